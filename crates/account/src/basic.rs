@@ -1,0 +1,13 @@
+//! Not built yet.
+use crate::Question;
+use veracity_core::{Delta, Epsilon, Finding, Refusal};
+
+/// ε at δ.
+pub fn epsilon_at(_: &Question, _: Delta) -> Result<Finding<Epsilon>, Refusal> {
+    Err(Refusal::NoAnswer("not built".into()))
+}
+
+/// δ at ε.
+pub fn delta_at(_: &Question, _: Epsilon) -> Result<Finding<Delta>, Refusal> {
+    Err(Refusal::NoAnswer("not built".into()))
+}

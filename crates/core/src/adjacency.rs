@@ -1,0 +1,86 @@
+//! Which datasets must look alike, and whose data one record is.
+
+use crate::Refusal;
+use std::{fmt, str::FromStr};
+
+/// When two datasets count as adjacent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Adjacency {
+    /// One has a record that the other lacks.
+    #[default]
+    AddRemove,
+    /// One record has another value: the answer may move by twice one record's contribution.
+    ReplaceOne,
+    /// One record is replaced by a blank that contributes nothing; the number of records stays public.
+    ZeroOut,
+}
+
+impl Adjacency {
+    /// All of them.
+    pub const ALL: [Adjacency; 3] = [Adjacency::AddRemove, Adjacency::ReplaceOne, Adjacency::ZeroOut];
+
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Adjacency::AddRemove => "add-remove",
+            Adjacency::ReplaceOne => "replace-one",
+            Adjacency::ZeroOut => "zero-out",
+        }
+    }
+
+    /// How many contributions of one record separate two adjacent datasets.
+    pub fn contributions(self) -> u32 {
+        match self {
+            Adjacency::AddRemove | Adjacency::ZeroOut => 1,
+            Adjacency::ReplaceOne => 2,
+        }
+    }
+}
+
+impl fmt::Display for Adjacency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Adjacency {
+    type Err = Refusal;
+
+    fn from_str(name: &str) -> Result<Self, Refusal> {
+        Adjacency::ALL
+            .into_iter()
+            .find(|a| a.name() == name)
+            .ok_or_else(|| Refusal::out_of_range("adjacency", name, "add-remove, replace-one or zero-out"))
+    }
+}
+
+/// Whose data is protected as one: what "one record" stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PrivacyUnit(String);
+
+impl PrivacyUnit {
+    /// A unit by its name, such as `example`, `user` or `household`.
+    pub fn new(name: &str) -> Result<Self, Refusal> {
+        let plain = !name.is_empty() && name.len() <= 64 && name.chars().all(|c| !c.is_control());
+        if plain {
+            Ok(PrivacyUnit(name.to_owned()))
+        } else {
+            Err(Refusal::out_of_range(
+                "unit",
+                "empty, too long or not printable",
+                "1 to 64 printable characters",
+            ))
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for PrivacyUnit {
+    fn default() -> Self {
+        PrivacyUnit("example".to_owned())
+    }
+}

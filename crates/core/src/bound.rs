@@ -1,0 +1,86 @@
+//! Bounds that know their side: an [`Upper`] can be promised, a [`Lower`] can be shown, and only `judge` compares them.
+
+/// A value that the truth does not exceed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Upper<T>(pub T);
+
+/// A value that the truth does not fall below.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lower<T>(pub T);
+
+/// Both sides at once: the truth lies between them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bracket<T> {
+    /// The truth is at least this.
+    pub lower: Lower<T>,
+    /// The truth is at most this.
+    pub upper: Upper<T>,
+}
+
+impl<T> Bracket<T> {
+    /// A bracket from its two ends.
+    pub fn new(lower: T, upper: T) -> Self {
+        Bracket { lower: Lower(lower), upper: Upper(upper) }
+    }
+}
+
+/// What a method found: the variant says whether it may be promised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Finding<T> {
+    /// Certified from both sides.
+    Bracket(Bracket<T>),
+    /// Certified from above only.
+    Upper(Upper<T>),
+    /// No bound: the truth may be larger. Never a guarantee.
+    Approximation(T),
+}
+
+impl<T: Copy> Finding<T> {
+    /// The value that may be promised, if there is one.
+    pub fn upper(&self) -> Option<Upper<T>> {
+        match self {
+            Finding::Bracket(bracket) => Some(bracket.upper),
+            Finding::Upper(upper) => Some(*upper),
+            Finding::Approximation(_) => None,
+        }
+    }
+
+    /// The value that the truth does not fall below, if one is known.
+    pub fn lower(&self) -> Option<Lower<T>> {
+        match self {
+            Finding::Bracket(bracket) => Some(bracket.lower),
+            Finding::Upper(_) | Finding::Approximation(_) => None,
+        }
+    }
+
+    /// Whether it is a bound, and from which sides.
+    pub fn standing(&self) -> Standing {
+        match self {
+            Finding::Bracket(_) => Standing::TwoSided,
+            Finding::Upper(_) => Standing::UpperBound,
+            Finding::Approximation(_) => Standing::Approximation,
+        }
+    }
+}
+
+/// What may be made of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The truth lies between two certified numbers.
+    TwoSided,
+    /// The truth is at most this number.
+    UpperBound,
+    /// The truth may be above this number.
+    Approximation,
+}
+
+impl Standing {
+    /// The standing in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Standing::TwoSided => "two-sided bound",
+            Standing::UpperBound => "upper bound",
+            Standing::Approximation => "approximation, can be below the truth",
+        }
+    }
+}

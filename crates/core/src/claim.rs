@@ -1,0 +1,40 @@
+//! A claim, and the one place where an upper bound that was promised meets a lower bound that was shown.
+
+use crate::{Adjacency, Delta, Epsilon, Lower, Upper};
+
+/// "This is (ε, δ)-differentially private under this adjacency."
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// The ε promised.
+    pub epsilon: Upper<Epsilon>,
+    /// The δ that goes with it.
+    pub delta: Delta,
+    /// The adjacency it holds under.
+    pub adjacency: Adjacency,
+}
+
+/// What an audit says of a claim. There is no "passed".
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// The claim is false, up to the significance that was spent.
+    Refuted {
+        /// The leak that was shown.
+        shown: Lower<Epsilon>,
+    },
+    /// Nothing was shown against the claim.
+    NotRefuted {
+        /// The leak that was shown.
+        shown: Lower<Epsilon>,
+        /// The largest ε that this much evidence could have shown.
+        ceiling: Epsilon,
+    },
+}
+
+/// Compares what was shown with what was claimed.
+pub fn judge(claim: &Claim, shown: Lower<Epsilon>, ceiling: Epsilon) -> Verdict {
+    if shown.0 > claim.epsilon.0 {
+        Verdict::Refuted { shown }
+    } else {
+        Verdict::NotRefuted { shown, ceiling }
+    }
+}

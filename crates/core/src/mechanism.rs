@@ -1,0 +1,183 @@
+//! What was done to the data, as one closed value that drives accounting, claims and reports.
+//!
+//! Noise multipliers are relative to the largest contribution of *one* record (the clip norm of DP-SGD), so that the
+//! same value is meaningful under every adjacency: replacing a record moves the answer by two contributions.
+
+use crate::{
+    Buckets, Count, Delta, Epsilon, GdpMu, NoiseMultiplier, Probability, Refusal, Rho, SamplingRate,
+};
+
+/// A mechanism or a composition of mechanisms. Matched without a wildcard everywhere, so a new kind is a compile error
+/// in each place that must learn it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mechanism {
+    /// Gaussian noise of standard deviation `noise_multiplier` × one record's ℓ2 contribution.
+    Gaussian {
+        /// σ/C.
+        noise_multiplier: NoiseMultiplier,
+    },
+    /// Laplace noise of scale `noise_multiplier` × one record's ℓ1 contribution.
+    Laplace {
+        /// b/C.
+        noise_multiplier: NoiseMultiplier,
+    },
+    /// Integer Gaussian noise, P(x) ∝ exp(−x²/2σ²), on integer answers.
+    DiscreteGaussian {
+        /// σ, on the integer scale.
+        sigma: NoiseMultiplier,
+        /// How far one record moves the answer, a whole number.
+        sensitivity: Count,
+    },
+    /// Integer Laplace noise, P(x) ∝ exp(−|x|/b), on integer answers.
+    DiscreteLaplace {
+        /// b, on the integer scale.
+        scale: NoiseMultiplier,
+        /// How far one record moves the answer, a whole number.
+        sensitivity: Count,
+    },
+    /// Each person reports a uniformly random bucket with probability `noise`, the true one otherwise.
+    RandomizedResponse {
+        /// The number of buckets.
+        buckets: Buckets,
+        /// The chance that the report ignores the truth.
+        noise: Probability,
+    },
+    /// The exponential mechanism, by its range: the losses of any two outputs differ by at most ε.
+    Exponential {
+        /// The bounded range.
+        epsilon: Epsilon,
+    },
+    /// Declared: pure ε-differential privacy.
+    Pure {
+        /// The ε declared.
+        epsilon: Epsilon,
+    },
+    /// Declared: (ε, δ)-differential privacy.
+    Approximate {
+        /// The ε declared.
+        epsilon: Epsilon,
+        /// The δ declared.
+        delta: Delta,
+    },
+    /// Declared: ρ-zero-concentrated differential privacy.
+    Zcdp {
+        /// The ρ declared.
+        rho: Rho,
+    },
+    /// Declared: a Rényi curve.
+    Rdp {
+        /// The curve declared.
+        curve: RdpCurve,
+    },
+    /// Declared: μ-Gaussian differential privacy.
+    Gdp {
+        /// The μ declared.
+        mu: GdpMu,
+    },
+    /// The mechanism on a batch that each record enters independently.
+    PoissonSampled {
+        /// The chance to enter.
+        rate: SamplingRate,
+        /// What is done to the batch.
+        mechanism: Box<Mechanism>,
+    },
+    /// The mechanism on a batch of fixed size drawn without replacement.
+    FixedSizeSampled {
+        /// Records in a batch.
+        batch: Count,
+        /// Records in all.
+        population: Count,
+        /// What is done to the batch.
+        mechanism: Box<Mechanism>,
+    },
+    /// The same mechanism again and again, each use may depend on the answers before it.
+    Repeated {
+        /// How often.
+        times: Count,
+        /// What is repeated.
+        mechanism: Box<Mechanism>,
+    },
+    /// One mechanism after another, each may depend on the answers before it.
+    Composed(Vec<Mechanism>),
+    /// Mechanisms on disjoint parts of the data; which part a record is in does not depend on other records.
+    Parallel(Vec<Mechanism>),
+    /// The mechanism as seen by a group of records that change together.
+    Group {
+        /// Records in the group.
+        size: Count,
+        /// What is done.
+        mechanism: Box<Mechanism>,
+    },
+}
+
+impl Mechanism {
+    /// Noisy gradient descent on Poisson batches.
+    pub fn dp_sgd(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> Mechanism {
+        let step = Mechanism::Gaussian { noise_multiplier };
+        let sampled = Mechanism::PoissonSampled { rate, mechanism: Box::new(step) };
+        sampled.repeated(steps)
+    }
+
+    /// This mechanism, `times` over.
+    pub fn repeated(self, times: Count) -> Mechanism {
+        if times == Count::ONE { self } else { Mechanism::Repeated { times, mechanism: Box::new(self) } }
+    }
+
+    /// The name of its kind, as on the command line and in files.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Mechanism::Gaussian { .. } => "gaussian",
+            Mechanism::Laplace { .. } => "laplace",
+            Mechanism::DiscreteGaussian { .. } => "discrete-gaussian",
+            Mechanism::DiscreteLaplace { .. } => "discrete-laplace",
+            Mechanism::RandomizedResponse { .. } => "randomized-response",
+            Mechanism::Exponential { .. } => "exponential",
+            Mechanism::Pure { .. } => "pure",
+            Mechanism::Approximate { .. } => "approximate",
+            Mechanism::Zcdp { .. } => "zcdp",
+            Mechanism::Rdp { .. } => "rdp",
+            Mechanism::Gdp { .. } => "gdp",
+            Mechanism::PoissonSampled { .. } => "poisson-sampled",
+            Mechanism::FixedSizeSampled { .. } => "fixed-size-sampled",
+            Mechanism::Repeated { .. } => "repeated",
+            Mechanism::Composed(_) => "composed",
+            Mechanism::Parallel(_) => "parallel",
+            Mechanism::Group { .. } => "group",
+        }
+    }
+}
+
+/// A declared Rényi curve: for each order α > 1, the divergence never exceeds the value beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RdpCurve(Vec<(f64, f64)>);
+
+impl RdpCurve {
+    /// Checks that there is a point, that orders exceed 1 and rise, and that values are not negative.
+    pub fn new(points: Vec<(f64, f64)>) -> Result<Self, Refusal> {
+        if points.is_empty() {
+            return Err(Refusal::out_of_range("rdp curve", "empty", "at least one (order, value) pair"));
+        }
+        for &(order, value) in &points {
+            if !(order > 1.0 && order.is_finite()) {
+                return Err(Refusal::out_of_range("rdp order", order, "a finite order > 1"));
+            }
+            if value.is_nan() || value < 0.0 {
+                return Err(Refusal::out_of_range("rdp value", value, "value ≥ 0"));
+            }
+        }
+        if points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err(Refusal::out_of_range("rdp orders", "not rising", "orders in rising sequence"));
+        }
+        Ok(RdpCurve(points))
+    }
+
+    /// The declared points, by rising order.
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.0
+    }
+
+    /// The least declared value at an order ≥ `order`: Rényi divergences rise with the order, so it is a bound there.
+    pub fn at(&self, order: f64) -> f64 {
+        self.0.iter().filter(|point| point.0 >= order).map(|point| point.1).fold(f64::INFINITY, f64::min)
+    }
+}

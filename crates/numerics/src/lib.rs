@@ -1,0 +1,10 @@
+//! Mathematics that knows nothing of privacy: log-space arithmetic, the normal law, roots, exact binomial tails and
+//! certified quadrature. Each function states its relative error, so that callers can push their bounds outward.
+
+pub mod legendre;
+pub mod logspace;
+pub mod normal;
+pub mod root;
+
+/// The unit round-off of `f64`: one correctly rounded operation errs by at most this, relatively.
+pub const UNIT: f64 = f64::EPSILON / 2.0;
