@@ -1,0 +1,369 @@
+//! One direction of one alternative: the composition's losses when the record is in the first dataset, or in the
+//! second. Chooses between a closed form and the contour, and turns δ(ε) into ε(δ).
+
+use super::contour::{Composed, Contour, Saddle};
+use super::gaussian;
+use super::law::{Atom, Law};
+use super::sampled::{SampledGaussian, Situation};
+use crate::expand::{Composition, Neighbours, Part};
+use veracity_core::Refusal;
+use veracity_numerics::{UNIT, root};
+
+/// A composition of dominating pairs, in one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Direction {
+    /// Bounds on the probability that some declared mechanism fails outright, where the loss is infinite.
+    infinite: (f64, f64),
+    losses: Composed,
+    /// All losses together are at most this.
+    largest: f64,
+}
+
+/// In which dataset the record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    PresentFirst,
+    AbsentFirst,
+}
+
+impl Direction {
+    /// The directions of a composition: two, or one where they are alike.
+    pub(super) fn of(composition: &Composition) -> Result<Vec<Direction>, Refusal> {
+        let first = Direction::ordered(composition, Order::PresentFirst)?;
+        let second = Direction::ordered(composition, Order::AbsentFirst)?;
+        Ok(if first == second { vec![first] } else { vec![first, second] })
+    }
+
+    fn ordered(composition: &Composition, order: Order) -> Result<Direction, Refusal> {
+        let mut direction = Direction { infinite: (0.0, 0.0), losses: Composed::default(), largest: 0.0 };
+        let mut log_survive = (0.0, 0.0);
+        for (part, times) in &composition.parts {
+            let times = times.as_f64();
+            let law = match part {
+                Part::Gaussian { mu } => {
+                    direction.losses.gaussian += times * mu * mu;
+                    direction.largest = f64::INFINITY;
+                    continue;
+                }
+                Part::Approximate { epsilon, delta } => {
+                    let log = times * (-delta).ln_1p();
+                    log_survive = (log_survive.0 + log * (1.0 + 8.0 * UNIT), log_survive.1 + log * (1.0 - 8.0 * UNIT));
+                    two_point(*epsilon)
+                }
+                Part::Laplace { epsilon } => Law::Laplace { epsilon: *epsilon },
+                Part::RandomizedResponse { buckets, noise, neighbours } => {
+                    randomized_response(*buckets, *noise, *neighbours, order)
+                }
+                Part::DiscreteLaplace { scale, shift } => discrete_laplace(*scale, *shift)?,
+                Part::DiscreteGaussian { sigma, shift } => discrete_gaussian(*sigma, *shift)?,
+                Part::PoissonSampled { rate, part, neighbours } => sampled(*rate, part, *neighbours, order)?,
+                Part::BoundedRange { .. } => return Err(no_pair("the exponential mechanism", "zcdp or rdp")),
+                Part::Zcdp { .. } => return Err(no_pair("declared zcdp", "zcdp or rdp")),
+                Part::Rdp { .. } => return Err(no_pair("a declared rdp curve", "rdp")),
+                Part::FixedSizeSampled { .. } => return Err(no_pair("fixed-size sampling", "rdp or pld")),
+            };
+            direction.largest += times * law.largest();
+            direction.losses.laws.push((law, times));
+        }
+        direction.infinite = (-log_survive.1.exp_m1(), -log_survive.0.exp_m1());
+        Ok(direction)
+    }
+
+    /// δ(ε) from both sides.
+    pub(super) fn delta_at(&self, epsilon: f64) -> Result<(f64, f64), Refusal> {
+        let (lower, upper) = self.finite_delta_at(epsilon)?;
+        let (least, most) = self.infinite;
+        Ok((least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT), (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT)))
+    }
+
+    /// ε(δ) from both sides. `known` is a lower bound on the answer from elsewhere: a direction that cannot exceed
+    /// it need not be worked out.
+    pub(super) fn epsilon_at(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
+        let (least, most) = self.infinite;
+        let share = |mass: f64| (delta - mass) / (1.0 - mass);
+        if share(least) < 0.0 || (share(most) <= 0.0 && most > 0.0 && self.largest.is_infinite()) {
+            return Err(Refusal::NoAnswer(format!(
+                "delta is {delta:e}, below the {least:e} with which a declared mechanism may fail outright, where \
+                 epsilon is infinite; ask a larger delta"
+            )));
+        }
+        if least == 0.0 && most == 0.0 {
+            return self.finite_epsilon_at(delta, known);
+        }
+        let (tight, loose) = (share(most).max(0.0) * (1.0 - 4.0 * UNIT), share(least) * (1.0 + 4.0 * UNIT));
+        let upper = self.finite_epsilon_at(tight, known)?.1;
+        let lower = self.finite_epsilon_at(loose, known)?.0;
+        Ok((lower, upper))
+    }
+
+    /// Closed forms, where there is one.
+    fn closed(&self, epsilon: f64) -> Option<(f64, f64)> {
+        if epsilon >= self.largest {
+            return Some((0.0, 0.0));
+        }
+        let gaussian = self.losses.gaussian;
+        match self.losses.laws.as_slice() {
+            [] => Some(gaussian::delta(gaussian.sqrt(), epsilon)),
+            [(law, times)] if *times == 1.0 && gaussian == 0.0 => Some(match law {
+                Law::Laplace { epsilon: total } => gaussian::laplace_delta(*total, epsilon),
+                Law::Sampled(step) => gaussian::sampled_delta(step, epsilon),
+                Law::Atoms(atoms) => atoms_delta(atoms, epsilon),
+            }),
+            _ => None,
+        }
+    }
+
+    fn finite_delta_at(&self, epsilon: f64) -> Result<(f64, f64), Refusal> {
+        if let Some(closed) = self.closed(epsilon) {
+            return Ok(closed);
+        }
+        let saddle = self.losses.saddle_for_epsilon(epsilon);
+        match saddle.and_then(|saddle| Contour::draw(&self.losses, &saddle)) {
+            Some(contour) => {
+                let value = contour.value_at(epsilon);
+                Ok((value.lower, value.upper))
+            }
+            None => Err(no_certificate()),
+        }
+    }
+
+    fn finite_epsilon_at(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
+        if delta == 0.0 {
+            return if self.largest.is_finite() {
+                Ok((self.largest * (1.0 - 8.0 * UNIT), self.largest * (1.0 + 8.0 * UNIT)))
+            } else {
+                Err(Refusal::NoAnswer(
+                    "delta is 0, where epsilon is infinite for this mechanism; ask delta > 0".to_owned(),
+                ))
+            };
+        }
+        if self.closed(0.0).is_some() {
+            return Ok(self.invert(delta));
+        }
+        let Some(saddle) = self.losses.saddle_for_delta(delta.ln()) else { return Err(no_certificate()) };
+        if known > 0.0 && self.cannot_exceed(known, delta, &saddle) {
+            return Ok((0.0, known));
+        }
+        if saddle.epsilon <= 0.0 {
+            let (lower, upper) = self.finite_delta_at(0.0)?;
+            if upper <= delta {
+                return Ok((0.0, 0.0));
+            }
+            if lower <= delta {
+                return self.search(delta, &self.losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?);
+            }
+        }
+        self.search(delta, &saddle)
+    }
+
+    /// Whether Chernoff alone shows δ(known) ≤ delta.
+    fn cannot_exceed(&self, known: f64, delta: f64, saddle: &Saddle) -> bool {
+        self.losses.chernoff(saddle.c).is_some_and(|log| log - saddle.c * known < delta.ln())
+    }
+
+    /// Newton on log δ along one contour, then a certified step to each side.
+    fn search(&self, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
+        let contour = Contour::draw(&self.losses, saddle).ok_or_else(no_certificate)?;
+        let mut epsilon = saddle.epsilon.max(0.0);
+        let mut value = contour.value_at(epsilon);
+        for _ in 0..30 {
+            let step = (value.middle / delta).ln() * value.middle / -value.slope;
+            if !step.is_finite() {
+                return Err(no_certificate());
+            }
+            let next = (epsilon + step).max(0.0);
+            let moved = (next - epsilon).abs();
+            epsilon = next;
+            value = contour.value_at(epsilon);
+            if moved <= 1e-12 * epsilon {
+                break;
+            }
+        }
+        let slope = -value.slope;
+        let upper = outward(epsilon, (value.upper - delta) / slope, 1.0, |e| contour.value_at(e).upper <= delta)
+            .ok_or_else(no_certificate)?;
+        let lower = outward(epsilon, (delta - value.lower) / slope, -1.0, |e| contour.value_at(e).lower >= delta)
+            .unwrap_or(0.0);
+        Ok((lower.max(0.0), upper))
+    }
+
+    /// ε(δ) by bisection on a closed form.
+    fn invert(&self, delta: f64) -> (f64, f64) {
+        let at = |epsilon: f64| self.closed(epsilon).unwrap_or((0.0, 1.0));
+        if at(0.0).1 <= delta {
+            return (0.0, 0.0);
+        }
+        let mut high = 1.0;
+        while at(high).1 > delta && high < 1e300 {
+            high *= 2.0;
+        }
+        let high = high.min(self.largest);
+        let upper = root::bisect(high, 0.0, 0.0, |epsilon| at(epsilon).1 <= delta).holds;
+        let lower = if at(0.0).0 <= delta {
+            0.0
+        } else {
+            root::bisect(0.0, upper, 0.0, |epsilon| at(epsilon).0 >= delta).holds
+        };
+        (lower, upper)
+    }
+}
+
+/// The first point in a growing series of steps from `start` at which the predicate holds.
+fn outward(start: f64, guess: f64, sign: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+    let mut distance = guess.max(0.0) * 1.05 + start.abs() * 4.0 * UNIT + 1e-300;
+    for _ in 0..60 {
+        let point = start + sign * distance;
+        if point < 0.0 {
+            return None;
+        }
+        if holds(point) {
+            return Some(point);
+        }
+        distance *= 1.7;
+    }
+    None
+}
+
+fn no_pair(culprit: &str, methods: &str) -> Refusal {
+    Refusal::no_theorem(culprit, "method exact", format!("use --method {methods}"))
+}
+
+fn no_certificate() -> Refusal {
+    Refusal::NoAnswer("no certified answer within the exact method's limits; use --method pld or rdp".to_owned())
+}
+
+/// The worst pair of any ε-private mechanism: a coin with odds e^ε.
+///
+/// # Reference  [KairouzOhViswanath15] Theorem 3.2
+fn two_point(epsilon: f64) -> Law {
+    let keep = -(-epsilon).exp().ln_1p();
+    Law::Atoms(vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }])
+}
+
+fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: Order) -> Law {
+    let k = f64::from(buckets);
+    let other = noise / k;
+    let keep = (1.0 - noise) + other;
+    let log_keep = (-(noise * (k - 1.0) / k)).ln_1p();
+    let gap = log_keep - other.ln();
+    let law = match (neighbours, order) {
+        (Neighbours::Replaced, _) => {
+            let mut atoms =
+                vec![Atom { log_mass: log_keep, loss: gap }, Atom { log_mass: other.ln(), loss: -gap }];
+            if buckets > 2 {
+                atoms.push(Atom { log_mass: ((k - 2.0) * other).ln(), loss: 0.0 });
+            }
+            atoms
+        }
+        // Against a blank, which reports every bucket with probability 1/k.
+        (Neighbours::Present, Order::PresentFirst) => vec![
+            Atom { log_mass: log_keep, loss: (keep * k).ln() },
+            Atom { log_mass: ((k - 1.0) * other).ln(), loss: noise.ln() },
+        ],
+        (Neighbours::Present, Order::AbsentFirst) => vec![
+            Atom { log_mass: -k.ln(), loss: -(keep * k).ln() },
+            Atom { log_mass: ((k - 1.0) / k).ln(), loss: -noise.ln() },
+        ],
+    };
+    Law::Atoms(law)
+}
+
+/// Integer Laplace noise moved by `shift`: the loss is (|x − shift| − |x|)/b.
+fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
+    if shift > 1_000_000 {
+        return Err(Refusal::out_of_range("sensitivity", shift, "at most 10^6 for discrete noise"));
+    }
+    let d = shift as f64;
+    let log_norm = (0.5 / scale).tanh().ln();
+    let log_edge = -(1.0 + (-1.0 / scale).exp()).ln();
+    let mut atoms = vec![
+        // Everything at or above the centre, and everything at or below the moved one.
+        Atom { log_mass: log_edge, loss: d / scale },
+        Atom { log_mass: log_edge - d / scale, loss: -d / scale },
+    ];
+    for x in 1..shift {
+        let x = x as f64;
+        atoms.push(Atom { log_mass: log_norm - x / scale, loss: (d - 2.0 * x) / scale });
+    }
+    Ok(Law::Atoms(atoms))
+}
+
+/// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
+fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
+    if sigma > 1e5 || shift > 1_000_000 {
+        return Err(Refusal::out_of_range("sigma", sigma, "sigma ≤ 1e5 and sensitivity ≤ 10^6 for discrete noise"));
+    }
+    let d = shift as f64;
+    // Beyond 39 σ the mass is below 1e-330.
+    let reach = (39.0 * sigma).ceil() as i64 + 1;
+    let log_weight = |x: f64| -0.5 * (x / sigma) * (x / sigma);
+    let norm: f64 = (-reach..=reach).map(|x| log_weight(x as f64).exp()).sum();
+    let atoms = (-reach..=reach)
+        .map(|x| {
+            let x = x as f64;
+            Atom { log_mass: log_weight(x) - norm.ln(), loss: (0.5 * d * d - d * x) / (sigma * sigma) }
+        })
+        .collect();
+    Ok(Law::Atoms(atoms))
+}
+
+/// A part on a Poisson batch: the pair ((1−q)Q + qP, Q), or its reverse.
+fn sampled(rate: f64, part: &Part, neighbours: Neighbours, order: Order) -> Result<Law, Refusal> {
+    let situation = match (neighbours, order) {
+        (Neighbours::Replaced, _) => Situation::Replace,
+        (Neighbours::Present, Order::PresentFirst) => Situation::Remove,
+        (Neighbours::Present, Order::AbsentFirst) => Situation::Add,
+    };
+    match part {
+        Part::Gaussian { mu } => Ok(Law::Sampled(SampledGaussian { rate, s: *mu, situation })),
+        Part::Laplace { .. } => Err(no_pair("poisson-sampled laplace", "pld")),
+        Part::DiscreteLaplace { scale, shift } => Ok(sampled_atoms(rate, &discrete_laplace(*scale, *shift)?, situation)),
+        Part::DiscreteGaussian { sigma, shift } => {
+            Ok(sampled_atoms(rate, &discrete_gaussian(*sigma, *shift)?, situation))
+        }
+        Part::RandomizedResponse { buckets, noise, neighbours } => {
+            let inner = randomized_response(*buckets, *noise, *neighbours, Order::PresentFirst);
+            Ok(sampled_atoms(rate, &inner, situation))
+        }
+        Part::BoundedRange { .. }
+        | Part::Approximate { .. }
+        | Part::Zcdp { .. }
+        | Part::Rdp { .. }
+        | Part::PoissonSampled { .. }
+        | Part::FixedSizeSampled { .. } => Err(no_pair("this sampled mechanism", "rdp")),
+    }
+}
+
+/// Atoms of the inner pair, as (log P, loss); under Q the mass is P e^{−loss}.
+fn sampled_atoms(rate: f64, inner: &Law, situation: Situation) -> Law {
+    let Law::Atoms(atoms) = inner else { return inner.clone() };
+    let moved = atoms
+        .iter()
+        .map(|atom| {
+            let log_absent = atom.log_mass - atom.loss;
+            let ratio = (rate * atom.loss.exp_m1()).ln_1p();
+            match situation {
+                Situation::Remove | Situation::Replace => Atom { log_mass: log_absent + ratio, loss: ratio },
+                Situation::Add => Atom { log_mass: log_absent, loss: -ratio },
+            }
+        })
+        .collect();
+    Law::Atoms(moved)
+}
+
+/// δ(ε) of finitely many losses by the plain sum.
+fn atoms_delta(atoms: &[Atom], epsilon: f64) -> (f64, f64) {
+    let (mut sum, mut error) = (0.0, 0.0);
+    for atom in atoms {
+        // The loss itself is rounded, which matters when ε is close to it.
+        let blur = 8.0 * UNIT * atom.loss.abs().max(epsilon);
+        let mass = atom.log_mass.exp();
+        let term = mass * -(epsilon - atom.loss).min(0.0).exp_m1();
+        sum += term;
+        if atom.loss > epsilon - blur {
+            error += UNIT * (64.0 + 2.0 * atom.log_mass.abs()) * term + mass * blur;
+        }
+    }
+    error += UNIT * atoms.len() as f64 * sum;
+    ((sum - error).max(0.0), sum + error)
+}

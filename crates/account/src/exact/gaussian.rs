@@ -1,0 +1,95 @@
+//! Closed forms for one use: the Gaussian, the sampled Gaussian and the Laplace mechanism.
+
+use super::sampled::{SampledGaussian, Situation};
+use veracity_numerics::{UNIT, normal, root};
+
+/// δ(ε) of N(μ, 1) against N(0, 1), any real ε: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), from both sides.
+///
+/// # Reference  [BalleWang18] Theorem 8
+/// # Numerics  Written as φ(a)(m(a) − m(a+μ)) with Mills' ratio m, so that tiny values keep their digits
+pub(super) fn delta(mu: f64, epsilon: f64) -> (f64, f64) {
+    if mu == 0.0 {
+        let exact = (-epsilon.exp_m1()).max(0.0);
+        return (exact * (1.0 - 4.0 * UNIT), exact * (1.0 + 4.0 * UNIT));
+    }
+    let a = epsilon / mu - 0.5 * mu;
+    if a < -5.0 {
+        // Both terms are plain probabilities here, and the first is close to 1.
+        let (first, second) = (normal::cdf(-a), (epsilon + normal::log_cdf(-a - mu)).exp());
+        let error = 64.0 * UNIT * (first + (1.0 + epsilon.abs() + mu * mu) * second);
+        return ((first - second - error).max(0.0), (first - second + error).min(1.0));
+    }
+    let (near, far) = (normal::mills(a), normal::mills(a + mu));
+    let difference = near - far;
+    // The rounding of a turns into a relative error a·|δa| of the density and enters both ratios alike.
+    let relative = UNIT * (32.0 + 16.0 * near / difference + 8.0 * a.abs() * (a.abs() + mu + epsilon / mu));
+    let value = normal::density(a) * difference;
+    if !(relative < 0.5) || value < 1e-290 {
+        // Deep in the tail only an upper bound is needed: m(a) − m(a+μ) ≤ μ·m(a)/max(a,1) loosely.
+        return (0.0, normal::density(a) * near * 1.01 + f64::MIN_POSITIVE);
+    }
+    (value * (1.0 - relative), value * (1.0 + relative))
+}
+
+/// δ(ε) of one Poisson-sampled Gaussian step.
+///
+/// # Reference  With w* the loss of the plain Gaussian at which the sampled loss equals ε:
+/// q δ_G(w*) for a removed record, e^{ε + w*} q δ_G(−w*) for an added one
+pub(super) fn sampled_delta(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
+    let (q, mu) = (step.rate, step.s);
+    match step.situation {
+        Situation::Remove => {
+            let at = if epsilon > 600.0 { epsilon - q.ln() } else { (epsilon.exp_m1() / q).ln_1p() };
+            let (lower, upper) = delta(mu, at);
+            // at errs by a few ulp of itself; δ_G has logarithmic slope at most that of its density.
+            let slack = 1.0 + 16.0 * UNIT * (1.0 + at.abs() * (1.0 + at.abs() / (mu * mu) + 1.0));
+            (q * lower / slack, q * upper * slack)
+        }
+        Situation::Add => {
+            let odds = ((-epsilon).exp_m1() + q) / q;
+            if odds <= 0.0 {
+                return (0.0, 0.0);
+            }
+            let at = odds.ln();
+            let (lower, upper) = delta(mu, -at);
+            let factor = epsilon.exp() * q * odds;
+            // odds is a difference of numbers of size 1: its relative error is UNIT/(q·odds).
+            let wobble = 8.0 * UNIT * (1.0 + 1.0 / (q * odds));
+            let slack = 1.0 + wobble * (2.0 + (1.0 + at.abs()) / (mu * mu) + 2.0);
+            (factor * lower / slack, factor * upper * slack)
+        }
+        Situation::Replace => replaced_delta(step, epsilon),
+    }
+}
+
+/// One step in which the record is replaced by its opposite: P[L > ε] − e^ε Q[L > ε] with L rising in the output.
+fn replaced_delta(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
+    let (q, s) = (step.rate, step.s);
+    let ratio = |x: f64| {
+        // x in units of σ: w = s x − s²/2 for A, −s x − s²/2 for B.
+        let log = |w: f64| if w > 600.0 { w + q.ln() } else { (q * w.exp_m1()).ln_1p() };
+        log(s * x - 0.5 * s * s) - log(-s * x - 0.5 * s * s) - epsilon
+    };
+    let mut high = 1.0;
+    while ratio(high) < 0.0 && high < 1e8 {
+        high *= 2.0;
+    }
+    let x = root::crossing(-1e-9, high, 1e-15, ratio);
+    let e = epsilon.exp();
+    let (plus, zero, minus) = (normal::cdf(s - x), normal::cdf(-x), normal::cdf(-s - x));
+    let value = q * plus - (1.0 - q) * epsilon.exp_m1() * zero - e * q * minus;
+    // Being off by dx costs only to second order; what cancels is bounded absolutely.
+    let size = q * plus + ((1.0 - q) * epsilon.exp_m1() + e * q) * zero;
+    let error = UNIT * (64.0 + 16.0 * x * x) * size;
+    ((value - error).max(0.0), value + error)
+}
+
+/// δ(ε) of one Laplace mechanism moved by `total` scales: 1 − e^{(ε − total)/2} below `total`.
+pub(super) fn laplace_delta(total: f64, epsilon: f64) -> (f64, f64) {
+    if epsilon >= total {
+        return (0.0, 0.0);
+    }
+    let exact = -(0.5 * (epsilon - total)).exp_m1();
+    let relative = 8.0 * UNIT * (1.0 + total / (total - epsilon));
+    ((exact * (1.0 - relative)).max(0.0), (exact * (1.0 + relative)).min(1.0))
+}

@@ -1,0 +1,216 @@
+//! Privacy loss laws: for a pair (P, Q), the law of L = log dP/dQ under P, by its transform K(z) = log E_P[e^{zL}].
+//!
+//! A law first gives a quick estimate of K and two derivatives (`scout`) that steers the contour, then, tilted to the
+//! abscissa chosen, its transform along the contour with error bounds.
+
+use super::points::Points;
+use super::sampled::SampledGaussian;
+use num_complex::Complex64;
+use veracity_numerics::UNIT;
+
+/// The law of the privacy loss of one use of a mechanism.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Law {
+    /// Laplace noise moved by ε scales.
+    Laplace { epsilon: f64 },
+    /// A Gaussian on a Poisson batch.
+    Sampled(SampledGaussian),
+    /// Finitely many losses.
+    Atoms(Vec<Atom>),
+}
+
+/// A loss and its probability under P.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Atom {
+    pub log_mass: f64,
+    pub loss: f64,
+}
+
+/// A law tilted by e^{cL}.
+#[derive(Debug)]
+pub(super) enum Tilted {
+    Laplace { epsilon: f64, c: f64 },
+    Points(Points),
+}
+
+impl Law {
+    /// Estimates of K(c), K′(c), K″(c), with no bound.
+    pub(super) fn scout(&self, c: f64) -> [f64; 3] {
+        match self {
+            Law::Laplace { epsilon } => laplace_scout(*epsilon, c),
+            Law::Sampled(sampled) => sampled.scout(c),
+            Law::Atoms(atoms) => atoms_scout(atoms, c),
+        }
+    }
+
+    /// The law tilted to abscissa c and resolved for |Im z| ≤ `reach` but for `negligible` mass; none when numbers
+    /// overflow there.
+    pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Tilted> {
+        match self {
+            Law::Laplace { epsilon } => Some(Tilted::Laplace { epsilon: *epsilon, c }),
+            Law::Sampled(sampled) => sampled.tilted(c, reach, negligible).map(Tilted::Points),
+            Law::Atoms(atoms) => atoms_tilted(atoms, c).map(Tilted::Points),
+        }
+    }
+
+    /// The largest loss, infinite for laws without one.
+    pub(super) fn largest(&self) -> f64 {
+        match self {
+            Law::Laplace { epsilon } => *epsilon,
+            Law::Sampled(sampled) => sampled.largest(),
+            Law::Atoms(atoms) => atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
+/// K and its error at the abscissa, and log φ(y) along the contour.
+impl Tilted {
+    /// K(c) and a bound on its error.
+    pub(super) fn log_mgf(&self) -> (f64, f64) {
+        match self {
+            Tilted::Laplace { epsilon, c } => laplace_log_mgf(*epsilon, *c),
+            Tilted::Points(points) => (points.log_mgf, points.log_mgf_error),
+        }
+    }
+
+    /// φ(y) − 1 at y = k·step, with error bounds.
+    pub(super) fn transform(&self, step: f64, count: usize) -> (Vec<Complex64>, Vec<f64>) {
+        match self {
+            Tilted::Laplace { epsilon, c } => {
+                (0..=count).map(|k| laplace_deviation(*epsilon, *c, k as f64 * step)).unzip()
+            }
+            Tilted::Points(points) => {
+                let transform = points.transform(step, count);
+                (transform.values, transform.errors)
+            }
+        }
+    }
+
+    /// A bound on |φ| for all arguments from `y` on.
+    pub(super) fn envelope(&self, y: f64) -> f64 {
+        match self {
+            Tilted::Laplace { epsilon, c } => laplace_envelope(*epsilon, *c, y),
+            Tilted::Points(points) => points.envelope(y),
+        }
+    }
+}
+
+/// (c+1) + c e^{−(2c+1)ε} and its two derivatives in c after the factor e^{cε} is taken out of the moment function.
+fn laplace_scout(epsilon: f64, c: f64) -> [f64; 3] {
+    let decay = (-(2.0 * c + 1.0) * epsilon).exp();
+    let d = 2.0 * c + 1.0;
+    let n = (c + 1.0) + c * decay;
+    let n1 = (1.0 + (c + 1.0) * epsilon) + decay * (1.0 - c * epsilon);
+    let n2 = epsilon * (2.0 + (c + 1.0) * epsilon) + decay * epsilon * (c * epsilon - 2.0);
+    let (k, _) = laplace_log_mgf(epsilon, c);
+    if (c + 1.0) * epsilon < 1e-3 {
+        return [k, 0.5 * epsilon * epsilon * d, epsilon * epsilon];
+    }
+    let ratio = n1 / n;
+    [k, ratio - 2.0 / d, (n2 / n - ratio * ratio + 4.0 / (d * d)).max(1e-3 * epsilon * epsilon * decay)]
+}
+
+/// e^{K(z)} − 1 = ((z+1)(e^{zε} − 1) + z(e^{−(z+1)ε} − 1))/(2z+1), here for real z = c.
+///
+/// # Numerics  The two terms cancel to first order in ε; what is left is bounded absolutely
+fn laplace_log_mgf(epsilon: f64, c: f64) -> (f64, f64) {
+    if c * epsilon > 1.0 {
+        let k = c * epsilon + (((c + 1.0) + c * (-(2.0 * c + 1.0) * epsilon).exp()) / (2.0 * c + 1.0)).ln();
+        return (k, 16.0 * UNIT * (1.0 + c * epsilon));
+    }
+    let first = (c + 1.0) * (c * epsilon).exp_m1();
+    let second = c * (-(c + 1.0) * epsilon).exp_m1();
+    let excess = (first + second) / (2.0 * c + 1.0);
+    let error = 8.0 * UNIT * (first.abs() + second.abs()) / (2.0 * c + 1.0);
+    (excess.ln_1p(), error + 4.0 * UNIT * excess.abs())
+}
+
+/// φ(y) − 1 and a bound on its error.
+fn laplace_deviation(epsilon: f64, c: f64, y: f64) -> (Complex64, f64) {
+    let z = Complex64::new(c, y);
+    if c * epsilon > 1.0 {
+        let decay = (-(2.0 * c + 1.0) * epsilon).exp();
+        let turn = Complex64::from_polar(1.0, y * epsilon);
+        let at = |z: Complex64, turn: Complex64| ((z + 1.0) * turn + z * decay * turn.conj()) / (2.0 * z + 1.0);
+        let ratio = at(z, turn) / at(Complex64::new(c, 0.0), Complex64::new(1.0, 0.0));
+        return (ratio - 1.0, UNIT * (40.0 + 4.0 * y * epsilon));
+    }
+    let first = (z + 1.0) * exp_m1(z * epsilon);
+    let second = z * exp_m1(-(z + 1.0) * epsilon);
+    let excess = (first + second) / (2.0 * z + 1.0);
+    let rounding = (first.norm() + second.norm()) / (2.0 * z + 1.0).norm();
+    let (k, k_error) = laplace_log_mgf(epsilon, c);
+    let base = k.exp_m1();
+    let deviation = (excess - base) / (1.0 + base);
+    (deviation, UNIT * (40.0 + 4.0 * y * epsilon) * rounding + k_error + 8.0 * UNIT * deviation.norm())
+}
+
+/// |(z+1)/(2z+1)| falls and |z/(2z+1)| stays below ½ along the contour.
+fn laplace_envelope(epsilon: f64, c: f64, y: f64) -> f64 {
+    let decay = (-(2.0 * c + 1.0) * epsilon).exp();
+    let z = Complex64::new(c, y);
+    let falling = ((z + 1.0) / (2.0 * z + 1.0)).norm();
+    let least = ((c + 1.0) + c * decay) / (2.0 * c + 1.0);
+    ((falling + 0.5 * decay) / least * (1.0 + 1e-13)).min(1.0)
+}
+
+/// e^w − 1 without cancellation near zero.
+fn exp_m1(w: Complex64) -> Complex64 {
+    let (sin, cos) = w.im.sin_cos();
+    let half = (0.5 * w.im).sin();
+    Complex64::new(w.re.exp_m1() * cos - 2.0 * half * half, w.re.exp() * sin)
+}
+
+fn atoms_scout(atoms: &[Atom], c: f64) -> [f64; 3] {
+    let top = atoms.iter().map(|a| a.log_mass + c * a.loss).fold(f64::NEG_INFINITY, f64::max);
+    let (mut mass, mut first, mut second, mut excess) = (0.0, 0.0, 0.0, 0.0);
+    for atom in atoms {
+        let weight = (atom.log_mass + c * atom.loss - top).exp();
+        mass += weight;
+        first += weight * atom.loss;
+        second += weight * atom.loss * atom.loss;
+        excess += atom_excess(atom, c).0;
+    }
+    let mean = first / mass;
+    let direct = top + mass.ln();
+    let k = if direct.abs() < 0.5 && excess > -0.9 { excess.ln_1p() } else { direct };
+    [k, mean, (second / mass - mean * mean).max(0.0)]
+}
+
+/// P(e^{cL} − 1 − c(1 − e^{−L})) of one atom: E_P[1 − e^{−L}] = 0, so the sum over atoms is e^{K(c)} − 1, and each
+/// term is of second order in the loss. Also the size of what cancels.
+fn atom_excess(atom: &Atom, c: f64) -> (f64, f64) {
+    let mass = atom.log_mass.exp();
+    let growth = (c * atom.loss).exp_m1();
+    let linear = -c * (-atom.loss).exp_m1();
+    (mass * (growth - linear), mass * (growth.abs() + linear.abs()))
+}
+
+fn atoms_tilted(atoms: &[Atom], c: f64) -> Option<Points> {
+    let top = atoms.iter().map(|a| a.log_mass + c * a.loss).fold(f64::NEG_INFINITY, f64::max);
+    let mut points = Points::default();
+    let (mut excess, mut rounding, mut mass) = (0.0, 0.0, 0.0);
+    for atom in atoms {
+        let (term, size) = atom_excess(atom, c);
+        excess += term;
+        rounding += size;
+        let weight = (atom.log_mass + c * atom.loss - top).exp();
+        mass += weight;
+        points.losses.push(atom.loss);
+        points.weights.push(weight);
+    }
+    let many = atoms.len() as f64;
+    let magnitude = top.abs() + atoms.iter().map(|a| a.log_mass.abs()).fold(0.0, f64::max).min(800.0);
+    if excess.is_finite() && excess.abs() < 1.0 {
+        points.log_mgf = excess.ln_1p();
+        points.log_mgf_error = UNIT * (8.0 * rounding + (64.0 + magnitude + many) * excess.abs()) * 4.0;
+    } else {
+        points.log_mgf = top + mass.ln();
+        points.log_mgf_error = UNIT * (64.0 + 4.0 * magnitude + many);
+    }
+    for weight in &mut points.weights {
+        *weight /= mass;
+    }
+    points.weight_rounding = UNIT * (64.0 + 4.0 * magnitude + many);
+    points.log_mgf.is_finite().then_some(points)
+}

@@ -1,0 +1,67 @@
+//! The exact accountant: certified two-sided privacy profiles, at a cost that does not grow with the number of uses.
+//!
+//! A question is multiplied out into alternatives, each alternative into its directions (record added, record
+//! removed), each direction into a closed form, a lattice sum or a contour integral. The worst one is the answer.
+
+mod contour;
+mod direction;
+mod gaussian;
+mod law;
+mod points;
+mod sampled;
+
+use crate::Question;
+use direction::Direction;
+use veracity_core::{Bracket, Delta, Epsilon, Finding, Refusal};
+
+/// ε at δ, from both sides.
+pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
+    Profile::new(question)?.epsilon_at(delta).map(Finding::Bracket)
+}
+
+/// δ at ε, from both sides.
+pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+    Profile::new(question)?.delta_at(epsilon).map(Finding::Bracket)
+}
+
+/// The privacy profile δ(ε) of a question, certified from both sides; built once, asked many times.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    directions: Vec<Direction>,
+}
+
+impl Profile {
+    /// Prepares the profile, or refuses what has no dominating pair.
+    pub fn new(question: &Question) -> Result<Profile, Refusal> {
+        let mut directions: Vec<Direction> = Vec::new();
+        for composition in crate::expand::expand(&question.mechanism, question.adjacency)? {
+            for direction in Direction::of(&composition)? {
+                if !directions.contains(&direction) {
+                    directions.push(direction);
+                }
+            }
+        }
+        Ok(Profile { directions })
+    }
+
+    /// The ε that goes with `delta`.
+    pub fn epsilon_at(&self, delta: Delta) -> Result<Bracket<Epsilon>, Refusal> {
+        let mut worst = (0.0f64, 0.0f64);
+        for direction in &self.directions {
+            let (lower, upper) = direction.epsilon_at(delta.get(), worst.0)?;
+            worst = (worst.0.max(lower), worst.1.max(upper));
+        }
+        Ok(Bracket::new(Epsilon::new(worst.0)?, Epsilon::new(worst.1)?))
+    }
+
+    /// The δ that goes with `epsilon`.
+    pub fn delta_at(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
+        let mut worst = (0.0f64, 0.0f64);
+        for direction in &self.directions {
+            let (lower, upper) = direction.delta_at(epsilon.get())?;
+            worst = (worst.0.max(lower), worst.1.max(upper));
+        }
+        let below_one = 1.0 - f64::EPSILON;
+        Ok(Bracket::new(Delta::new(worst.0.min(below_one))?, Delta::new(worst.1.min(below_one))?))
+    }
+}

@@ -1,0 +1,498 @@
+//! The privacy loss law of one Poisson-sampled Gaussian step, as weighted points: Gauss–Legendre panels over the
+//! log-likelihood ratio w of the un-sampled mechanism, with a bound on everything the points leave out.
+//!
+//! With s = 1/σ and Q₀ = N(0, σ²), w is N(−s²/2, s²) under Q₀ and A(w) = 1 − q + q e^w is the likelihood ratio of
+//! the sampled mechanism. All three situations are powers of A and of its mirror image B(w) = A(−w − s²):
+//!
+//! | situation | P | Q | e^L | E_P[e^{zL}] |
+//! |---|---|---|---|---|
+//! | remove | A·Q₀ | Q₀ | A | E₀[A^{1+z}] |
+//! | add | Q₀ | A·Q₀ | 1/A | E₀[A^{−z}] |
+//! | replace | A·Q₀ | B·Q₀ | A/B | E₀[A^{1+z} B^{−z}] |
+//!
+//! E₀[A] = E₀[B] = 1, so subtracting the linear terms of A − 1 and B − 1 changes no expectation and removes the
+//! cancellation that a tiny q would otherwise cause.
+
+use super::points::{Panel, Points};
+use veracity_numerics::{UNIT, legendre, normal};
+
+/// What the two datasets differ in, and which of them is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Situation {
+    /// The record is in the first dataset only.
+    Remove,
+    /// The record is in the second dataset only.
+    Add,
+    /// Each has its own record, as far apart as can be.
+    Replace,
+}
+
+/// One step: a Gaussian of noise multiplier σ on a Poisson batch of rate q.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SampledGaussian {
+    /// Sampling rate, 0 < q < 1.
+    pub rate: f64,
+    /// 1/σ.
+    pub s: f64,
+    /// Which likelihood ratio.
+    pub situation: Situation,
+}
+
+/// Bernstein ellipse used for the error bound: a panel of half-width η is surrounded by an ellipse with half-axes
+/// 2.125 η and 1.875 η.
+const RHO: f64 = 4.0;
+const REACH: f64 = 0.5 * (RHO + 1.0 / RHO);
+const RISE: f64 = 0.5 * (RHO - 1.0 / RHO);
+/// How many standard deviations are kept on each side; Φ(−10.5) ≈ 4e-26.
+const KEPT: f64 = 10.5;
+/// The most panels before a question is given up.
+const MOST_PANELS: usize = 60_000;
+
+impl SampledGaussian {
+    /// The exponents of A and B in E₀[A^α B^β] = E_P[e^{cL}].
+    fn exponents(&self, c: f64) -> (f64, f64) {
+        match self.situation {
+            Situation::Remove => (1.0 + c, 0.0),
+            Situation::Add => (-c, 0.0),
+            Situation::Replace => (1.0 + c, -c),
+        }
+    }
+
+    /// A − 1 at w.
+    fn excess(&self, w: f64) -> f64 {
+        self.rate * w.exp_m1()
+    }
+
+    /// log A at w, also where e^w overflows.
+    fn log_ratio(&self, w: f64) -> f64 {
+        if w > 600.0 { w + self.rate.ln() } else { self.excess(w).ln_1p() }
+    }
+
+    /// The slope of log A, between 0 and 1.
+    fn slope(&self, w: f64) -> f64 {
+        let odds = self.rate / (1.0 - self.rate) * w.exp();
+        if odds.is_infinite() { 1.0 } else { odds / (1.0 + odds) }
+    }
+
+    /// The slope of log A where A − 1 is known: q e^w / A.
+    fn slope_from_excess(&self, excess: f64) -> f64 {
+        if excess.is_infinite() { 1.0 } else { (excess + self.rate) / (1.0 + excess) }
+    }
+
+    /// The mirror image of w, at which B takes the value of A.
+    fn mirror(&self, w: f64) -> f64 {
+        -w - self.s * self.s
+    }
+
+    /// The log density of w under Q₀.
+    fn log_density(&self, w: f64) -> f64 {
+        let x = w / self.s + 0.5 * self.s;
+        -0.5 * x * x - self.s.ln() - 0.918_938_533_204_672_8
+    }
+
+    /// The largest loss.
+    pub(super) fn largest(&self) -> f64 {
+        match self.situation {
+            Situation::Remove | Situation::Replace => f64::INFINITY,
+            Situation::Add => -(-self.rate).ln_1p(),
+        }
+    }
+
+    /// A quick estimate of K(c), K′(c), K″(c), with no bound: it only steers.
+    pub(super) fn scout(&self, c: f64) -> [f64; 3] {
+        let (alpha, beta) = self.exponents(c);
+        let log_weight = |w: f64| {
+            let mirrored = if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
+            self.log_density(w) + alpha * self.log_ratio(w) + mirrored
+        };
+        let step = (0.6 * self.s).min(0.7).min(0.9 / (alpha.abs().max(1.0)).sqrt().max(0.9 / 0.7));
+        let centre = -0.5 * self.s * self.s;
+        let far = centre + alpha.max(0.0) * self.s * self.s;
+        // Walk outward from the centre until the weight is negligible; jump to the second mode if it is not.
+        let mut sums = Moments::default();
+        let floor = log_weight(centre).max(log_weight(far)) - 36.0;
+        let mut walk = |start: f64, direction: f64| {
+            let mut w = start;
+            let mut quiet = 0;
+            for _ in 0..4000 {
+                let lw = log_weight(w);
+                if lw < floor && (direction < 0.0 || w > far || floor > log_weight(far)) {
+                    quiet += 1;
+                    if quiet > 3 {
+                        break;
+                    }
+                }
+                sums.add(self, w, lw, alpha, beta);
+                w += direction * step;
+            }
+        };
+        walk(centre, 1.0);
+        walk(centre - step, -1.0);
+        sums.finish(step)
+    }
+
+    /// The law tilted by e^{cL}, resolved for transform arguments up to |y| = `reach`, save on tails of mass
+    /// `negligible`.
+    ///
+    /// # Promise  For every |y| ≤ reach, |Σ weight·e^{iyL} − E_P[e^{(c+iy)L}]/E_P[e^{cL}]| ≤ `quadrature`, and
+    /// `log_mgf` ± `log_mgf_error` contains K(c).
+    /// # Reference  Gauss–Legendre error on Bernstein ellipses, see `legendre::error_factor`
+    /// # Numerics  Rounding of each weight ≤ 400 ulp, included in the errors
+    pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Points> {
+        let (alpha, beta) = self.exponents(c);
+        let (low, high, cut) = self.range(alpha, beta);
+        let (busy_low, busy_high) = self.busy(low, high, alpha, beta, negligible);
+        let mut builder = Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
+        let mut left = low;
+        let mut panels = 0;
+        while left < high {
+            // Where next to no mass is left the oscillation need not be resolved.
+            let quiet = left >= busy_high || left < busy_low;
+            let end = if left < busy_low {
+                busy_low
+            } else if quiet {
+                high
+            } else {
+                busy_high
+            };
+            builder.reach = if quiet { 0.0 } else { reach };
+            let known = builder.points.losses.len();
+            let half = self.half_width(left, end, alpha, beta, builder.reach);
+            builder.panel(left + half, half);
+            if !quiet {
+                let busy = &mut builder.points.busy;
+                *busy = (if busy.1 == 0 { known } else { busy.0 }, known + legendre::POINTS);
+            }
+            left = if left + 2.0 * half >= end - 1e-9 * half { end } else { left + 2.0 * half };
+            panels += 1;
+            if panels > MOST_PANELS || !left.is_finite() {
+                return None;
+            }
+        }
+        builder.finish(cut, 2.0 * negligible)
+    }
+
+    /// The stretch outside which the tilted mass is at most `negligible`.
+    fn busy(&self, low: f64, high: f64, alpha: f64, beta: f64, negligible: f64) -> (f64, f64) {
+        let q = self.rate;
+        let s = self.s;
+        let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
+        let left_power = if alpha < 0.0 { -alpha * -(-q).ln_1p() } else { 0.0 };
+        let mut busy_high = high;
+        while busy_high > low && self.right_tail(busy_high - s, alpha.max(0.0), right_power) <= 0.5 * negligible {
+            busy_high -= s;
+        }
+        // To the left of w ≤ 0 and below the centre, A ≤ 1 and B ≥ 1 − q.
+        let mut busy_low = low;
+        let bottom = (-0.5 * s * s - s).min(-s * s);
+        while busy_low + s < bottom
+            && normal::cdf((busy_low + s) / s + 0.5 * s) * left_power.exp() <= 0.5 * negligible
+        {
+            busy_low += s;
+        }
+        (busy_low, busy_high.max(busy_low))
+    }
+
+    /// Where the panels begin and end, and a bound on the integral of |A^α B^β| + 1 + |linear terms| outside.
+    fn range(&self, alpha: f64, beta: f64) -> (f64, f64, f64) {
+        let s = self.s;
+        let q = self.rate;
+        // Far to the left A ≥ 1 − q (add), B ≥ 1 (replace): the power there is at most this.
+        let left_power = if alpha < 0.0 { -alpha * -(-q).ln_1p() } else { 0.0 };
+        let deep = (KEPT * KEPT + 2.0 * left_power).sqrt();
+        let low = if beta == 0.0 { -0.5 * s * s - deep * s } else { -1.5 * s * s - deep * s };
+        let linear = alpha.abs() + beta.abs();
+        let mut cut = normal::cdf(-deep) * (left_power.exp() + 1.0 + linear * (1.0 + q));
+        if beta != 0.0 {
+            cut += normal::cdf(-KEPT) * (1.0 + linear) * q;
+        }
+        // Far to the right B ≥ 1 − q; A^α is bounded block by block.
+        let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
+        let mut high = 0.5 * s * s + KEPT * s;
+        let mut tail = self.right_tail(high, alpha.max(0.0), right_power);
+        while tail > 1e-25 {
+            high += 2.0 * s.max(0.05 * high);
+            tail = self.right_tail(high, alpha.max(0.0), right_power);
+        }
+        cut += tail + normal::cdf(-KEPT) * (1.0 + linear * (1.0 + q));
+        (low, high, cut)
+    }
+
+    /// A bound on ∫ density·A^α·e^{extra} to the right of `from`, by blocks on which the density falls and A rises.
+    fn right_tail(&self, from: f64, alpha: f64, extra: f64) -> f64 {
+        let s2 = self.s * self.s;
+        // Beyond this the Gaussian falls faster than A^α rises, since log A has slope ≤ 1.
+        let end = (alpha + 1.0) * s2 + 12.0 * self.s;
+        let mut total = 0.0;
+        let mut w = from;
+        while w < end {
+            let next = w + (0.5 * self.s).max(0.2 * w);
+            total += (self.log_density(w) + alpha * self.log_ratio(next) + extra).exp() * (next - w);
+            w = next;
+            if total > 1.0 {
+                return total;
+            }
+        }
+        let rate = (w + 0.5 * s2) / s2 - alpha;
+        total + (self.log_density(w) + alpha * self.log_ratio(w) + extra).exp() / rate
+    }
+
+    /// A panel half-width small enough for the Gaussian factor, the tilt, the oscillation and the singularity of
+    /// log A at w = log((1−q)/q) ± iπ.
+    fn half_width(&self, left: f64, high: f64, alpha: f64, beta: f64, reach: f64) -> f64 {
+        let mut half = (1.4 * self.s).min(0.5 * (high - left) * (1.0 + 1e-12)).max(1e-300);
+        for _ in 0..40 {
+            let ok = [(alpha, false), (beta, true)].iter().all(|&(power, mirrored)| {
+                if mirrored && beta == 0.0 {
+                    return true;
+                }
+                let centre = left + half;
+                let centre = if mirrored { self.mirror(centre) } else { centre };
+                let ellipse = Ellipse::around(self, centre, half);
+                // Residual growth of the tilt beyond its linear part, and of the oscillation.
+                ellipse.regular
+                    && power.abs() * ellipse.bend <= 3.0
+                    && reach * ellipse.argument <= 11.0
+            });
+            if ok {
+                break;
+            }
+            half *= 0.8;
+        }
+        half
+    }
+}
+
+/// What log A does on the ellipse around a panel.
+#[derive(Default)]
+struct Ellipse {
+    /// Whether A has no zero near it.
+    regular: bool,
+    /// Slope of log A at the centre.
+    slope: f64,
+    /// log A(w) − log A(centre) − slope·(w − centre) is at most this on the real part, and at least −this in modulus.
+    bend: f64,
+    /// |Im log A| is at most this.
+    argument: f64,
+    /// The most of |A − 1|.
+    excess: f64,
+}
+
+impl Ellipse {
+    fn around(law: &SampledGaussian, centre: f64, half: f64) -> Ellipse {
+        let (left, right) = (centre - REACH * half, centre + REACH * half);
+        let rise = RISE * half;
+        let slope = law.slope(centre);
+        // log A is convex: its distance from the tangent is largest at an end.
+        let tangent = |w: f64| law.log_ratio(w) - law.log_ratio(centre) - slope * (w - centre);
+        let above = tangent(left).max(tangent(right)).max(0.0);
+        let odds = law.rate / (1.0 - law.rate);
+        let (low_odds, high_odds) = (odds * left.exp(), odds * right.exp());
+        // Near the zero of A: |A(x+iθ)|² = A(x)² (1 − 2p(1−p)(1 − cos θ)); tan arg A = o sin θ/(1 + o cos θ) ≤ o θ
+        // while cos θ ≥ 0, and arg A ≤ θ always.
+        let (mut regular, mut below, mut argument) = (false, f64::INFINITY, f64::INFINITY);
+        if rise <= 2.4 {
+            let logistic = |w: f64| law.slope(w) * (1.0 - law.slope(w));
+            let straddles = low_odds < 1.0 && high_odds > 1.0;
+            let worst = if straddles { 0.25 } else { logistic(left).max(logistic(right)) };
+            let loss = 2.0 * worst * (1.0 - rise.cos());
+            regular = loss < 0.9;
+            below = -0.5 * (-loss.min(0.9)).ln_1p();
+            argument = if rise <= 1.5 { rise * high_odds.min(1.0) } else { rise };
+        }
+        // Far from it, on either side, A is 1 − q or q e^w up to a small factor, for any θ.
+        let far = if high_odds <= 0.15 {
+            Some((high_odds, 0.0))
+        } else if 1.0 / low_odds <= 0.15 {
+            Some((1.0 / low_odds, rise))
+        } else {
+            None
+        };
+        if let Some((small, turn)) = far {
+            regular = true;
+            below = below.min(small - (-small).ln_1p());
+            argument = argument.min(turn + 1.01 * small);
+        }
+        let excess = law.rate * (right.exp() + 1.0);
+        Ellipse { regular, slope, bend: above.max(below), argument, excess }
+    }
+}
+
+/// Sums with no bound, for steering.
+#[derive(Default)]
+struct Moments {
+    offset: f64,
+    excess: f64,
+    mass: f64,
+    first: f64,
+    second: f64,
+}
+
+impl Moments {
+    fn add(&mut self, law: &SampledGaussian, w: f64, log_weight: f64, alpha: f64, beta: f64) {
+        if log_weight > self.offset + 300.0 {
+            let shrink = (self.offset - log_weight).exp();
+            self.mass *= shrink;
+            self.first *= shrink;
+            self.second *= shrink;
+            self.excess = f64::INFINITY;
+            self.offset = log_weight;
+        }
+        let la = law.log_ratio(w);
+        let (lb, b) = if beta == 0.0 {
+            (0.0, 0.0)
+        } else {
+            (law.log_ratio(law.mirror(w)), law.excess(law.mirror(w)))
+        };
+        let loss = match law.situation {
+            Situation::Remove => la,
+            Situation::Add => -la,
+            Situation::Replace => la - lb,
+        };
+        let weight = (log_weight - self.offset).exp();
+        self.mass += weight;
+        self.first += weight * loss;
+        self.second += weight * loss * loss;
+        let density = law.log_density(w).exp();
+        self.excess += density * ((alpha * la + beta * lb).exp_m1() - alpha * law.excess(w) - beta * b);
+    }
+
+    fn finish(&self, step: f64) -> [f64; 3] {
+        let mean = self.first / self.mass;
+        let variance = (self.second / self.mass - mean * mean).max(0.0);
+        let direct = self.offset + (self.mass * step).ln();
+        let k = if direct.abs() < 0.5 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
+        [k, mean, variance]
+    }
+}
+
+/// Running totals of one tilted law.
+#[derive(Default)]
+struct Sums {
+    /// Σ of the cancellation-free integrand: e^{K} − 1.
+    excess: f64,
+    /// Bound on the rounding of `excess`.
+    rounding: f64,
+    /// Quadrature error of the un-oscillating and of the oscillating integrand.
+    still: f64,
+    swinging: f64,
+    /// Largest log weight so far, to detect overflow.
+    largest: f64,
+}
+
+struct Builder<'a> {
+    law: &'a SampledGaussian,
+    alpha: f64,
+    beta: f64,
+    reach: f64,
+    points: Points,
+    sums: Sums,
+}
+
+impl Builder<'_> {
+    /// Adds the points of one panel and the bounds that go with it.
+    fn panel(&mut self, centre: f64, half: f64) {
+        let law = self.law;
+        let (alpha, beta, s2) = (self.alpha, self.beta, law.s * law.s);
+        let bending = 1.0 / s2 + 0.25 * (alpha.abs() + beta.abs());
+        let mut summary = Panel::default();
+        for &(x, weight) in legendre::rule() {
+            let w = centre + half * x;
+            let width = weight * half;
+            let (a, la) = (law.excess(w), law.log_ratio(w));
+            let (b, lb) = if beta == 0.0 {
+                (0.0, 0.0)
+            } else {
+                (law.excess(law.mirror(w)), law.log_ratio(law.mirror(w)))
+            };
+            let log_density = law.log_density(w);
+            let base = log_density.exp();
+            let power = alpha * la + beta * lb;
+            self.sums.largest = self.sums.largest.max(power);
+            let growth = power.exp_m1();
+            let linear = alpha * a + beta * b;
+            let term = width * base * (growth - linear);
+            // Where the linear term overflows the base has underflowed: the point lies outside the kept range.
+            if term.is_finite() {
+                self.sums.excess += term;
+                self.sums.rounding += width * base * (growth.abs() + linear.abs());
+            }
+            let density = if power > -0.5 && base > 1e-280 && power < 600.0 {
+                base * (1.0 + growth)
+            } else {
+                (log_density + power).exp()
+            };
+            let loss = match law.situation {
+                Situation::Remove => la,
+                Situation::Add => -la,
+                Situation::Replace => la - lb,
+            };
+            self.points.losses.push(loss);
+            self.points.weights.push(density * width);
+            // Each Gauss point lies in its own cell, as wide as its weight (Chebyshev–Markov–Stieltjes).
+            let (pa, pb) = (law.slope_from_excess(a), if beta == 0.0 { 0.0 } else { law.slope_from_excess(b) });
+            let steep = (-(w / s2 + 0.5) + alpha * pa - beta * pb).abs() + bending * width;
+            summary.add_cell(density, width, steep, (pa + pb) * (1.0 - width.min(0.9)));
+        }
+        self.points.panels.push(summary);
+        self.bound(centre, half);
+    }
+
+    /// The largest modulus of the integrand on the panel's ellipse, hence its quadrature error.
+    fn bound(&mut self, centre: f64, half: f64) {
+        let law = self.law;
+        let s2 = law.s * law.s;
+        let here = Ellipse::around(law, centre, half);
+        let (alpha, beta) = (self.alpha, self.beta);
+        let mirrored =
+            if beta == 0.0 { Ellipse::default() } else { Ellipse::around(law, law.mirror(centre), half) };
+        // The linear part of the tilt is absorbed into the Gaussian, whose modulus on the ellipse is then explicit.
+        let tilt = alpha * here.slope - beta * mirrored.slope;
+        let shifted = -0.5 * s2 + tilt * s2;
+        let distance = ((centre - shifted).abs() - REACH * half).max(0.0);
+        let at_centre = law.log_density(centre)
+            + alpha * law.log_ratio(centre)
+            + if beta == 0.0 { 0.0 } else { beta * law.log_ratio(law.mirror(centre)) };
+        let gaussian = ((centre - shifted).powi(2) - distance * distance + (RISE * half).powi(2)) / (2.0 * s2);
+        let bend = alpha.abs() * here.bend + beta.abs() * mirrored.bend;
+        let modulus = (at_centre + gaussian + bend).exp();
+        // The subtracted 1 and linear terms, with the un-tilted Gaussian.
+        let plain_distance = ((centre + 0.5 * s2).abs() - REACH * half).max(0.0);
+        let plain = (-0.5 * plain_distance.powi(2) / s2 + (RISE * half).powi(2) / (2.0 * s2)).exp()
+            / (law.s * 2.506_628_274_631);
+        let linear = 1.0 + alpha.abs() * here.excess + beta.abs() * mirrored.excess;
+        let linear = if plain == 0.0 { 0.0 } else { plain * linear };
+        let factor = legendre::error_factor(RHO) * half;
+        let argument = here.argument + mirrored.argument;
+        self.sums.still += factor * (modulus + linear);
+        self.sums.swinging += factor * modulus * (1.0 + (self.reach * argument).exp());
+    }
+
+    fn finish(mut self, cut: f64, quiet: f64) -> Option<Points> {
+        let sums = &self.sums;
+        let excess = sums.excess;
+        if !excess.is_finite() || sums.largest > 650.0 || !(1.0 + excess > 0.0) {
+            return None;
+        }
+        let mass = 1.0 + excess;
+        let error = sums.still + cut + UNIT * (8.0 * sums.rounding + 400.0 * excess.abs());
+        if error > 0.1 * mass {
+            return None;
+        }
+        self.points.log_mgf = excess.ln_1p();
+        // |log(1+x+e) − log(1+x)| ≤ (e/(1+x))/(1 − e/(1+x))
+        self.points.log_mgf_error = 1.2 * error / mass + 4.0 * UNIT * self.points.log_mgf.abs();
+        for weight in &mut self.points.weights {
+            *weight /= mass;
+        }
+        for panel in &mut self.points.panels {
+            panel.mass /= mass;
+            panel.density *= 1.001 / mass;
+            panel.variation *= 1.001 / mass;
+        }
+        self.points.quadrature = 1.2 * (sums.swinging + cut + quiet) / mass;
+        self.points.weight_rounding = 400.0 * UNIT + 1.2 * error / mass;
+        Some(self.points)
+    }
+}
+
