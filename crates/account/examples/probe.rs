@@ -5,7 +5,11 @@ use veracity_core::*;
 fn main() {
     let a: Vec<f64> = std::env::args().skip(1).map(|x| x.parse().unwrap()).collect();
     let run = |q: f64, s: f64, t: u64, d: f64, truth: f64| {
-        let m = Mechanism::dp_sgd(SamplingRate::new(q).unwrap(), NoiseMultiplier::new(s).unwrap(), Count::new(t).unwrap());
+        let m = Mechanism::dp_sgd(
+            SamplingRate::new(q).unwrap(),
+            NoiseMultiplier::new(s).unwrap(),
+            Count::new(t).unwrap(),
+        );
         let question = Question { mechanism: m, adjacency: Adjacency::AddRemove };
         let t0 = Instant::now();
         let r = Profile::new(&question).unwrap().epsilon_at(Delta::new(d).unwrap());
@@ -16,13 +20,25 @@ fn main() {
         match r {
             Ok(b) => {
                 let (l, u) = (b.lower.0.get(), b.upper.0.get());
-                println!("q={q} s={s} t={t} d={d} {l:.13} {u:.13} width {:.1e} {:?} {:?} {}", (u - l) / u, t1, t2,
-                    if truth > 0.0 { if l <= truth*(1.0+1e-12) && truth <= u*(1.0+1e-12) { "in" } else { "OUT" } } else { "" });
+                println!(
+                    "q={q} s={s} t={t} d={d} {l:.13} {u:.13} width {:.1e} {:?} {:?} {}",
+                    (u - l) / u,
+                    t1,
+                    t2,
+                    if truth > 0.0 {
+                        if l <= truth * (1.0 + 1e-12) && truth <= u * (1.0 + 1e-12) { "in" } else { "OUT" }
+                    } else {
+                        ""
+                    }
+                );
             }
             Err(e) => println!("q={q} s={s} t={t} d={d}: {e} {t1:?}"),
         }
     };
-    if a.len() == 4 { run(a[0], a[1], a[2] as u64, a[3], 0.0); return; }
+    if a.len() == 4 {
+        run(a[0], a[1], a[2] as u64, a[3], 0.0);
+        return;
+    }
     let q = 256.0 / 60000.0;
     run(q, 1.0, 600, 1e-5, 0.577329032741);
     run(q, 1.0, 3500, 1e-5, 1.348227955741);

@@ -33,6 +33,23 @@ pub(super) struct Saddle {
 }
 
 impl Composed {
+    /// The composition without outcomes of large loss, and a bound on the probability that one of them occurs:
+    /// about `mass`.
+    pub(super) fn capped(&self, mass: f64) -> (Composed, f64) {
+        let mut left_out = 0.0;
+        let sampled = self.laws.iter().filter(|(law, _)| matches!(law, Law::Sampled(_))).count() as f64;
+        let cap = |(law, times): &(Law, f64)| match law {
+            Law::Sampled(step) => {
+                let capped = step.capped(mass / (times * sampled));
+                left_out += times * capped.left_out();
+                (Law::Sampled(capped), *times)
+            }
+            Law::Laplace { .. } | Law::Atoms(_) => (law.clone(), *times),
+        };
+        let laws = self.laws.iter().map(cap).collect();
+        (Composed { laws, gaussian: self.gaussian }, left_out)
+    }
+
     /// Estimates of K(c), K′(c), K″(c) of the whole.
     fn scout(&self, c: f64) -> [f64; 3] {
         let g = self.gaussian;
@@ -45,87 +62,89 @@ impl Composed {
         total
     }
 
-    /// The saddle point with abscissa c: the integrand is stationary there for exactly one ε.
-    pub(super) fn saddle(&self, c: f64) -> Saddle {
-        let [k, k1, k2] = self.scout(c);
-        let epsilon = k1 - 1.0 / c - 1.0 / (1.0 + c);
-        let spread = k2 + 1.0 / (c * c) + 1.0 / ((1.0 + c) * (1.0 + c));
-        let log_delta = k - c * epsilon - (c * (1.0 + c)).ln() - 0.5 * (2.0 * PI * spread).ln();
-        Saddle { c, epsilon, log_delta, variance: k2 }
+    /// An estimate of log δ(ε) + cε from the integrand at abscissa c.
+    ///
+    /// The variance of the tilted law, which the estimate divides by, is trusted only within the range it has for
+    /// Gaussian-like laws: rare large losses inflate it without widening the peak of the integrand.
+    fn height(&self, c: f64, depth: f64) -> (f64, [f64; 3]) {
+        let moments = self.scout(c);
+        let peak = (c * c * moments[2] + 2.0).min(2.0 * depth.max(1.0) + 2.0);
+        (moments[0] - c.ln_1p() - 0.5 * (2.0 * PI * peak).ln(), moments)
     }
 
-    /// The saddle point where `measure` falls through zero; `measure` must fall as c rises.
-    fn saddle_where(&self, measure: impl Fn(&Saddle) -> f64) -> Option<Saddle> {
-        let spread = self.scout(1e-3)[2].sqrt();
-        let mut t = if spread > 0.0 { (4.0 / spread).ln() } else { 0.0 }.clamp(-20.0, 20.0);
-        let at = |t: f64| {
-            let saddle = self.saddle(t.exp());
-            let value = measure(&saddle);
-            (if value.is_nan() { f64::NEG_INFINITY } else { value.max(-1e300) }, saddle)
+    /// The saddle point for a given ε: the integrand is least there on the real axis.
+    pub(super) fn saddle_for_epsilon(&self, epsilon: f64) -> Option<Saddle> {
+        // The slope of K(c) − cε − log c − log(1 + c) rises through zero at the saddle.
+        let slope = |t: f64| {
+            let c = t.exp();
+            let value = self.scout(c)[1] - epsilon - 1.0 / c - 1.0 / (1.0 + c);
+            if value.is_nan() { f64::INFINITY } else { value }
         };
-        let (mut value, mut saddle) = at(t);
-        let mut stride = 0.7;
-        let direction = if value > 0.0 { 1.0 } else { -1.0 };
-        // Walk until the sign changes, then halve or interpolate: the abscissa need only be good to a percent.
-        let (mut before, mut before_value) = (t, value);
-        for _ in 0..80 {
-            if (value > 0.0) != (direction > 0.0) {
-                break;
+        let mut low = self.first_guess();
+        let mut high = low;
+        if slope(low) < 0.0 {
+            while slope(high) < 0.0 {
+                low = high;
+                high += 1.0;
+                if high > 45.0 {
+                    return None;
+                }
             }
-            (before, before_value) = (t, value);
-            t += direction * stride;
-            stride *= 1.3;
-            if !(-40.0..=40.0).contains(&t) {
+        } else {
+            while slope(low) > 0.0 {
+                high = low;
+                low -= 1.0;
+                if low < -45.0 {
+                    return None;
+                }
+            }
+        }
+        while high - low > 0.03 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) < 0.0 { low = middle } else { high = middle }
+        }
+        let c = low.exp();
+        let (height, _) = self.height(c, 20.0);
+        let (height, moments) = self.height(c, -(height - c * epsilon));
+        let log_delta = (height - c * epsilon).min(0.0);
+        log_delta.is_finite().then_some(Saddle { c, epsilon, log_delta, variance: moments[2] })
+    }
+
+    /// The saddle point at which δ is about as given: the least ε that the integrand's height allows.
+    pub(super) fn saddle_for_delta(&self, log_delta: f64) -> Option<Saddle> {
+        let epsilon = |t: f64| {
+            let c = t.exp();
+            let value = (self.height(c, -log_delta).0 - log_delta) / c;
+            if value.is_nan() { f64::INFINITY } else { value }
+        };
+        // Bracket the minimum on a logarithmic scale, then halve towards it.
+        let mut middle = self.first_guess();
+        let mut value = epsilon(middle);
+        let mut stride = 0.8;
+        for _ in 0..60 {
+            let (left, right) = (epsilon(middle - stride), epsilon(middle + stride));
+            if left < value && left <= right {
+                (middle, value) = (middle - stride, left);
+            } else if right < value {
+                (middle, value) = (middle + stride, right);
+            } else if stride < 0.06 {
+                break;
+            } else {
+                stride *= 0.4;
+            }
+            if middle.abs() > 45.0 {
                 return None;
             }
-            (value, saddle) = at(t);
         }
-        let (mut low, mut low_value, mut high, mut high_value) =
-            if direction > 0.0 { (before, before_value, t, value) } else { (t, value, before, before_value) };
-        for _ in 0..40 {
-            if high - low < 0.01 {
-                break;
-            }
-            let share = if high_value > -1e200 { low_value / (low_value - high_value) } else { 0.5 };
-            let middle = low + (high - low) * share.clamp(0.1, 0.9);
-            let (v, s) = at(middle);
-            saddle = s;
-            if v > 0.0 { (low, low_value) = (middle, v) } else { (high, high_value) = (middle, v) }
-            if v.abs() < 0.02 {
-                break;
-            }
-        }
-        let saddle = self.before_the_wall(saddle);
-        (saddle.log_delta.is_finite() && saddle.c.is_finite()).then_some(saddle)
+        let c = middle.exp();
+        let variance = self.scout(c)[2];
+        value.is_finite().then_some(Saddle { c, epsilon: value, log_delta, variance })
     }
 
-    /// Where the moment function is driven by rare large losses the saddle lies on a wall: the tilted law splits in
-    /// two and its variance explodes. Any abscissa is valid; a smaller one has a calmer law and still little to cancel.
-    fn before_the_wall(&self, saddle: Saddle) -> Saddle {
-        let calm = 2.0 * (-saddle.log_delta).max(4.0);
-        let mut c = saddle.c;
-        let mut variance = saddle.variance;
-        for _ in 0..40 {
-            if c * c * variance <= calm {
-                break;
-            }
-            c *= 0.92;
-            variance = self.scout(c)[2];
-        }
-        Saddle { c, variance, ..saddle }
-    }
-
-    /// The saddle point for a given ε.
-    pub(super) fn saddle_for_epsilon(&self, epsilon: f64) -> Option<Saddle> {
-        let scale = epsilon.abs().max(1e-300);
-        let found = self.saddle_where(|s| (epsilon - s.epsilon) / (0.02 * scale + 1.0 / s.c).max(1e-300))?;
-        // Re-centre the estimate of δ on the ε that was asked.
-        Some(Saddle { log_delta: found.log_delta - found.c * (epsilon - found.epsilon), epsilon, ..found })
-    }
-
-    /// The saddle point at which δ is about as given.
-    pub(super) fn saddle_for_delta(&self, log_delta: f64) -> Option<Saddle> {
-        self.saddle_where(|s| s.log_delta - log_delta)
+    /// The logarithm of an abscissa that suits a Gaussian of the same spread.
+    fn first_guess(&self) -> f64 {
+        let spread = self.scout(1e-3)[2].sqrt();
+        if spread > 0.0 { (4.0 / spread).ln().clamp(-20.0, 30.0) } else { 0.0 }
     }
 
     /// An upper bound on δ(ε) by Chernoff at one abscissa, from certified moments.
@@ -162,14 +181,17 @@ pub(super) struct Contour {
     density_error: f64,
     /// Σ of y times the node moduli: how much a rounding of ε·y can matter.
     phase_error: f64,
+    /// Σ of the node moduli.
+    total_size: f64,
     log_scale: f64,
     log_scale_error: f64,
     /// Bounds on the cut-off tail, for δ and for the density, relative to the scale.
     tail: f64,
     density_tail: f64,
-    /// Abscissae c′ > c with the logarithm of the aliasing bound at ε = 0.
-    high_aliases: Vec<(f64, f64)>,
+    /// An abscissa c′ > c with the logarithm of the aliasing bound at ε = 0.
+    high_alias: (f64, f64),
     low_alias: f64,
+    left_out: f64,
     /// μ of the smoothing Gaussian, zero for none.
     smoothing: f64,
 }
@@ -178,61 +200,74 @@ pub(super) struct Contour {
 const MOST_NODES: f64 = 400_000.0;
 
 impl Contour {
-    /// Draws a contour that serves ε near the saddle's.
-    pub(super) fn draw(composed: &Composed, saddle: &Saddle) -> Option<Contour> {
-        let c = saddle.c;
+    /// Draws a contour that serves ε near the saddle's. `left_out` is the probability of outcomes that the
+    /// composition does not contain.
+    pub(super) fn draw(composed: &Composed, left_out: f64, saddle: &Saddle) -> Option<Contour> {
         // Relative error of δ that moves ε by about 1e-8 of itself.
-        let worth = (c * saddle.epsilon.abs()).max(1e-3);
+        let worth = (saddle.c * saddle.epsilon.abs()).max(1e-3);
         let tolerance = (1e-8 * worth).min(1e-6);
-        let (step, high_aliases) = aliasing(composed, saddle, tolerance)?;
-        let smoothing = (2e-7 * worth / (c * (c + 1.0))).sqrt();
+        if std::env::var("DBG").is_ok() {
+            eprintln!("DBG draw {saddle:?}");
+        }
+        let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance)?;
+        if std::env::var("DBG").is_ok() {
+            eprintln!("DBG placed c {c} period {period}");
+        }
+        let wanted = saddle.log_delta + tolerance.ln();
+        let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
+        if std::env::var("DBG").is_ok() {
+            eprintln!("DBG alias {high_alias:?}");
+        }
+        let step = 2.0 * PI / period;
+        let smoothing = (4e-7 * worth / (c * (c + 1.0))).sqrt();
         let far = (2.0 * (1.0 / tolerance).ln() + 8.0).sqrt() / smoothing;
         // What the tail is measured against: δ over the scale e^{K(c) − cε}.
-        let relative = (saddle.log_delta - (composed.scout(c)[0] - c * saddle.epsilon)).exp();
-        let mut reach = 8.0 / saddle.variance.max(1e-300).sqrt();
-        loop {
-            let smooth = reach >= far;
-            if smooth {
-                reach = far;
-            }
-            let count = (reach / step).ceil().max(8.0);
-            if count > MOST_NODES {
-                return None;
-            }
-            let extra = if smooth { smoothing } else { 0.0 };
-            if std::env::var("DBG").is_ok() { eprintln!("DBG saddle {saddle:?} step {step:e} reach {reach:e} count {count} smooth {smooth} far {far:e} tol {tolerance:e} rel {relative:e}"); }
-            if let Some(contour) = Contour::try_draw(composed, c, step, count as usize, extra, (tolerance, relative)) {
-                return Some(Contour { high_aliases, ..contour });
-            }
-            if smooth {
-                return None;
-            }
-            reach *= 2.2;
+        let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
+        let allowed = tolerance * share;
+        // How much larger the integrand is than the integral.
+        let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
+        let start = 3.0 / saddle.variance.max(1e-300).sqrt();
+        let coarse = tilt_all(composed, c, 0.0, 0.0)?;
+        if std::env::var("DBG").is_ok() {
+            eprintln!("DBG coarse ok far {far} start {start} allowed {allowed}");
         }
+        let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, far, allowed);
+        let (horizon, smoothing) = match plain {
+            Some(horizon) => (horizon, 0.0),
+            None => {
+                let gaussian = composed.gaussian + smoothing * smoothing;
+                (Horizon::search(composed, c, &coarse, gaussian, far, 2.0 * far, f64::INFINITY)?, smoothing)
+            }
+        };
+        let count = (horizon.last / step).ceil().max(8.0);
+        if std::env::var("DBG").is_ok() {
+            eprintln!(
+                "DBG alias {high_alias:?} count {count} smoothing {smoothing} canc {cancellation} last {}",
+                horizon.last
+            );
+        }
+        if count > MOST_NODES {
+            return None;
+        }
+        let mut contour =
+            Contour::with_nodes(composed, c, step, count as usize, smoothing, tolerance / cancellation)?;
+        contour.tail = horizon.tail;
+        contour.density_tail = horizon.density_tail;
+        contour.high_alias = high_alias;
+        contour.left_out = left_out;
+        Some(contour)
     }
 
-    /// Computes the nodes and the tail; none when the tail exceeds what is allowed.
-    fn try_draw(
+    /// Computes the nodes.
+    fn with_nodes(
         composed: &Composed,
         c: f64,
         step: f64,
         count: usize,
         smoothing: f64,
-        (tolerance, relative): (f64, f64),
+        tolerance: f64,
     ) -> Option<Contour> {
-        let last = step * count as f64;
         let gaussian = composed.gaussian + smoothing * smoothing;
-        let tilted: Vec<(Tilted, f64)> = composed
-            .laws
-            .iter()
-            .map(|(law, times)| law.tilted(c, last, 0.02 * tolerance / times).map(|tilted| (tilted, *times)))
-            .collect::<Option<_>>()?;
-        let (tail, density_tail) = tails(composed, c, &tilted, gaussian, last);
-        if std::env::var("DBG").is_ok() { eprintln!("DBG   tail {tail:e} allowed {:e}", tolerance*relative);
-            for (t, n) in &tilted { if let Tilted::Points(p) = t { eprintln!("DBG   points {} panels {} quad {:e} K {:e} err {:e} *T {:e} env {:e} mom {:?}", p.losses.len(), p.panels.len(), p.quadrature, p.log_mgf, p.log_mgf_error, p.quadrature*n, p.envelope(last), p.busy); } } }
-        if tail > tolerance * relative {
-            return None;
-        }
         let mut exponents: Vec<Complex64> = (0..=count)
             .map(|k| {
                 let y = k as f64 * step;
@@ -242,25 +277,42 @@ impl Contour {
         let mut errors = vec![0.0; count + 1];
         let mut log_scale = 0.5 * gaussian * c * (c + 1.0);
         let mut log_scale_error = 8.0 * UNIT * log_scale;
-        for (law, times) in &tilted {
+        for (law, times) in &tilt_all(composed, c, step * count as f64, 0.02 * tolerance)? {
             let (k, k_error) = law.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
-            accumulate(law.transform(step, count), *times, &mut exponents, &mut errors);
+            let tr = law.transform(step, count);
+            if std::env::var("DBG").is_ok() {
+                if let Tilted::Points(p) = law {
+                    eprintln!(
+                        "DBG T*quad {:e} n {} T*werr {:e} T*err[1] {:e} T*err[N/2] {:e} T*err[N] {:e} tol {:e}",
+                        times * p.quadrature,
+                        p.losses.len(),
+                        times * p.weight_error,
+                        times * tr.1[1],
+                        times * tr.1[count / 2],
+                        times * tr.1[count],
+                        tolerance
+                    );
+                }
+            }
+            accumulate(tr, *times, &mut exponents, &mut errors);
         }
         let mut contour = Contour {
             c,
             step,
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(count + 1),
             node_error: 0.0,
             density_error: 0.0,
             phase_error: 0.0,
+            total_size: 0.0,
             log_scale,
             log_scale_error,
-            tail,
-            density_tail,
-            high_aliases: Vec::new(),
+            tail: f64::INFINITY,
+            density_tail: f64::INFINITY,
+            high_alias: (c, f64::INFINITY),
             low_alias: 1.0 / (2.0 * PI * c / step).exp_m1(),
+            left_out: 0.0,
             smoothing,
         };
         contour.set_nodes(&exponents, &errors);
@@ -286,6 +338,7 @@ impl Contour {
             self.node_error += half * lost;
             self.density_error += half * lost * denominator.norm();
             self.phase_error += size * y;
+            self.total_size += size;
             self.nodes.push(kept * half);
         }
     }
@@ -310,17 +363,18 @@ impl Contour {
             density += sloped.re + (z * sloped).re;
             phase *= turn;
         }
-        let rounding = UNIT * (400.0 + self.nodes.len() as f64) * self.total_size()
+        let rounding = UNIT * (400.0 + self.nodes.len() as f64) * self.total_size
             + 2.0 * UNIT * epsilon.abs() * self.phase_error;
         let measure = self.step / PI;
         let error = measure * (self.node_error + rounding) + self.tail;
         let exponent = self.log_scale - self.c * epsilon;
-        let scale_error =
-            (self.log_scale_error + 4.0 * UNIT * (self.log_scale.abs() + (self.c * epsilon).abs() + 4.0)).exp_m1();
+        let scale_error = (self.log_scale_error
+            + 4.0 * UNIT * (self.log_scale.abs() + (self.c * epsilon).abs() + 4.0))
+            .exp_m1();
         let scale = exponent.exp();
         let (above, below) = (scale * (1.0 + scale_error), scale * (1.0 - scale_error).max(0.0));
         let middle = scale * measure * sum;
-        let upper = above * (measure * sum + error).max(0.0);
+        let upper = above * (measure * sum + error).max(0.0) + self.left_out;
         // Smoothing and aliasing only ever add to δ.
         let gap = if self.smoothing > 0.0 {
             let s = self.smoothing;
@@ -331,11 +385,22 @@ impl Contour {
             0.0
         };
         let lower = below * (measure * sum - error) - gap - self.aliases(epsilon);
+        if std::env::var("DBG2").is_ok() {
+            eprintln!(
+                "DBG eps {epsilon} c {} N {} step {:e} node {:e} round {:e} tail {:e} scale {:e} gap {:e} alias high {:e} low {:e}",
+                self.c,
+                self.nodes.len(),
+                self.step,
+                self.node_error / sum,
+                rounding / sum,
+                self.tail / (measure * sum),
+                scale_error,
+                gap / middle,
+                (self.aliases(epsilon) - self.low_alias) / middle,
+                self.low_alias / middle
+            );
+        }
         Value { lower: lower.max(0.0), middle, upper: upper.min(1.0), slope: -scale * measure * slope }
-    }
-
-    fn total_size(&self) -> f64 {
-        self.nodes.iter().map(|node| node.norm()).sum()
     }
 
     fn largest_denominator(&self) -> f64 {
@@ -345,53 +410,95 @@ impl Contour {
 
     /// A bound on what aliasing adds.
     fn aliases(&self, epsilon: f64) -> f64 {
-        let high = self
-            .high_aliases
-            .iter()
-            .map(|(c, log_bound)| (log_bound - c * epsilon).exp())
-            .fold(f64::INFINITY, f64::min);
-        high + self.low_alias
+        let (c, log_bound) = self.high_alias;
+        (log_bound - c * epsilon).exp() + self.low_alias
     }
 }
 
-/// The step of the contour, and for some c′ > c the logarithm of κ(c′) e^{K(c′)}/(e^{2π(c′−c)/h} − 1), which bounds
-/// what the losses above ε alias to (times e^{−c′ε}).
-fn aliasing(composed: &Composed, saddle: &Saddle, tolerance: f64) -> Option<(f64, Vec<(f64, f64)>)> {
-    let c = saddle.c;
-    let wanted = saddle.log_delta + tolerance.ln();
-    let mut step = 2.0 * PI * c / (-wanted).max(3.0);
-    for _ in 0..60 {
-        let period = 2.0 * PI / step;
-        let estimate = |rise: f64| {
-            let k = composed.scout(c + rise)[0];
-            k - (c + rise) * saddle.epsilon - period * rise - (c + rise).ln_1p()
+/// Every law tilted to c, its tails of mass `negligible`/times not resolved.
+fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64) -> Option<Vec<(Tilted, f64)>> {
+    let tilt =
+        |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
+    composed.laws.iter().map(tilt).collect()
+}
+
+/// Where the contour crosses the real axis, and how far apart its aliases are.
+///
+/// At the saddle the integrand cancels least, but where rare large losses drive the moment function the saddle lies
+/// on a wall: the tilted law splits in two and its upper half aliases far. Any abscissa is valid; the best one needs
+/// the shortest period.
+struct Placement {
+    c: f64,
+    period: f64,
+    log_scale: f64,
+}
+
+impl Placement {
+    fn best(composed: &Composed, saddle: &Saddle, tolerance: f64) -> Option<Placement> {
+        let wanted = saddle.log_delta + tolerance.ln() - 1.0;
+        let table: Vec<(f64, f64)> = (-9..=6)
+            .map(|i| {
+                let c = saddle.c * 1.2f64.powi(i);
+                (c, composed.scout(c)[0])
+            })
+            .collect();
+        let mut best: Option<(f64, Placement)> = None;
+        for (i, &(c, k)) in table.iter().enumerate() {
+            let excess = k - c * saddle.epsilon - (c * (c + 1.0)).ln() - saddle.log_delta;
+            if !(excess < 16.0) {
+                continue;
+            }
+            let low = -wanted / c;
+            let high = table[i + 1..]
+                .iter()
+                .map(|&(d, k)| (k - d * saddle.epsilon - d.ln_1p() - wanted) / (d - c))
+                .filter(|period| period.is_finite())
+                .fold(f64::INFINITY, f64::min);
+            let period = low.max(high).max(1e-300);
+            if std::env::var("DBG").is_ok() {
+                eprintln!("DBG table c {c:.3} excess {excess:.2} low {low:.3} high {high:.3}");
+            }
+            // Digits that cancel must be bought with tighter nodes.
+            let cost = period * (excess.max(0.0) / 3.0).exp();
+            if cost.is_finite() && best.as_ref().is_none_or(|b| cost < b.0) {
+                best = Some((cost, Placement { c, period, log_scale: k }));
+            }
+        }
+        best.map(|(_, placement)| placement)
+    }
+}
+
+/// A period at least as long as given for which what the losses above ε alias to is at most e^{wanted}; with it c′ > c
+/// and the logarithm of κ(c′) e^{K(c′)}/(e^{(c′−c)·period} − 1), which bounds that (times e^{−c′ε}).
+fn high_alias(composed: &Composed, saddle: &Saddle, c: f64, period: f64, wanted: f64) -> Option<(f64, (f64, f64))> {
+    // Moments that steer may mislead next to a wall: only certified ones decide.
+    let rises = [0.06, 0.2, 0.44, 0.8, 1.5];
+    let ladder: Vec<(f64, f64)> =
+        rises.iter().filter_map(|rise| composed.chernoff(c * (1.0 + rise)).map(|log| (c * (1.0 + rise), log))).collect();
+    let mut period = period;
+    for _ in 0..40 {
+        let log_bound = |&(d, log): &(f64, f64)| {
+            let gain = (d - c) * period;
+            (d, log - gain - (-(-gain).exp()).ln_1p())
         };
-        // The estimate is convex in the rise: double it while that helps.
-        let mut rise = 0.02 * c;
-        let mut value = estimate(rise);
-        for _ in 0..40 {
-            let next = estimate(2.0 * rise);
-            if !(next < value) {
-                break;
-            }
-            (rise, value) = (2.0 * rise, next);
-            if value < wanted - 3.0 {
-                break;
-            }
+        let best = ladder.iter().map(log_bound).min_by(|a, b| {
+            (a.1 - a.0 * saddle.epsilon).total_cmp(&(b.1 - b.0 * saddle.epsilon))
+        })?;
+        if best.1 - best.0 * saddle.epsilon <= wanted {
+            return Some((period, best));
         }
-        if value < wanted - 0.5 {
-            if let Some(log_bound) = composed.chernoff(c + rise) {
-                let log_gain = period * rise + (-(-period * rise).exp()).ln_1p();
-                return Some((step, vec![(c + rise, log_bound - log_gain)]));
-            }
-        }
-        step *= 0.8;
+        period *= 1.15;
     }
     None
 }
 
 /// Adds times·log(1 + deviation) to the exponents and times·error/|1 + deviation| to the errors.
-fn accumulate(transform: (Vec<Complex64>, Vec<f64>), times: f64, exponents: &mut [Complex64], errors: &mut [f64]) {
+fn accumulate(
+    transform: (Vec<Complex64>, Vec<f64>),
+    times: f64,
+    exponents: &mut [Complex64],
+    errors: &mut [f64],
+) {
     let (values, bounds) = transform;
     for (k, (value, bound)) in values.iter().zip(&bounds).enumerate() {
         let square = 2.0 * value.re + value.norm_sqr();
@@ -412,37 +519,62 @@ fn accumulate(transform: (Vec<Complex64>, Vec<f64>), times: f64, exponents: &mut
     }
 }
 
-/// Bounds on (1/π) ∫ |e^{K(z)−K(c)}| / y² dy and on (1/π) ∫ |e^{K(z)−K(c)}| dy beyond the last node.
-fn tails(composed: &Composed, c: f64, tilted: &[(Tilted, f64)], gaussian: f64, last: f64) -> (f64, f64) {
-    let smooth = |y: f64| {
-        let mut log = -0.5 * gaussian * y * y;
-        for (law, times) in tilted {
-            log += times * law.envelope(y).ln();
+/// Where the contour may be cut off.
+struct Horizon {
+    last: f64,
+    /// Bounds on (1/π) ∫ |e^{K(z)−K(c)}| / y² dy and on (1/π) ∫ |e^{K(z)−K(c)}| dy beyond it.
+    tail: f64,
+    density_tail: f64,
+}
+
+impl Horizon {
+    /// The first point of a geometric ladder from `start` to `limit` beyond which the tail is at most `allowed`.
+    fn search(
+        composed: &Composed,
+        c: f64,
+        coarse: &[(Tilted, f64)],
+        gaussian: f64,
+        start: f64,
+        limit: f64,
+        allowed: f64,
+    ) -> Option<Horizon> {
+        const RATIO: f64 = 1.1;
+        let smooth = |y: f64| {
+            -0.5 * gaussian * y * y
+                + coarse.iter().map(|(law, times)| times * law.envelope(y).ln()).sum::<f64>()
+        };
+        // Where smoothness alone makes the rest vanish.
+        let mut top = start;
+        while smooth(top) > -80.0 && top < limit * 4.0 {
+            top *= RATIO;
         }
-        log
-    };
-    let mut zones: Option<Vec<Zone>> = None;
-    let (mut tail, mut density) = (0.0, 0.0);
-    let mut y = last;
-    for _ in 0..400 {
-        let next = y * 1.08;
-        let mut log = smooth(y);
-        if log > -60.0 {
-            let zones = zones.get_or_insert_with(|| Zone::all(composed, c, last));
-            let bulk: f64 = zones.iter_mut().map(|zone| zone.bound(y, next)).sum();
-            log = log.min(bulk - 0.5 * gaussian * y * y);
+        let mut zones: Option<Vec<Zone>> = None;
+        let mut bounds = Vec::new();
+        let mut y = start;
+        while y <= top {
+            let mut log = smooth(y);
+            if log > -60.0 && allowed.is_finite() {
+                let zones = zones.get_or_insert_with(|| Zone::all(composed, c, top));
+                let bulk: f64 = zones.iter_mut().map(|zone| zone.bound(y, y * RATIO)).sum();
+                log = log.min(bulk - 0.5 * gaussian * y * y);
+            }
+            bounds.push((y, log.exp()));
+            y *= RATIO;
         }
-        let size = log.exp();
-        tail += size * (1.0 / y - 1.0 / next);
-        density += size * (next - y);
-        y = next;
-        if smooth(y) < -200.0 {
-            break;
+        let rest = smooth(y).exp();
+        let (mut tail, mut density) =
+            (rest / y, if gaussian > 0.0 { rest / (gaussian * y) } else { f64::INFINITY });
+        let mut found = None;
+        for &(y, size) in bounds.iter().rev() {
+            tail += size * (1.0 - 1.0 / RATIO) / y;
+            density += size * (RATIO - 1.0) * y;
+            if tail > allowed * PI || y < start {
+                break;
+            }
+            found = Some(Horizon { last: y, tail: tail / PI, density_tail: density / PI });
         }
+        found.filter(|horizon| horizon.last <= limit)
     }
-    let size = smooth(y).exp();
-    let density_rest = if gaussian > 0.0 { size / (gaussian * y) } else { f64::INFINITY };
-    ((tail + size / y) / PI, (density + density_rest) / PI)
 }
 
 /// The bulk of one law between the last node and where smoothness alone suffices. With ρ = |φ_bulk|² and rare losses
@@ -468,10 +600,7 @@ impl Zone {
         let rare = 0.5 / times;
         let coarse = sampled.tilted(c, 0.0, rare)?.bulk();
         let (mass, spread) = coarse.pair_spread();
-        let reach = 6.0 * mass / spread.sqrt();
-        if reach <= last {
-            return None;
-        }
+        let reach = (6.0 * mass / spread.sqrt()).min(last);
         let bulk = sampled.tilted(c, reach, rare)?.bulk();
         Some(Zone { bulk, rare, mass, spread, times, reach, budget: 60_000 })
     }

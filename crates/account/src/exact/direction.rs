@@ -19,6 +19,12 @@ pub(super) struct Direction {
     largest: f64,
 }
 
+/// A relative width of ε that needs no further work.
+const NARROW: f64 = 2e-7;
+
+/// Outcomes of this probability, relative to δ, are left out and added to the upper bound.
+const LEFT_OUT: f64 = 1e-9;
+
 /// In which dataset the record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
@@ -47,7 +53,8 @@ impl Direction {
                 }
                 Part::Approximate { epsilon, delta } => {
                     let log = times * (-delta).ln_1p();
-                    log_survive = (log_survive.0 + log * (1.0 + 8.0 * UNIT), log_survive.1 + log * (1.0 - 8.0 * UNIT));
+                    log_survive =
+                        (log_survive.0 + log * (1.0 + 8.0 * UNIT), log_survive.1 + log * (1.0 - 8.0 * UNIT));
                     two_point(*epsilon)
                 }
                 Part::Laplace { epsilon } => Law::Laplace { epsilon: *epsilon },
@@ -73,7 +80,10 @@ impl Direction {
     pub(super) fn delta_at(&self, epsilon: f64) -> Result<(f64, f64), Refusal> {
         let (lower, upper) = self.finite_delta_at(epsilon)?;
         let (least, most) = self.infinite;
-        Ok((least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT), (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT)))
+        Ok((
+            least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT),
+            (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT),
+        ))
     }
 
     /// ε(δ) from both sides. `known` is a lower bound on the answer from elsewhere: a direction that cannot exceed
@@ -117,14 +127,23 @@ impl Direction {
         if let Some(closed) = self.closed(epsilon) {
             return Ok(closed);
         }
-        let saddle = self.losses.saddle_for_epsilon(epsilon);
-        match saddle.and_then(|saddle| Contour::draw(&self.losses, &saddle)) {
-            Some(contour) => {
-                let value = contour.value_at(epsilon);
-                Ok((value.lower, value.upper))
+        // The more is known of δ the more can be left out: start generously, then repeat for the δ found.
+        let mut guess = 1e-3;
+        let mut best: (f64, f64) = (0.0, 1.0);
+        for _ in 0..6 {
+            let (losses, left_out) = self.losses.capped(LEFT_OUT * guess);
+            let found = losses
+                .saddle_for_epsilon(epsilon)
+                .and_then(|saddle| Contour::draw(&losses, left_out, &saddle))
+                .map(|contour| contour.value_at(epsilon));
+            let Some(value) = found else { break };
+            best = (best.0.max(value.lower), best.1.min(value.upper));
+            if value.middle > 0.1 * guess || best.1 - best.0 <= 1e-9 * best.1 {
+                return Ok(best);
             }
-            None => Err(no_certificate()),
+            guess = value.middle.max(1e-6 * guess).max(1e-290);
         }
+        if best.1 < 1.0 { Ok(best) } else { Err(no_certificate()) }
     }
 
     fn finite_epsilon_at(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
@@ -140,8 +159,12 @@ impl Direction {
         if self.closed(0.0).is_some() {
             return Ok(self.invert(delta));
         }
-        let Some(saddle) = self.losses.saddle_for_delta(delta.ln()) else { return Err(no_certificate()) };
-        if known > 0.0 && self.cannot_exceed(known, delta, &saddle) {
+        if known >= self.largest {
+            return Ok((0.0, known));
+        }
+        let (losses, left_out) = self.losses.capped(LEFT_OUT * delta);
+        let Some(saddle) = losses.saddle_for_delta(delta.ln()) else { return Err(no_certificate()) };
+        if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
             return Ok((0.0, known));
         }
         if saddle.epsilon <= 0.0 {
@@ -150,41 +173,11 @@ impl Direction {
                 return Ok((0.0, 0.0));
             }
             if lower <= delta {
-                return self.search(delta, &self.losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?);
+                let saddle = losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?;
+                return search(&self.losses, delta, &saddle);
             }
         }
-        self.search(delta, &saddle)
-    }
-
-    /// Whether Chernoff alone shows δ(known) ≤ delta.
-    fn cannot_exceed(&self, known: f64, delta: f64, saddle: &Saddle) -> bool {
-        self.losses.chernoff(saddle.c).is_some_and(|log| log - saddle.c * known < delta.ln())
-    }
-
-    /// Newton on log δ along one contour, then a certified step to each side.
-    fn search(&self, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
-        let contour = Contour::draw(&self.losses, saddle).ok_or_else(no_certificate)?;
-        let mut epsilon = saddle.epsilon.max(0.0);
-        let mut value = contour.value_at(epsilon);
-        for _ in 0..30 {
-            let step = (value.middle / delta).ln() * value.middle / -value.slope;
-            if !step.is_finite() {
-                return Err(no_certificate());
-            }
-            let next = (epsilon + step).max(0.0);
-            let moved = (next - epsilon).abs();
-            epsilon = next;
-            value = contour.value_at(epsilon);
-            if moved <= 1e-12 * epsilon {
-                break;
-            }
-        }
-        let slope = -value.slope;
-        let upper = outward(epsilon, (value.upper - delta) / slope, 1.0, |e| contour.value_at(e).upper <= delta)
-            .ok_or_else(no_certificate)?;
-        let lower = outward(epsilon, (delta - value.lower) / slope, -1.0, |e| contour.value_at(e).lower >= delta)
-            .unwrap_or(0.0);
-        Ok((lower.max(0.0), upper))
+        search(&self.losses, delta, &saddle)
     }
 
     /// ε(δ) by bisection on a closed form.
@@ -208,6 +201,63 @@ impl Direction {
     }
 }
 
+/// Whether Chernoff alone shows δ(known) ≤ delta.
+fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddle: &Saddle) -> bool {
+    losses.chernoff(saddle.c).is_some_and(|log| (log - saddle.c * known).exp() + left_out < delta)
+}
+
+/// Newton on log δ along one contour, then a certified step to each side. The saddle's ε is only an estimate; a
+/// contour drawn for the ε found is sharper.
+fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
+    let mut saddle = *saddle;
+    let mut share = LEFT_OUT;
+    let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
+    for _ in 0..5 {
+        let (capped, left_out) = losses.capped(share * delta);
+        let Some(contour) = Contour::draw(&capped, left_out, &saddle) else { break };
+        let Some(epsilon) = solve(&contour, delta, saddle.epsilon) else { break };
+        let value = contour.value_at(epsilon);
+        let slope = -value.slope;
+        let above = outward(epsilon, (value.upper - delta) / slope, 1.0, |e| contour.value_at(e).upper <= delta);
+        let below = outward(epsilon, (delta - value.lower) / slope, -1.0, |e| contour.value_at(e).lower >= delta);
+        upper = upper.min(above.unwrap_or(f64::INFINITY));
+        lower = lower.max(below.unwrap_or(0.0));
+        let settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05;
+        if upper - lower <= NARROW * upper || settled {
+            break;
+        }
+        saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
+        // A relative error x of δ moves ε by about x/(cε) of itself.
+        share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);
+    }
+    if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }
+}
+
+/// The ε at which the contour's estimate of δ is as given: Newton on log δ, kept between points known to lie on
+/// either side. Where the estimate drowns in its error δ is taken to be too small.
+fn solve(contour: &Contour, delta: f64, start: f64) -> Option<f64> {
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    let mut epsilon = start.max(0.0);
+    for _ in 0..60 {
+        let value = contour.value_at(epsilon);
+        let drowned = value.middle <= 0.0 || value.upper > 4.0 * value.middle;
+        if value.middle > delta && !drowned { low = epsilon } else { high = epsilon }
+        let mut next = epsilon + (value.middle / delta).ln() * value.middle / -value.slope;
+        if drowned || !(next > low && next < high) {
+            next = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * epsilon + 1e-3 };
+        }
+        let moved = (next - epsilon).abs();
+        epsilon = next;
+        if moved <= 1e-12 * epsilon {
+            return Some(epsilon);
+        }
+        if epsilon < 1e-15 {
+            return None;
+        }
+    }
+    Some(epsilon)
+}
+
 /// The first point in a growing series of steps from `start` at which the predicate holds.
 fn outward(start: f64, guess: f64, sign: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     let mut distance = guess.max(0.0) * 1.05 + start.abs() * 4.0 * UNIT + 1e-300;
@@ -229,7 +279,9 @@ fn no_pair(culprit: &str, methods: &str) -> Refusal {
 }
 
 fn no_certificate() -> Refusal {
-    Refusal::NoAnswer("no certified answer within the exact method's limits; use --method pld or rdp".to_owned())
+    Refusal::NoAnswer(
+        "no certified answer within the exact method's limits; use --method pld or rdp".to_owned(),
+    )
 }
 
 /// The worst pair of any ε-private mechanism: a coin with odds e^ε.
@@ -237,7 +289,10 @@ fn no_certificate() -> Refusal {
 /// # Reference  [KairouzOhViswanath15] Theorem 3.2
 fn two_point(epsilon: f64) -> Law {
     let keep = -(-epsilon).exp().ln_1p();
-    Law::Atoms(vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }])
+    Law::Atoms(vec![
+        Atom { log_mass: keep, loss: epsilon },
+        Atom { log_mass: keep - epsilon, loss: -epsilon },
+    ])
 }
 
 fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: Order) -> Law {
@@ -291,7 +346,11 @@ fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
 /// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
 fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
     if sigma > 1e5 || shift > 1_000_000 {
-        return Err(Refusal::out_of_range("sigma", sigma, "sigma ≤ 1e5 and sensitivity ≤ 10^6 for discrete noise"));
+        return Err(Refusal::out_of_range(
+            "sigma",
+            sigma,
+            "sigma ≤ 1e5 and sensitivity ≤ 10^6 for discrete noise",
+        ));
     }
     let d = shift as f64;
     // Beyond 39 σ the mass is below 1e-330.
@@ -315,9 +374,11 @@ fn sampled(rate: f64, part: &Part, neighbours: Neighbours, order: Order) -> Resu
         (Neighbours::Present, Order::AbsentFirst) => Situation::Add,
     };
     match part {
-        Part::Gaussian { mu } => Ok(Law::Sampled(SampledGaussian { rate, s: *mu, situation })),
+        Part::Gaussian { mu } => Ok(Law::Sampled(SampledGaussian::new(rate, *mu, situation))),
         Part::Laplace { .. } => Err(no_pair("poisson-sampled laplace", "pld")),
-        Part::DiscreteLaplace { scale, shift } => Ok(sampled_atoms(rate, &discrete_laplace(*scale, *shift)?, situation)),
+        Part::DiscreteLaplace { scale, shift } => {
+            Ok(sampled_atoms(rate, &discrete_laplace(*scale, *shift)?, situation))
+        }
         Part::DiscreteGaussian { sigma, shift } => {
             Ok(sampled_atoms(rate, &discrete_gaussian(*sigma, *shift)?, situation))
         }

@@ -131,7 +131,8 @@ fn laplace_deviation(epsilon: f64, c: f64, y: f64) -> (Complex64, f64) {
     if c * epsilon > 1.0 {
         let decay = (-(2.0 * c + 1.0) * epsilon).exp();
         let turn = Complex64::from_polar(1.0, y * epsilon);
-        let at = |z: Complex64, turn: Complex64| ((z + 1.0) * turn + z * decay * turn.conj()) / (2.0 * z + 1.0);
+        let at =
+            |z: Complex64, turn: Complex64| ((z + 1.0) * turn + z * decay * turn.conj()) / (2.0 * z + 1.0);
         let ratio = at(z, turn) / at(Complex64::new(c, 0.0), Complex64::new(1.0, 0.0));
         return (ratio - 1.0, UNIT * (40.0 + 4.0 * y * epsilon));
     }
@@ -198,6 +199,7 @@ fn atoms_tilted(atoms: &[Atom], c: f64) -> Option<Points> {
         mass += weight;
         points.losses.push(atom.loss);
         points.weights.push(weight);
+        points.roundings.push((12.0 + 4.0 * (atom.log_mass.abs() + (c * atom.loss).abs())) as f32);
     }
     let many = atoms.len() as f64;
     let magnitude = top.abs() + atoms.iter().map(|a| a.log_mass.abs()).fold(0.0, f64::max).min(800.0);
@@ -211,6 +213,6 @@ fn atoms_tilted(atoms: &[Atom], c: f64) -> Option<Points> {
     for weight in &mut points.weights {
         *weight /= mass;
     }
-    points.weight_rounding = UNIT * (64.0 + 4.0 * magnitude + many);
+    points.weight_error = UNIT * (64.0 + many);
     points.log_mgf.is_finite().then_some(points)
 }

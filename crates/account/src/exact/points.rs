@@ -26,8 +26,10 @@ pub(super) struct Points {
     pub log_mgf_error: f64,
     /// The transform of the points errs by at most this for the arguments they were made for.
     pub quadrature: f64,
-    /// Relative rounding of each weight.
-    pub weight_rounding: f64,
+    /// Rounding of each weight, in ulp.
+    pub roundings: Vec<f32>,
+    /// Relative error common to all weights.
+    pub weight_error: f64,
     /// The points on which oscillation is resolved.
     pub busy: (usize, usize),
 }
@@ -89,47 +91,77 @@ impl Points {
 
     /// φ(y) − 1 for y = k·`step`, k = 0 … `count`.
     ///
+    /// Small losses go through their moments, which keeps relative accuracy; large ones are spread onto a lattice.
+    ///
     /// # Promise  Each value is within its error of the transform of the true law.
-    /// # Numerics  Interpolating e^{iyl} by a polynomial of degree 15 on a lattice of spacing g errs by at most
-    /// (yg/2)^16/√(8π) (central interval); an FFT of length n errs by at most 8 log₂(n) ulp of the ℓ₁ norm
     pub(super) fn transform(&self, step: f64, count: usize) -> Transform {
         if count * self.losses.len() <= DIRECT || self.losses.len() <= 4 {
             return self.transform_directly(step, count);
         }
+        // Unresolved points are part of the error already.
+        let busy = if self.busy.1 > 0 { self.busy.0..self.busy.1 } else { 0..self.losses.len() };
+        let reach = step * count as f64;
+        let mut small = Moments::new(reach);
+        let mut large = Vec::new();
+        for j in busy {
+            if self.losses[j].abs() * reach <= Moments::REACH {
+                small.add(self.losses[j], self.weights[j], f64::from(self.roundings[j]));
+            } else {
+                large.push(j);
+            }
+        }
+        let mut transform = small.transform(step, count, self.weight_error);
+        for error in &mut transform.errors {
+            *error += self.quadrature;
+        }
+        if !large.is_empty() {
+            self.spread_and_transform(&large, step, &mut transform);
+        }
+        transform
+    }
+
+    /// Adds the points named to the transform by way of a lattice.
+    ///
+    /// # Numerics  Interpolating e^{iyl} by a polynomial of degree 15 on a lattice of spacing g errs by at most
+    /// (yg/2)^16/√(8π) (central interval); an FFT of length n errs by at most 6 log₂(n) ulp of the ℓ₁ norm
+    fn spread_and_transform(&self, points: &[usize], step: f64, transform: &mut Transform) {
+        let count = transform.values.len() - 1;
         let length = (2 * OVERSAMPLING * count.max(4)).next_power_of_two();
         let spacing = 2.0 * std::f64::consts::PI / (step * length as f64);
         let mut lattice = vec![0.0; length];
-        for (loss, weight) in self.losses.iter().zip(&self.weights) {
-            spread(&mut lattice, loss / spacing, *weight);
+        let (mut blur, mut size, mut mass) = (0.0, 0.0, 0.0);
+        for &j in points {
+            let moved = spread(&mut lattice, self.losses[j] / spacing, self.weights[j]);
+            blur += f64::from(self.roundings[j]) * moved;
+            size += self.weights[j] * self.losses[j].abs();
+            mass += self.weights[j];
         }
         // The mass at zero loss transforms to a constant and cancels in φ − 1: leave it out for accuracy.
         lattice[0] = 0.0;
         let total: f64 = lattice.iter().sum();
         let norm: f64 = lattice.iter().map(|w| w.abs()).sum();
         let spectrum = fft::forward(lattice);
-        let rounding = norm * UNIT * (8.0 * (length as f64).log2() + 64.0 + self.weight_rounding / UNIT);
-        let values: Vec<Complex64> =
-            spectrum[..=count].iter().map(|v| Complex64::new(v.re - total, -v.im)).collect();
-        // A loss known to one ulp turns its phase by y·|loss| ulp.
-        let size: f64 = self.losses.iter().zip(&self.weights).map(|(l, w)| w * l.abs()).sum();
-        let errors = (0..=count)
-            .map(|k| {
-                let y = step * k as f64;
-                let interpolation = (0.5 * y * spacing).powi(SPREAD as i32) / 5.0;
-                self.quadrature + rounding + interpolation + 64.0 * UNIT * y * size
-            })
-            .collect();
-        Transform { values, errors }
+        let rounding =
+            UNIT * (norm * (6.0 * (length as f64).log2() + 24.0) + blur) + norm * self.weight_error;
+        for (k, (value, error)) in transform.values.iter_mut().zip(&mut transform.errors).enumerate() {
+            let y = step * k as f64;
+            *value += Complex64::new(spectrum[k].re - total, -spectrum[k].im);
+            let interpolation = mass * (0.5 * y * spacing).powi(SPREAD as i32) / 5.0;
+            // A loss known to one ulp turns its phase by y·|loss| ulp.
+            *error += rounding + interpolation + 64.0 * UNIT * y * size;
+        }
     }
 
     fn transform_directly(&self, step: f64, count: usize) -> Transform {
         let values = (0..=count).map(|k| self.deviation(k as f64 * step)).collect();
         let size: f64 = self.losses.iter().zip(&self.weights).map(|(l, w)| w * l.abs()).sum();
+        let worst = self.roundings.iter().copied().fold(0.0f32, f32::max).into();
+        let worst: f64 = worst;
         let errors = (0..=count)
             .map(|k| {
                 let moved = (k as f64 * step * size).min(2.0);
-                self.quadrature + moved * (8.0 * UNIT + self.weight_rounding)
-                    + UNIT * self.losses.len() as f64 * moved
+                self.quadrature
+                    + moved * (UNIT * (8.0 + worst + self.losses.len() as f64) + self.weight_error)
             })
             .collect();
         Transform { values, errors }
@@ -139,7 +171,9 @@ impl Points {
     ///
     /// # Promise  Splitting off any set with mass ν whose density has total variation V gives |φ(y)| ≤ 1 − ν + V/y
     pub(super) fn envelope(&self, y: f64) -> f64 {
-        let (mut mass, mut variation, mut best) = (0.0, 0.0, 1.0f64);
+        // The law may end abruptly at its upper end.
+        let edge = self.panels.last().map_or(0.0, |panel| panel.density);
+        let (mut mass, mut variation, mut best) = (0.0, edge, 1.0f64);
         for panel in self.panels.iter().rev() {
             mass += panel.mass;
             variation += panel.variation;
@@ -151,25 +185,85 @@ impl Points {
     }
 }
 
+/// Losses so small that e^{iyL} − 1 is its Taylor sum for all arguments asked.
+struct Moments {
+    reach: f64,
+    /// Σ w (reach·L)^m / m! for m = 1 … TERMS.
+    terms: [f64; Self::TERMS],
+    /// Σ w |reach·L|, plain and weighted by the rounding of w.
+    size: f64,
+    blur: f64,
+}
+
+impl Moments {
+    /// The largest y·|L|.
+    const REACH: f64 = 2.0;
+    /// 2^27/27! < 2e-20.
+    const TERMS: usize = 26;
+
+    fn new(reach: f64) -> Self {
+        Moments { reach, terms: [0.0; Self::TERMS], size: 0.0, blur: 0.0 }
+    }
+
+    fn add(&mut self, loss: f64, weight: f64, rounding: f64) {
+        let x = loss * self.reach;
+        let mut power = weight;
+        for (m, term) in self.terms.iter_mut().enumerate() {
+            power *= x / (m + 1) as f64;
+            *term += power;
+        }
+        self.size += weight * x.abs();
+        self.blur += weight * x.abs() * rounding;
+    }
+
+    /// # Numerics  (e^x − 1)/x ≤ 3.2 for x ≤ 2 bounds all terms by the first
+    fn transform(&self, step: f64, count: usize, weight_error: f64) -> Transform {
+        let scale = step / self.reach;
+        let slope =
+            3.2 * (UNIT * (64.0 * self.size + self.blur) + weight_error * self.size) + 2e-20 * self.size;
+        let values = (0..=count)
+            .map(|k| {
+                let eta = k as f64 * scale;
+                let square = eta * eta;
+                // Horner on i^m: consecutive odd terms, and consecutive even ones, alternate in sign.
+                let (odd, even) =
+                    self.terms.chunks_exact(2).rev().fold((0.0, 0.0), |(odd, even), pair| {
+                        (pair[0] - square * odd, pair[1] - square * even)
+                    });
+                Complex64::new(-square * even, eta * odd)
+            })
+            .collect();
+        let errors = (0..=count).map(|k| slope * k as f64 * scale).collect();
+        Transform { values, errors }
+    }
+}
+
 /// Shares `weight` among the lattice points around `position` so that polynomials of degree 15 keep their sum.
-fn spread(lattice: &mut [f64], position: f64, weight: f64) {
+/// Returns how much went to other points than zero.
+fn spread(lattice: &mut [f64], position: f64, weight: f64) -> f64 {
     let mask = lattice.len() - 1;
     let floor = position.floor();
     let fraction = position - floor;
     let first = (floor as i64) - (SPREAD as i64 / 2 - 1);
     if fraction == 0.0 {
         lattice[(floor as i64) as usize & mask] += weight;
-        return;
+        return if floor == 0.0 { 0.0 } else { weight };
     }
     let offset = fraction + (SPREAD as f64 / 2.0 - 1.0);
     let mut product = weight;
     for i in 0..SPREAD {
         product *= offset - i as f64;
     }
-    for (i, coefficient) in COEFFICIENTS.iter().enumerate() {
-        let index = (first + i as i64) as usize & mask;
-        lattice[index] += product * coefficient / (offset - i as f64);
+    let mut shares = [0.0; SPREAD];
+    let mut moved = 0.0;
+    for i in 0..SPREAD {
+        shares[i] = product * COEFFICIENTS[i] / (offset - i as f64);
+        moved += shares[i].abs();
     }
+    for (i, share) in shares.iter().enumerate() {
+        lattice[(first + i as i64) as usize & mask] += share;
+    }
+    if (-first) >= 0 && (-first) < SPREAD as i64 { moved - shares[(-first) as usize].abs() } else { moved }
 }
 
 /// 1/Π_{j≠i}(i − j) for i = 0 … 15: (−1)^{15−i}/(i! (15−i)!).
@@ -198,7 +292,8 @@ mod tests {
     fn spreading_agrees_with_the_plain_sum_within_its_error() {
         let losses: Vec<f64> = (0..400).map(|i| (i as f64 * 0.37).sin() * 3.0 + 1e-7 * i as f64).collect();
         let weights = vec![1.0 / 400.0; 400];
-        let points = Points { losses, weights, ..Points::default() };
+        let roundings = vec![0.0; 400];
+        let points = Points { losses, weights, roundings, ..Points::default() };
         let transform = points.transform(0.05, 1000);
         for k in 0..=1000 {
             let exact = points.deviation(0.05 * k as f64);

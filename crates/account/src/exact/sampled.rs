@@ -14,7 +14,7 @@
 //! cancellation that a tiny q would otherwise cause.
 
 use super::points::{Panel, Points};
-use veracity_numerics::{UNIT, legendre, normal};
+use veracity_numerics::{UNIT, legendre, normal, root};
 
 /// What the two datasets differ in, and which of them is the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(super) struct SampledGaussian {
     pub s: f64,
     /// Which likelihood ratio.
     pub situation: Situation,
+    /// Outcomes with a larger w are left out.
+    pub cap: f64,
 }
 
 /// Bernstein ellipse used for the error bound: a panel of half-width η is surrounded by an ellipse with half-axes
@@ -49,6 +51,36 @@ const KEPT: f64 = 10.5;
 const MOST_PANELS: usize = 60_000;
 
 impl SampledGaussian {
+    /// The law with nothing left out.
+    pub(super) fn new(rate: f64, s: f64, situation: Situation) -> Self {
+        SampledGaussian { rate, s, situation, cap: f64::INFINITY }
+    }
+
+    /// The law without the outcomes of large loss whose probability under P is at most `mass`. They alone can drive
+    /// the moments of a heavily tilted law, and at most their mass is missing from δ.
+    pub(super) fn capped(&self, mass: f64) -> Self {
+        let cap = match self.situation {
+            Situation::Add => f64::INFINITY,
+            Situation::Remove | Situation::Replace => {
+                root::bisect(60.0, -1.0, 1e-3, |x| self.missing(self.s * (x - 0.5 * self.s)) <= mass).holds
+                    * self.s
+                    - 0.5 * self.s * self.s
+            }
+        };
+        SampledGaussian { cap, ..*self }
+    }
+
+    /// The probability under P of w beyond `cap`, at most; it also bounds E₀[|A − 1|] there.
+    fn missing(&self, cap: f64) -> f64 {
+        let x = cap / self.s + 0.5 * self.s;
+        (normal::cdf(-x) + self.rate * normal::cdf(self.s - x)) * (1.0 + 1e-12)
+    }
+
+    /// What the cap leaves out.
+    pub(super) fn left_out(&self) -> f64 {
+        if self.cap == f64::INFINITY { 0.0 } else { self.missing(self.cap) }
+    }
+
     /// The exponents of A and B in E₀[A^α B^β] = E_P[e^{cL}].
     fn exponents(&self, c: f64) -> (f64, f64) {
         match self.situation {
@@ -105,29 +137,42 @@ impl SampledGaussian {
             let mirrored = if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
             self.log_density(w) + alpha * self.log_ratio(w) + mirrored
         };
-        let step = (0.6 * self.s).min(0.7).min(0.9 / (alpha.abs().max(1.0)).sqrt().max(0.9 / 0.7));
+        let step = (0.7 * self.s).min(0.7);
         let centre = -0.5 * self.s * self.s;
-        let far = centre + alpha.max(0.0) * self.s * self.s;
-        // Walk outward from the centre until the weight is negligible; jump to the second mode if it is not.
+        // The tilted law has a mode near the centre and, once rare large losses count, one where log A has slope 1.
+        let far = (centre + alpha.max(0.0) * self.s * self.s).min(self.cap);
+        let (at_centre, at_far) = (log_weight(centre), log_weight(far));
+        // How steeply the weight rises into the cap, if it does: the mass there is e^{at_far}/steep.
+        let steep = alpha * self.slope(far) - (far / self.s / self.s + 0.5);
+        let at_cap = far == self.cap && steep > 1.0 / self.s;
+        if at_far > at_centre + 40.0 {
+            let (log_width, spread) = if at_cap { (-steep.ln(), 1.0 / steep) } else { (self.s.ln() + 0.919, self.s) };
+            return [at_far + log_width, self.log_ratio(far), spread * spread];
+        }
+        let floor = at_centre.max(at_far) - 34.0;
         let mut sums = Moments::default();
-        let floor = log_weight(centre).max(log_weight(far)) - 36.0;
-        let mut walk = |start: f64, direction: f64| {
+        let mut walk = |start: f64, stride: f64, stop: f64| {
             let mut w = start;
-            let mut quiet = 0;
-            for _ in 0..4000 {
+            for _ in 0..2000 {
                 let lw = log_weight(w);
-                if lw < floor && (direction < 0.0 || w > far || floor > log_weight(far)) {
-                    quiet += 1;
-                    if quiet > 3 {
-                        break;
-                    }
+                if lw < floor || (stride > 0.0 && w >= stop) || (stride < 0.0 && w <= stop) {
+                    break;
                 }
                 sums.add(self, w, lw, alpha, beta);
-                w += direction * step;
+                w += stride;
             }
+            w
         };
-        walk(centre, 1.0);
-        walk(centre - step, -1.0);
+        walk(centre - step, -step, f64::NEG_INFINITY);
+        let reached = walk(centre, step, if at_cap { far - 2.0 / steep } else { self.cap });
+        if at_cap && at_far > floor {
+            sums.add(self, far - 1.0 / steep, at_far - (steep * step).ln(), alpha, beta);
+        } else if at_far > floor && reached < far {
+            // Keep to one lattice of steps, so that the two walks cannot overlap.
+            let start = reached + ((far - reached) / step).ceil() * step;
+            walk(start, step, self.cap);
+            walk(start - step, -step, reached);
+        }
         sums.finish(step)
     }
 
@@ -137,12 +182,13 @@ impl SampledGaussian {
     /// # Promise  For every |y| ≤ reach, |Σ weight·e^{iyL} − E_P[e^{(c+iy)L}]/E_P[e^{cL}]| ≤ `quadrature`, and
     /// `log_mgf` ± `log_mgf_error` contains K(c).
     /// # Reference  Gauss–Legendre error on Bernstein ellipses, see `legendre::error_factor`
-    /// # Numerics  Rounding of each weight ≤ 400 ulp, included in the errors
+    /// # Numerics  A weight e^{x} is rounded by about 3|x| + 12 ulp, all of it included in the errors
     pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Points> {
         let (alpha, beta) = self.exponents(c);
         let (low, high, cut) = self.range(alpha, beta);
         let (busy_low, busy_high) = self.busy(low, high, alpha, beta, negligible);
-        let mut builder = Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
+        let mut builder =
+            Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
         let mut left = low;
         let mut panels = 0;
         while left < high {
@@ -157,7 +203,7 @@ impl SampledGaussian {
             };
             builder.reach = if quiet { 0.0 } else { reach };
             let known = builder.points.losses.len();
-            let half = self.half_width(left, end, alpha, beta, builder.reach);
+            let half = self.half_width(left, end, (alpha, beta), builder.reach, negligible);
             builder.panel(left + half, half);
             if !quiet {
                 let busy = &mut builder.points.busy;
@@ -179,7 +225,9 @@ impl SampledGaussian {
         let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
         let left_power = if alpha < 0.0 { -alpha * -(-q).ln_1p() } else { 0.0 };
         let mut busy_high = high;
-        while busy_high > low && self.right_tail(busy_high - s, alpha.max(0.0), right_power) <= 0.5 * negligible {
+        while busy_high > low
+            && self.right_tail(busy_high - s, alpha.max(0.0), right_power) <= 0.5 * negligible
+        {
             busy_high -= s;
         }
         // To the left of w ≤ 0 and below the centre, A ≤ 1 and B ≥ 1 − q.
@@ -209,29 +257,50 @@ impl SampledGaussian {
         // Far to the right B ≥ 1 − q; A^α is bounded block by block.
         let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
         let mut high = 0.5 * s * s + KEPT * s;
+        if high >= self.cap {
+            return (low, self.cap, cut + (2.0 + linear) * self.left_out());
+        }
         let mut tail = self.right_tail(high, alpha.max(0.0), right_power);
         while tail > 1e-25 {
             high += 2.0 * s.max(0.05 * high);
+            if high >= self.cap {
+                return (low, self.cap, cut + (2.0 + linear) * self.left_out());
+            }
             tail = self.right_tail(high, alpha.max(0.0), right_power);
         }
         cut += tail + normal::cdf(-KEPT) * (1.0 + linear * (1.0 + q));
         (low, high, cut)
     }
 
-    /// A bound on ∫ density·A^α·e^{extra} to the right of `from`, by blocks on which the density falls and A rises.
+    /// A bound on ∫ density·A^α·e^{extra} to the right of `from`, by blocks on which the density falls and A rises:
+    /// long blocks first, shorter ones when those are too crude.
     fn right_tail(&self, from: f64, alpha: f64, extra: f64) -> f64 {
+        let mut best = f64::INFINITY;
+        for growth in [0.2, 0.04, 0.01] {
+            best = best.min(self.right_tail_by_blocks(from, alpha, extra, growth));
+            if best < 1e-25 {
+                break;
+            }
+        }
+        best
+    }
+
+    fn right_tail_by_blocks(&self, from: f64, alpha: f64, extra: f64, growth: f64) -> f64 {
         let s2 = self.s * self.s;
         // Beyond this the Gaussian falls faster than A^α rises, since log A has slope ≤ 1.
-        let end = (alpha + 1.0) * s2 + 12.0 * self.s;
+        let end = ((alpha + 1.0) * s2 + 12.0 * self.s).min(self.cap);
         let mut total = 0.0;
         let mut w = from;
         while w < end {
-            let next = w + (0.5 * self.s).max(0.2 * w);
+            let next = (w + (0.5 * self.s).max(growth * w)).min(self.cap);
             total += (self.log_density(w) + alpha * self.log_ratio(next) + extra).exp() * (next - w);
             w = next;
             if total > 1.0 {
-                return total;
+                return f64::INFINITY;
             }
+        }
+        if w >= self.cap {
+            return total;
         }
         let rate = (w + 0.5 * s2) / s2 - alpha;
         total + (self.log_density(w) + alpha * self.log_ratio(w) + extra).exp() / rate
@@ -239,25 +308,23 @@ impl SampledGaussian {
 
     /// A panel half-width small enough for the Gaussian factor, the tilt, the oscillation and the singularity of
     /// log A at w = log((1−q)/q) ± iπ.
-    fn half_width(&self, left: f64, high: f64, alpha: f64, beta: f64, reach: f64) -> f64 {
-        let mut half = (1.4 * self.s).min(0.5 * (high - left) * (1.0 + 1e-12)).max(1e-300);
-        for _ in 0..40 {
-            let ok = [(alpha, false), (beta, true)].iter().all(|&(power, mirrored)| {
-                if mirrored && beta == 0.0 {
-                    return true;
-                }
-                let centre = left + half;
-                let centre = if mirrored { self.mirror(centre) } else { centre };
+    fn half_width(&self, left: f64, end: f64, (alpha, beta): (f64, f64), reach: f64, negligible: f64) -> f64 {
+        // Panels with less mass may let the oscillation grow more on their ellipse.
+        let mirrored = |w: f64| if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
+        let log_mass = self.log_density(left) + alpha * self.log_ratio(left) + mirrored(left) + self.s.ln();
+        let swing =
+            ((0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - 6.0).clamp(6.0, 20.0);
+        let mut half = (1.4 * self.s).min(0.5 * (end - left) * (1.0 + 1e-12)).max(1e-300);
+        for _ in 0..60 {
+            let fits = |power: f64, centre: f64| {
                 let ellipse = Ellipse::around(self, centre, half);
-                // Residual growth of the tilt beyond its linear part, and of the oscillation.
-                ellipse.regular
-                    && power.abs() * ellipse.bend <= 3.0
-                    && reach * ellipse.argument <= 11.0
-            });
-            if ok {
+                ellipse.regular && power.abs() * ellipse.bend <= 3.0 && reach * ellipse.argument <= swing
+            };
+            let centre = left + half;
+            if fits(alpha, centre) && (beta == 0.0 || fits(beta, self.mirror(centre))) {
                 break;
             }
-            half *= 0.8;
+            half *= 0.85;
         }
         half
     }
@@ -339,11 +406,8 @@ impl Moments {
             self.offset = log_weight;
         }
         let la = law.log_ratio(w);
-        let (lb, b) = if beta == 0.0 {
-            (0.0, 0.0)
-        } else {
-            (law.log_ratio(law.mirror(w)), law.excess(law.mirror(w)))
-        };
+        let (lb, b) =
+            if beta == 0.0 { (0.0, 0.0) } else { (law.log_ratio(law.mirror(w)), law.excess(law.mirror(w))) };
         let loss = match law.situation {
             Situation::Remove => la,
             Situation::Add => -la,
@@ -361,7 +425,8 @@ impl Moments {
         let mean = self.first / self.mass;
         let variance = (self.second / self.mass - mean * mean).max(0.0);
         let direct = self.offset + (self.mass * step).ln();
-        let k = if direct.abs() < 0.5 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
+        let k =
+            if direct.abs() < 0.5 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
         [k, mean, variance]
     }
 }
@@ -429,8 +494,10 @@ impl Builder<'_> {
             };
             self.points.losses.push(loss);
             self.points.weights.push(density * width);
+            self.points.roundings.push((12.0 - 3.0 * (log_density + law.s.ln()) + 3.0 * power.abs()) as f32);
             // Each Gauss point lies in its own cell, as wide as its weight (Chebyshev–Markov–Stieltjes).
-            let (pa, pb) = (law.slope_from_excess(a), if beta == 0.0 { 0.0 } else { law.slope_from_excess(b) });
+            let (pa, pb) =
+                (law.slope_from_excess(a), if beta == 0.0 { 0.0 } else { law.slope_from_excess(b) });
             let steep = (-(w / s2 + 0.5) + alpha * pa - beta * pb).abs() + bending * width;
             summary.add_cell(density, width, steep, (pa + pb) * (1.0 - width.min(0.9)));
         }
@@ -453,7 +520,8 @@ impl Builder<'_> {
         let at_centre = law.log_density(centre)
             + alpha * law.log_ratio(centre)
             + if beta == 0.0 { 0.0 } else { beta * law.log_ratio(law.mirror(centre)) };
-        let gaussian = ((centre - shifted).powi(2) - distance * distance + (RISE * half).powi(2)) / (2.0 * s2);
+        let gaussian =
+            ((centre - shifted).powi(2) - distance * distance + (RISE * half).powi(2)) / (2.0 * s2);
         let bend = alpha.abs() * here.bend + beta.abs() * mirrored.bend;
         let modulus = (at_centre + gaussian + bend).exp();
         // The subtracted 1 and linear terms, with the un-tilted Gaussian.
@@ -491,8 +559,7 @@ impl Builder<'_> {
             panel.variation *= 1.001 / mass;
         }
         self.points.quadrature = 1.2 * (sums.swinging + cut + quiet) / mass;
-        self.points.weight_rounding = 400.0 * UNIT + 1.2 * error / mass;
+        self.points.weight_error = 1.2 * error / mass;
         Some(self.points)
     }
 }
-
