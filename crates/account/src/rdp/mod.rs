@@ -1,4 +1,7 @@
-//! Not built yet.
+//! Rényi differential privacy: each part has a divergence at each order, they add up, and the best order is converted.
+
+pub(crate) mod convert;
+
 use crate::Question;
 use veracity_core::{Delta, Epsilon, Finding, Refusal};
 
