@@ -1,4 +1,7 @@
-//! Not built yet.
+//! Gaussian differential privacy: exact where every part is Gaussian, a limit theorem and its refinement elsewhere.
+
+pub(crate) mod profile;
+
 use crate::Question;
 use veracity_core::{Delta, Epsilon, Finding, Refusal};
 
