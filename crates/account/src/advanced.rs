@@ -126,7 +126,7 @@ mod tests {
         found.unwrap().upper().unwrap().0.get()
     }
 
-    /// # mpmath 1.3, 50 digits: e=mpf(0.1); 100*e*tanh(e/2)+sqrt(2*100*e*e*log(1/mpf(1e-5)))
+    /// # mpmath 1.4, 50 digits: e=mpf(0.1); 100*e*tanh(e/2)+sqrt(2*100*e*e*log(1/mpf(1e-5)))
     /// # and 100*e*expm1(e)+sqrt(200*e*e*log(1/mpf(1e-5)))
     #[test]
     fn the_bias_has_its_factor_epsilon() {

@@ -52,14 +52,14 @@ mod tests {
         assert!((10.0..10.0 + 1e-12).contains(&found), "{found}");
     }
 
-    /// # mpmath 1.3, 50 digits: findroot(lambda e: ncdf(.5-e)-exp(e)*ncdf(-.5-e)-mpf('1e-5'), 4.4)
+    /// # mpmath 1.4, 50 digits: findroot(lambda e: ncdf(.5-e)-exp(e)*ncdf(-.5-e)-mpf('1e-5'), 4.4)
     #[test]
     fn one_gaussian_costs_its_exact_profile() {
         let found = ask(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() }, 1e-5);
         assert!((4.377178095681..4.377178095682).contains(&found), "{found}");
     }
 
-    /// # mpmath 1.3, 50 digits: q=.01; e=findroot(lambda e: q*d(1, log(1+(exp(e)-1)/q))-mpf('1e-5')/10, 1.); 10*e
+    /// # mpmath 1.4, 50 digits: q=.01; e=findroot(lambda e: q*d(1, log(1+(exp(e)-1)/q))-mpf('1e-5')/10, 1.); 10*e
     #[test]
     fn sampled_gaussians_share_the_delta() {
         let rate = SamplingRate::new(0.01).unwrap();
@@ -79,7 +79,7 @@ mod tests {
         let refusal = epsilon_at(&question, Delta::new(9e-6).unwrap()).unwrap_err().to_string();
         assert!(refusal.contains("ask at a larger delta"), "{refusal}");
         let needed = delta_at(&question, Epsilon::new(10.1).unwrap()).unwrap().upper().unwrap().0.get();
-        assert!((needed / 1e-5 - 1.0).abs() < 1e-11, "{needed}");
+        assert!((1e-5..1e-5 * (1.0 + 1e-9)).contains(&needed), "{needed}");
         assert!(delta_at(&question, Epsilon::new(9.9).unwrap()).is_err());
     }
 }

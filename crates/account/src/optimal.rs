@@ -237,7 +237,7 @@ mod tests {
         Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() }
     }
 
-    /// # mpmath 1.3, 50 digits: p=mpf(3)/4; d=lambda e: sum(binomial(50,l)*p**(50-l)*(1-p)**l*(1-exp(e-(50-2*l)*log(3)))
+    /// # mpmath 1.4, 50 digits: p=mpf(3)/4; d=lambda e: sum(binomial(50,l)*p**(50-l)*(1-p)**l*(1-exp(e-(50-2*l)*log(3)))
     /// # for l in range(51) if (50-2*l)*log(3)>e); findroot(lambda e: d(e)-mpf(1e-5), (50.4,50.6), solver='anderson')
     #[test]
     fn fifty_coins_cost_what_they_must() {

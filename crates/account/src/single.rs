@@ -3,7 +3,7 @@
 
 use crate::{
     Composition, Neighbours, Part, Question, expand,
-    gdp::profile::{MARGIN, gaussian_delta, gaussian_epsilon},
+    gdp::profile::{MARGIN, gaussian_delta, gaussian_epsilon_above},
     rdp::convert,
 };
 use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
@@ -77,7 +77,7 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
         return Ok(epsilon);
     }
     match part {
-        Part::Gaussian { mu } => Ok(gaussian_epsilon(mu * OUTWARD, delta).1),
+        Part::Gaussian { mu } => Ok(gaussian_epsilon_above(mu * OUTWARD, delta)),
         Part::DiscreteGaussian { .. } | Part::Zcdp { .. } => {
             let rho = crate::zcdp::rho(part)?;
             Ok(convert::epsilon_at(delta, convert::ORDERS, |order| Ok(order * rho))?)
@@ -128,8 +128,11 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
 /// # Promise    Never below the true ε
 /// # Reference  [BalleBartheGaboardi18] Theorem 2 (advanced joint convexity)
 /// # Assumes    The pair above dominates, which `expand` has established
-/// # Numerics   Bisection to 1e-14, keeping the side it evaluated
+/// # Numerics   Bisection to 1e-11, keeping the side it evaluated
 fn replaced_gaussian_epsilon(rate: f64, mu: f64, delta: f64) -> f64 {
+    if delta >= rate {
+        return 0.0; // no event tells the two apart by more than q
+    }
     let within = |epsilon: f64| {
         let inner = if epsilon > 600.0 { epsilon - rate.ln() } else { (epsilon.exp_m1() / rate).ln_1p() };
         let inner = inner / OUTWARD;
@@ -140,14 +143,18 @@ fn replaced_gaussian_epsilon(rate: f64, mu: f64, delta: f64) -> f64 {
     if within(0.0) {
         return 0.0;
     }
-    let mut top = 1.0;
-    while !within(top) {
+    // Both summands are at most δ_2μ, so its amplified ε is enough; doubled only against rounding.
+    let mut top =
+        amplified(rate, gaussian_epsilon_above(2.0 * mu, (delta / rate).min(1.0) / (1.0 + 8.0 * MARGIN)));
+    while top.is_finite() && !within(top) {
         top *= 2.0;
-        if top > 1e300 {
-            return f64::INFINITY;
-        }
     }
-    root::bisect(top, 0.0, 1e-14, within).holds
+    if top.is_infinite() {
+        return top;
+    }
+    // A billionth of the start is as good as nothing, and bisection towards zero would be slow.
+    let least = 1e-9 * top;
+    if within(least) { least } else { root::bisect(top, least, 1e-11, within).holds }
 }
 
 /// The kind of a part as the user knows it, innermost first for sampled ones.
@@ -220,7 +227,7 @@ pub(crate) fn worst(
 /// A δ whose ε is within `epsilon`, nearly the least.
 ///
 /// # Promise    `epsilon_of` was evaluated at the result and did not exceed `epsilon`
-/// # Numerics   Bisection of log δ to 1e-12
+/// # Numerics   Bisection of log δ to 1e-11, relatively
 pub(crate) fn least_delta(
     epsilon: f64,
     epsilon_of: impl Fn(f64) -> Result<f64, Refusal>,
@@ -240,7 +247,7 @@ pub(crate) fn least_delta(
         return Ok(f64::MIN_POSITIVE);
     }
     let exponent = |x: f64| x.exp().min(most);
-    let switch = root::bisect(most.ln(), f64::MIN_POSITIVE.ln(), 1e-15, |x| within(exponent(x)));
+    let switch = root::bisect(most.ln(), f64::MIN_POSITIVE.ln(), 1e-11, |x| within(exponent(x)));
     Ok(exponent(switch.holds))
 }
 

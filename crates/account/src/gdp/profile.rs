@@ -37,6 +37,9 @@ pub(crate) fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
 /// φ(a + rest) for a small rest, without the error that squaring a large `a` would bring.
 fn density(a: f64, rest: f64) -> f64 {
     let square = a * a;
+    if square > 1600.0 {
+        return 0.0; // e^{−800} underflows, and what rounding lost of a larger square would not
+    }
     let lost = a.mul_add(a, -square);
     (-0.5 * square).exp() * (-0.5 * lost - a * rest).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
@@ -65,25 +68,33 @@ fn mills_drop(a: f64, mu: f64) -> f64 {
 /// # Promise    lower ≤ truth ≤ upper
 /// # Numerics   Bisection to 1e-15 on δ widened by `MARGIN`; infinite when δ is below the smallest normal float
 pub(crate) fn gaussian_epsilon(mu: f64, delta: f64) -> (f64, f64) {
-    let within = |epsilon: f64| gaussian_delta(mu, epsilon) * (1.0 + MARGIN) + f64::MIN_POSITIVE <= delta;
+    let upper = gaussian_epsilon_above(mu, delta);
+    if upper.is_infinite() {
+        return (if delta == 0.0 { f64::INFINITY } else { 0.0 }, upper);
+    }
     let beyond = |epsilon: f64| gaussian_delta(mu, epsilon) * (1.0 - MARGIN) > delta;
+    let lower = if beyond(0.0) { root::bisect(0.0, upper, 1e-15, beyond).holds } else { 0.0 };
+    (lower, upper)
+}
+
+/// The upper end of [`gaussian_epsilon`] alone.
+pub(crate) fn gaussian_epsilon_above(mu: f64, delta: f64) -> f64 {
+    let within = |epsilon: f64| gaussian_delta(mu, epsilon) * (1.0 + MARGIN) + f64::MIN_POSITIVE <= delta;
     if mu == 0.0 {
-        return (0.0, 0.0);
+        return 0.0;
     }
     if delta <= 2.0 * f64::MIN_POSITIVE {
-        return (if delta == 0.0 { f64::INFINITY } else { 0.0 }, f64::INFINITY);
+        return f64::INFINITY;
     }
     // The tail bound of the loss; doubled only against rounding.
     let mut top = 0.5 * mu * mu + mu * (-2.0 * delta.ln()).sqrt();
-    while !within(top) {
+    while top.is_finite() && !within(top) {
         top *= 2.0;
-        if top.is_infinite() {
-            return (0.0, f64::INFINITY);
-        }
     }
-    let upper = if within(0.0) { 0.0 } else { root::bisect(top, 0.0, 1e-15, within).holds };
-    let lower = if beyond(0.0) { root::bisect(0.0, top, 1e-15, beyond).holds } else { 0.0 };
-    (lower, upper)
+    if top.is_infinite() || within(0.0) {
+        return if top.is_infinite() { top } else { 0.0 };
+    }
+    root::bisect(top, 0.0, 1e-15, within).holds
 }
 
 /// The μ whose profile passes through (ε, δ).
@@ -111,7 +122,7 @@ pub(crate) fn gaussian_mu(epsilon: f64, delta: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// # mpmath 1.3, 50 digits: d=lambda m,e: ncdf(m/2-e/m)-exp(e)*ncdf(-m/2-e/m), arguments as exact floats
+    /// # mpmath 1.4, 50 digits: d=lambda m,e: ncdf(m/2-e/m)-exp(e)*ncdf(-m/2-e/m), arguments as exact floats
     #[test]
     fn delta_keeps_thirteen_digits_at_any_depth() {
         let golden = [

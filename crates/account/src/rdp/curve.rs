@@ -154,7 +154,9 @@ pub(crate) fn blank_response(buckets: u32, truth: f64, log_other: f64, order: f6
 mod tests {
     use super::*;
 
-    /// # mpmath 1.3, 50 digits: nsum or sum of p**a*q**(1-a) over the outcomes, log, over a-1 (script in the commit)
+    /// # mpmath 1.4, 40 digits: D=lambda P,Q,a: log(sum(p**a*q**(1-a) for p,q in zip(P,Q)))/(a-1), the larger of D(P,Q,a)
+    /// # and D(Q,P,a), on the outcomes of each response; for discrete Laplace on range(-N,N) with P=tanh(1/(2*b))*
+    /// # exp(-abs(x-s)/b), N=200*b+s+50; for Laplace log(a/(2*a-1)*exp((a-1)*e)+(a-1)/(2*a-1)*exp(-a*e))/(a-1)
     #[test]
     fn curves_lie_just_above_their_definitions() {
         let response = |buckets, noise, neighbours| Part::RandomizedResponse { buckets, noise, neighbours };

@@ -177,7 +177,7 @@ fn log_factor(l: u64, log_moment: f64, largest: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// # mpmath 1.3, 50 digits: log(quad(npdf(z)*(1-q+q*exp(m*z-m*m/2))**a, linspace(-12, 40, 53)))/(a-1)
+    /// # mpmath 1.4, 50 digits: log(quad(npdf(z)*(1-q+q*exp(m*z-m*m/2))**a, linspace(-12, 40, 53)))/(a-1)
     #[test]
     fn sampled_gaussians_match_quadrature() {
         let golden = [
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// # mpmath 1.3, 50 digits: quad of q(x)*(1-q+q*p(x)/q(x))**a for Laplace densities, split at both centres
+    /// # mpmath 1.4, 50 digits: quad of q(x)*(1-q+q*p(x)/q(x))**a for Laplace densities, split at both centres
     #[test]
     fn sampled_laplace_matches_quadrature_at_whole_orders() {
         let golden = [
