@@ -65,7 +65,7 @@ mod tests {
         let rate = SamplingRate::new(0.01).unwrap();
         let noise = NoiseMultiplier::new(1.0).unwrap();
         let found = ask(Mechanism::dp_sgd(rate, noise, Count::new(10).unwrap()), 1e-5);
-        let truth = 3.639_478_396_155_085_3;
+        let truth = 3.639_478_396_155_085;
         assert!(truth * (1.0 - 1e-12) <= found && found <= truth * (1.0 + 1e-10), "{found}");
     }
 
