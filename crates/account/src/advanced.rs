@@ -79,12 +79,14 @@ fn compose(composition: &Composition, delta: f64, form: Form) -> Result<f64, Ref
     Ok(least)
 }
 
-/// The shares of δ to try as slack: all of it when no use needs a δ.
+/// The shares of δ to try as slack: all of it when no use needs a δ, and none, which is basic composition, otherwise.
 pub(crate) fn slack_shares(uses: f64) -> Vec<f64> {
     if uses == 0.0 {
         return vec![1.0];
     }
-    (-7..=7).map(|i| 1.0 / (1.0 + f64::from(-i).exp())).collect()
+    let mut shares = vec![0.0];
+    shares.extend((-7..=7).map(|i| 1.0 / (1.0 + f64::from(-i).exp())));
+    shares
 }
 
 /// ε when each use has `each` and the slack δ′ is `slack`.
