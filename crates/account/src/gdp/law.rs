@@ -181,7 +181,7 @@ fn response(buckets: u32, noise: f64, neighbours: Neighbours) -> Vec<Point> {
 mod tests {
     use super::*;
 
-    /// # mpmath 1.4, 50 digits: the Laplace mean is ε + e^{−ε} − 1; the Gaussian's cumulants are μ²/2, μ², 0, 0
+    /// In closed form: the Laplace mean is ε + e^{−ε} − 1; the Gaussian's cumulants are μ²/2, μ², 0, 0
     #[test]
     fn laws_weigh_one_and_have_their_cumulants() {
         let parts = [

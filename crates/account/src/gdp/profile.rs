@@ -122,7 +122,7 @@ pub(crate) fn gaussian_mu(epsilon: f64, delta: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// # mpmath 1.4, 50 digits: d=lambda m,e: ncdf(m/2-e/m)-exp(e)*ncdf(-m/2-e/m), arguments as exact floats
+    /// # mpmath 1.4, 60 digits: d=lambda m,e: ncdf(m/2-e/m)-exp(e)*ncdf(-m/2-e/m), arguments as exact floats
     #[test]
     fn delta_keeps_thirteen_digits_at_any_depth() {
         let golden = [

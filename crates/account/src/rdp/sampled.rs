@@ -177,7 +177,8 @@ fn log_factor(l: u64, log_moment: f64, largest: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// # mpmath 1.4, 50 digits: log(quad(npdf(z)*(1-q+q*exp(m*z-m*m/2))**a, linspace(-12, 40, 53)))/(a-1)
+    /// # mpmath 1.4, 40 digits: r=lambda z: exp(m*z-m*m/2); t=a*m+14
+    /// # log1p(quad(lambda z: npdf(z)*((1-q+q*r(z))**a-1-a*q*(r(z)-1)), linspace(-14,t,int(t+14)*2)))/(a-1)
     #[test]
     fn sampled_gaussians_match_quadrature() {
         let golden = [
@@ -202,7 +203,8 @@ mod tests {
         }
     }
 
-    /// # mpmath 1.4, 50 digits: quad of q(x)*(1-q+q*p(x)/q(x))**a for Laplace densities, split at both centres
+    /// # mpmath 1.4, 40 digits: as above with the densities exp(-abs(x-e))/2 and exp(-abs(x))/2, on
+    /// # [-60,-20,-5,0,e/2,e,e+5,e+20,e+60]
     #[test]
     fn sampled_laplace_matches_quadrature_at_whole_orders() {
         let golden = [
