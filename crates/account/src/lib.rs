@@ -13,6 +13,7 @@ mod method;
 pub mod optimal;
 pub mod pld;
 pub mod rdp;
+mod single;
 pub mod tradeoff;
 pub mod zcdp;
 
