@@ -148,7 +148,7 @@ fn convolve(laws: &[(GridLaw, f64)], logs: &[f64], c: f64, first: i64, fft: &Rea
     let mut bound = vec![(0.0, 0.0); n / 2 + 1]; // log modulus rounded up, Σ T φ / modulus
     for ((law, times), log) in laws.iter().zip(logs) {
         let mut tilted = vec![0.0; n];
-        for (i, mass) in law.masses.iter().enumerate() {
+        for (i, mass) in law.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
             let index = (law.grid.first + i as i64).rem_euclid(n as i64) as usize;
             tilted[index] += mass * (c * law.grid.loss(i) - log).exp();
         }

@@ -19,12 +19,12 @@ use veracity_numerics::{UNIT, fft::RealFft};
 
 /// Refining stops when the sides are this close, relatively.
 const CLOSE: f64 = 1e-4;
-/// The shortest and the longest transform, as powers of two.
-const LENGTHS: std::ops::RangeInclusive<u32> = 12..=21;
+/// The shortest transform has 2^12 points.
+const SHORTEST: u32 = 12;
+/// The longest transform has 2^21 points.
+const LONGEST: u32 = 21;
 /// Cells of the rough grid from which the tilt is chosen.
 const ROUGH_CELLS: f64 = 2048.0;
-/// The most cells of one law's grid.
-const MOST_CELLS: f64 = 8_388_608.0;
 /// What may lie below the grid: it is rounded up on one side and dropped on the other.
 const BOTTOM: f64 = 1e-14;
 
@@ -89,7 +89,7 @@ impl Sides {
     }
 
     fn is_close(self) -> bool {
-        self.upper - self.lower <= CLOSE * self.upper
+        self.upper.is_finite() && self.upper - self.lower <= CLOSE * self.upper
     }
 
     fn finding<T>(self, make: impl Fn(f64) -> Result<T, Refusal>) -> Result<Finding<T>, Refusal> {
@@ -169,19 +169,26 @@ fn refine(laws: &[(Law, f64)], target: Target, upper_only: bool) -> Result<Sides
     let top = if matches!(target, Target::Delta(_)) { rough_top.max(1e-290) } else { top };
     let worst = if matches!(target, Target::Delta(_)) { f64::INFINITY } else { 1.0 };
     let mut found = Sides { lower: 0.0, upper: worst, upper_only };
-    for bits in LENGTHS {
+    let mut bits = SHORTEST;
+    loop {
         let fft = RealFft::new(1 << bits);
-        let Some((upper, lower)) = curves(laws, &tilt, top, &fft) else { break };
+        let (upper, lower) = curves(laws, &tilt, top, &fft);
         let answer = |curve: &Curve| match target {
             Target::Delta(delta) => curve.epsilon_at(delta),
             Target::Epsilon(epsilon) => curve.delta_at(epsilon),
         };
+        let before = found;
         found = found.narrowed(Sides { lower: answer(&lower), upper: answer(&upper), upper_only });
-        if found.is_close() {
-            break;
+        // Where only the upper side counts, it is enough that it has settled.
+        let settled = upper_only && before.upper - found.upper <= CLOSE * found.upper;
+        if found.is_close() || settled || bits == LONGEST {
+            return Ok(found);
         }
+        // The gap falls by four when the spacing is halved: skip the lengths that cannot be enough.
+        let gap = (found.upper - found.lower) / found.upper / CLOSE;
+        let skip = if gap.is_finite() { ((0.5 * gap.log2()).floor() as u32).clamp(1, 3) } else { 2 };
+        bits = (bits + skip).min(LONGEST);
     }
-    Ok(found)
 }
 
 /// Dominating laws on rough grids of their own, good enough to choose a tilt.
@@ -207,22 +214,20 @@ fn grid_for(law: &Law, low: f64, high: f64, spacing: f64) -> Grid {
     Grid::covering(low, high, spacing, offset)
 }
 
-/// Both curves on the finest grid whose window fits the transform; none when a law would need too many cells.
-fn curves(laws: &[(Law, f64)], tilt: &Tilt, top: f64, fft: &RealFft) -> Option<(Curve, Curve)> {
-    let finest = ((tilt.high - tilt.low) / (fft.len() as f64 - 8.0)).max(1e-300);
+/// Both curves on the finest grid on which the window, and each law, fits the transform.
+fn curves(laws: &[(Law, f64)], tilt: &Tilt, top: f64, fft: &RealFft) -> (Curve, Curve) {
+    let spans: Vec<(f64, f64)> = laws.iter().map(|(law, _)| ends(law, top, BOTTOM)).collect();
+    let widest = spans.iter().map(|(low, high)| high - low).fold(tilt.high - tilt.low, f64::max);
+    let finest = (widest / (fft.len() as f64 - 8.0)).max(1e-300);
     let lattice = laws.iter().filter_map(|(law, _)| law.lattice).find(|lattice| lattice.spacing >= finest);
     let spacing = lattice.map_or(finest, |lattice| on_lattice(lattice.spacing, finest));
     let (mut uppers, mut lowers) = (Vec::new(), Vec::new());
-    for (law, times) in laws {
-        let (low, high) = ends(law, top, BOTTOM);
-        if (high - low) / spacing > MOST_CELLS {
-            return None;
-        }
+    for ((law, times), (low, high)) in laws.iter().zip(spans) {
         let cut = Cut::new(law, grid_for(law, low, high, spacing));
         uppers.push((cut.dominating(), *times));
         lowers.push((cut.dominated(), *times));
     }
-    Some((compose(&uppers, tilt, fft, Side::Upper), compose(&lowers, tilt, fft, Side::Lower)))
+    (compose(&uppers, tilt, fft, Side::Upper), compose(&lowers, tilt, fft, Side::Lower))
 }
 
 #[cfg(test)]

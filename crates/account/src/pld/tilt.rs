@@ -40,13 +40,13 @@ pub(super) fn cumulant(laws: &[(GridLaw, f64)], c: f64) -> f64 {
 
 /// log Σ w e^{c l} of one law.
 pub(super) fn log_moment(law: &GridLaw, c: f64) -> f64 {
-    let exponent = |i: usize| c * law.grid.loss(i);
-    let top = law.masses.iter().enumerate().filter(|(_, w)| **w > 0.0);
-    let largest = top.map(|(i, w)| exponent(i) + w.ln()).fold(f64::NEG_INFINITY, f64::max);
+    // Empty cells are left out: their exponent may lie far above all others.
+    let present = || law.masses.iter().enumerate().filter(|(_, w)| **w > 0.0);
+    let largest = present().map(|(i, w)| c * law.grid.loss(i) + w.ln()).fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
     }
-    let sum: f64 = law.masses.iter().enumerate().map(|(i, w)| w * (exponent(i) - largest).exp()).sum();
+    let sum: f64 = present().map(|(i, w)| w * (c * law.grid.loss(i) - largest).exp()).sum();
     largest + sum.ln()
 }
 
@@ -85,7 +85,8 @@ pub(super) fn choose(laws: &[(GridLaw, f64)], target: Target) -> Tilt {
 fn least(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
     let steps = 36;
     let at = |i: i32| low + (high - low) * f64::from(i) / f64::from(steps);
-    let best = (0..=steps).min_by(|&i, &j| f(at(i)).total_cmp(&f(at(j)))).unwrap_or(0);
+    let values: Vec<f64> = (0..=steps).map(|i| f(at(i))).collect();
+    let best = (0..=steps).min_by(|&i, &j| values[i as usize].total_cmp(&values[j as usize])).unwrap_or(0);
     let (mut a, mut b) = (at((best - 1).max(0)), at((best + 1).min(steps)));
     let golden = 0.5 * (5f64.sqrt() - 1.0);
     for _ in 0..16 {
