@@ -139,6 +139,7 @@ fn at_least(x: f64) -> Lower<Probability> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use veracity_numerics::normal;
@@ -198,8 +199,8 @@ mod tests {
     /// The best guess between N(0,1) and N(μ,1) thresholds at x = μ/2 + log((1−π)/π)/μ.
     #[test]
     fn the_best_guess_is_bayes() {
-        for (pi, mu) in [(0.5, 1.0), (0.1, 1.5), (0.9, 0.7), (0.01, 3.0)] {
-            let threshold = 0.5 * mu + ((1.0 - pi) / pi as f64).ln() / mu;
+        for (pi, mu) in [(0.5f64, 1.0), (0.1, 1.5), (0.9, 0.7), (0.01, 3.0)] {
+            let threshold = 0.5 * mu + ((1.0 - pi) / pi).ln() / mu;
             let truth = pi * normal::cdf(mu - threshold) + (1.0 - pi) * normal::cdf(threshold);
             let found = success_from(probability(pi), gaussian(mu)).0.get();
             assert!(found >= truth && found <= truth + 1e-12, "{pi} {mu}: {found} {truth}");

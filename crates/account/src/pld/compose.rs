@@ -220,7 +220,8 @@ impl Outside {
                 let moved = log_moment(law, other);
                 times * (moved - log + 16.0 * UNIT * (moved.abs() + log.abs() + 1e3))
             });
-            (sum.sum::<f64>() - (other - tilt.c) * edge).min(0.0)
+            let shift = (other - tilt.c) * edge;
+            (sum.sum::<f64>() - shift + 16.0 * UNIT * shift.abs()).min(0.0)
         };
         let support =
             |end: fn(&GridLaw) -> f64| laws.iter().map(|(law, times)| times * end(law)).sum::<f64>();

@@ -3,7 +3,7 @@
 //! A [`Law`] is cut into cells between neighbouring grid losses; each side then moves the mass of a cell to grid losses
 //! in the direction that keeps it a bound. Both err by the square of the spacing.
 
-use super::tails::{Law, Masses, TAIL_ERROR};
+use super::tails::{FAINTEST, Law, Masses, TAIL_ERROR};
 use veracity_numerics::{UNIT, root};
 
 /// The losses `offset` + (`first` + i) · `spacing`, for i = 0 … `cells`.
@@ -228,7 +228,7 @@ impl<'a> Cut<'a> {
     fn smooth_cell(&self, i: usize) -> Cell {
         let (from, cell) = (self.tails[i], self.cell(i));
         let (left, right) = (self.grid.loss(i).exp(), self.grid.loss(i + 1).exp());
-        if !right.is_finite() {
+        if !right.is_finite() || from.q < FAINTEST {
             // Beyond the range of floats all is rounded down to the left.
             return Cell {
                 mass: (cell.p - 3.0 * TAIL_ERROR * from.p).max(0.0),
@@ -253,7 +253,7 @@ impl<'a> Cut<'a> {
     /// p − e^l q of a difference of tails at or above point i, rounded up.
     fn excess_over(&self, i: usize, masses: Masses) -> f64 {
         let (ratio, from) = (self.grid.loss(i).exp(), self.tails[i]);
-        if !ratio.is_finite() || from.q == 0.0 {
+        if !ratio.is_finite() || from.q < FAINTEST {
             return f64::INFINITY;
         }
         masses.p - ratio * masses.q + 3.0 * TAIL_ERROR * (from.p + ratio * from.q)

@@ -124,16 +124,12 @@ fn laws(composition: &Composition, direction: Direction) -> Result<Vec<(Law, f64
 fn bracket(laws: &[(Law, f64)], target: Target) -> Result<Sides, Refusal> {
     let upper_only = laws.iter().any(|(law, _)| law.upper_only);
     let most: f64 = laws.iter().map(|(law, times)| times * largest_loss(law)).sum();
-    if let (Target::Delta(delta), true) = (target, most.is_finite()) {
-        if delta == 0.0 && laws.iter().all(|(law, _)| law.infinite == 0.0) {
-            // The losses of all uses can be largest together: the largest sum is the pure ε.
-            let hair = 64.0 * UNIT;
-            return Ok(Sides {
-                lower: (most * (1.0 - hair)).max(0.0),
-                upper: (most * (1.0 + hair)).max(0.0),
-                upper_only,
-            });
-        }
+    let pure = most.is_finite() && laws.iter().all(|(law, _)| law.infinite == 0.0);
+    if pure && target == Target::Delta(0.0) {
+        // The losses of all uses can be largest together: the largest sum is the pure ε.
+        let most = most.max(0.0);
+        let hair = 64.0 * UNIT;
+        return Ok(Sides { lower: most * (1.0 - hair), upper: most * (1.0 + hair), upper_only });
     }
     if target == Target::Delta(0.0) {
         return Err(Refusal::NoAnswer("epsilon is infinite at delta 0; ask for a delta > 0".to_owned()));

@@ -2,7 +2,7 @@
 
 use super::compose::Side;
 use super::discretize::ends;
-use super::tails::{Law, TAIL_ERROR};
+use super::tails::{FAINTEST, Law, TAIL_ERROR};
 use veracity_numerics::{UNIT, root};
 
 /// δ(ε) = P[L > ε] − e^ε Q[L > ε] + P[L = ∞].
@@ -25,11 +25,14 @@ pub(super) fn delta_at(law: &Law, epsilon: f64, side: Side) -> f64 {
     delta *= 1.0 + sign * (TAIL_ERROR + (law.atoms.len() as f64 + 8.0) * UNIT);
     if let Some(smooth) = &law.smooth {
         let (tail, ratio) = (smooth.above(epsilon), epsilon.exp());
-        // Beyond the range of floats the second term is bounded by the first from above and by nothing from below.
-        let second = if ratio.is_finite() { ratio * tail.q } else { 0.0 };
-        if ratio.is_finite() || side == Side::Upper {
-            delta += (tail.p - second + sign * 2.0 * TAIL_ERROR * (tail.p + second)).max(0.0);
-        }
+        let known = ratio.is_finite() && tail.q >= FAINTEST;
+        // Beyond the range of floats the second term is at least 0, and may make up all of the first.
+        let second = match (known, side) {
+            (true, _) => ratio * tail.q,
+            (false, Side::Upper) => 0.0,
+            (false, Side::Lower) => tail.p,
+        };
+        delta += (tail.p - second + sign * 2.0 * TAIL_ERROR * (tail.p + second)).max(0.0);
     }
     delta.clamp(0.0, 1.0)
 }

@@ -9,6 +9,9 @@ use veracity_numerics::{UNIT, normal};
 /// The relative error of each mass and tail in this file: sums and products of a few values of 8 ulp each.
 pub(super) const TAIL_ERROR: f64 = 32.0 * UNIT;
 
+/// Tails below this are near the end of the range of floats and have lost their relative accuracy.
+pub(super) const FAINTEST: f64 = 1e-300;
+
 /// The most atoms that are listed one by one.
 const MOST_ATOMS: u64 = 1 << 21;
 
@@ -72,7 +75,7 @@ pub(super) struct Masses {
     pub q: f64,
 }
 
-/// A loss law without atoms (within the support of a larger law: Laplace has atoms at both ends).
+/// A loss law known by its tails; the atoms of the whole law are listed apart (Laplace has one at each end).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Smooth {
     /// N(μ²/2, μ²).
@@ -101,7 +104,7 @@ pub(super) enum Smooth {
         /// The shift in standard deviations.
         mu: f64,
     },
-    /// The removing law above 0 and the adding law below it.
+    /// The removing law above 0, the adding law below it, and an atom at 0 where they meet.
     FixedSize {
         /// The sampling rate.
         rate: f64,
@@ -131,25 +134,21 @@ impl Smooth {
             }
             Smooth::Sampled { rate, direction: Direction::Remove, inner } => {
                 let within = inner.above(inner_loss(*rate, loss));
-                Masses { p: within.q + rate * (within.p - within.q), q: within.q }
+                Masses { p: (1.0 - rate) * within.q + rate * within.p, q: within.q }
             }
             Smooth::Sampled { rate, direction: Direction::Add, inner } => {
                 let within = inner.above(-inner_loss(*rate, -loss));
-                Masses { p: within.p, q: within.p - rate * (within.p - within.q) }
+                Masses { p: within.p, q: (1.0 - rate) * within.p + rate * within.q }
             }
             Smooth::Replaced { rate, mu } => {
                 let x = replaced_inverse(*rate, *mu, loss);
                 let (middle, right, left) = (normal::cdf(-x), normal::cdf(mu - x), normal::cdf(-mu - x));
                 Masses { p: (1.0 - rate) * middle + rate * right, q: (1.0 - rate) * middle + rate * left }
             }
+            // The mass at loss 0 is the step between the two tails: both are whole, so nothing cancels.
             Smooth::FixedSize { rate, inner } => {
-                let side = |direction| Smooth::Sampled { rate: *rate, direction, inner: inner.clone() };
-                let top = side(Direction::Remove).above(loss.max(0.0));
-                if loss >= 0.0 {
-                    return top;
-                }
-                let (low, zero) = (side(Direction::Add).above(loss), side(Direction::Add).above(0.0));
-                Masses { p: low.p - zero.p + top.p, q: low.q - zero.q + top.q }
+                let direction = if loss >= 0.0 { Direction::Remove } else { Direction::Add };
+                Smooth::Sampled { rate: *rate, direction, inner: inner.clone() }.above(loss)
             }
         }
     }
@@ -157,13 +156,14 @@ impl Smooth {
     /// By how many units of round-off of the largest loss the argument of a tail may be displaced.
     ///
     /// # Numerics  A Gaussian argument μ/2 − l/μ errs by 4 units of |l| + μ². Sampling maps the displacement back by
-    /// dl′/dl = q e^l/(1 − q + q e^l) ≤ 1, and the inner loss exceeds the outer by at most |log q|.
+    /// dl′/dl = q e^l/(1 − q + q e^l) ≤ 1, and the inner loss exceeds the outer by at most |log q|; near the least loss
+    /// log(1 − q), inverting e^l′ − 1 loses a factor 1/(1 − q).
     pub fn displacement(&self) -> f64 {
         match self {
             Smooth::Gaussian { mu } => 32.0 + 8.0 * mu * mu,
             Smooth::Laplace { .. } => 32.0,
             Smooth::Sampled { rate, inner, .. } | Smooth::FixedSize { rate, inner } => {
-                2.0 * inner.displacement() + 16.0 * rate.ln().abs()
+                (2.0 * inner.displacement() + 16.0 * rate.ln().abs()) / (1.0 - rate)
             }
             Smooth::Replaced { rate, mu } => 64.0 + 16.0 * rate.ln().abs() + 16.0 * mu * mu,
         }
@@ -191,7 +191,15 @@ impl Smooth {
 
 /// log(1 − q + q e^l).
 fn sampled_loss(rate: f64, loss: f64) -> f64 {
-    if loss > 700.0 { loss + rate.ln() } else { (rate * loss.exp_m1()).ln_1p() }
+    let lift = rate * loss.exp_m1();
+    if loss > 700.0 {
+        loss + rate.ln()
+    } else if lift < -0.5 {
+        // Both terms are positive: no cancellation when almost every batch has the record.
+        ((1.0 - rate) + rate * loss.exp()).ln()
+    } else {
+        lift.ln_1p()
+    }
 }
 
 /// The l with log(1 − q + q e^l) = `loss`; minus infinity where there is none.
@@ -387,10 +395,14 @@ fn fixed_size(rate: f64, inner: &Law) -> Law {
     let mut atoms: Vec<Atom> = remove.atoms.iter().copied().filter(|atom| atom.loss > 0.0).collect();
     atoms.extend(add.atoms.iter().copied().filter(|atom| atom.loss < 0.0));
     let smooth = inner.smooth.clone().map(|smooth| Smooth::FixedSize { rate, inner: Box::new(smooth) });
-    let others: f64 = atoms.iter().map(|atom| atom.mass).sum::<f64>()
-        + smooth.as_ref().map_or(0.0, |smooth| smooth.above(f64::MIN).p);
-    // All that is left sits at 0: P[L ≥ 0] − ((1−γ)Q + γP)[L > 0], rounded up by the error of the sum.
-    let error = (atoms.len() as f64 + 1.0) * UNIT + 2.0 * TAIL_ERROR;
-    atoms.push(Atom { loss: 0.0, mass: (1.0 - others).max(0.0) + error });
+    // What the step from the adding to the removing atoms leaves at 0, rounded up by the error of the sums.
+    if !inner.atoms.is_empty() {
+        let mass = |atoms: &[Atom], keep: fn(f64) -> bool| -> f64 {
+            atoms.iter().filter(|atom| keep(atom.loss)).map(|atom| atom.mass).sum()
+        };
+        let zero = mass(&add.atoms, |loss| loss >= 0.0) - mass(&remove.atoms, |loss| loss > 0.0);
+        let error = (inner.atoms.len() as f64 + 1.0) * UNIT + 2.0 * TAIL_ERROR;
+        atoms.push(Atom { loss: 0.0, mass: zero.max(0.0) + error });
+    }
     Law { smooth, unlisted: inner.unlisted, upper_only: true, ..listed(atoms) }
 }
