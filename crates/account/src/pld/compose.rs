@@ -4,7 +4,7 @@
 //! are bounded beforehand and pushed to the side of the bound.
 
 use super::discretize::GridLaw;
-use super::tilt::{Tilt, log_kappa, log_moment};
+use super::tilt::{OUTSIDE, Tilt, log_kappa, log_moment};
 use num_complex::Complex64;
 use veracity_numerics::{UNIT, fft::RealFft, logspace::log_add};
 
@@ -103,13 +103,16 @@ pub(super) fn compose(laws: &[(GridLaw, f64)], tilt: &Tilt, fft: &RealFft, side:
     let deltas = sums.iter().enumerate().map(|(i, payoff)| {
         let scale = log_scale - tilt.c * (start + i as f64 * spacing);
         match side {
+            // Below the first cell all weights may underflow: then nothing is known from above.
+            Side::Upper if i + 1 < sums.len() && *payoff < f64::MIN_POSITIVE => 1.0,
             Side::Upper => {
                 let above = log_scale - tilt.c * end + outside.above;
                 (infinite + (scale + payoff.ln() + relative).exp() + (above + relative).exp()).min(1.0)
             }
             Side::Lower => {
                 let alias = scale + log_kappa(tilt.c) + log_add(outside.below, outside.above);
-                infinite + ((scale + payoff.ln() - relative).exp() - (alias + relative).exp()).max(0.0)
+                let finite = (scale + payoff.ln() - relative).exp() - (alias + relative).exp();
+                (infinite + finite.max(0.0)).min(1.0)
             }
         }
     });
@@ -223,14 +226,25 @@ impl Outside {
             let shift = (other - tilt.c) * edge;
             (sum.sum::<f64>() - shift + 16.0 * UNIT * shift.abs()).min(0.0)
         };
+        // Any tilt is valid; others than the first serve where the grid law differs from its sketch.
+        let best = |first: f64, sign: f64, edge: f64| {
+            let others = [160.0, 640.0, 40.0, 2560.0, 10240.0].map(|d| tilt.c + sign * d / (end - start));
+            let mut found = at(first, edge);
+            for other in others {
+                if found > 6.0 - OUTSIDE {
+                    found = found.min(at(other, edge));
+                }
+            }
+            found
+        };
         let support =
             |end: fn(&GridLaw) -> f64| laws.iter().map(|(law, times)| times * end(law)).sum::<f64>();
         let most = support(|law| law.grid.loss(law.grid.cells));
         let least = support(|law| law.grid.loss(0));
         let spacing = laws[0].0.grid.spacing;
-        let above =
-            if most < end - 0.5 * spacing { f64::NEG_INFINITY } else { at(tilt.above, end - spacing) };
-        let below = if least > start - 0.5 * spacing { f64::NEG_INFINITY } else { at(tilt.below, start) };
+        let none = f64::NEG_INFINITY;
+        let above = if most < end - 0.5 * spacing { none } else { best(tilt.above, 1.0, end - spacing) };
+        let below = if least > start - 0.5 * spacing { none } else { best(tilt.below, -1.0, start) };
         Outside { below, above }
     }
 }

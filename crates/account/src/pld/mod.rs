@@ -11,9 +11,9 @@ mod tilt;
 
 use crate::{Composition, Question, expand::expand};
 use compose::{Curve, Side, compose};
-use discretize::{Cut, Grid, GridLaw, ends};
+use discretize::{Cut, Grid, ends};
 use tails::{Direction, Law, law};
-use tilt::{Target, Tilt, choose};
+use tilt::{Sketch, Target, Tilt, choose};
 use veracity_core::{Bracket, Delta, Epsilon, Finding, Refusal, Upper};
 use veracity_numerics::{UNIT, fft::RealFft};
 
@@ -23,8 +23,6 @@ const CLOSE: f64 = 1e-4;
 const SHORTEST: u32 = 12;
 /// The longest transform has 2^21 points.
 const LONGEST: u32 = 21;
-/// Cells of the rough grid from which the tilt is chosen.
-const ROUGH_CELLS: f64 = 2048.0;
 /// What may lie below the grid: it is rounded up on one side and dropped on the other.
 const BOTTOM: f64 = 1e-14;
 
@@ -95,10 +93,16 @@ impl Sides {
     fn finding<T>(self, make: impl Fn(f64) -> Result<T, Refusal>) -> Result<Finding<T>, Refusal> {
         let upper = make(self.upper)?;
         if self.upper_only {
-            Ok(Finding::Upper(Upper(upper)))
-        } else {
-            Ok(Finding::Bracket(Bracket::new(make(self.lower.min(self.upper))?, upper)))
+            return Ok(Finding::Upper(Upper(upper)));
         }
+        // Each side is proved without the other, so sides that cross would disprove the arithmetic of one.
+        if self.lower > self.upper {
+            return Err(Refusal::NoAnswer(format!(
+                "the sides of the bracket cross ({} > {}), please report it; use rdp",
+                self.lower, self.upper
+            )));
+        }
+        Ok(Finding::Bracket(Bracket::new(make(self.lower)?, upper)))
     }
 }
 
@@ -187,15 +191,9 @@ fn refine(laws: &[(Law, f64)], target: Target, upper_only: bool) -> Result<Sides
     }
 }
 
-/// Dominating laws on rough grids of their own, good enough to choose a tilt.
-fn rough(laws: &[(Law, f64)], top: f64) -> Vec<(GridLaw, f64)> {
-    let one = |law: &Law| {
-        let (low, high) = ends(law, top, BOTTOM);
-        let spacing = ((high - low) / ROUGH_CELLS).max(1e-12 * high.abs()).max(1e-300);
-        let spacing = law.lattice.map_or(spacing, |lattice| on_lattice(lattice.spacing, spacing));
-        Cut::new(law, grid_for(law, low, high, spacing)).dominating()
-    };
-    laws.iter().map(|(law, times)| (one(law), *times)).collect()
+/// Sketches of the laws, good enough to choose a tilt.
+fn rough(laws: &[(Law, f64)], top: f64) -> Vec<(Sketch, f64)> {
+    laws.iter().map(|(law, times)| (Sketch::new(law, top, BOTTOM), *times)).collect()
 }
 
 /// The least spacing ≥ `at_least` of which the lattice is a multiple, if there is one.
@@ -223,7 +221,8 @@ fn curves(laws: &[(Law, f64)], tilt: &Tilt, top: f64, fft: &RealFft) -> (Curve, 
         uppers.push((cut.dominating(), *times));
         lowers.push((cut.dominated(), *times));
     }
-    (compose(&uppers, tilt, fft, Side::Upper), compose(&lowers, tilt, fft, Side::Lower))
+    let tilt = tilt.eased(spacing);
+    (compose(&uppers, &tilt, fft, Side::Upper), compose(&lowers, &tilt, fft, Side::Lower))
 }
 
 #[cfg(test)]
