@@ -132,14 +132,7 @@ impl Smooth {
                 let p = -0.5 * (-half).exp_m1();
                 Masses { p, q: p * (half - epsilon).exp() }
             }
-            Smooth::Sampled { rate, direction: Direction::Remove, inner } => {
-                let within = inner.above(inner_loss(*rate, loss));
-                Masses { p: (1.0 - rate) * within.q + rate * within.p, q: within.q }
-            }
-            Smooth::Sampled { rate, direction: Direction::Add, inner } => {
-                let within = inner.above(-inner_loss(*rate, -loss));
-                Masses { p: within.p, q: (1.0 - rate) * within.p + rate * within.q }
-            }
+            Smooth::Sampled { rate, direction, inner } => sampled_above(*rate, *direction, inner, loss),
             Smooth::Replaced { rate, mu } => {
                 let x = replaced_inverse(*rate, *mu, loss);
                 let (middle, right, left) = (normal::cdf(-x), normal::cdf(mu - x), normal::cdf(-mu - x));
@@ -148,7 +141,7 @@ impl Smooth {
             // The mass at loss 0 is the step between the two tails: both are whole, so nothing cancels.
             Smooth::FixedSize { rate, inner } => {
                 let direction = if loss >= 0.0 { Direction::Remove } else { Direction::Add };
-                Smooth::Sampled { rate: *rate, direction, inner: inner.clone() }.above(loss)
+                sampled_above(*rate, direction, inner, loss)
             }
         }
     }
@@ -185,6 +178,21 @@ impl Smooth {
                 let (_, high) = inner.support();
                 (-sampled_loss(*rate, high), sampled_loss(*rate, high))
             }
+        }
+    }
+}
+
+/// P′[L′ > l] and Q′[L′ > l] on a Poisson batch.
+fn sampled_above(rate: f64, direction: Direction, inner: &Smooth, loss: f64) -> Masses {
+    match direction {
+        Direction::Remove => {
+            let within = inner.above(inner_loss(rate, loss));
+            Masses { p: (1.0 - rate) * within.q + rate * within.p, q: within.q }
+        }
+        // −L is as likely under Q as L is under P: tails below become tails above.
+        Direction::Add => {
+            let within = inner.above(-inner_loss(rate, -loss));
+            Masses { p: within.p, q: (1.0 - rate) * within.p + rate * within.q }
         }
     }
 }
