@@ -157,7 +157,7 @@ impl<'a> Cut<'a> {
             masses[0] += (self.total * (1.0 + TAIL_ERROR) - above).max(0.0);
         }
         for atom in &self.law.atoms {
-            let mass = atom.mass * (1.0 + TAIL_ERROR);
+            let mass = atom.mass * (1.0 + self.law.atom_error);
             match self.place(atom.loss) {
                 Place::At(i) => masses[i] += mass,
                 Place::Within(i) => {
@@ -206,7 +206,7 @@ impl<'a> Cut<'a> {
             }
         }
         for atom in &self.law.atoms {
-            let mass = atom.mass * (1.0 - TAIL_ERROR);
+            let mass = atom.mass * (1.0 - self.law.atom_error);
             match self.place(atom.loss) {
                 Place::At(i) => masses[i] += mass,
                 Place::Within(i) => {
@@ -215,7 +215,7 @@ impl<'a> Cut<'a> {
                     cells[i].mass += mass;
                     cells[i].excess +=
                         mass * -(-(atom.loss - left - slack).max(0.0)).exp_m1() * (1.0 - 8.0 * UNIT);
-                    let mass = atom.mass * (1.0 + TAIL_ERROR);
+                    let mass = atom.mass * (1.0 + self.law.atom_error);
                     cells[i].deficit += mass * (right - atom.loss + slack).exp_m1() * (1.0 + 8.0 * UNIT);
                 }
                 Place::Below => {}

@@ -22,7 +22,7 @@ pub(super) fn delta_at(law: &Law, epsilon: f64, side: Side) -> f64 {
         delta += atom.mass * -(epsilon - atom.loss).exp_m1();
     }
     // Every term so far is positive, with a few roundings each.
-    delta *= 1.0 + sign * (TAIL_ERROR + (law.atoms.len() as f64 + 8.0) * UNIT);
+    delta *= 1.0 + sign * (law.atom_error + (law.atoms.len() as f64 + 8.0) * UNIT);
     if let Some(smooth) = &law.smooth {
         let (tail, ratio) = (smooth.above(epsilon), epsilon.exp());
         let known = ratio.is_finite() && tail.q >= FAINTEST;

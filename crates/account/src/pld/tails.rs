@@ -34,6 +34,11 @@ pub(super) struct Atom {
 }
 
 impl Atom {
+    /// The error of e^x is that of x: four units of the exponents that its mass and its loss come from.
+    fn rounding(self) -> f64 {
+        4.0 * UNIT * (self.mass.ln().abs() + self.loss.abs())
+    }
+
     /// Its probability under Q.
     fn reverse_mass(self) -> f64 {
         self.mass * (-self.loss).exp()
@@ -52,8 +57,10 @@ pub(super) struct Lattice {
 /// The law of L under P.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Law {
-    /// Losses of positive probability, each mass within `TAIL_ERROR`.
+    /// Losses of positive probability, each mass within `atom_error`.
     pub atoms: Vec<Atom>,
+    /// The relative error of each atom's mass: exponentials of large arguments lose more than `TAIL_ERROR`.
+    pub atom_error: f64,
     /// The rest of the finite losses.
     pub smooth: Option<Smooth>,
     /// P[L = ∞], exactly.
@@ -292,7 +299,8 @@ fn listed(mut atoms: Vec<Atom>) -> Law {
         [low, high] => Some(Lattice { spacing: high.loss - low.loss, offset: low.loss }),
         _ => None,
     };
-    Law { atoms: merged, smooth: None, infinite: 0.0, unlisted: 0.0, lattice, upper_only: false }
+    let atom_error = TAIL_ERROR + merged.iter().map(|atom| atom.rounding()).fold(0.0, f64::max);
+    Law { atoms: merged, atom_error, smooth: None, infinite: 0.0, unlisted: 0.0, lattice, upper_only: false }
 }
 
 /// P(x) ∝ exp(−(x−s)²/2σ²) against the same around 0: the loss at x is s(2x − s)/2σ².
@@ -305,7 +313,11 @@ fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
     }
     let weight = |x: f64| (-0.5 * (x / sigma) * (x / sigma)).exp();
     let reach_by = reach as i64;
-    let total: f64 = (1..=reach_by).rev().map(|x| 2.0 * weight(x as f64)).sum::<f64>() + 1.0;
+    // In blocks, so that the sum of up to two million terms rounds only some thousand times.
+    let places: Vec<i64> = (1..=reach_by).rev().collect();
+    let blocks = places.chunks(1024).map(|block| block.iter().map(|&x| 2.0 * weight(x as f64)).sum::<f64>());
+    let total = blocks.sum::<f64>() + 1.0;
+    let summing = UNIT * (1024.0 + places.len() as f64 / 1024.0);
     let atoms = (-reach_by..=reach_by + shift as i64).map(|x| {
         let x = x as f64;
         let loss = shift_by * (2.0 * x - shift_by) / (2.0 * sigma * sigma);
@@ -313,7 +325,10 @@ fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
     });
     let lattice =
         Lattice { spacing: shift_by / (sigma * sigma), offset: -shift_by * shift_by / (2.0 * sigma * sigma) };
-    Ok(Law { unlisted: 1e-35, lattice: Some(lattice), ..listed(atoms.collect()) })
+    let law = listed(atoms.collect());
+    // The weights behind the sum are as uncertain as the atoms.
+    let atom_error = 2.0 * law.atom_error + summing;
+    Ok(Law { atom_error, unlisted: 1e-35, lattice: Some(lattice), ..law })
 }
 
 /// P(x) ∝ r^|x−s| against r^|x|, r = e^{−1/b}: the loss is ±s/b outside [0, s] and (2x − s)/b inside.
@@ -389,7 +404,9 @@ fn sampled(rate: f64, inner: &Law, direction: Direction) -> Law {
     let smooth =
         inner.smooth.clone().map(|smooth| Smooth::Sampled { rate, direction, inner: Box::new(smooth) });
     // Mass that the inner law does not list under P or Q is not listed here either.
-    Law { smooth, unlisted: inner.unlisted, upper_only: inner.upper_only, ..listed(atoms.collect()) }
+    let law = listed(atoms.collect());
+    let atom_error = inner.atom_error + law.atom_error;
+    Law { smooth, atom_error, unlisted: inner.unlisted, upper_only: inner.upper_only, ..law }
 }
 
 /// The law whose profile is that of ((1−γ)Q + γP, Q) for e^ε ≥ 1, and of (P, (1−γ)P + γQ) for e^ε < 1.
@@ -409,8 +426,9 @@ fn fixed_size(rate: f64, inner: &Law) -> Law {
             atoms.iter().filter(|atom| keep(atom.loss)).map(|atom| atom.mass).sum()
         };
         let zero = mass(&add.atoms, |loss| loss >= 0.0) - mass(&remove.atoms, |loss| loss > 0.0);
-        let error = (inner.atoms.len() as f64 + 1.0) * UNIT + 2.0 * TAIL_ERROR;
+        let error = (inner.atoms.len() as f64 + 1.0) * UNIT + remove.atom_error + add.atom_error;
         atoms.push(Atom { loss: 0.0, mass: zero.max(0.0) + error });
     }
-    Law { smooth, unlisted: inner.unlisted, upper_only: true, ..listed(atoms) }
+    let atom_error = remove.atom_error.max(add.atom_error);
+    Law { smooth, atom_error, unlisted: inner.unlisted, upper_only: true, ..listed(atoms) }
 }

@@ -54,7 +54,7 @@ fn gaussian_compositions_hold_the_closed_form() {
     assert_holds(20.78122225653816, once, 1e-12);
 }
 
-/// The first two are saddle-point values of the project's reference to 12 digits; randomized response is a binomial sum.
+/// Anchors of the project (EXACT_ACCOUNTANT.md: an independent reference to about 12 digits), not recomputed here.
 #[test]
 fn anchors_lie_inside() {
     let laplaces = epsilon_of(laplace(10.0, 100), Adjacency::AddRemove, 1e-5);
