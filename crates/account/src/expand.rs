@@ -4,6 +4,7 @@
 //! The result is a list of alternatives. A record lies in one of several parallel parts (or in two, when it may be
 //! replaced), so what leaks is the worst over the alternatives.
 
+use crate::single::amplified;
 use veracity_core::{Adjacency, Count, Mechanism, RdpCurve, Refusal};
 
 /// The most alternatives that parallel parts may multiply out to.
@@ -107,8 +108,7 @@ impl Composition {
     fn add(&mut self, part: &Part, times: Count) -> Result<(), Refusal> {
         match self.parts.iter_mut().find(|(known, _)| known == part) {
             Some((_, uses)) => {
-                let total = uses.get().checked_add(times.get()).unwrap_or(u64::MAX);
-                *uses = Count::new(total)?;
+                *uses = Count::new(uses.get().saturating_add(times.get()))?;
             }
             None => self.parts.push((part.clone(), times)),
         }
@@ -227,6 +227,15 @@ fn parallel(
         let mut moved: Vec<Vec<Composition>> = Vec::new();
         for mechanism in mechanisms {
             moved.push(alternatives(mechanism, Adjacency::AddRemove, group)?);
+        }
+        // One part loses the record while the other gains it; parts for which that differs have no direction here.
+        let sampled = |part: &Part| matches!(part, Part::PoissonSampled { .. });
+        if moved.len() > 1 && moved.iter().flatten().flat_map(|option| &option.parts).any(|(part, _)| sampled(part)) {
+            return Err(Refusal::no_theorem(
+                "poisson-sampled mechanisms on parallel parts",
+                adjacency,
+                "use add-remove or zero-out",
+            ));
         }
         for (i, left) in moved.iter().enumerate() {
             for entered in &moved[i + 1..] {
@@ -396,12 +405,6 @@ fn poisson_sampled(
             Ok(Part::PoissonSampled { rate, part: Box::new(part), neighbours })
         }
     }
-}
-
-/// log(1 + q(e^ε − 1)), rounded up.
-fn amplified(rate: f64, epsilon: f64) -> f64 {
-    let exact = if epsilon > 700.0 { epsilon + rate.ln() } else { (rate * epsilon.exp_m1()).ln_1p() };
-    (exact * (1.0 + 8.0 * f64::EPSILON)).min(epsilon)
 }
 
 /// # Reference  [BalleBartheGaboardi18] Theorem 9 (declared guarantees); [WangBalleKasiviswanathan19] (Rényi)

@@ -1,1 +1,246 @@
-//! What a privacy profile means for an attacker: trade-off curve, advantage, posterior.
+//! What a privacy profile means for an attacker: trade-off curve, advantage, true-positive rate, posterior.
+//!
+//! An upper bound on δ(ε) goes in; what no attacker can exceed comes out. Every ε of the profile limits every test, so
+//! each function is a search over ε whose every step is a bound: a poor search is loose, never wrong.
+
+use veracity_core::{Epsilon, Lower, Probability, Refusal, Upper};
+
+/// The least false-negative rate of any test whose false-positive rate is at most `false_positives`.
+///
+/// # Promise    The result is never above the true trade-off function f
+/// # Reference  [WassermanZhou10], [KairouzOhViswanath15]: (ε, δ)-privacy in both directions forces
+/// α + e^ε β ≥ 1 − δ and e^ε α + β ≥ 1 − δ. [DongRothSu22] Proposition 2.12: the best of all ε is f itself, for a
+/// symmetric f
+/// # Assumes    `delta_upper(ε)` bounds δ(ε) from above for each ε ≥ 0, for both orders of the two datasets
+/// # Numerics   A walk over ε = 0 and 10^−4 … 10^3, then golden sections; rounded down by 8 units
+pub fn tradeoff_lower(false_positives: Probability, delta_upper: impl Fn(f64) -> f64) -> Lower<Probability> {
+    let alpha = false_positives.get();
+    let bound = |epsilon: f64| forced(alpha, epsilon, delta_upper(epsilon));
+    at_least(most(bound) - 8.0 * f64::EPSILON)
+}
+
+/// The best true-positive rate of any test at this false-positive rate: 1 − f(α).
+///
+/// # Promise    No test does better
+/// # Reference  As `tradeoff_lower`
+/// # Assumes    As `tradeoff_lower`
+pub fn true_positives_at(
+    false_positives: Probability,
+    delta_upper: impl Fn(f64) -> f64,
+) -> Upper<Probability> {
+    let missed = tradeoff_lower(false_positives, delta_upper).0.get();
+    at_most(1.0 - missed + f64::EPSILON)
+}
+
+/// The largest difference between the true-positive and the false-positive rate of any test.
+///
+/// # Promise    No test has a larger one
+/// # Reference  The advantage is the total variation distance, which is δ(0)
+/// # Assumes    As `tradeoff_lower`
+pub fn advantage(delta_upper: impl Fn(f64) -> f64) -> Upper<Probability> {
+    at_most(delta_upper(0.0))
+}
+
+/// How often the best guess is right when the record is in the data with chance `prior`.
+///
+/// # Promise    No guess, after seeing the output, is right more often
+/// # Reference  A guess with error rates α and β is right with probability π(1 − β) + (1 − π)(1 − α), the supremum of
+/// π(1 − f(α)) + (1 − π)(1 − α). For π ≤ ½ take e^ε = (1−π)/π: it is wrong with probability
+/// π(β + e^ε α) ≥ π(1 − δ(ε)); for π > ½ exchange the roles. So success ≤ 1 − min(π, 1−π)(1 − δ(|log((1−π)/π)|))
+/// # Assumes    As `tradeoff_lower`
+/// # Numerics   One value of the profile; rounded up by 8 units
+pub fn success_from(prior: Probability, delta_upper: impl Fn(f64) -> f64) -> Upper<Probability> {
+    let pi = prior.get();
+    let rarer = pi.min(1.0 - pi);
+    if rarer == 0.0 {
+        return at_most(1.0);
+    }
+    // Rounded down, since δ falls with ε.
+    let epsilon = ((1.0 - rarer) / rarer).ln() * (1.0 - 8.0 * f64::EPSILON);
+    let missed = rarer * (1.0 - delta_upper(epsilon.max(0.0)).min(1.0));
+    at_most(1.0 - missed + 8.0 * f64::EPSILON)
+}
+
+/// The largest chance that an attacker may give to the record being there after any output, from a `prior`.
+///
+/// # Promise    Holds for every output under pure ε-privacy. Under (ε, δ)-privacy it does not hold "except with
+/// probability δ"; use `success_from`, or read it as a statement about the ε part of a pair that is within δ of pure
+/// # Reference  Bayes: posterior odds = prior odds × likelihood ratio, and the ratio is at most e^ε
+/// # Assumes    δ = 0
+/// # Numerics   Rounded up by 8 units
+pub fn posterior(prior: Probability, epsilon: Epsilon) -> Upper<Probability> {
+    let pi = prior.get();
+    let chance = if pi == 0.0 { 0.0 } else { pi / (pi + (1.0 - pi) * (-epsilon.get()).exp()) };
+    at_most(if pi == 0.0 { 0.0 } else { chance * (1.0 + 8.0 * f64::EPSILON) })
+}
+
+/// The factor by which the odds of any event may change under pure ε-privacy: e^ε.
+///
+/// # Promise    Rounded up
+/// # Assumes    δ = 0
+pub fn odds_ratio(epsilon: Epsilon) -> Upper<f64> {
+    Upper(epsilon.get().exp() * (1.0 + 2.0 * f64::EPSILON))
+}
+
+/// Points (α, f(α)) for a picture: `points` false-positive rates, dense towards both ends.
+pub fn curve(
+    points: usize,
+    delta_upper: impl Fn(f64) -> f64,
+) -> Result<Vec<(Probability, Lower<Probability>)>, Refusal> {
+    if points < 2 {
+        return Err(Refusal::out_of_range("points", points, "points ≥ 2"));
+    }
+    let rate = |i: usize| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / (points - 1) as f64).cos();
+    (0..points)
+        .map(|i| {
+            let alpha = Probability::new(rate(i).clamp(0.0, 1.0))?;
+            Ok((alpha, tradeoff_lower(alpha, &delta_upper)))
+        })
+        .collect()
+}
+
+/// The false-negative rate that one (ε, δ) forces at false-positive rate `alpha`.
+fn forced(alpha: f64, epsilon: f64, delta: f64) -> f64 {
+    let room = 1.0 - delta;
+    let steep = room - epsilon.exp() * alpha;
+    let flat = (-epsilon).exp() * (room - alpha);
+    // An infinite ratio times a rate of zero is no number, and then says nothing.
+    if steep.is_nan() { flat.max(0.0) } else { steep.max(flat).max(0.0) }
+}
+
+/// The most that `bound` reaches on ε ≥ 0: a walk on a log scale, then golden sections around the best step.
+fn most(bound: impl Fn(f64) -> f64) -> f64 {
+    const STEPS: i32 = 70;
+    let at = |i: f64| 1e-4 * 10f64.powf(0.1 * i);
+    let walk: Vec<f64> = (0..=STEPS).map(|i| bound(at(f64::from(i)))).collect();
+    let best = (0..=STEPS).max_by(|&i, &j| walk[i as usize].total_cmp(&walk[j as usize])).unwrap_or(0);
+    let (mut low, mut high) = (f64::from(best) - 1.0, f64::from(best) + 1.0);
+    let golden = 0.5 * (5f64.sqrt() - 1.0);
+    let mut found = bound(0.0).max(walk[best as usize]);
+    for _ in 0..40 {
+        let (x, y) = (high - golden * (high - low), low + golden * (high - low));
+        let (at_x, at_y) = (bound(at(x)), bound(at(y)));
+        found = found.max(at_x).max(at_y);
+        if at_x >= at_y { high = y } else { low = x }
+    }
+    found
+}
+
+/// `x` as an upper bound on a probability: 1 where it says nothing, as when it is no number.
+fn at_most(x: f64) -> Upper<Probability> {
+    let clamped = if x < 1.0 { x.max(0.0) } else { 1.0 };
+    Upper(Probability::new(clamped).expect("clamped to [0, 1] above"))
+}
+
+/// `x` as a lower bound on a probability: 0 where it says nothing, as when it is no number.
+fn at_least(x: f64) -> Lower<Probability> {
+    let clamped = if x > 0.0 { x.min(1.0) } else { 0.0 };
+    Lower(Probability::new(clamped).expect("clamped to [0, 1] above"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use veracity_numerics::normal;
+
+    fn probability(x: f64) -> Probability {
+        Probability::new(x).unwrap()
+    }
+
+    /// δ(ε) of N(0,1) against N(μ,1).
+    fn gaussian(mu: f64) -> impl Fn(f64) -> f64 {
+        move |epsilon| {
+            let second = normal::log_cdf(-0.5 * mu - epsilon / mu) + epsilon;
+            normal::cdf(0.5 * mu - epsilon / mu) - second.exp()
+        }
+    }
+
+    /// # mpmath 1.3, 50 digits: ncdf(-q(alpha)-mu) with q(p) = -sqrt(2)*erfinv(1-2*p)
+    const GOLDEN: [(f64, f64, f64); 9] = [
+        (0.1, 1e-6, 0.9999983676626122),
+        (0.1, 0.05, 0.9388091637866557),
+        (0.1, 0.5, 0.460172162722971),
+        (1.0, 1e-6, 0.9999127823898596),
+        (1.0, 0.05, 0.7404889771585559),
+        (1.0, 0.5, 0.1586552539314571),
+        (3.0, 1e-6, 0.9602353992924281),
+        (3.0, 0.05, 0.08768546324970357),
+        (3.0, 0.5, 0.001349898031630095),
+    ];
+
+    #[test]
+    fn the_gaussian_curve_is_reached_from_below() {
+        for (mu, alpha, truth) in GOLDEN {
+            // The profile rounds too, and must be an upper bound.
+            let profile = |epsilon: f64| gaussian(mu)(epsilon) + 1e-14;
+            let found = tradeoff_lower(probability(alpha), profile).0.get();
+            assert!(found <= truth && found >= truth - 1e-4, "{mu} {alpha}: {found} {truth}");
+            let caught = true_positives_at(probability(alpha), profile).0.get();
+            assert!(caught >= 1.0 - truth && caught <= 1.0 - truth + 1e-4);
+        }
+    }
+
+    /// The twin that can fail: a profile that is too small by a tenth promises a curve above the truth.
+    #[test]
+    fn a_profile_that_is_too_small_is_caught() {
+        let truth = normal::cdf(normal::quantile(0.95) - 1.0);
+        let found = tradeoff_lower(probability(0.05), |epsilon| 0.9 * gaussian(1.0)(epsilon));
+        assert!(found.0.get() > truth);
+    }
+
+    /// TV(N(0,1), N(μ,1)) = 2Φ(μ/2) − 1.
+    #[test]
+    fn advantage_is_the_total_variation() {
+        let found = advantage(gaussian(1.0)).0.get();
+        assert!((found - (2.0 * normal::cdf(0.5) - 1.0)).abs() < 1e-14);
+    }
+
+    /// The best guess between N(0,1) and N(μ,1) thresholds at x = μ/2 + log((1−π)/π)/μ.
+    #[test]
+    fn the_best_guess_is_bayes() {
+        for (pi, mu) in [(0.5f64, 1.0), (0.1, 1.5), (0.9, 0.7), (0.01, 3.0)] {
+            let threshold = 0.5 * mu + ((1.0 - pi) / pi).ln() / mu;
+            let truth = pi * normal::cdf(mu - threshold) + (1.0 - pi) * normal::cdf(threshold);
+            let found = success_from(probability(pi), gaussian(mu)).0.get();
+            assert!(found >= truth && found <= truth + 1e-12, "{pi} {mu}: {found} {truth}");
+            // The same from the definition: the best over all false-positive rates.
+            let scan = (0..=2000).map(|i| {
+                let alpha = f64::from(i) / 2000.0;
+                let caught = true_positives_at(probability(alpha), gaussian(mu)).0.get();
+                pi * caught + (1.0 - pi) * (1.0 - alpha)
+            });
+            let scanned = scan.fold(0.0, f64::max);
+            assert!((scanned - truth).abs() < 2e-4, "{scanned} {truth}");
+        }
+    }
+
+    #[test]
+    fn pure_privacy_moves_odds_by_its_factor() {
+        let epsilon = Epsilon::new(3f64.ln()).unwrap();
+        assert!((odds_ratio(epsilon).0 - 3.0).abs() < 1e-14 && odds_ratio(epsilon).0 >= 3f64.ln().exp());
+        let found = posterior(probability(0.25), epsilon).0.get();
+        assert!((0.5..0.5 + 1e-14).contains(&found));
+        assert_eq!(posterior(probability(0.0), Epsilon::new(f64::INFINITY).unwrap()).0.get(), 0.0);
+        assert_eq!(posterior(probability(0.1), Epsilon::new(f64::INFINITY).unwrap()).0.get(), 1.0);
+        // Pure privacy as a profile: the same odds bound the true-positive rate.
+        let pure = |e: f64| if e >= 3f64.ln() { 0.0 } else { (3.0 - e.exp()) / 4.0 };
+        let caught = true_positives_at(probability(0.01), pure).0.get();
+        assert!((0.03..0.03 + 1e-6).contains(&caught), "{caught}");
+    }
+
+    #[test]
+    fn no_privacy_and_no_leak_are_the_two_ends() {
+        assert_eq!(true_positives_at(probability(0.01), |_| 1.0).0.get(), 1.0);
+        let none = true_positives_at(probability(0.01), |_| 0.0).0.get();
+        assert!((0.01..0.01 + 1e-14).contains(&none));
+        assert_eq!(success_from(probability(0.5), |_| 1.0).0.get(), 1.0);
+    }
+
+    #[test]
+    fn the_curve_falls() {
+        let points = curve(21, gaussian(1.0)).unwrap();
+        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1.0 >= pair[1].1.0));
+        assert!(curve(1, gaussian(1.0)).is_err());
+    }
+}

@@ -2,7 +2,8 @@
 //! grid: each point is spread onto a lattice by local interpolation, and one FFT serves all arguments.
 
 use num_complex::Complex64;
-use veracity_numerics::{UNIT, fft};
+use veracity_numerics::UNIT;
+use veracity_numerics::fft::RealFft;
 
 /// Lattice points that share each loss.
 const SPREAD: usize = 16;
@@ -123,7 +124,7 @@ impl Points {
     /// Adds the points named to the transform by way of a lattice.
     ///
     /// # Numerics  Interpolating e^{iyl} by a polynomial of degree 15 on a lattice of spacing g errs by at most
-    /// (yg/2)^16/√(8π) (central interval); an FFT of length n errs by at most 6 log₂(n) ulp of the ℓ₁ norm
+    /// (yg/2)^16/√(8π) (central interval)
     fn spread_and_transform(&self, points: &[usize], step: f64, transform: &mut Transform) {
         let count = transform.values.len() - 1;
         let length = (2 * OVERSAMPLING * count.max(4)).next_power_of_two();
@@ -140,9 +141,9 @@ impl Points {
         lattice[0] = 0.0;
         let total: f64 = lattice.iter().sum();
         let norm: f64 = lattice.iter().map(|w| w.abs()).sum();
-        let spectrum = fft::forward(lattice);
-        let rounding =
-            UNIT * (norm * (6.0 * (length as f64).log2() + 24.0) + blur) + norm * self.weight_error;
+        let fft = RealFft::new(length);
+        let spectrum = fft.forward(&mut lattice);
+        let rounding = norm * (fft.roundoff() + 24.0 * UNIT + self.weight_error) + UNIT * blur;
         for (k, (value, error)) in transform.values.iter_mut().zip(&mut transform.errors).enumerate() {
             let y = step * k as f64;
             *value += Complex64::new(spectrum[k].re - total, -spectrum[k].im);
