@@ -25,10 +25,9 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Refusal> {
         let subject = Subject::new(Mechanism::try_from(&spec(kind, args)?)?);
         (subject.mechanism, subject.adjacency, subject.unit)
     } else {
+        let read = plan::read_text("plan", Path::new(kind)).map_err(|refusal| unknown_kind(kind, refusal))?;
         refuse_unread("a plan", args)?;
-        let planned = plan::parse(
-            &plan::read_text("plan", Path::new(kind)).map_err(|refusal| unknown_kind(kind, refusal))?,
-        )?;
+        let planned = plan::parse(&read)?;
         (planned.mechanism, planned.adjacency, planned.unit)
     };
     let times = args.times.map_or(Ok(veracity::Count::ONE), |times| Whole(times).count("times"))?;

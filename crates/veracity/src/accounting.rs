@@ -87,7 +87,8 @@ fn refuse_infinite(found: &Finding<Epsilon>, delta: Delta, method: Method) -> Re
         return Ok(());
     }
     let remedy = if delta.get() == 0.0 { "delta > 0" } else { "a larger delta or another method" };
-    Err(Refusal::NoAnswer(format!("epsilon is infinite at delta {delta} by {method}, expected {remedy}")))
+    let shown = veracity_report::decimal::nearest(delta.get(), 17);
+    Err(Refusal::NoAnswer(format!("epsilon is infinite at delta {shown} by {method}, expected {remedy}")))
 }
 
 /// What one method said and how long it took.

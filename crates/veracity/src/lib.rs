@@ -16,6 +16,7 @@ mod accounting;
 pub mod attack;
 pub mod calibration;
 mod claim;
+pub mod drawing;
 mod explanation;
 mod files;
 pub mod plan;

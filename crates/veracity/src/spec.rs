@@ -20,7 +20,8 @@ impl Whole {
     pub fn count(self, name: &'static str) -> Result<Count, Refusal> {
         let expected = "a whole number from 1 to 10^15";
         if self.0.fract() != 0.0 || !(1.0..=Count::MOST as f64).contains(&self.0) {
-            return Err(Refusal::out_of_range(name, self.0, expected));
+            let shown = if self.0.abs() < 1e16 { self.0.to_string() } else { format!("{:e}", self.0) };
+            return Err(Refusal::out_of_range(name, shown, expected));
         }
         Count::new(self.0 as u64)
     }

@@ -4,6 +4,7 @@ use crate::{
     Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, Method, PrivacyUnit, Refusal, Subject, Target,
     account, claim::definition, files::Interval,
 };
+use veracity_report::decimal;
 
 /// Two machines may round a transcendental function differently; claims are not refuted by that.
 const ROUNDING: f64 = 1e-12;
@@ -56,7 +57,7 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
     }
     let found = account(&subject, Target::Delta(delta), Choice::Only(method))?;
     let mut checks = vec![judge(
-        format!("epsilon at delta {delta}"),
+        format!("epsilon at delta {}", decimal::nearest(delta.get(), 17)),
         &claim.epsilon,
         promised,
         (found.epsilon.lower().map(|bound| bound.0.get()), found.epsilon.upper().map(|bound| bound.0.get())),
@@ -67,7 +68,12 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
         let found = account(&subject, Target::Epsilon(epsilon), Choice::Best)?;
         let sides =
             (found.delta.lower().map(|bound| bound.0.get()), found.delta.upper().map(|bound| bound.0.get()));
-        checks.push(judge(format!("delta at epsilon {epsilon}"), &point.delta, claimed, sides)?);
+        checks.push(judge(
+            format!("delta at epsilon {}", decimal::nearest(point.epsilon, 17)),
+            &point.delta,
+            claimed,
+            sides,
+        )?);
     }
     Ok(Confirmation { claim, checks })
 }

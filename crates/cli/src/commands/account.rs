@@ -48,8 +48,8 @@ fn note_adjacency(args: &AccountArgs, subject: &Subject) -> String {
 
 fn tabulate(subject: &Subject, target: Target, rows: &[Row]) -> String {
     let (asked, given) = match target {
-        Target::Delta(delta) => ("epsilon", format!("delta {delta}")),
-        Target::Epsilon(epsilon) => ("delta", format!("epsilon {epsilon}")),
+        Target::Delta(delta) => ("epsilon", format!("delta {}", decimal::nearest(delta.get(), 17))),
+        Target::Epsilon(epsilon) => ("delta", format!("epsilon {}", decimal::nearest(epsilon.get(), 17))),
     };
     let head = format!("{asked} at {given}   ({}, per {})\n\n", subject.adjacency, subject.unit.name());
     let lower = format!("{asked} ≥");

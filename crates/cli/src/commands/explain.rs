@@ -75,22 +75,22 @@ fn odds(explanation: &Explanation) -> String {
     let Promise { epsilon, delta } = explanation.promise;
     let unit = explanation.unit.name();
     let other = match explanation.adjacency {
-        Some(Adjacency::ReplaceOne) => format!("with any other value of your {unit}"),
+        Some(Adjacency::ReplaceOne) => format!("with any other value in place of your {unit}"),
         Some(Adjacency::ZeroOut) => format!("with your {unit} blanked"),
-        Some(Adjacency::AddRemove) => format!("without your {unit}"),
-        None => format!("without your {unit} (or with it changed, as the guarantee defines it)"),
+        Some(Adjacency::AddRemove) => "without it".to_owned(),
+        None => "without it (or with it changed, as the guarantee says)".to_owned(),
     };
     let times = decimal::up(epsilon.exp(), 4);
     if delta == 0.0 {
         return format!(
-            "Odds: whatever is published was at most {times} times as likely with your {unit}\n\
-             as {other}, and the other way round. No one's odds about you\n\
+            "Odds. Whatever is published is at most {times} times as likely with your {unit} as\n\
+             {other}, and the other way round: no one's odds about you\n\
              move by more than that factor because of your {unit}.\n"
         );
     }
     format!(
-        "Odds: anything that could be published, and any set of such things, is at most\n\
-         {times} times as likely with your {unit} as {other},\n\
+        "Odds. Any event (a published result, or any set of them) is at most {times} times as likely\n\
+         with your {unit} as {other},\n\
          plus {} in absolute probability; and the other way round.\n",
         decimal::up(delta, 3)
     )
@@ -99,54 +99,49 @@ fn odds(explanation: &Explanation) -> String {
 fn advantage(explanation: &Explanation) -> String {
     let correct = 0.5 + explanation.advantage / 2.0;
     format!(
-        "Best attack: someone who knows all the other data and must guess, from a fair coin toss,\n\
-         which of the two it was, is right at most {} of the time (50% is blind guessing;\n\
-         the advantage, true-positive minus false-positive rate, is at most {}).\n",
+        "Best attack. Someone who knows all the other data and has to tell the two cases apart,\n\
+         each as likely as the other, is right at most {} of the time; blind guessing is right\n\
+         50% of the time. Advantage (true-positive minus false-positive rate): at most {}.\n",
         percent(correct),
         decimal::up(explanation.advantage, 4)
     )
 }
 
 fn attacks(explanation: &Explanation) -> String {
-    let priors: Vec<f64> = explanation
-        .attacks
-        .first()
-        .map_or(Vec::new(), |attack| attack.posteriors.iter().map(|pair| pair.0).collect());
     let rows: Vec<[String; 3]> = explanation
         .attacks
         .iter()
         .map(|attack| {
             let posteriors: Vec<String> = attack.posteriors.iter().map(|pair| percent(pair.1)).collect();
-            [percent(attack.false_positive_rate), percent(attack.true_positive_rate), posteriors.join(", ")]
+            [percent(attack.false_positive_rate), percent(attack.true_positive_rate), posteriors.join(" or ")]
         })
         .collect();
-    let before: Vec<String> = priors.iter().map(|&prior| percent(prior)).collect();
-    let head = format!("belief of {} becomes at most", before.join(", "));
-    let unit = explanation.unit.name();
+    let first = explanation.attacks.first();
+    let priors = first.into_iter().flat_map(|attack| &attack.posteriors).map(|pair| percent(pair.0));
+    let head = format!("belief of {} becomes, at most", priors.collect::<Vec<_>>().join(" or "));
     format!(
-        "An attack that wrongly accuses this share of those whose {unit} is not there, finds at most\n\
-         this share of those whose {unit} is; and when it points at someone, a belief held before\n\
-         becomes at most:\n\n{}",
+        "Being found. However clever, an attack that wrongly accuses a given share of the people who\n\
+         are not in the data finds no more than this share of those who are. When it accuses, a\n\
+         belief held beforehand grows to no more than this:\n\n{}",
         table::align(["wrongly accused", "found, at most", &head], &rows)
     )
 }
 
 fn groups(explanation: &Explanation) -> String {
-    let unit = explanation.unit.name();
     let lines = explanation.groups.iter().map(|group| {
-        let how =
-            group.method.map_or("the rule for any (epsilon, delta)".to_owned(), |method| method.to_string());
+        let how = group.method.map_or("from epsilon and delta alone".to_owned(), |method| method.to_string());
         match group.promise {
             Some(Promise { epsilon, delta }) => format!(
-                "  {} records of a {unit} together: epsilon ≤ {} at delta {}   ({how})\n",
+                "  {} together: epsilon ≤ {} at delta {}   ({how})\n",
                 group.size,
                 decimal::up(epsilon, 6),
                 decimal::up(delta, 3)
             ),
-            None => format!("  {} records together: no promise   ({how})\n", group.size),
+            None => format!("  {} together: no promise   ({how})\n", group.size),
         }
     });
-    let first = format!("Groups: if several records are yours, or of people who act alike,\n");
+    let first =
+        "Groups. Several records that change together (yours, or a family's) are promised less:\n".to_owned();
     std::iter::once(first).chain(lines).collect()
 }
 

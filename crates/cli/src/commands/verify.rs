@@ -3,7 +3,7 @@
 use crate::{Outcome, args::VerifyArgs, text};
 use veracity::{
     Check, Confirmation, Refusal, plan,
-    report::decimal::{down, up},
+    report::decimal::{down, nearest, up},
     verify,
 };
 
@@ -30,7 +30,7 @@ fn words(confirmation: &Confirmation) -> String {
         (None, Some(check)) => format!(
             "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked\n",
             up(check.claimed, 9),
-            claim.delta,
+            nearest(claim.delta, 17),
             found(check),
             confirmation.checks.len()
         ),
