@@ -163,11 +163,13 @@ fn label_promise(picture: &mut Picture, frame: &Frame, (epsilon, delta): (f64, f
     picture.dot(at, 5.0, Ink::BLUE);
     let first = format!("epsilon ≤ {} at delta {}", decimal::up(epsilon, 4), decimal::nearest(delta, 4));
     let wide = font::width(&first, 13.5, Weight::Bold);
-    let right = frame.left + PANEL.0;
-    // To the right of the falling curve there is room above; near the right edge the text ends there.
-    let (x, anchor) =
-        if at.0 + 14.0 + wide < right { (at.0 + 12.0, Anchor::Start) } else { (right - 4.0, Anchor::End) };
-    let y = (at.1 - 30.0).max(TOP + 16.0);
+    // Under the curve, left of the point, nothing else is drawn; a point near the axis has its room on the other side.
+    let (x, y, anchor) = if at.0 - 14.0 - wide > frame.left {
+        (at.0 - 12.0, at.1 + 24.0, Anchor::End)
+    } else {
+        (at.0 + 12.0, at.1 - 26.0, Anchor::Start)
+    };
+    let y = y.clamp(TOP + 16.0, TOP + PANEL.1 - 24.0);
     picture.write_bold((x, y), &first, 13.5, Ink::BLUE, anchor);
     picture.write((x, y + 16.0), standing, 11.5, Ink::BLUE, anchor);
 }
@@ -199,22 +201,12 @@ fn advantage(picture: &mut Picture, frame: &Frame, advantage: f64) {
         picture.dot(end, 3.0, Ink::VERMILLION);
     }
     picture.dot(tip, 5.0, Ink::VERMILLION);
+    // Above the diagonal nothing else is drawn.
+    let (x, y) = frame.at(0.53, 0.56);
     let says = format!("advantage ≤ {}", decimal::up(advantage, 3));
-    let forbidden = "out of reach of any attack";
+    picture.write_bold((x, y), &says, 13.5, Ink::VERMILLION, Anchor::Start);
     if error > 0.22 {
-        // Below the curve there is room to the left of the tip.
         let (x, y) = frame.at(0.03, 0.06);
-        picture.write_bold((x, y - 16.0), &says, 13.5, Ink::VERMILLION, Anchor::Start);
-        picture.write((x, y), forbidden, 11.5, Ink::VERMILLION, Anchor::Start);
-    } else {
-        let (x, y) = frame.at(0.42, 0.86);
-        picture.write_bold((x, y), &says, 13.5, Ink::VERMILLION, Anchor::Start);
-        picture.write(
-            (x, y + 16.0),
-            "shaded: out of reach of any attack",
-            11.5,
-            Ink::VERMILLION,
-            Anchor::Start,
-        );
+        picture.write((x, y), "out of reach of any attack", 12.5, Ink::VERMILLION, Anchor::Start);
     }
 }

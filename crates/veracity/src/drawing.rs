@@ -33,10 +33,9 @@ pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
             answer.method
         ),
         footnote: format!(
-            "Certified bounds by veracity {}, method {}. The trade-off curve follows from {} certified points of the profile.",
+            "Certified bounds by veracity {}, method {}.",
             env!("CARGO_PKG_VERSION"),
-            profile.method,
-            POINTS
+            profile.method
         ),
         profile: profile
             .points

@@ -119,9 +119,14 @@ fn attacks(explanation: &Explanation) -> String {
     let first = explanation.attacks.first();
     let priors = first.into_iter().flat_map(|attack| &attack.posteriors).map(|pair| percent(pair.0));
     let head = format!("belief of {} becomes, at most", priors.collect::<Vec<_>>().join(" or "));
+    let (outside, inside) = match explanation.adjacency {
+        Some(Adjacency::AddRemove) | None => ("are not in the data", "are"),
+        Some(Adjacency::ReplaceOne) => ("gave another value", "gave the value it looks for"),
+        Some(Adjacency::ZeroOut) => ("are blanked", "are not"),
+    };
     format!(
         "Being found. However clever, an attack that wrongly accuses a given share of the people who\n\
-         are not in the data finds no more than this share of those who are. When it accuses, a\n\
+         {outside} finds no more than this share of those who {inside}. When it accuses, a\n\
          belief held beforehand grows to no more than this:\n\n{}",
         table::align(["wrongly accused", "found, at most", &head], &rows)
     )
