@@ -31,8 +31,7 @@ impl Axis {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => (value / self.low).log10() / (self.high / self.low).log10(),
         };
-        // NaN, from a value that has no magnitude, goes to the start.
-        share.max(0.0).min(1.0)
+        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
     /// Round values with their labels.

@@ -110,6 +110,7 @@ fn place(figures: &[u8], exponent: i32) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -108,12 +108,10 @@ impl ClaimFile {
             Target::Delta(delta) => delta,
             Target::Epsilon(_) => answer.delta.upper().map_or(Delta::new(0.0), |delta| Ok(delta.0))?,
         };
-        let epsilon = Interval::of_epsilon(&answer.epsilon);
-        let promised = epsilon.upper.unwrap_or(f64::INFINITY);
         Ok(ClaimFile {
             schema: SCHEMA.to_owned(),
-            definition: definition(subject, promised, delta.get()),
-            epsilon,
+            definition: definition(subject),
+            epsilon: Interval::of_epsilon(&answer.epsilon),
             delta: delta.get(),
             profile: profile(subject)?,
             unit: subject.unit.name().to_owned(),
@@ -158,7 +156,7 @@ impl ClaimFile {
 }
 
 /// The promise in words. The reader of a file is told the same as the reader of the screen.
-pub(crate) fn definition(subject: &Subject, epsilon: f64, delta: f64) -> String {
+pub(crate) fn definition(subject: &Subject) -> String {
     let unit = subject.unit.name();
     let differ = match subject.adjacency {
         crate::Adjacency::AddRemove => format!("one of which has one {unit} that the other lacks"),
@@ -167,7 +165,7 @@ pub(crate) fn definition(subject: &Subject, epsilon: f64, delta: f64) -> String 
     };
     format!(
         "For any two datasets {differ}, and for any set of outcomes: the probability of an outcome in the set \
-         on one dataset is at most exp({epsilon}) times the probability on the other, plus {delta}."
+         on one dataset is at most exp(epsilon.upper) times the probability on the other, plus delta."
     )
 }
 

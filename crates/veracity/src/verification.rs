@@ -50,9 +50,10 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
     let method: Method = claim.method.name.parse()?;
     let delta = Delta::new(claim.delta)?;
     let promised = bound(&claim.epsilon, "epsilon.upper")?;
-    if claim.definition != definition(&subject, promised, delta.get()) {
+    if claim.definition != definition(&subject) {
         return Err(Refusal::NoAnswer(
-            "definition does not say what the numbers say, expected the wording that veracity writes".into(),
+            "definition is not the one of this adjacency and unit, expected the wording that veracity writes"
+                .into(),
         ));
     }
     let found = account(&subject, Target::Delta(delta), Choice::Only(method))?;
