@@ -130,7 +130,7 @@ fn numbers_out_of_range_are_refused_in_one_line() {
         ("account gaussian --sigma 1 --sensitivity 0 --delta 1e-5".into(), "sensitivity is 0, expected"),
         ("account gaussian --delta 1e-5".into(), "noise multiplier is missing"),
         ("account gaussian --noise-multiplier 1".into(), "--delta is missing"),
-        ("account gaussian --noise-multiplier 1 --delta 0".into(), "epsilon is infinite at delta 0"),
+        ("account gaussian --noise-multiplier 1 --delta 0".into(), "delta is 0, where epsilon is infinite"),
         ("account gaussian --noise-multiplier 1 --delta 1".into(), "delta is 1, expected 0 ≤ delta < 1"),
         ("account gaussian --noise-multiplier 1 --delta nan".into(), "delta is NaN, expected"),
         ("account gaussian --noise-multiplier 1 --epsilon -1".into(), "epsilon is -1, expected"),

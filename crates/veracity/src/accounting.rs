@@ -88,7 +88,9 @@ fn refuse_infinite(found: &Finding<Epsilon>, delta: Delta, method: Method) -> Re
     }
     let remedy = if delta.get() == 0.0 { "delta > 0" } else { "a larger delta or another method" };
     let shown = veracity_report::decimal::nearest(delta.get(), 17);
-    Err(Refusal::NoAnswer(format!("epsilon is infinite at delta {shown} by {method}, expected {remedy}")))
+    Err(Refusal::NoAnswer(format!(
+        "delta is {shown}, where epsilon is infinite by {method}, expected {remedy}"
+    )))
 }
 
 /// What one method said and how long it took.

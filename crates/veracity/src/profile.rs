@@ -29,14 +29,17 @@ pub struct PrivacyProfile {
 }
 
 impl PrivacyProfile {
-    /// `count` evenly spaced points from ε = 0 to where δ passes below 1e-10; exact, or by Rényi divergences where exact
-    /// has no theorem.
+    /// `count` points from ε = 0 to where δ passes below 1e-10; exact, or by Rényi divergences where exact has no theorem.
     pub fn new(subject: &Subject, count: usize) -> Result<PrivacyProfile, Refusal> {
         let source = Source::new(subject)?;
         let farthest = source.farthest()?;
         let steps = count.max(2) - 1;
         let points = (0..=steps)
-            .map(|index| source.at(farthest * index as f64 / steps as f64))
+            .map(|index| {
+                // Closer together at the far end, where the profile of a pure mechanism drops to zero.
+                let share = (std::f64::consts::FRAC_PI_2 * index as f64 / steps as f64).sin();
+                source.at(farthest * share)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(PrivacyProfile { points, method: source.method(), adjacency: subject.adjacency })
     }

@@ -57,10 +57,12 @@ pub fn usual_adjacency(mechanism: &Mechanism) -> Adjacency {
 
 fn describe(mechanism: &Mechanism) -> String {
     let short = |x: f64| veracity_report::decimal::nearest(x, 4);
-    let list = |parts: &[Mechanism]| match parts {
-        [only] => describe(only),
-        [first, rest @ ..] => format!("{} and {} more", describe(first), rest.len()),
-        [] => "nothing".to_owned(),
+    let list = |parts: &[Mechanism]| {
+        let named: Vec<String> = parts.iter().take(3).map(describe).collect();
+        match parts.len().saturating_sub(named.len()) {
+            0 => named.join(" + "),
+            more => format!("{} + {more} more", named.join(" + ")),
+        }
     };
     match mechanism {
         Mechanism::Gaussian { noise_multiplier } => {
