@@ -1,1 +1,41 @@
-//! Placeholder.
+//! Differential privacy that can be checked: the facade that wires the rooms together.
+//!
+//! A [`Subject`] says what is done to whose data; [`account`] answers what it can leak, [`calibration`] finds the noise
+//! for a budget, [`explain`] puts the answer in words, [`ClaimFile`] writes it down and [`verify`] checks it again.
+//!
+//! ```
+//! use veracity::{Choice, Delta, Mechanism, NoiseMultiplier, Subject, Target, account};
+//!
+//! let subject = Subject::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? });
+//! let answer = account(&subject, Target::Delta(Delta::new(1e-5)?), Choice::Best)?;
+//! assert!(answer.epsilon.upper().is_some_and(|epsilon| (epsilon.0.get() - 4.377).abs() < 1e-3));
+//! # Ok::<(), veracity::Refusal>(())
+//! ```
+
+mod accounting;
+pub mod attack;
+pub mod calibration;
+mod claim;
+pub mod drawing;
+mod explanation;
+mod files;
+pub mod plan;
+mod profile;
+pub mod spec;
+mod subject;
+mod verification;
+
+pub use accounting::{Answer, Choice, Row, Target, account, compare};
+pub use claim::{ClaimFile, SCHEMA as CLAIM_SCHEMA};
+pub use explanation::{AtRate, Explanation, Group, Promise, explain, explain_promise};
+pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Interval, RowFile};
+pub use profile::{Point, PrivacyProfile};
+pub use subject::Subject;
+pub use verification::{Check, Confirmation, verify};
+
+pub use veracity_account::{Method, Question};
+pub use veracity_core::{
+    Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
+    Refusal, SamplingRate, Standing, Upper,
+};
+pub use veracity_report as report;

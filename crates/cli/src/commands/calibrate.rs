@@ -1,0 +1,95 @@
+//! `veracity calibrate`: the setting for a budget.
+
+use crate::{
+    Outcome,
+    args::{CalibrateArgs, MechanismArgs},
+    meaning, text,
+};
+use veracity::{
+    CalibrationFile, Delta, Epsilon, Refusal, Subject,
+    calibration::{self, Calibration, Solve, Solved},
+    report::decimal,
+};
+
+/// Solves and prints what was found, with the certified ε it gives.
+pub fn run(args: &CalibrateArgs) -> Result<Outcome, Refusal> {
+    let solve: Solve = args.solve.parse()?;
+    let (epsilon, delta) = (Epsilon::new(args.epsilon)?, Delta::new(args.delta)?);
+    let template = template(&args.kind, &args.mechanism, solve)?;
+    let found = calibration::solve(&template, solve, epsilon, delta)?;
+    let scale = match found.solved {
+        Solved::Noise(noise) => {
+            let relative = matches!(args.kind.as_str(), "gaussian" | "laplace");
+            args.mechanism.sensitivity.filter(|_| relative).map(|c| decimal::raise(c * noise.get(), 9))
+        }
+        Solved::Steps(_) | Solved::SamplingRate(_) => None,
+    };
+    Outcome::done(match args.json {
+        true => text::json(&CalibrationFile::new(&found, scale))?,
+        false => answer_first(&args.kind, &found, scale),
+    })
+}
+
+fn answer_first(kind: &str, found: &Calibration, scale: Option<f64>) -> String {
+    let word = if kind.ends_with("laplace") { "scale" } else { "sigma" };
+    let mut first = match found.solved {
+        Solved::Noise(noise) if kind.starts_with("discrete") => {
+            format!("{word} {}", decimal::up(noise.get(), 17))
+        }
+        Solved::Noise(noise) => format!("noise multiplier {}", decimal::up(noise.get(), 17)),
+        Solved::Steps(steps) => format!("steps {}", steps.get()),
+        Solved::SamplingRate(rate) => format!("sampling rate {}", decimal::down(rate.get(), 17)),
+    };
+    if let Some(scale) = scale {
+        first += &format!(", {word} {}", decimal::up(scale, 17));
+    }
+    format!("{first}\n{}", text::answer(&found.subject, &found.answer))
+}
+
+/// The subject with a placeholder for what is looked for, which must not be given.
+fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, Refusal> {
+    let mut args = args.clone();
+    let refuse = |flag: &str, value: Option<f64>| match value {
+        Some(value) => {
+            Err(Refusal::NoAnswer(format!("{flag} is {value}, expected it left out: it is looked for")))
+        }
+        None => Ok(()),
+    };
+    match solve {
+        Solve::Noise => {
+            refuse("--noise-multiplier", args.noise_multiplier)?;
+            refuse("--sigma", args.sigma)?;
+            refuse("--scale", args.scale)?;
+            match kind {
+                "discrete-gaussian" => args.sigma = Some(1.0),
+                "discrete-laplace" => args.scale = Some(1.0),
+                "gaussian" | "laplace" => (args.noise_multiplier, args.sensitivity) = (Some(1.0), None),
+                "dp-sgd" => args.noise_multiplier = Some(1.0),
+                _ => {}
+            }
+        }
+        Solve::Steps => {
+            refuse("--steps", args.steps)?;
+            refuse("--epochs", args.epochs)?;
+            refuse("--times", args.times)?;
+            if kind == "dp-sgd" {
+                args.steps = Some(1.0);
+            }
+        }
+        Solve::SamplingRate => {
+            refuse("--sampling-rate", args.sampling_rate)?;
+            refuse("--batch-size", args.batch_size)?;
+            if args.epochs.is_some() {
+                return Err(Refusal::NoAnswer(
+                    "--epochs is given, expected --steps to solve for the sampling rate".into(),
+                ));
+            }
+            // The dataset size turns nothing here; the rate is what is asked.
+            refuse("--dataset-size", args.dataset_size)?;
+            if kind == "dp-sgd" {
+                args.sampling_rate = Some(0.5);
+            }
+        }
+    }
+    meaning::subject(kind, &args)
+}

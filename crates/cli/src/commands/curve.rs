@@ -1,0 +1,71 @@
+//! `veracity curve`: pictures of what a mechanism leaks.
+
+use crate::{Outcome, args::CurveArgs, meaning, text};
+use std::path::Path;
+use veracity::{
+    Delta, Refusal, drawing,
+    report::{
+        curve::{self, Curves, Panels},
+        png, svg,
+    },
+};
+
+/// Draws into the file that `--out` names.
+pub fn run(args: &CurveArgs) -> Result<Outcome, Refusal> {
+    let panels = panels(&args.what)?;
+    let format = Format::of(&args.out)?;
+    let subject = meaning::subject(&args.subject, &args.mechanism)?;
+    let curves = drawing::curves(&subject, Delta::new(args.delta)?)?;
+    text::write_file("out", &args.out, &format.render(&curves, panels)?)?;
+    let path = args.out.display();
+    Outcome::done(match args.json {
+        true => text::json(&serde_json::json!({
+            "schema": "veracity.curve/1",
+            "out": path.to_string(),
+            "epsilon": { "upper": curves.promise.0 },
+            "delta": { "upper": curves.promise.1 },
+            "advantage": curves.advantage,
+            "adjacency": subject.adjacency.name(),
+            "mechanism": veracity::spec::MechanismSpec::from(&subject.mechanism),
+        }))?,
+        false => format!("wrote {path}: {}\n", curves.caption),
+    })
+}
+
+fn panels(what: &str) -> Result<Panels, Refusal> {
+    match what {
+        "profile" => Ok(Panels::Profile),
+        "tradeoff" => Ok(Panels::Tradeoff),
+        "both" => Ok(Panels::Both),
+        _ => Err(Refusal::out_of_range("kind of curve", what, "profile, tradeoff or both")),
+    }
+}
+
+/// What the file will hold.
+enum Format {
+    Svg,
+    Png,
+    Csv,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Format, Refusal> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        match ending.to_ascii_lowercase().as_str() {
+            "svg" => Ok(Format::Svg),
+            "png" => Ok(Format::Png),
+            "csv" => Ok(Format::Csv),
+            _ => Err(Refusal::out_of_range("out", path.display(), "a path that ends in .svg, .png or .csv")),
+        }
+    }
+
+    fn render(&self, curves: &Curves, panels: Panels) -> Result<Vec<u8>, Refusal> {
+        match self {
+            Format::Csv => Ok(drawing::csv(curves, panels).into_bytes()),
+            Format::Svg => Ok(svg::render(&curve::draw(curves, panels)).into_bytes()),
+            Format::Png => png::render(&curve::draw(curves, panels)).ok_or_else(|| {
+                Refusal::NoAnswer("picture could not be encoded as PNG, expected --out FILE.svg".into())
+            }),
+        }
+    }
+}

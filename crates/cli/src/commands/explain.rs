@@ -1,0 +1,156 @@
+//! `veracity explain`: a guarantee in words, for the people whose data it is.
+
+use crate::{Outcome, args::ExplainArgs, meaning, text};
+use veracity::{
+    Adjacency, Delta, Epsilon, Explanation, ExplanationFile, PrivacyUnit, Promise, Refusal, explain,
+    explain_promise,
+    report::{decimal, table},
+};
+
+/// Explains a mechanism, or an (ε, δ) on its own.
+pub fn run(args: &ExplainArgs) -> Result<Outcome, Refusal> {
+    let priors = if args.prior.is_empty() { vec![0.01, 0.5] } else { args.prior.clone() };
+    if let Some(prior) = priors.iter().find(|prior| !(**prior > 0.0 && **prior < 1.0)) {
+        return Err(Refusal::out_of_range("prior", prior, "0 < prior < 1"));
+    }
+    let explanation = match &args.kind {
+        Some(kind) => {
+            let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
+            meaning::claim_range(kind, &mut mechanism, &mut epsilon);
+            let delta = args.delta.or(if epsilon.is_none() { Some(1e-5) } else { None });
+            let target = meaning::target(delta, epsilon)?;
+            explain(&meaning::subject(kind, &mechanism)?, target, &priors)?
+        }
+        None => from_promise(args, &priors)?,
+    };
+    Outcome::done(match args.json {
+        true => text::json(&ExplanationFile::new(&explanation))?,
+        false => in_words(&explanation),
+    })
+}
+
+fn from_promise(args: &ExplainArgs, priors: &[f64]) -> Result<Explanation, Refusal> {
+    let Some(epsilon) = args.epsilon else {
+        return Err(Refusal::NoAnswer(
+            "--epsilon is missing, expected KIND, or --epsilon with --delta".into(),
+        ));
+    };
+    if epsilon.is_infinite() {
+        return Err(Refusal::out_of_range("epsilon", epsilon, "a finite number ≥ 0"));
+    }
+    let unit = args.mechanism.unit.as_deref().map_or(Ok(PrivacyUnit::default()), PrivacyUnit::new)?;
+    let promise = Promise {
+        epsilon: Epsilon::new(epsilon)?.get(),
+        delta: Delta::new(args.delta.unwrap_or(0.0))?.get(),
+    };
+    let mut explanation = explain_promise(promise, unit, priors);
+    explanation.adjacency = args.mechanism.adjacency.as_deref().map(str::parse).transpose()?;
+    Ok(explanation)
+}
+
+fn in_words(explanation: &Explanation) -> String {
+    [
+        headline(explanation),
+        odds(explanation),
+        advantage(explanation),
+        attacks(explanation),
+        groups(explanation),
+    ]
+    .join("\n")
+}
+
+fn headline(explanation: &Explanation) -> String {
+    let Promise { epsilon, delta } = explanation.promise;
+    let adjacency = explanation.adjacency.map_or(String::new(), |adjacency| format!("{adjacency}, "));
+    let method = explanation.method.map_or("as given".to_owned(), |method| method.to_string());
+    format!(
+        "epsilon ≤ {} at delta {}   ({adjacency}per {}; {method})\n",
+        decimal::up(epsilon, 6),
+        decimal::up(delta, 6),
+        explanation.unit.name()
+    )
+}
+
+fn odds(explanation: &Explanation) -> String {
+    let Promise { epsilon, delta } = explanation.promise;
+    let unit = explanation.unit.name();
+    let other = match explanation.adjacency {
+        Some(Adjacency::ReplaceOne) => format!("with any other value in place of your {unit}"),
+        Some(Adjacency::ZeroOut) => format!("with your {unit} blanked"),
+        Some(Adjacency::AddRemove) => "without it".to_owned(),
+        None => "without it (or with it changed, as the guarantee says)".to_owned(),
+    };
+    let times = decimal::up(epsilon.exp(), 4);
+    if delta == 0.0 {
+        return format!(
+            "Odds. Whatever is published is at most {times} times as likely with your {unit} as\n\
+             {other}, and the other way round: no one's odds about you\n\
+             move by more than that factor because of your {unit}.\n"
+        );
+    }
+    format!(
+        "Odds. Any event (a published result, or any set of them) is at most {times} times as likely\n\
+         with your {unit} as {other},\n\
+         plus {} in absolute probability; and the other way round.\n",
+        decimal::up(delta, 3)
+    )
+}
+
+fn advantage(explanation: &Explanation) -> String {
+    let correct = 0.5 + explanation.advantage / 2.0;
+    format!(
+        "Best attack. Someone who knows all the other data and has to tell the two cases apart,\n\
+         each as likely as the other, is right at most {} of the time; blind guessing is right\n\
+         50% of the time. Advantage (true-positive minus false-positive rate): at most {}.\n",
+        percent(correct),
+        decimal::up(explanation.advantage, 4)
+    )
+}
+
+fn attacks(explanation: &Explanation) -> String {
+    let rows: Vec<[String; 3]> = explanation
+        .attacks
+        .iter()
+        .map(|attack| {
+            let posteriors: Vec<String> = attack.posteriors.iter().map(|pair| percent(pair.1)).collect();
+            [percent(attack.false_positive_rate), percent(attack.true_positive_rate), posteriors.join(" or ")]
+        })
+        .collect();
+    let first = explanation.attacks.first();
+    let priors = first.into_iter().flat_map(|attack| &attack.posteriors).map(|pair| percent(pair.0));
+    let head = format!("belief of {} becomes, at most", priors.collect::<Vec<_>>().join(" or "));
+    let (outside, inside) = match explanation.adjacency {
+        Some(Adjacency::AddRemove) | None => ("are not in the data", "are"),
+        Some(Adjacency::ReplaceOne) => ("gave another value", "gave the value it looks for"),
+        Some(Adjacency::ZeroOut) => ("are blanked", "are not"),
+    };
+    format!(
+        "Being found. However clever, an attack that wrongly accuses a given share of the people who\n\
+         {outside} finds no more than this share of those who {inside}. When it accuses, a\n\
+         belief held beforehand grows to no more than this:\n\n{}",
+        table::align(["wrongly accused", "found, at most", &head], &rows)
+    )
+}
+
+fn groups(explanation: &Explanation) -> String {
+    let lines = explanation.groups.iter().map(|group| {
+        let how = group.method.map_or("from epsilon and delta alone".to_owned(), |method| method.to_string());
+        match group.promise {
+            Some(Promise { epsilon, delta }) => format!(
+                "  {} together: epsilon ≤ {} at delta {}   ({how})\n",
+                group.size,
+                decimal::up(epsilon, 6),
+                decimal::up(delta, 3)
+            ),
+            None => format!("  {} together: no promise   ({how})\n", group.size),
+        }
+    });
+    let first =
+        "Groups. Several records that change together (yours, or a family's) are promised less:\n".to_owned();
+    std::iter::once(first).chain(lines).collect()
+}
+
+/// A share, rounded up.
+fn percent(share: f64) -> String {
+    format!("{}%", decimal::up((share * 100.0).min(100.0), 4))
+}

@@ -1,0 +1,8 @@
+//! The commands, one file each; every one has the same door: `run(&args) -> Result<Outcome, Refusal>`.
+
+pub mod account;
+pub mod calibrate;
+pub mod completions;
+pub mod curve;
+pub mod explain;
+pub mod verify;

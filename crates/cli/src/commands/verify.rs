@@ -1,0 +1,67 @@
+//! `veracity verify`: recomputes a claim.
+
+use crate::{Outcome, args::VerifyArgs, text};
+use veracity::{
+    Check, Confirmation, Refusal, plan,
+    report::decimal::{down, nearest, up},
+    verify,
+};
+
+/// Says whether a claim holds; exit code 1 when it does not.
+pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
+    let confirmation = verify(&plan::read_text("claim", &args.file)?)?;
+    let stands = confirmation.failure().is_none();
+    let text = if args.json { json(&confirmation)? } else { words(&confirmation) };
+    Ok(Outcome { text, stands })
+}
+
+fn words(confirmation: &Confirmation) -> String {
+    let claim = &confirmation.claim;
+    let conditions = format!("({}, per {}; {})", claim.adjacency, claim.unit, claim.method.name);
+    match (confirmation.failure(), confirmation.checks.first()) {
+        (Some(check), _) => {
+            format!(
+                "does not hold: {}, claimed {}; found {}   {conditions}\n",
+                check.what,
+                check.claimed,
+                found(check)
+            )
+        }
+        (None, Some(check)) => format!(
+            "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked\n",
+            up(check.claimed, 9),
+            nearest(claim.delta, 17),
+            found(check),
+            confirmation.checks.len()
+        ),
+        (None, None) => "confirmed: nothing was claimed\n".to_owned(),
+    }
+}
+
+fn found(check: &Check) -> String {
+    match check.lower {
+        Some(lower) => format!("between {} and {}", down(lower, 12), up(check.upper, 12)),
+        None => format!("at most {}", up(check.upper, 12)),
+    }
+}
+
+fn json(confirmation: &Confirmation) -> Result<String, Refusal> {
+    let check = |check: &Check| {
+        serde_json::json!({
+            "what": check.what,
+            "claimed": check.claimed,
+            "lower": check.lower,
+            "upper": check.upper,
+            "holds": check.holds,
+        })
+    };
+    let claim = &confirmation.claim;
+    text::json(&serde_json::json!({
+        "schema": "veracity.verify/1",
+        "verdict": if confirmation.failure().is_none() { "confirmed" } else { "does-not-hold" },
+        "adjacency": claim.adjacency,
+        "method": claim.method.name,
+        "mechanism": claim.mechanism,
+        "checks": confirmation.checks.iter().map(check).collect::<Vec<_>>(),
+    }))
+}

@@ -1,0 +1,175 @@
+//! From arguments to a [`Subject`]: which flags a kind reads, and a refusal for those it does not.
+
+use crate::args::MechanismArgs;
+use std::path::Path;
+use veracity::{
+    Adjacency, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Subject, Target, plan,
+    spec::{MechanismSpec, Whole},
+};
+
+/// The kinds that the command line knows by name.
+pub const KINDS: [&str; 7] = [
+    "gaussian",
+    "laplace",
+    "discrete-gaussian",
+    "discrete-laplace",
+    "randomized-response",
+    "exponential",
+    "dp-sgd",
+];
+
+/// The subject that a kind or a plan and its flags describe.
+pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Refusal> {
+    let (mechanism, adjacency, unit) = if KINDS.contains(&kind) {
+        refuse_unread(kind, args)?;
+        let subject = Subject::new(Mechanism::try_from(&spec(kind, args)?)?);
+        (subject.mechanism, subject.adjacency, subject.unit)
+    } else {
+        let read = plan::read_text("plan", Path::new(kind)).map_err(|refusal| unknown_kind(kind, refusal))?;
+        refuse_unread("a plan", args)?;
+        let planned = plan::parse(&read)?;
+        (planned.mechanism, planned.adjacency, planned.unit)
+    };
+    let times = args.times.map_or(Ok(veracity::Count::ONE), |times| Whole(times).count("times"))?;
+    Ok(Subject {
+        mechanism: mechanism.repeated(times),
+        adjacency: args.adjacency.as_deref().map_or(Ok(adjacency), str::parse::<Adjacency>)?,
+        unit: args.unit.as_deref().map_or(Ok(unit), PrivacyUnit::new)?,
+    })
+}
+
+/// A word that is neither a kind nor a file was probably meant to be a kind.
+fn unknown_kind(kind: &str, refusal: Refusal) -> Refusal {
+    let looks_like_a_path = kind.contains(['/', '\\', '.']) || Path::new(kind).exists();
+    if looks_like_a_path {
+        return refusal;
+    }
+    let shown: String = kind.chars().take(60).collect();
+    let meant = nearest(kind).map_or(String::new(), |name| format!("; did you mean {name}?"));
+    Refusal::NoAnswer(format!(
+        "kind is {shown}, expected {} or the path of a TOML plan{meant}",
+        KINDS.join(", ")
+    ))
+}
+
+/// The kind with the longest run of equal letters at both ends, if that is most of it.
+fn nearest(word: &str) -> Option<&'static str> {
+    let ends = |name: &str| {
+        let head = name.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
+        let tail = name.bytes().rev().zip(word.bytes().rev()).take_while(|(a, b)| a == b).count();
+        head + tail
+    };
+    KINDS.into_iter().filter(|name| 2 * ends(name) > name.len()).max_by_key(|name| ends(name))
+}
+
+/// What was asked: exactly one of δ and ε is given.
+pub fn target(delta: Option<f64>, epsilon: Option<f64>) -> Result<Target, Refusal> {
+    match (delta, epsilon) {
+        (Some(delta), None) => Ok(Target::Delta(Delta::new(delta)?)),
+        (None, Some(epsilon)) if epsilon.is_infinite() => {
+            Err(Refusal::out_of_range("epsilon", epsilon, "a finite number ≥ 0"))
+        }
+        (None, Some(epsilon)) => Ok(Target::Epsilon(Epsilon::new(epsilon)?)),
+        (Some(_), Some(_)) => Err(Refusal::NoAnswer(
+            "--delta is given together with --epsilon, expected one: the other is the answer".into(),
+        )),
+        (None, None) => Err(Refusal::NoAnswer(
+            "--delta is missing, expected --delta to ask for epsilon, or --epsilon to ask for delta".into(),
+        )),
+    }
+}
+
+/// The exponential mechanism has an ε of its own, its range. `--epsilon` beside `--delta`, or alone without `--range`,
+/// is that one; then it is taken out of the question.
+pub fn claim_range(kind: &str, args: &mut MechanismArgs, epsilon: &mut Option<f64>) {
+    if kind == "exponential" && args.range.is_none() {
+        args.range = epsilon.take();
+    }
+}
+
+/// Reads the flags of one kind.
+fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
+    let need = |value: Option<f64>, flag: &str| {
+        value.ok_or_else(|| Refusal::NoAnswer(format!("{flag} is missing, expected {flag} with {kind}")))
+    };
+    let whole = |value: Option<f64>| value.map(Whole);
+    Ok(match kind {
+        "gaussian" => MechanismSpec::Gaussian {
+            noise_multiplier: args.noise_multiplier,
+            sigma: args.sigma,
+            sensitivity: args.sensitivity,
+        },
+        "laplace" => MechanismSpec::Laplace {
+            noise_multiplier: args.noise_multiplier,
+            scale: args.scale,
+            sensitivity: args.sensitivity,
+        },
+        "discrete-gaussian" => MechanismSpec::DiscreteGaussian {
+            sigma: need(args.sigma, "--sigma")?,
+            sensitivity: Whole(args.sensitivity.unwrap_or(1.0)),
+        },
+        "discrete-laplace" => MechanismSpec::DiscreteLaplace {
+            scale: need(args.scale, "--scale")?,
+            sensitivity: Whole(args.sensitivity.unwrap_or(1.0)),
+        },
+        "randomized-response" => MechanismSpec::RandomizedResponse {
+            noise_parameter: need(args.noise_parameter, "--noise-parameter")?,
+            buckets: Whole(args.buckets.unwrap_or(2.0)),
+        },
+        "exponential" => MechanismSpec::Exponential { epsilon: need(args.range, "--range")? },
+        _ => MechanismSpec::DpSgd {
+            sampling_rate: args.sampling_rate,
+            batch_size: whole(args.batch_size),
+            dataset_size: whole(args.dataset_size),
+            noise_multiplier: need(args.noise_multiplier, "--noise-multiplier")?,
+            steps: whole(args.steps),
+            epochs: args.epochs,
+        },
+    })
+}
+
+/// A flag that a kind would ignore is a misunderstanding, and those are cheap to clear up only beforehand.
+fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
+    let read: &[&str] = match kind {
+        "gaussian" => &["--noise-multiplier", "--sigma", "--sensitivity"],
+        "laplace" => &["--noise-multiplier", "--scale", "--sensitivity"],
+        "discrete-gaussian" => &["--sigma", "--sensitivity"],
+        "discrete-laplace" => &["--scale", "--sensitivity"],
+        "randomized-response" => &["--noise-parameter", "--buckets"],
+        "exponential" => &["--range"],
+        "dp-sgd" => &[
+            "--sampling-rate",
+            "--batch-size",
+            "--dataset-size",
+            "--noise-multiplier",
+            "--steps",
+            "--epochs",
+        ],
+        _ => &[],
+    };
+    let given = [
+        ("--noise-multiplier", args.noise_multiplier),
+        ("--sigma", args.sigma),
+        ("--scale", args.scale),
+        ("--sensitivity", args.sensitivity),
+        ("--sampling-rate", args.sampling_rate),
+        ("--batch-size", args.batch_size),
+        ("--dataset-size", args.dataset_size),
+        ("--steps", args.steps),
+        ("--epochs", args.epochs),
+        ("--noise-parameter", args.noise_parameter),
+        ("--buckets", args.buckets),
+        ("--range", args.range),
+    ];
+    match given.into_iter().find(|(flag, value)| value.is_some() && !read.contains(flag)) {
+        Some((flag, Some(value))) => {
+            let expected = if read.is_empty() {
+                "no such flag".to_owned()
+            } else {
+                format!("{} or --times", read.join(", "))
+            };
+            Err(Refusal::NoAnswer(format!("{flag} is {value}, expected {expected} with {kind}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,93 @@
+//! Answers as text: the answer first, then its conditions, then its method.
+
+use veracity::{Answer, Finding, Subject, Target, report::decimal};
+
+/// Digits of the answer.
+const DIGITS: usize = 9;
+
+/// The lines of one answer.
+pub fn answer(subject: &Subject, answer: &Answer) -> String {
+    let conditions = format!("({}, per {}; {})", answer.adjacency, subject.unit.name(), answer.method);
+    let (asked, given, found) = match answer.target {
+        Target::Delta(delta) => (
+            "epsilon",
+            format!("delta {}", decimal::nearest(delta.get(), 17)),
+            numbers(&answer.epsilon, |x| x.get()),
+        ),
+        Target::Epsilon(epsilon) => (
+            "delta",
+            format!("epsilon {}", decimal::nearest(epsilon.get(), 17)),
+            numbers(&answer.delta, |x| x.get()),
+        ),
+    };
+    let mut text = match found {
+        Numbers::Both(lower, upper) => format!(
+            "{asked} ≤ {} at {given}   {conditions}\n{}\n",
+            decimal::up(upper, DIGITS),
+            certificate(lower, upper)
+        ),
+        Numbers::Above(upper) => format!(
+            "{asked} ≤ {} at {given}   {conditions}\nan upper bound; how far above the truth is not known\n",
+            decimal::up(upper, DIGITS)
+        ),
+        Numbers::Near(value) => format!(
+            "{asked} ≈ {} at {given}   {conditions}\nan approximation, can be below the truth: not a guarantee\n",
+            decimal::nearest(value, 6)
+        ),
+    };
+    if let Some(refusal) = &answer.fallback {
+        text += &format!("by {} because exact does not apply: {refusal}\n", answer.method);
+    }
+    text
+}
+
+/// Both bounds, with digits enough to tell them apart.
+pub fn certificate(lower: f64, upper: f64) -> String {
+    let width = if upper > 0.0 { (upper - lower) / upper } else { 0.0 };
+    if width <= 0.0 {
+        return format!("certified from both sides to the last digit: {}", decimal::up(upper, 17));
+    }
+    let digits = (1.0 - width.log10().floor()).clamp(3.0, 17.0) as usize;
+    format!(
+        "certified between {} and {}, relative width {}",
+        decimal::down(lower, digits),
+        decimal::up(upper, digits),
+        decimal::up(width, 1)
+    )
+}
+
+/// What is known of a number.
+pub enum Numbers {
+    /// Lower and upper bound.
+    Both(f64, f64),
+    /// An upper bound.
+    Above(f64),
+    /// No bound.
+    Near(f64),
+}
+
+/// The plain numbers of a finding.
+pub fn numbers<T: Copy>(found: &Finding<T>, number: impl Fn(T) -> f64) -> Numbers {
+    match found {
+        Finding::Bracket(bracket) => Numbers::Both(number(bracket.lower.0), number(bracket.upper.0)),
+        Finding::Upper(upper) => Numbers::Above(number(upper.0)),
+        Finding::Approximation(value) => Numbers::Near(number(*value)),
+    }
+}
+
+/// A file as JSON text.
+pub fn json(value: &impl serde::Serialize) -> Result<String, veracity::Refusal> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| veracity::Refusal::NoAnswer(format!("answer cannot be written as JSON: {error}")))
+}
+
+/// Writes a file, or says in one line why not.
+pub fn write_file(what: &str, path: &std::path::Path, bytes: &[u8]) -> Result<(), veracity::Refusal> {
+    std::fs::write(path, bytes).map_err(|error| {
+        veracity::Refusal::NoAnswer(format!(
+            "{what} is {}, expected a writable path ({error})",
+            path.display()
+        ))
+    })
+}

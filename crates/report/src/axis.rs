@@ -1,0 +1,106 @@
+//! Axes: where a value lies between two ends, and at which round values to put ticks.
+
+use crate::decimal;
+
+/// How values are spread along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their magnitude.
+    Log,
+}
+
+/// One axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it measures.
+    pub title: String,
+    /// The value at its start.
+    pub low: f64,
+    /// The value at its end.
+    pub high: f64,
+    /// How values are spread.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// Where `value` lies: 0 at the start, 1 at the end; what lies outside is put at the nearer end.
+    pub fn place(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log => (value / self.low).log10() / (self.high / self.low).log10(),
+        };
+        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
+    }
+
+    /// Round values with their labels.
+    pub fn ticks(&self) -> Vec<(f64, String)> {
+        match self.scale {
+            Scale::Linear => linear_ticks(self.low, self.high),
+            Scale::Log => log_ticks(self.low, self.high),
+        }
+    }
+}
+
+/// Steps of 1, 2 or 5 times a power of ten, five to ten of them.
+fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    let rough = (high - low) / 6.0;
+    if !(rough > 0.0 && rough.is_finite()) {
+        return Vec::new();
+    }
+    let power = 10f64.powf(rough.log10().floor());
+    let step =
+        [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough).unwrap_or(10.0 * power);
+    let (first, last) = ((low / step).ceil() as i64, (high / step * (1.0 + 1e-9)).floor() as i64);
+    (first..=last).map(|n| n as f64 * step).map(|value| (value, decimal::nearest(value, 6))).collect()
+}
+
+/// Powers of ten, at most seven of them.
+fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    let (first, last) = (low.log10().ceil() as i32, high.log10().floor() as i32);
+    let every = (last - first) / 7 + 1;
+    let powers = (first..=last).rev().step_by(usize::try_from(every).unwrap_or(1));
+    powers.map(|power| (10f64.powi(power), power_of_ten(power))).collect()
+}
+
+/// 10⁻⁵, as people write it.
+pub fn power_of_ten(power: i32) -> String {
+    if power == 0 {
+        return "1".to_owned();
+    }
+    let digits = power.to_string();
+    let raised = digits.chars().map(|c| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+    });
+    format!("10{}", raised.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        let labels = |ticks: Vec<(f64, String)>| ticks.into_iter().map(|tick| tick.1).collect::<Vec<_>>();
+        assert_eq!(labels(linear_ticks(0.0, 1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(labels(linear_ticks(0.0, 7.3)), ["0", "2", "4", "6"]);
+        assert_eq!(labels(log_ticks(1e-10, 1.0)), ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸", "10⁻¹⁰"]);
+        for scale in [1e-9, 3.7e-4, 0.9, 41.0, 7e12] {
+            let ticks = linear_ticks(0.0, scale);
+            assert!((3..=11).contains(&ticks.len()), "{scale} {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn places_stay_between_the_ends() {
+        let axis = Axis { title: String::new(), low: 1e-10, high: 1.0, scale: Scale::Log };
+        assert_eq!(axis.place(0.0), 0.0);
+        assert_eq!(axis.place(2.0), 1.0);
+        assert!((axis.place(1e-5) - 0.5).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,177 @@
+//! A picture as a list of marks, in points from the top left corner; later marks lie on top.
+
+/// A colour with its opacity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ink {
+    /// Red, green and blue.
+    pub rgb: [u8; 3],
+    /// From 0, clear, to 1, solid.
+    pub opacity: f32,
+}
+
+impl Ink {
+    /// Text.
+    pub const BLACK: Ink = Ink::solid(0x22, 0x22, 0x22);
+    /// Second-rank text.
+    pub const GREY: Ink = Ink::solid(0x66, 0x66, 0x66);
+    /// Grid lines.
+    pub const PALE: Ink = Ink::solid(0xe4, 0xe4, 0xe4);
+    /// The ground.
+    pub const WHITE: Ink = Ink::solid(0xff, 0xff, 0xff);
+    /// The first colour of the palette of Okabe and Ito, which colour-blind readers can tell apart.
+    pub const BLUE: Ink = Ink::solid(0x00, 0x72, 0xb2);
+    /// The second.
+    pub const VERMILLION: Ink = Ink::solid(0xd5, 0x5e, 0x00);
+
+    /// A solid colour.
+    pub const fn solid(red: u8, green: u8, blue: u8) -> Ink {
+        Ink { rgb: [red, green, blue], opacity: 1.0 }
+    }
+
+    /// The same colour, seen through.
+    pub const fn faint(self, opacity: f32) -> Ink {
+        Ink { rgb: self.rgb, opacity }
+    }
+}
+
+/// A place in the picture.
+pub type Place = (f32, f32);
+
+/// Which end of a text its place is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its left end.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its right end.
+    End,
+}
+
+/// How heavy letters are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Plain.
+    Regular,
+    /// Heavy.
+    Bold,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// Without gaps.
+    Solid,
+    /// With gaps.
+    Dashed,
+}
+
+/// A line of letters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Text {
+    /// Where its anchor is, on the base line.
+    pub at: Place,
+    /// What it says.
+    pub text: String,
+    /// Its size in points.
+    pub size: f32,
+    /// Its colour.
+    pub ink: Ink,
+    /// Which end `at` is.
+    pub anchor: Anchor,
+    /// How heavy it is.
+    pub weight: Weight,
+    /// Degrees by which it is turned clockwise about `at`.
+    pub turned: f32,
+}
+
+/// One thing that is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    /// A line through points.
+    Line {
+        /// The points.
+        points: Vec<Place>,
+        /// Its colour.
+        ink: Ink,
+        /// Its width.
+        width: f32,
+        /// Its kind.
+        stroke: Stroke,
+    },
+    /// A filled polygon.
+    Area {
+        /// Its corners.
+        points: Vec<Place>,
+        /// Its colour.
+        ink: Ink,
+    },
+    /// A filled circle.
+    Dot {
+        /// Its centre.
+        at: Place,
+        /// Its radius.
+        radius: f32,
+        /// Its colour.
+        ink: Ink,
+    },
+    /// Letters.
+    Text(Text),
+}
+
+/// Marks on a white ground.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// The width in points.
+    pub width: f32,
+    /// The height in points.
+    pub height: f32,
+    /// What it shows, for those who cannot see it.
+    pub description: String,
+    /// The marks, from back to front.
+    pub marks: Vec<Mark>,
+}
+
+impl Picture {
+    /// Draws a line.
+    pub fn line(&mut self, points: Vec<Place>, ink: Ink, width: f32, stroke: Stroke) {
+        self.marks.push(Mark::Line { points, ink, width, stroke });
+    }
+
+    /// Fills a polygon.
+    pub fn area(&mut self, points: Vec<Place>, ink: Ink) {
+        self.marks.push(Mark::Area { points, ink });
+    }
+
+    /// Sets a dot.
+    pub fn dot(&mut self, at: Place, radius: f32, ink: Ink) {
+        self.marks.push(Mark::Dot { at, radius, ink });
+    }
+
+    /// Writes plain letters.
+    pub fn write(&mut self, at: Place, text: &str, size: f32, ink: Ink, anchor: Anchor) {
+        let text = text.to_owned();
+        self.marks.push(Mark::Text(Text {
+            at,
+            text,
+            size,
+            ink,
+            anchor,
+            weight: Weight::Regular,
+            turned: 0.0,
+        }));
+    }
+
+    /// Writes heavy letters.
+    pub fn write_bold(&mut self, at: Place, text: &str, size: f32, ink: Ink, anchor: Anchor) {
+        let text = text.to_owned();
+        self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight: Weight::Bold, turned: 0.0 }));
+    }
+
+    /// Writes turned letters.
+    pub fn write_turned(&mut self, at: Place, text: &str, size: f32, ink: Ink, turned: f32) {
+        let text = text.to_owned();
+        let (anchor, weight) = (Anchor::Middle, Weight::Regular);
+        self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight, turned }));
+    }
+}

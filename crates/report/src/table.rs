@@ -1,0 +1,32 @@
+//! Columns of text, lined up.
+
+/// Lines up `rows` under `head`; columns are as wide as their widest entry and two spaces apart.
+pub fn align<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    let wide = |text: &str| text.chars().count();
+    let mut widths = head.map(wide);
+    for row in rows {
+        for (width, entry) in widths.iter_mut().zip(row) {
+            *width = (*width).max(wide(entry));
+        }
+    }
+    let line = |entries: [&str; N]| {
+        let padded = entries.iter().zip(&widths).map(|(entry, width)| {
+            let gap = " ".repeat(width.saturating_sub(wide(entry)));
+            format!("{entry}{gap}")
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let body = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
+    std::iter::once(line(head)).chain(body).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_the_alphabet() {
+        let rows = [["δ".to_owned(), "long entry".to_owned()], ["name".to_owned(), "–".to_owned()]];
+        assert_eq!(align(["a", "b"], &rows), "a     b\nδ     long entry\nname  –\n");
+    }
+}

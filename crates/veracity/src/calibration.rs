@@ -1,0 +1,203 @@
+//! From a budget to a setting: the least noise, the most steps or the largest sampling rate, rounded to the safe side
+//! so that the digits that are printed are the digits that were certified.
+
+use crate::{
+    Answer, Choice, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, SamplingRate, Subject,
+    Target, account,
+};
+use std::str::FromStr;
+use veracity_account::calibrate;
+use veracity_report::decimal;
+
+/// Digits that a calibrated number is rounded to.
+const DIGITS: usize = 9;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Solve {
+    /// The least noise multiplier.
+    Noise,
+    /// The most steps.
+    Steps,
+    /// The largest sampling rate.
+    SamplingRate,
+}
+
+impl FromStr for Solve {
+    type Err = Refusal;
+
+    fn from_str(name: &str) -> Result<Self, Refusal> {
+        match name {
+            "noise" => Ok(Solve::Noise),
+            "steps" => Ok(Solve::Steps),
+            "sampling-rate" => Ok(Solve::SamplingRate),
+            _ => Err(Refusal::out_of_range("solve", name, "noise, steps or sampling-rate")),
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Solved {
+    /// The least noise multiplier, rounded up.
+    Noise(NoiseMultiplier),
+    /// The most steps.
+    Steps(Count),
+    /// The largest sampling rate, rounded down.
+    SamplingRate(SamplingRate),
+}
+
+/// A setting that keeps within the budget, and the certified answer it gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// What was found.
+    pub solved: Solved,
+    /// The subject with what was found in its place.
+    pub subject: Subject,
+    /// What it leaks.
+    pub answer: Answer,
+}
+
+/// Solves for one number of `template`; whatever stands in its place there is ignored.
+pub fn solve(
+    template: &Subject,
+    solve: Solve,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Calibration, Refusal> {
+    if epsilon.get() == 0.0 || epsilon.get().is_infinite() {
+        return Err(Refusal::out_of_range("epsilon", epsilon, "a finite number > 0 to calibrate to"));
+    }
+    match solve {
+        Solve::Noise => noise(template, epsilon, delta),
+        Solve::Steps => steps(template, epsilon, delta),
+        Solve::SamplingRate => sampling_rate(template, epsilon, delta),
+    }
+}
+
+fn noise(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibration, Refusal> {
+    let mechanism = &template.mechanism;
+    if with_noise(mechanism, NoiseMultiplier::new(1.0)?).is_none() {
+        return Err(Refusal::out_of_range(
+            "kind",
+            mechanism.kind(),
+            "gaussian, laplace, discrete-gaussian, discrete-laplace or dp-sgd to solve for noise",
+        ));
+    }
+    let family = |noise| with_noise(mechanism, noise).unwrap_or_else(|| mechanism.clone());
+    let found = calibrate::noise(&family, template.adjacency, epsilon, delta)?;
+    let rounded = decimal::raise(found.get(), DIGITS);
+    let attempts = [NoiseMultiplier::new(rounded).unwrap_or(found), found];
+    first_within(attempts, epsilon, delta, |noise| {
+        (Solved::Noise(noise), Subject { mechanism: family(noise), ..template.clone() })
+    })
+}
+
+fn steps(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibration, Refusal> {
+    let found = calibrate::steps(&template.mechanism, template.adjacency, epsilon, delta)?;
+    first_within([found], epsilon, delta, |steps| {
+        let mechanism = template.mechanism.clone().repeated(steps);
+        (Solved::Steps(steps), Subject { mechanism, ..template.clone() })
+    })
+}
+
+fn sampling_rate(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibration, Refusal> {
+    let mechanism = &template.mechanism;
+    if with_rate(mechanism, SamplingRate::new(1.0)?).is_none() {
+        return Err(Refusal::out_of_range("kind", mechanism.kind(), "dp-sgd to solve for the sampling rate"));
+    }
+    let family = |rate| with_rate(mechanism, rate).unwrap_or_else(|| mechanism.clone());
+    let found = calibrate::sampling_rate(&family, template.adjacency, epsilon, delta)?;
+    let rounded = decimal::lower(found.get(), DIGITS);
+    let attempts = [SamplingRate::new(rounded).unwrap_or(found), found];
+    first_within(attempts, epsilon, delta, |rate| {
+        (Solved::SamplingRate(rate), Subject { mechanism: family(rate), ..template.clone() })
+    })
+}
+
+/// The first attempt whose certified ε is within the budget: what is printed has been accounted for as printed.
+fn first_within<T>(
+    attempts: impl IntoIterator<Item = T>,
+    epsilon: Epsilon,
+    delta: Delta,
+    setting: impl Fn(T) -> (Solved, Subject),
+) -> Result<Calibration, Refusal> {
+    for attempt in attempts {
+        let (solved, subject) = setting(attempt);
+        let answer = account(&subject, Target::Delta(delta), Choice::Best)?;
+        if answer.epsilon.upper().is_some_and(|upper| upper.0 <= epsilon) {
+            return Ok(Calibration { solved, subject, answer });
+        }
+    }
+    Err(Refusal::NoAnswer(format!(
+        "no setting was certified within epsilon {epsilon}, expected a larger epsilon"
+    )))
+}
+
+/// The mechanism with other noise, where it has noise of one kind.
+fn with_noise(mechanism: &Mechanism, noise: NoiseMultiplier) -> Option<Mechanism> {
+    let inner = |mechanism: &Mechanism| with_noise(mechanism, noise).map(Box::new);
+    Some(match mechanism {
+        Mechanism::Gaussian { .. } => Mechanism::Gaussian { noise_multiplier: noise },
+        Mechanism::Laplace { .. } => Mechanism::Laplace { noise_multiplier: noise },
+        Mechanism::DiscreteGaussian { sensitivity, .. } => {
+            Mechanism::DiscreteGaussian { sigma: noise, sensitivity: *sensitivity }
+        }
+        Mechanism::DiscreteLaplace { sensitivity, .. } => {
+            Mechanism::DiscreteLaplace { scale: noise, sensitivity: *sensitivity }
+        }
+        Mechanism::PoissonSampled { rate, mechanism } => {
+            Mechanism::PoissonSampled { rate: *rate, mechanism: inner(mechanism)? }
+        }
+        Mechanism::FixedSizeSampled { batch, population, mechanism } => Mechanism::FixedSizeSampled {
+            batch: *batch,
+            population: *population,
+            mechanism: inner(mechanism)?,
+        },
+        Mechanism::Repeated { times, mechanism } => {
+            Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? }
+        }
+        Mechanism::Group { size, mechanism } => {
+            Mechanism::Group { size: *size, mechanism: inner(mechanism)? }
+        }
+        Mechanism::RandomizedResponse { .. }
+        | Mechanism::Exponential { .. }
+        | Mechanism::Pure { .. }
+        | Mechanism::Approximate { .. }
+        | Mechanism::Zcdp { .. }
+        | Mechanism::Rdp { .. }
+        | Mechanism::Gdp { .. }
+        | Mechanism::Composed(_)
+        | Mechanism::Parallel(_) => return None,
+    })
+}
+
+/// The mechanism at another sampling rate, where it is sampled.
+fn with_rate(mechanism: &Mechanism, rate: SamplingRate) -> Option<Mechanism> {
+    let inner = |mechanism: &Mechanism| with_rate(mechanism, rate).map(Box::new);
+    match mechanism {
+        Mechanism::PoissonSampled { mechanism, .. } => {
+            Some(Mechanism::PoissonSampled { rate, mechanism: mechanism.clone() })
+        }
+        Mechanism::Repeated { times, mechanism } => {
+            Some(Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? })
+        }
+        Mechanism::Group { size, mechanism } => {
+            Some(Mechanism::Group { size: *size, mechanism: inner(mechanism)? })
+        }
+        Mechanism::Gaussian { .. }
+        | Mechanism::Laplace { .. }
+        | Mechanism::DiscreteGaussian { .. }
+        | Mechanism::DiscreteLaplace { .. }
+        | Mechanism::RandomizedResponse { .. }
+        | Mechanism::Exponential { .. }
+        | Mechanism::Pure { .. }
+        | Mechanism::Approximate { .. }
+        | Mechanism::Zcdp { .. }
+        | Mechanism::Rdp { .. }
+        | Mechanism::Gdp { .. }
+        | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::Composed(_)
+        | Mechanism::Parallel(_) => None,
+    }
+}

@@ -1,0 +1,186 @@
+//! A claim as a file: what is promised, to whom, by which mechanism, how it was computed and what it leaves out.
+
+use crate::{
+    Answer, Delta, Finding, PrivacyProfile, Refusal, Subject, Target, files::Interval, spec::MechanismSpec,
+};
+use serde::{Deserialize, Serialize};
+
+/// The schema of the files that this module writes and reads.
+pub const SCHEMA: &str = "veracity.claim/1";
+/// Points of the profile that are written down.
+const POINTS: usize = 33;
+
+/// What a claim does not speak of. A reader must not have to guess.
+const NOT_COVERED: [&str; 6] = [
+    "that the program draws the noise it describes: floating-point samplers differ from the real distributions",
+    "side channels: running time, memory, errors, logs",
+    "other releases from the same data, including hyper-parameter search and earlier runs",
+    "choices made by looking at the data: clip norms, bounds, architectures, what to publish",
+    "the size of the dataset and other values taken as public",
+    "records of one person under more than one unit, except as group privacy says",
+];
+
+/// What is promised, in a form that `veracity verify` recomputes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimFile {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The promise in words.
+    pub definition: String,
+    /// The ε, from both sides.
+    pub epsilon: Interval,
+    /// The δ that goes with it.
+    pub delta: f64,
+    /// δ at other values of ε.
+    pub profile: Vec<ProfilePoint>,
+    /// Whose data one record is.
+    pub unit: String,
+    /// Which datasets are adjacent.
+    pub adjacency: String,
+    /// What is done to the data.
+    pub mechanism: MechanismSpec,
+    /// How the numbers were found.
+    pub method: MethodNote,
+    /// In which arithmetic.
+    pub arithmetic: Arithmetic,
+    /// By which programs.
+    pub versions: Versions,
+    /// What the claim does not speak of.
+    pub not_covered: Vec<String>,
+}
+
+/// δ at one ε.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfilePoint {
+    /// The ε.
+    pub epsilon: f64,
+    /// The δ, from both sides.
+    pub delta: Interval,
+}
+
+/// The method and what its number is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MethodNote {
+    /// Its name.
+    pub name: String,
+    /// Whether it bounds from both sides or from above.
+    pub standing: String,
+    /// How far apart the two bounds of ε are, where there are two.
+    pub relative_width: Option<f64>,
+}
+
+/// The arithmetic behind the numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arithmetic {
+    /// The kind of numbers.
+    pub numbers: String,
+    /// The way they are rounded.
+    pub rounding: String,
+    /// The errors that the bounds contain.
+    pub included: Vec<String>,
+}
+
+/// The programs behind the numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Versions {
+    /// This library.
+    pub veracity: String,
+}
+
+impl ClaimFile {
+    /// Writes an answer down. Approximations are refused: a claim is a promise.
+    pub fn new(subject: &Subject, answer: &Answer) -> Result<ClaimFile, Refusal> {
+        if let (Finding::Approximation(_), _) | (_, Finding::Approximation(_)) =
+            (answer.epsilon, answer.delta)
+        {
+            return Err(Refusal::out_of_range(
+                "method",
+                answer.method,
+                "a method that bounds, to write a claim",
+            ));
+        }
+        let delta = match answer.target {
+            Target::Delta(delta) => delta,
+            Target::Epsilon(_) => answer.delta.upper().map_or(Delta::new(0.0), |delta| Ok(delta.0))?,
+        };
+        Ok(ClaimFile {
+            schema: SCHEMA.to_owned(),
+            definition: definition(subject),
+            epsilon: Interval::of_epsilon(&answer.epsilon),
+            delta: delta.get(),
+            profile: profile(subject)?,
+            unit: subject.unit.name().to_owned(),
+            adjacency: subject.adjacency.name().to_owned(),
+            mechanism: MechanismSpec::from(&subject.mechanism),
+            method: MethodNote {
+                name: answer.method.name().to_owned(),
+                standing: standing(answer).to_owned(),
+                relative_width: answer.relative_width(),
+            },
+            arithmetic: Arithmetic {
+                numbers: "IEEE 754 binary64".to_owned(),
+                rounding: "every bound is pushed outward by the error bound of its computation".to_owned(),
+                included: ["truncation", "discretisation or quadrature", "round-off"]
+                    .map(str::to_owned)
+                    .into(),
+            },
+            versions: Versions { veracity: env!("CARGO_PKG_VERSION").to_owned() },
+            not_covered: NOT_COVERED.map(str::to_owned).into(),
+        })
+    }
+
+    /// Reads a claim. Never panics, whatever the text.
+    pub fn parse(text: &str) -> Result<ClaimFile, Refusal> {
+        let claim: ClaimFile = serde_json::from_str(text).map_err(|error| {
+            let why: String = error.to_string().chars().filter(|c| !c.is_control()).take(240).collect();
+            Refusal::NoAnswer(format!("claim is not readable, expected {SCHEMA} as JSON: {why}"))
+        })?;
+        if claim.schema != SCHEMA {
+            let found: String = claim.schema.chars().filter(|c| !c.is_control()).take(80).collect();
+            return Err(Refusal::out_of_range("schema", found, SCHEMA));
+        }
+        Ok(claim)
+    }
+
+    /// The file's text.
+    pub fn to_json(&self) -> Result<String, Refusal> {
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .map_err(|error| Refusal::NoAnswer(format!("claim cannot be written: {error}")))
+    }
+}
+
+/// The promise in words. The reader of a file is told the same as the reader of the screen.
+pub(crate) fn definition(subject: &Subject) -> String {
+    let unit = subject.unit.name();
+    let differ = match subject.adjacency {
+        crate::Adjacency::AddRemove => format!("one of which has one {unit} that the other lacks"),
+        crate::Adjacency::ReplaceOne => format!("that differ in the value of one {unit}"),
+        crate::Adjacency::ZeroOut => format!("one of which has one {unit} replaced by a blank"),
+    };
+    format!(
+        "For any two datasets {differ}, and for any set of outcomes: the probability of an outcome in the set \
+         on one dataset is at most exp(epsilon.upper) times the probability on the other, plus delta."
+    )
+}
+
+fn standing(answer: &Answer) -> &'static str {
+    match answer.target {
+        Target::Delta(_) => answer.epsilon.standing().describe(),
+        Target::Epsilon(_) => answer.delta.standing().describe(),
+    }
+}
+
+fn profile(subject: &Subject) -> Result<Vec<ProfilePoint>, Refusal> {
+    let profile = PrivacyProfile::new(subject, POINTS)?;
+    let written = profile.points.iter().map(|point| ProfilePoint {
+        epsilon: point.epsilon,
+        delta: Interval { lower: point.lower, upper: Some(point.upper), approximate: None, reason: None },
+    });
+    Ok(written.collect())
+}

@@ -1,0 +1,71 @@
+//! From a subject to the curves that are drawn or tabulated.
+
+use crate::{Choice, Delta, PrivacyProfile, Refusal, Subject, Target, account, attack};
+use veracity_report::{
+    curve::{Curves, Panels, ProfilePoint},
+    decimal,
+};
+
+/// Points of the profile.
+const POINTS: usize = 161;
+/// Points of the trade-off curve.
+const RATES: usize = 201;
+
+/// The profile and the trade-off curve of a subject, captioned with its ε at `delta`.
+pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
+    let answer = account(subject, Target::Delta(delta), Choice::Best)?;
+    let profile = PrivacyProfile::new(subject, POINTS)?;
+    let epsilon = answer.epsilon.upper().map_or(f64::INFINITY, |epsilon| epsilon.0.get());
+    let pairs: Vec<(f64, f64)> = profile.points.iter().map(|point| (point.epsilon, point.upper)).collect();
+    let rates = (0..RATES).map(|index| {
+        // Close together at both ends, where the curve is steep.
+        let share = index as f64 / (RATES - 1) as f64;
+        (share * std::f64::consts::FRAC_PI_2).sin().powi(2)
+    });
+    Ok(Curves {
+        title: subject.describe(),
+        caption: format!(
+            "epsilon ≤ {} at delta {}   ({}, per {}; {})",
+            decimal::up(epsilon, 6),
+            decimal::nearest(delta.get(), 6),
+            subject.adjacency,
+            subject.unit.name(),
+            answer.method
+        ),
+        footnote: format!(
+            "Certified bounds by veracity {}, method {}.",
+            env!("CARGO_PKG_VERSION"),
+            profile.method
+        ),
+        profile: profile
+            .points
+            .iter()
+            .map(|point| ProfilePoint { epsilon: point.epsilon, lower: point.lower, upper: point.upper })
+            .collect(),
+        promise: (epsilon, delta.get()),
+        tradeoff: rates.map(|rate| (rate, attack::least_false_negative_rate(&pairs, rate))).collect(),
+        advantage: attack::advantage(&pairs),
+    })
+}
+
+/// The curves as CSV; with both panels, a first column says which curve a line is of.
+pub fn csv(curves: &Curves, panels: Panels) -> String {
+    let profile = curves.profile.iter().map(|point| {
+        let lower = point.lower.map_or(String::new(), |lower| lower.to_string());
+        format!("{},{lower},{}", point.epsilon, point.upper)
+    });
+    let tradeoff = curves.tradeoff.iter().map(|(rate, least)| format!("{rate},{least}"));
+    let lines: Vec<String> = match panels {
+        Panels::Profile => {
+            std::iter::once("epsilon,delta_lower,delta_upper".to_owned()).chain(profile).collect()
+        }
+        Panels::Tradeoff => std::iter::once("false_positive_rate,false_negative_rate_lower".to_owned())
+            .chain(tradeoff)
+            .collect(),
+        Panels::Both => std::iter::once("curve,x,lower,upper".to_owned())
+            .chain(profile.map(|line| format!("profile,{line}")))
+            .chain(tradeoff.map(|line| format!("tradeoff,{line},")))
+            .collect(),
+    };
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,135 @@
+//! What a guarantee means for the people whose data it is, in numbers that each stand for a true sentence.
+
+use crate::{
+    Adjacency, Choice, Count, Mechanism, Method, PrivacyProfile, PrivacyUnit, Refusal, Subject, Target,
+    account, attack,
+};
+
+/// The false-positive rates at which the strongest attack is described.
+const FALSE_POSITIVE_RATES: [f64; 3] = [0.001, 0.01, 0.1];
+/// The groups that are described.
+const GROUP_SIZES: [u32; 2] = [2, 5];
+/// Points of the profile that attacks are bounded with.
+const POINTS: usize = 201;
+
+/// An (ε, δ) that holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// The ε.
+    pub epsilon: f64,
+    /// The δ.
+    pub delta: f64,
+}
+
+/// The strongest attack that wrongly accuses at one rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtRate {
+    /// How often it accuses someone who is not in the data.
+    pub false_positive_rate: f64,
+    /// How often, at most, it finds someone who is.
+    pub true_positive_rate: f64,
+    /// Each prior, and what it becomes at most when the attack points at someone.
+    pub posteriors: Vec<(f64, f64)>,
+}
+
+/// What several people who act together are promised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Group {
+    /// How many.
+    pub size: u32,
+    /// Their (ε, δ), or nothing.
+    pub promise: Option<Promise>,
+    /// The method, or `None` for the rule that follows from any (ε, δ).
+    pub method: Option<Method>,
+}
+
+/// A guarantee, spelled out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The (ε, δ) it starts from.
+    pub promise: Promise,
+    /// Which datasets look alike, where known.
+    pub adjacency: Option<Adjacency>,
+    /// Whose data one record is.
+    pub unit: PrivacyUnit,
+    /// The method behind the profile; `None` when only (ε, δ) was given.
+    pub method: Option<Method>,
+    /// e^ε.
+    pub odds: f64,
+    /// The largest true-positive rate minus false-positive rate.
+    pub advantage: f64,
+    /// The strongest attack at several false-positive rates.
+    pub attacks: Vec<AtRate>,
+    /// Groups that act together.
+    pub groups: Vec<Group>,
+}
+
+/// Spells out what a subject promises, from its whole profile.
+pub fn explain(subject: &Subject, target: Target, priors: &[f64]) -> Result<Explanation, Refusal> {
+    let answer = account(subject, target, Choice::Best)?;
+    let (Some(epsilon), Some(delta)) = (answer.epsilon.upper(), answer.delta.upper()) else {
+        return Err(Refusal::NoAnswer(format!(
+            "{} gives no bound, expected a method that does",
+            answer.method
+        )));
+    };
+    let promise = Promise { epsilon: epsilon.0.get(), delta: delta.0.get() };
+    let profile = PrivacyProfile::new(subject, POINTS)?;
+    let mut pairs: Vec<(f64, f64)> =
+        profile.points.iter().map(|point| (point.epsilon, point.upper)).collect();
+    pairs.push((promise.epsilon, promise.delta));
+    let groups = GROUP_SIZES.iter().map(|&size| group_of(subject, promise, size)).collect();
+    Ok(Explanation {
+        adjacency: Some(subject.adjacency),
+        unit: subject.unit.clone(),
+        method: Some(answer.method),
+        groups,
+        ..spell_out(promise, &pairs, priors)
+    })
+}
+
+/// Spells out what an (ε, δ) promises when nothing else is known.
+pub fn explain_promise(promise: Promise, unit: PrivacyUnit, priors: &[f64]) -> Explanation {
+    Explanation { unit, ..spell_out(promise, &[(promise.epsilon, promise.delta)], priors) }
+}
+
+fn spell_out(promise: Promise, pairs: &[(f64, f64)], priors: &[f64]) -> Explanation {
+    let attacks = FALSE_POSITIVE_RATES.map(|rate| {
+        let hits = attack::most_true_positives(pairs, rate);
+        let posteriors = priors.iter().map(|&prior| (prior, attack::posterior(prior, hits, rate))).collect();
+        AtRate { false_positive_rate: rate, true_positive_rate: hits, posteriors }
+    });
+    let groups = GROUP_SIZES.map(|size| generic_group(promise, size));
+    Explanation {
+        promise,
+        adjacency: None,
+        unit: PrivacyUnit::default(),
+        method: None,
+        odds: promise.epsilon.exp(),
+        advantage: attack::advantage(pairs),
+        attacks: attacks.into(),
+        groups: groups.into(),
+    }
+}
+
+/// The group's own ε at the same δ where a theorem gives it, else what follows from (ε, δ) alone.
+fn group_of(subject: &Subject, promise: Promise, size: u32) -> Group {
+    let grouped = Count::new(u64::from(size)).and_then(|size| {
+        let mechanism = Mechanism::Group { size, mechanism: Box::new(subject.mechanism.clone()) };
+        let subject = Subject { mechanism, ..subject.clone() };
+        account(&subject, Target::Delta(crate::Delta::new(promise.delta)?), Choice::Best)
+    });
+    let own = grouped.ok().and_then(|answer| {
+        let epsilon = answer.epsilon.upper()?.0.get();
+        Some((Promise { epsilon, delta: promise.delta }, answer.method))
+    });
+    match own {
+        Some((promise, method)) => Group { size, promise: Some(promise), method: Some(method) },
+        None => generic_group(promise, size),
+    }
+}
+
+fn generic_group(promise: Promise, size: u32) -> Group {
+    let grown = attack::group_promise(promise.epsilon, promise.delta, size);
+    Group { size, promise: grown.map(|(epsilon, delta)| Promise { epsilon, delta }), method: None }
+}

@@ -1,0 +1,100 @@
+//! The privacy profile δ(ε) at enough points to draw it, to write it down and to see what attacks it allows.
+
+use crate::{Adjacency, Delta, Epsilon, Method, Refusal, Subject};
+use veracity_account::Profile;
+
+/// The profile is followed down to this δ.
+const LEAST_DELTA: f64 = 1e-10;
+
+/// δ at one ε, from both sides where both are known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The ε.
+    pub epsilon: f64,
+    /// The true δ is at least this, where a bound is known.
+    pub lower: Option<f64>,
+    /// The true δ is at most this.
+    pub upper: f64,
+}
+
+/// Points of a privacy profile by rising ε, the first at ε = 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrivacyProfile {
+    /// The points.
+    pub points: Vec<Point>,
+    /// The method that found them.
+    pub method: Method,
+    /// The adjacency they hold under.
+    pub adjacency: Adjacency,
+}
+
+impl PrivacyProfile {
+    /// `count` points from ε = 0 to where δ passes below 1e-10; exact, or by Rényi divergences where exact has no theorem.
+    pub fn new(subject: &Subject, count: usize) -> Result<PrivacyProfile, Refusal> {
+        let source = Source::new(subject)?;
+        let farthest = source.farthest()?;
+        let steps = count.max(2) - 1;
+        let points = (0..=steps)
+            .map(|index| {
+                // Closer together at the far end, where the profile of a pure mechanism drops to zero.
+                let share = (std::f64::consts::FRAC_PI_2 * index as f64 / steps as f64).sin();
+                source.at(farthest * share)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(PrivacyProfile { points, method: source.method(), adjacency: subject.adjacency })
+    }
+}
+
+/// Where points come from: prepared once where the exact accountant can, asked one by one elsewhere.
+enum Source<'a> {
+    Exact(Profile),
+    Renyi(&'a Subject),
+}
+
+impl Source<'_> {
+    fn new(subject: &Subject) -> Result<Source<'_>, Refusal> {
+        match Profile::new(&subject.question()) {
+            Ok(profile) => Ok(Source::Exact(profile)),
+            Err(refusal @ Refusal::NoTheorem { .. }) => {
+                let renyi = Source::Renyi(subject);
+                renyi.at(1.0).map(|_| renyi).map_err(|_| refusal)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    fn method(&self) -> Method {
+        match self {
+            Source::Exact(_) => Method::Exact,
+            Source::Renyi(_) => Method::Rdp,
+        }
+    }
+
+    fn at(&self, epsilon: f64) -> Result<Point, Refusal> {
+        let asked = Epsilon::new(epsilon)?;
+        let (lower, upper) = match self {
+            Source::Exact(profile) => {
+                let bracket = profile.delta_at(asked)?;
+                (Some(bracket.lower.0.get()), bracket.upper.0.get())
+            }
+            Source::Renyi(subject) => {
+                let found = veracity_account::delta_at(&subject.question(), asked, Method::Rdp)?;
+                (found.lower().map(|bound| bound.0.get()), found.upper().map_or(1.0, |bound| bound.0.get()))
+            }
+        };
+        Ok(Point { epsilon, lower, upper })
+    }
+
+    /// The ε at which the picture ends.
+    fn farthest(&self) -> Result<f64, Refusal> {
+        let least = Delta::new(LEAST_DELTA)?;
+        let epsilon = match self {
+            Source::Exact(profile) => profile.epsilon_at(least)?.upper.0.get(),
+            Source::Renyi(subject) => veracity_account::epsilon_at(&subject.question(), least, Method::Rdp)?
+                .upper()
+                .map_or(f64::INFINITY, |epsilon| epsilon.0.get()),
+        };
+        // A mechanism that leaks nothing still gets an axis.
+        Ok(if epsilon.is_finite() && epsilon > 0.0 { epsilon } else { 1.0 })
+    }
+}

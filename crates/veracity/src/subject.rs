@@ -1,0 +1,102 @@
+//! What is asked about, with the words a reader needs: a mechanism, an adjacency and whose data one record is.
+
+use crate::{Adjacency, Mechanism, PrivacyUnit, Question};
+
+/// A mechanism, which datasets it must not tell apart, and what one record stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// What is done.
+    pub mechanism: Mechanism,
+    /// Which datasets are adjacent.
+    pub adjacency: Adjacency,
+    /// Whose data one record is.
+    pub unit: PrivacyUnit,
+}
+
+impl Subject {
+    /// A mechanism under the adjacency that it is usually stated for, per example.
+    pub fn new(mechanism: Mechanism) -> Subject {
+        let adjacency = usual_adjacency(&mechanism);
+        Subject { mechanism, adjacency, unit: PrivacyUnit::default() }
+    }
+
+    /// The question that the accountant reads.
+    pub fn question(&self) -> Question {
+        Question { mechanism: self.mechanism.clone(), adjacency: self.adjacency }
+    }
+
+    /// The mechanism in a few words, such as `600 × gaussian, noise multiplier 1, sampled at 0.00427`.
+    pub fn describe(&self) -> String {
+        describe(&self.mechanism)
+    }
+}
+
+/// Add-remove, except for randomized response: there each person answers, so only the answer can change.
+pub fn usual_adjacency(mechanism: &Mechanism) -> Adjacency {
+    match mechanism {
+        Mechanism::RandomizedResponse { .. } => Adjacency::ReplaceOne,
+        Mechanism::Repeated { mechanism, .. } | Mechanism::Group { mechanism, .. } => {
+            usual_adjacency(mechanism)
+        }
+        Mechanism::Gaussian { .. }
+        | Mechanism::Laplace { .. }
+        | Mechanism::DiscreteGaussian { .. }
+        | Mechanism::DiscreteLaplace { .. }
+        | Mechanism::Exponential { .. }
+        | Mechanism::Pure { .. }
+        | Mechanism::Approximate { .. }
+        | Mechanism::Zcdp { .. }
+        | Mechanism::Rdp { .. }
+        | Mechanism::Gdp { .. }
+        | Mechanism::PoissonSampled { .. }
+        | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::Composed(_)
+        | Mechanism::Parallel(_) => Adjacency::AddRemove,
+    }
+}
+
+fn describe(mechanism: &Mechanism) -> String {
+    let short = |x: f64| veracity_report::decimal::nearest(x, 4);
+    let list = |parts: &[Mechanism]| {
+        let named: Vec<String> = parts.iter().take(3).map(describe).collect();
+        match parts.len().saturating_sub(named.len()) {
+            0 => named.join(" + "),
+            more => format!("{} + {more} more", named.join(" + ")),
+        }
+    };
+    match mechanism {
+        Mechanism::Gaussian { noise_multiplier } => {
+            format!("gaussian, noise multiplier {}", short(noise_multiplier.get()))
+        }
+        Mechanism::Laplace { noise_multiplier } => {
+            format!("laplace, noise multiplier {}", short(noise_multiplier.get()))
+        }
+        Mechanism::DiscreteGaussian { sigma, sensitivity } => {
+            format!("discrete gaussian, sigma {}, sensitivity {}", short(sigma.get()), sensitivity.get())
+        }
+        Mechanism::DiscreteLaplace { scale, sensitivity } => {
+            format!("discrete laplace, scale {}, sensitivity {}", short(scale.get()), sensitivity.get())
+        }
+        Mechanism::RandomizedResponse { buckets, noise } => {
+            format!("randomized response, {} buckets, noise parameter {}", buckets.get(), short(noise.get()))
+        }
+        Mechanism::Exponential { epsilon } => format!("exponential, range {}", short(epsilon.get())),
+        Mechanism::Pure { epsilon } => format!("declared epsilon {}", short(epsilon.get())),
+        Mechanism::Approximate { epsilon, delta } => {
+            format!("declared epsilon {}, delta {}", short(epsilon.get()), short(delta.get()))
+        }
+        Mechanism::Zcdp { rho } => format!("declared rho {}", short(rho.get())),
+        Mechanism::Rdp { curve } => format!("declared rdp curve of {} orders", curve.points().len()),
+        Mechanism::Gdp { mu } => format!("declared mu {}", short(mu.get())),
+        Mechanism::PoissonSampled { rate, mechanism } => {
+            format!("{}, sampled at {}", describe(mechanism), short(rate.get()))
+        }
+        Mechanism::FixedSizeSampled { batch, population, mechanism } => {
+            format!("{}, {} of {} drawn", describe(mechanism), batch.get(), population.get())
+        }
+        Mechanism::Repeated { times, mechanism } => format!("{} × {}", times.get(), describe(mechanism)),
+        Mechanism::Composed(parts) => list(parts),
+        Mechanism::Parallel(parts) => format!("in parallel: {}", list(parts)),
+        Mechanism::Group { size, mechanism } => format!("{}, groups of {}", describe(mechanism), size.get()),
+    }
+}
