@@ -230,7 +230,9 @@ fn parallel(
         }
         // One part loses the record while the other gains it; parts for which that differs have no direction here.
         let sampled = |part: &Part| matches!(part, Part::PoissonSampled { .. });
-        if moved.len() > 1 && moved.iter().flatten().flat_map(|option| &option.parts).any(|(part, _)| sampled(part)) {
+        if moved.len() > 1
+            && moved.iter().flatten().flat_map(|option| &option.parts).any(|(part, _)| sampled(part))
+        {
             return Err(Refusal::no_theorem(
                 "poisson-sampled mechanisms on parallel parts",
                 adjacency,

@@ -206,18 +206,9 @@ impl Contour {
         // Relative error of δ that moves ε by about 1e-8 of itself.
         let worth = (saddle.c * saddle.epsilon.abs()).max(1e-3);
         let tolerance = (1e-8 * worth).min(1e-6);
-        if std::env::var("DBG").is_ok() {
-            eprintln!("DBG draw {saddle:?}");
-        }
         let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance)?;
-        if std::env::var("DBG").is_ok() {
-            eprintln!("DBG placed c {c} period {period}");
-        }
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
-        if std::env::var("DBG").is_ok() {
-            eprintln!("DBG alias {high_alias:?}");
-        }
         let step = 2.0 * PI / period;
         let smoothing = (4e-7 * worth / (c * (c + 1.0))).sqrt();
         let far = (2.0 * (1.0 / tolerance).ln() + 8.0).sqrt() / smoothing;
@@ -228,9 +219,6 @@ impl Contour {
         let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
         let start = 3.0 / saddle.variance.max(1e-300).sqrt();
         let coarse = tilt_all(composed, c, 0.0, 0.0)?;
-        if std::env::var("DBG").is_ok() {
-            eprintln!("DBG coarse ok far {far} start {start} allowed {allowed}");
-        }
         let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, far, allowed);
         let (horizon, smoothing) = match plain {
             Some(horizon) => (horizon, 0.0),
@@ -240,12 +228,6 @@ impl Contour {
             }
         };
         let count = (horizon.last / step).ceil().max(8.0);
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "DBG alias {high_alias:?} count {count} smoothing {smoothing} canc {cancellation} last {}",
-                horizon.last
-            );
-        }
         if count > MOST_NODES {
             return None;
         }
@@ -282,20 +264,6 @@ impl Contour {
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
             let tr = law.transform(step, count);
-            if std::env::var("DBG").is_ok() {
-                if let Tilted::Points(p) = law {
-                    eprintln!(
-                        "DBG T*quad {:e} n {} T*werr {:e} T*err[1] {:e} T*err[N/2] {:e} T*err[N] {:e} tol {:e}",
-                        times * p.quadrature,
-                        p.losses.len(),
-                        times * p.weight_error,
-                        times * tr.1[1],
-                        times * tr.1[count / 2],
-                        times * tr.1[count],
-                        tolerance
-                    );
-                }
-            }
             accumulate(tr, *times, &mut exponents, &mut errors);
         }
         let mut contour = Contour {
@@ -385,21 +353,6 @@ impl Contour {
             0.0
         };
         let lower = below * (measure * sum - error) - gap - self.aliases(epsilon);
-        if std::env::var("DBG2").is_ok() {
-            eprintln!(
-                "DBG eps {epsilon} c {} N {} step {:e} node {:e} round {:e} tail {:e} scale {:e} gap {:e} alias high {:e} low {:e}",
-                self.c,
-                self.nodes.len(),
-                self.step,
-                self.node_error / sum,
-                rounding / sum,
-                self.tail / (measure * sum),
-                scale_error,
-                gap / middle,
-                (self.aliases(epsilon) - self.low_alias) / middle,
-                self.low_alias / middle
-            );
-        }
         Value { lower: lower.max(0.0), middle, upper: upper.min(1.0), slope: -scale * measure * slope }
     }
 
@@ -455,9 +408,6 @@ impl Placement {
                 .filter(|period| period.is_finite())
                 .fold(f64::INFINITY, f64::min);
             let period = low.max(high).max(1e-300);
-            if std::env::var("DBG").is_ok() {
-                eprintln!("DBG table c {c:.3} excess {excess:.2} low {low:.3} high {high:.3}");
-            }
             // Digits that cancel must be bought with tighter nodes.
             let cost = period * (excess.max(0.0) / 3.0).exp();
             if cost.is_finite() && best.as_ref().is_none_or(|b| cost < b.0) {
@@ -470,20 +420,29 @@ impl Placement {
 
 /// A period at least as long as given for which what the losses above ε alias to is at most e^{wanted}; with it c′ > c
 /// and the logarithm of κ(c′) e^{K(c′)}/(e^{(c′−c)·period} − 1), which bounds that (times e^{−c′ε}).
-fn high_alias(composed: &Composed, saddle: &Saddle, c: f64, period: f64, wanted: f64) -> Option<(f64, (f64, f64))> {
+fn high_alias(
+    composed: &Composed,
+    saddle: &Saddle,
+    c: f64,
+    period: f64,
+    wanted: f64,
+) -> Option<(f64, (f64, f64))> {
     // Moments that steer may mislead next to a wall: only certified ones decide.
     let rises = [0.06, 0.2, 0.44, 0.8, 1.5];
-    let ladder: Vec<(f64, f64)> =
-        rises.iter().filter_map(|rise| composed.chernoff(c * (1.0 + rise)).map(|log| (c * (1.0 + rise), log))).collect();
+    let ladder: Vec<(f64, f64)> = rises
+        .iter()
+        .filter_map(|rise| composed.chernoff(c * (1.0 + rise)).map(|log| (c * (1.0 + rise), log)))
+        .collect();
     let mut period = period;
     for _ in 0..40 {
         let log_bound = |&(d, log): &(f64, f64)| {
             let gain = (d - c) * period;
             (d, log - gain - (-(-gain).exp()).ln_1p())
         };
-        let best = ladder.iter().map(log_bound).min_by(|a, b| {
-            (a.1 - a.0 * saddle.epsilon).total_cmp(&(b.1 - b.0 * saddle.epsilon))
-        })?;
+        let best = ladder
+            .iter()
+            .map(log_bound)
+            .min_by(|a, b| (a.1 - a.0 * saddle.epsilon).total_cmp(&(b.1 - b.0 * saddle.epsilon)))?;
         if best.1 - best.0 * saddle.epsilon <= wanted {
             return Some((period, best));
         }

@@ -218,8 +218,10 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
         let Some(epsilon) = solve(&contour, delta, saddle.epsilon) else { break };
         let value = contour.value_at(epsilon);
         let slope = -value.slope;
-        let above = outward(epsilon, (value.upper - delta) / slope, 1.0, |e| contour.value_at(e).upper <= delta);
-        let below = outward(epsilon, (delta - value.lower) / slope, -1.0, |e| contour.value_at(e).lower >= delta);
+        let above =
+            outward(epsilon, (value.upper - delta) / slope, 1.0, |e| contour.value_at(e).upper <= delta);
+        let below =
+            outward(epsilon, (delta - value.lower) / slope, -1.0, |e| contour.value_at(e).lower >= delta);
         upper = upper.min(above.unwrap_or(f64::INFINITY));
         lower = lower.max(below.unwrap_or(0.0));
         let settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05;
@@ -241,7 +243,11 @@ fn solve(contour: &Contour, delta: f64, start: f64) -> Option<f64> {
     for _ in 0..60 {
         let value = contour.value_at(epsilon);
         let drowned = value.middle <= 0.0 || value.upper > 4.0 * value.middle;
-        if value.middle > delta && !drowned { low = epsilon } else { high = epsilon }
+        if value.middle > delta && !drowned {
+            low = epsilon
+        } else {
+            high = epsilon
+        }
         let mut next = epsilon + (value.middle / delta).ln() * value.middle / -value.slope;
         if drowned || !(next > low && next < high) {
             next = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * epsilon + 1e-3 };

@@ -146,7 +146,8 @@ impl SampledGaussian {
         let steep = alpha * self.slope(far) - (far / self.s / self.s + 0.5);
         let at_cap = far == self.cap && steep > 1.0 / self.s;
         if at_far > at_centre + 40.0 {
-            let (log_width, spread) = if at_cap { (-steep.ln(), 1.0 / steep) } else { (self.s.ln() + 0.919, self.s) };
+            let (log_width, spread) =
+                if at_cap { (-steep.ln(), 1.0 / steep) } else { (self.s.ln() + 0.919, self.s) };
             return [at_far + log_width, self.log_ratio(far), spread * spread];
         }
         let floor = at_centre.max(at_far) - 34.0;
