@@ -44,7 +44,7 @@ impl Composed {
                 left_out += times * capped.left_out();
                 (Law::Sampled(capped), *times)
             }
-            Law::Laplace { .. } | Law::Atoms(_) => (law.clone(), *times),
+            Law::Laplace { .. } | Law::Atoms { .. } => (law.clone(), *times),
         };
         let laws = self.laws.iter().map(cap).collect();
         (Composed { laws, gaussian: self.gaussian }, left_out)
@@ -369,7 +369,7 @@ impl Contour {
 }
 
 /// Every law tilted to c, its tails of mass `negligible`/times not resolved.
-fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64) -> Option<Vec<(Tilted, f64)>> {
+pub(super) fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64) -> Option<Vec<(Tilted, f64)>> {
     let tilt =
         |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
     composed.laws.iter().map(tilt).collect()
@@ -380,14 +380,14 @@ fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64) -> Option<
 /// At the saddle the integrand cancels least, but where rare large losses drive the moment function the saddle lies
 /// on a wall: the tilted law splits in two and its upper half aliases far. Any abscissa is valid; the best one needs
 /// the shortest period.
-struct Placement {
-    c: f64,
-    period: f64,
-    log_scale: f64,
+pub(super) struct Placement {
+    pub c: f64,
+    pub period: f64,
+    pub log_scale: f64,
 }
 
 impl Placement {
-    fn best(composed: &Composed, saddle: &Saddle, tolerance: f64) -> Option<Placement> {
+    pub(super) fn best(composed: &Composed, saddle: &Saddle, tolerance: f64) -> Option<Placement> {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
         let table: Vec<(f64, f64)> = (-9..=6)
             .map(|i| {
@@ -420,7 +420,7 @@ impl Placement {
 
 /// A period at least as long as given for which what the losses above ε alias to is at most e^{wanted}; with it c′ > c
 /// and the logarithm of κ(c′) e^{K(c′)}/(e^{(c′−c)·period} − 1), which bounds that (times e^{−c′ε}).
-fn high_alias(
+pub(super) fn high_alias(
     composed: &Composed,
     saddle: &Saddle,
     c: f64,
@@ -452,7 +452,7 @@ fn high_alias(
 }
 
 /// Adds times·log(1 + deviation) to the exponents and times·error/|1 + deviation| to the errors.
-fn accumulate(
+pub(super) fn accumulate(
     transform: (Vec<Complex64>, Vec<f64>),
     times: f64,
     exponents: &mut [Complex64],

@@ -1,8 +1,9 @@
 //! One direction of one alternative: the composition's losses when the record is in the first dataset, or in the
 //! second. Chooses between a closed form and the contour, and turns δ(ε) into ε(δ).
 
-use super::contour::{Composed, Contour, Saddle};
+use super::contour::{Composed, Contour, Saddle, Value};
 use super::gaussian;
+use super::lattice::LatticeSum;
 use super::law::{Atom, Law};
 use super::sampled::{SampledGaussian, Situation};
 use crate::expand::{Composition, Neighbours, Part};
@@ -117,7 +118,7 @@ impl Direction {
             [(law, times)] if *times == 1.0 && gaussian == 0.0 => Some(match law {
                 Law::Laplace { epsilon: total } => gaussian::laplace_delta(*total, epsilon),
                 Law::Sampled(step) => gaussian::sampled_delta(step, epsilon),
-                Law::Atoms(atoms) => atoms_delta(atoms, epsilon),
+                Law::Atoms { atoms, .. } => atoms_delta(atoms, epsilon),
             }),
             _ => None,
         }
@@ -131,11 +132,11 @@ impl Direction {
         let mut guess = 1e-3;
         let mut best: (f64, f64) = (0.0, 1.0);
         for _ in 0..6 {
-            let (losses, left_out) = self.losses.capped(LEFT_OUT * guess);
-            let found = losses
+            let (capped, _) = self.losses.capped(LEFT_OUT * guess);
+            let found = capped
                 .saddle_for_epsilon(epsilon)
-                .and_then(|saddle| Contour::draw(&losses, left_out, &saddle))
-                .map(|contour| contour.value_at(epsilon));
+                .and_then(|saddle| Line::draw(&self.losses, LEFT_OUT * guess, &saddle))
+                .map(|line| line.value_at(epsilon));
             let Some(value) = found else { break };
             best = (best.0.max(value.lower), best.1.min(value.upper));
             if value.middle > 0.1 * guess || best.1 - best.0 <= 1e-9 * best.1 {
@@ -161,6 +162,12 @@ impl Direction {
         }
         if known >= self.largest {
             return Ok((0.0, known));
+        }
+        if let Some((least, most)) = Top::of(&self.losses).and_then(|top| top.distance(delta)) {
+            let rounding = 8.0 * UNIT * self.largest;
+            if most - least <= NARROW * self.largest {
+                return Ok(((self.largest - most - rounding).max(0.0), self.largest - least + rounding));
+            }
         }
         let (losses, left_out) = self.losses.capped(LEFT_OUT * delta);
         let Some(saddle) = losses.saddle_for_delta(delta.ln()) else { return Err(no_certificate()) };
@@ -201,6 +208,97 @@ impl Direction {
     }
 }
 
+/// A line of nodes that gives δ near one ε.
+enum Line {
+    Contour(Contour),
+    Lattice(LatticeSum),
+}
+
+impl Line {
+    /// Outcomes of probability about `left_out` need not be looked at.
+    fn draw(losses: &Composed, left_out: f64, saddle: &Saddle) -> Option<Line> {
+        if let Some((offset, spacing)) = lattice(losses) {
+            return LatticeSum::draw(losses, saddle, offset, spacing).map(Line::Lattice);
+        }
+        let (capped, left_out) = losses.capped(left_out);
+        Contour::draw(&capped, left_out, saddle).map(Line::Contour)
+    }
+
+    fn value_at(&self, epsilon: f64) -> Value {
+        match self {
+            Line::Contour(contour) => contour.value_at(epsilon),
+            Line::Lattice(sum) => sum.value_at(epsilon),
+        }
+    }
+}
+
+/// Offset and spacing of the lattice that all losses together lie on, if they do.
+fn lattice(losses: &Composed) -> Option<(f64, f64)> {
+    if losses.gaussian > 0.0 {
+        return None;
+    }
+    let (mut offset, mut common) = (0.0, None);
+    for (law, times) in &losses.laws {
+        let Law::Atoms { atoms, spacing: Some(spacing) } = law else { return None };
+        if common.is_some_and(|known: f64| (known - spacing).abs() > 4.0 * UNIT * spacing) {
+            return None;
+        }
+        common = Some(*spacing);
+        offset += times * atoms.first()?.loss;
+    }
+    common.map(|spacing| (offset, spacing))
+}
+
+/// δ just below the largest loss, where next to nothing but the outcome with all losses largest counts.
+///
+/// # Promise  With m the probability of that outcome and r the distance of ε from the largest loss, smaller than the
+/// gap to the next loss of any law: m(1 − e^{−r}) ≤ δ ≤ m e^{nr/2}(1 − e^{−r}), n the number of Laplace uses. A Laplace
+/// loss falls short of its largest value, which it takes with probability ½, with density at most ¼
+struct Top {
+    log_mass: f64,
+    gap: f64,
+    laplaces: f64,
+}
+
+impl Top {
+    fn of(losses: &Composed) -> Option<Top> {
+        if losses.gaussian > 0.0 {
+            return None;
+        }
+        let mut top = Top { log_mass: 0.0, gap: f64::INFINITY, laplaces: 0.0 };
+        for (law, times) in &losses.laws {
+            match law {
+                Law::Laplace { epsilon } => {
+                    top.log_mass -= times * std::f64::consts::LN_2;
+                    top.laplaces += times;
+                    top.gap = top.gap.min(2.0 * epsilon);
+                }
+                Law::Atoms { atoms, .. } => {
+                    let largest = atoms.iter().max_by(|a, b| a.loss.total_cmp(&b.loss))?;
+                    let next = atoms.iter().map(|a| a.loss).filter(|l| *l < largest.loss).fold(f64::NEG_INFINITY, f64::max);
+                    top.log_mass += times * largest.log_mass;
+                    top.gap = top.gap.min(largest.loss - next);
+                }
+                Law::Sampled(_) => return None,
+            }
+        }
+        Some(top)
+    }
+
+    /// The distance of ε(δ) from the largest loss: at least and at most.
+    fn distance(&self, delta: f64) -> Option<(f64, f64)> {
+        let share = (delta.ln() - self.log_mass + 16.0 * UNIT * (self.log_mass.abs() + 1.0)).exp();
+        if share >= 0.5 {
+            return None;
+        }
+        let most = -(-share).ln_1p() * (1.0 + 1e-12);
+        let least = (-(-share * (-self.laplaces * most / 2.0).exp()).ln_1p() * (1.0 - 1e-12)
+            - 32.0 * UNIT * (self.log_mass.abs() + 1.0) * share)
+            .max(0.0);
+        (most < self.gap).then_some((least, most))
+    }
+}
+
 /// Whether Chernoff alone shows δ(known) ≤ delta.
 fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddle: &Saddle) -> bool {
     losses.chernoff(saddle.c).is_some_and(|log| (log - saddle.c * known).exp() + left_out < delta)
@@ -213,15 +311,15 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
     for _ in 0..5 {
-        let (capped, left_out) = losses.capped(share * delta);
-        let Some(contour) = Contour::draw(&capped, left_out, &saddle) else { break };
-        let Some(epsilon) = solve(&contour, delta, saddle.epsilon) else { break };
-        let value = contour.value_at(epsilon);
+        let Some(line) = Line::draw(losses, share * delta, &saddle) else { break };
+        let Some(epsilon) = solve(&line, delta, saddle.epsilon) else { break };
+        let value = line.value_at(epsilon);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {saddle:?} -> eps {epsilon} {value:?}"); }
         let slope = -value.slope;
         let above =
-            outward(epsilon, (value.upper - delta) / slope, 1.0, |e| contour.value_at(e).upper <= delta);
+            outward(epsilon, (value.upper - delta) / slope, 1.0, |e| line.value_at(e).upper <= delta);
         let below =
-            outward(epsilon, (delta - value.lower) / slope, -1.0, |e| contour.value_at(e).lower >= delta);
+            outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
         upper = upper.min(above.unwrap_or(f64::INFINITY));
         lower = lower.max(below.unwrap_or(0.0));
         let settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05;
@@ -237,26 +335,26 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
 
 /// The ε at which the contour's estimate of δ is as given: Newton on log δ, kept between points known to lie on
 /// either side. Where the estimate drowns in its error δ is taken to be too small.
-fn solve(contour: &Contour, delta: f64, start: f64) -> Option<f64> {
+fn solve(line: &Line, delta: f64, start: f64) -> Option<f64> {
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut epsilon = start.max(0.0);
     for _ in 0..60 {
-        let value = contour.value_at(epsilon);
+        let value = line.value_at(epsilon);
         let drowned = value.middle <= 0.0 || value.upper > 4.0 * value.middle;
         if value.middle > delta && !drowned {
             low = epsilon
         } else {
             high = epsilon
         }
-        let mut next = epsilon + (value.middle / delta).ln() * value.middle / -value.slope;
+        let step = (value.middle / delta).ln() * value.middle / -value.slope;
+        if !drowned && step.abs() <= 1e-12 * epsilon {
+            return Some(epsilon);
+        }
+        let mut next = epsilon + step;
         if drowned || !(next > low && next < high) {
             next = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * epsilon + 1e-3 };
         }
-        let moved = (next - epsilon).abs();
         epsilon = next;
-        if moved <= 1e-12 * epsilon {
-            return Some(epsilon);
-        }
         if epsilon < 1e-15 {
             return None;
         }
@@ -295,10 +393,8 @@ fn no_certificate() -> Refusal {
 /// # Reference  [KairouzOhViswanath15] Theorem 3.2
 fn two_point(epsilon: f64) -> Law {
     let keep = -(-epsilon).exp().ln_1p();
-    Law::Atoms(vec![
-        Atom { log_mass: keep, loss: epsilon },
-        Atom { log_mass: keep - epsilon, loss: -epsilon },
-    ])
+    let atoms = vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }];
+    Law::Atoms { atoms, spacing: Some(2.0 * epsilon) }
 }
 
 fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: Order) -> Law {
@@ -307,7 +403,7 @@ fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: 
     let keep = (1.0 - noise) + other;
     let log_keep = (-(noise * (k - 1.0) / k)).ln_1p();
     let gap = log_keep - other.ln();
-    let law = match (neighbours, order) {
+    let atoms = match (neighbours, order) {
         (Neighbours::Replaced, _) => {
             let mut atoms =
                 vec![Atom { log_mass: log_keep, loss: gap }, Atom { log_mass: other.ln(), loss: -gap }];
@@ -326,7 +422,12 @@ fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: 
             Atom { log_mass: ((k - 1.0) / k).ln(), loss: -noise.ln() },
         ],
     };
-    Law::Atoms(law)
+    let spacing = match neighbours {
+        Neighbours::Replaced if buckets > 2 => gap,
+        Neighbours::Replaced => 2.0 * gap,
+        Neighbours::Present => gap,
+    };
+    Law::Atoms { atoms, spacing: Some(spacing) }
 }
 
 /// Integer Laplace noise moved by `shift`: the loss is (|x − shift| − |x|)/b.
@@ -346,7 +447,7 @@ fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
         let x = x as f64;
         atoms.push(Atom { log_mass: log_norm - x / scale, loss: (d - 2.0 * x) / scale });
     }
-    Ok(Law::Atoms(atoms))
+    Ok(Law::Atoms { atoms, spacing: Some(2.0 / scale) })
 }
 
 /// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
@@ -369,7 +470,7 @@ fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
             Atom { log_mass: log_weight(x) - norm.ln(), loss: (0.5 * d * d - d * x) / (sigma * sigma) }
         })
         .collect();
-    Ok(Law::Atoms(atoms))
+    Ok(Law::Atoms { atoms, spacing: Some(d / (sigma * sigma)) })
 }
 
 /// A part on a Poisson batch: the pair ((1−q)Q + qP, Q), or its reverse.
@@ -403,7 +504,7 @@ fn sampled(rate: f64, part: &Part, neighbours: Neighbours, order: Order) -> Resu
 
 /// Atoms of the inner pair, as (log P, loss); under Q the mass is P e^{−loss}.
 fn sampled_atoms(rate: f64, inner: &Law, situation: Situation) -> Law {
-    let Law::Atoms(atoms) = inner else { return inner.clone() };
+    let Law::Atoms { atoms, .. } = inner else { return inner.clone() };
     let moved = atoms
         .iter()
         .map(|atom| {
@@ -415,7 +516,7 @@ fn sampled_atoms(rate: f64, inner: &Law, situation: Situation) -> Law {
             }
         })
         .collect();
-    Law::Atoms(moved)
+    Law::Atoms { atoms: moved, spacing: None }
 }
 
 /// δ(ε) of finitely many losses by the plain sum.

@@ -15,8 +15,8 @@ pub(super) enum Law {
     Laplace { epsilon: f64 },
     /// A Gaussian on a Poisson batch.
     Sampled(SampledGaussian),
-    /// Finitely many losses.
-    Atoms(Vec<Atom>),
+    /// Finitely many losses; on a lattice of this spacing, if there is one.
+    Atoms { atoms: Vec<Atom>, spacing: Option<f64> },
 }
 
 /// A loss and its probability under P.
@@ -39,7 +39,7 @@ impl Law {
         match self {
             Law::Laplace { epsilon } => laplace_scout(*epsilon, c),
             Law::Sampled(sampled) => sampled.scout(c),
-            Law::Atoms(atoms) => atoms_scout(atoms, c),
+            Law::Atoms { atoms, .. } => atoms_scout(atoms, c),
         }
     }
 
@@ -49,7 +49,7 @@ impl Law {
         match self {
             Law::Laplace { epsilon } => Some(Tilted::Laplace { epsilon: *epsilon, c }),
             Law::Sampled(sampled) => sampled.tilted(c, reach, negligible).map(Tilted::Points),
-            Law::Atoms(atoms) => atoms_tilted(atoms, c).map(Tilted::Points),
+            Law::Atoms { atoms, .. } => atoms_tilted(atoms, c).map(Tilted::Points),
         }
     }
 
@@ -58,7 +58,7 @@ impl Law {
         match self {
             Law::Laplace { epsilon } => *epsilon,
             Law::Sampled(sampled) => sampled.largest(),
-            Law::Atoms(atoms) => atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max),
+            Law::Atoms { atoms, .. } => atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max),
         }
     }
 }

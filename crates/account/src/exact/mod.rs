@@ -6,6 +6,7 @@
 mod contour;
 mod direction;
 mod gaussian;
+mod lattice;
 mod law;
 mod points;
 mod sampled;
