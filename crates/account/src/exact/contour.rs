@@ -7,6 +7,7 @@
 //! composition is made a little worse by one more, very weak Gaussian mechanism, whose own cost is then bounded.
 
 use super::law::{Law, Tilted};
+use super::points::{Bulk, Fineness};
 use num_complex::Complex64;
 use std::f64::consts::PI;
 use veracity_numerics::UNIT;
@@ -197,16 +198,16 @@ pub(super) struct Contour {
 }
 
 /// The most nodes on a contour.
-const MOST_NODES: f64 = 400_000.0;
+const MOST_NODES: f64 = 1_000_000.0;
 
 impl Contour {
     /// Draws a contour that serves ε near the saddle's. `left_out` is the probability of outcomes that the
     /// composition does not contain.
-    pub(super) fn draw(composed: &Composed, left_out: f64, saddle: &Saddle) -> Option<Contour> {
+    pub(super) fn draw(composed: &Composed, left_out: f64, saddle: &Saddle, care: Care) -> Option<Contour> {
         // Relative error of δ that moves ε by about 1e-8 of itself.
         let worth = (saddle.c * saddle.epsilon.abs()).max(1e-3);
         let tolerance = (1e-8 * worth).min(1e-6);
-        let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance)?;
+        let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance, care)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
@@ -263,8 +264,8 @@ impl Contour {
             let (k, k_error) = law.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
-            let tr = law.transform(step, count);
-            accumulate(tr, *times, &mut exponents, &mut errors);
+            let fineness = if smoothing > 0.0 { Fineness::Windowed } else { Fineness::Full };
+            accumulate(law.transform(step, count, fineness), *times, &mut exponents, &mut errors);
         }
         let mut contour = Contour {
             c,
@@ -375,6 +376,13 @@ pub(super) fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64)
     composed.laws.iter().map(tilt).collect()
 }
 
+/// How much work a contour is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    Quick,
+    Sharp,
+}
+
 /// Where the contour crosses the real axis, and how far apart its aliases are.
 ///
 /// At the saddle the integrand cancels least, but where rare large losses drive the moment function the saddle lies
@@ -387,11 +395,16 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    pub(super) fn best(composed: &Composed, saddle: &Saddle, tolerance: f64) -> Option<Placement> {
+    /// The fewer digits may cancel, the more `care`, and the longer the period.
+    pub(super) fn best(composed: &Composed, saddle: &Saddle, tolerance: f64, care: Care) -> Option<Placement> {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
-        let table: Vec<(f64, f64)> = (-9..=6)
+        let (ratio, range, price) = match care {
+            Care::Quick => (1.2f64, -9..=6, 3.0),
+            Care::Sharp => (1.07f64, -24..=16, 1.3),
+        };
+        let table: Vec<(f64, f64)> = range
             .map(|i| {
-                let c = saddle.c * 1.2f64.powi(i);
+                let c = saddle.c * ratio.powi(i);
                 (c, composed.scout(c)[0])
             })
             .collect();
@@ -409,7 +422,7 @@ impl Placement {
                 .fold(f64::INFINITY, f64::min);
             let period = low.max(high).max(1e-300);
             // Digits that cancel must be bought with tighter nodes.
-            let cost = period * (excess.max(0.0) / 3.0).exp();
+            let cost = period * (excess.max(0.0) / price).exp();
             if cost.is_finite() && best.as_ref().is_none_or(|b| cost < b.0) {
                 best = Some((cost, Placement { c, period, log_scale: k }));
             }
@@ -427,28 +440,32 @@ pub(super) fn high_alias(
     period: f64,
     wanted: f64,
 ) -> Option<(f64, (f64, f64))> {
-    // Moments that steer may mislead next to a wall: only certified ones decide.
-    let rises = [0.06, 0.2, 0.44, 0.8, 1.5];
-    let ladder: Vec<(f64, f64)> = rises
-        .iter()
-        .filter_map(|rise| composed.chernoff(c * (1.0 + rise)).map(|log| (c * (1.0 + rise), log)))
-        .collect();
-    let mut period = period;
-    for _ in 0..40 {
-        let log_bound = |&(d, log): &(f64, f64)| {
-            let gain = (d - c) * period;
-            (d, log - gain - (-(-gain).exp()).ln_1p())
-        };
-        let best = ladder
-            .iter()
-            .map(log_bound)
-            .min_by(|a, b| (a.1 - a.0 * saddle.epsilon).total_cmp(&(b.1 - b.0 * saddle.epsilon)))?;
-        if best.1 - best.0 * saddle.epsilon <= wanted {
-            return Some((period, best));
+    // Moments that steer may mislead next to a wall: they only order the ladder, certified ones decide.
+    let bound = |d: f64, log: f64, period: f64| {
+        let gain = (d - c) * period;
+        log - gain - (-(-gain).exp()).ln_1p()
+    };
+    let mut ladder = [0.06, 0.2, 0.44, 0.8, 1.5].map(|rise| {
+        let d = c * (1.0 + rise);
+        let guess = bound(d, composed.scout(d)[0], period) - d.ln_1p() - d * saddle.epsilon;
+        (d, if guess.is_nan() { f64::INFINITY } else { guess })
+    });
+    ladder.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut best: Option<(f64, (f64, f64))> = None;
+    for (d, _) in ladder {
+        let Some(log) = composed.chernoff(d) else { continue };
+        let mut long = period;
+        while bound(d, log, long) - d * saddle.epsilon > wanted && long < 300.0 * period {
+            long *= 1.15;
         }
-        period *= 1.15;
+        if best.is_none_or(|(known, _)| long < known) {
+            best = Some((long, (d, bound(d, log, long))));
+        }
+        if long == period {
+            break;
+        }
     }
-    None
+    best.filter(|(long, _)| *long < 300.0 * period)
 }
 
 /// Adds times·log(1 + deviation) to the exponents and times·error/|1 + deviation| to the errors.
@@ -539,7 +556,7 @@ impl Horizon {
 /// The bulk of one law between the last node and where smoothness alone suffices. With ρ = |φ_bulk|² and rare losses
 /// of mass ν split off, |φ| ≤ √ρ + ν, and ρ moves by at most v·(y₂² − y₁²) where v is the spread of the bulk.
 struct Zone {
-    bulk: super::points::Points,
+    bulk: Bulk,
     rare: f64,
     mass: f64,
     spread: f64,
@@ -560,13 +577,13 @@ impl Zone {
         let coarse = sampled.tilted(c, 0.0, rare)?.bulk();
         let (mass, spread) = coarse.pair_spread();
         let reach = (6.0 * mass / spread.sqrt()).min(last);
-        let bulk = sampled.tilted(c, reach, rare)?.bulk();
+        let bulk = Bulk::new(&sampled.tilted(c, reach, rare)?.bulk(), reach);
         Some(Zone { bulk, rare, mass, spread, times, reach, budget: 60_000 })
     }
 
     /// A bound on times·log|φ| over [y, next].
     fn bound(&mut self, y: f64, next: f64) -> f64 {
-        let cost = self.bulk.losses.len();
+        let cost = self.bulk.cost();
         if y > self.reach || self.budget < cost {
             return 0.0;
         }

@@ -1,7 +1,7 @@
 //! One direction of one alternative: the composition's losses when the record is in the first dataset, or in the
 //! second. Chooses between a closed form and the contour, and turns δ(ε) into ε(δ).
 
-use super::contour::{Composed, Contour, Saddle, Value};
+use super::contour::{Care, Composed, Contour, Saddle, Value};
 use super::gaussian;
 use super::lattice::LatticeSum;
 use super::law::{Atom, Law};
@@ -21,7 +21,7 @@ pub(super) struct Direction {
 }
 
 /// A relative width of ε that needs no further work.
-const NARROW: f64 = 2e-7;
+const NARROW: f64 = 6e-7;
 
 /// Outcomes of this probability, relative to δ, are left out and added to the upper bound.
 const LEFT_OUT: f64 = 1e-9;
@@ -135,7 +135,7 @@ impl Direction {
             let (capped, _) = self.losses.capped(LEFT_OUT * guess);
             let found = capped
                 .saddle_for_epsilon(epsilon)
-                .and_then(|saddle| Line::draw(&self.losses, LEFT_OUT * guess, &saddle))
+                .and_then(|saddle| Line::draw(&self.losses, LEFT_OUT * guess, &saddle, Care::Quick))
                 .map(|line| line.value_at(epsilon));
             let Some(value) = found else { break };
             best = (best.0.max(value.lower), best.1.min(value.upper));
@@ -216,12 +216,12 @@ enum Line {
 
 impl Line {
     /// Outcomes of probability about `left_out` need not be looked at.
-    fn draw(losses: &Composed, left_out: f64, saddle: &Saddle) -> Option<Line> {
+    fn draw(losses: &Composed, left_out: f64, saddle: &Saddle, care: Care) -> Option<Line> {
         if let Some((offset, spacing)) = lattice(losses) {
             return LatticeSum::draw(losses, saddle, offset, spacing).map(Line::Lattice);
         }
         let (capped, left_out) = losses.capped(left_out);
-        Contour::draw(&capped, left_out, saddle).map(Line::Contour)
+        Contour::draw(&capped, left_out, saddle, care).map(Line::Contour)
     }
 
     fn value_at(&self, epsilon: f64) -> Value {
@@ -310,11 +310,12 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut saddle = *saddle;
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
+    let mut care = Care::Quick;
     for _ in 0..5 {
-        let Some(line) = Line::draw(losses, share * delta, &saddle) else { break };
+        let Some(line) = Line::draw(losses, share * delta, &saddle, care) else { break };
         let Some(epsilon) = solve(&line, delta, saddle.epsilon) else { break };
         let value = line.value_at(epsilon);
-        if std::env::var("DBG").is_ok() { eprintln!("DBG {saddle:?} -> eps {epsilon} {value:?}"); }
+
         let slope = -value.slope;
         let above =
             outward(epsilon, (value.upper - delta) / slope, 1.0, |e| line.value_at(e).upper <= delta);
@@ -323,9 +324,10 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
         upper = upper.min(above.unwrap_or(f64::INFINITY));
         lower = lower.max(below.unwrap_or(0.0));
         let settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05;
-        if upper - lower <= NARROW * upper || settled {
+        if upper - lower <= NARROW * upper || (settled && care == Care::Sharp) {
             break;
         }
+        care = if settled || upper - lower < 1e-3 * upper { Care::Sharp } else { Care::Quick };
         saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
         // A relative error x of δ moves ε by about x/(cε) of itself.
         share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);

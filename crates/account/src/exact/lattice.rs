@@ -4,7 +4,8 @@
 //! With losses on O + gℤ and N nodes per period the sum is δ(ε) plus the same aliases as on any contour, for the
 //! period Ng. The payoff enters by its lattice transform, a difference of two geometric series.
 
-use super::contour::{Composed, Placement, Saddle, Value, accumulate, high_alias, tilt_all};
+use super::contour::{Care, Composed, Placement, Saddle, Value, accumulate, high_alias, tilt_all};
+use super::points::Fineness;
 use num_complex::Complex64;
 use std::f64::consts::PI;
 use veracity_numerics::UNIT;
@@ -40,7 +41,7 @@ impl LatticeSum {
     /// Sums over the lattice `offset` + `spacing`·ℤ for ε near the saddle's.
     pub(super) fn draw(composed: &Composed, saddle: &Saddle, offset: f64, spacing: f64) -> Option<LatticeSum> {
         let tolerance = (1e-9 * (saddle.c * saddle.epsilon.abs()).max(1e-2)).min(1e-7);
-        let Placement { c, period, .. } = Placement::best(composed, saddle, tolerance)?;
+        let Placement { c, period, .. } = Placement::best(composed, saddle, tolerance, Care::Quick)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, _) = high_alias(composed, saddle, c, period, wanted)?;
         let count = ((period / spacing).ceil() as usize).max(16).next_power_of_two();
@@ -58,7 +59,7 @@ impl LatticeSum {
             let (k, k_error) = law.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
-            accumulate(law.transform(step, half), *times, &mut exponents, &mut errors);
+            accumulate(law.transform(step, half, Fineness::Full), *times, &mut exponents, &mut errors);
         }
         let mut sum = LatticeSum {
             c,

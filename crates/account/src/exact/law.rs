@@ -3,7 +3,7 @@
 //! A law first gives a quick estimate of K and two derivatives (`scout`) that steers the contour, then, tilted to the
 //! abscissa chosen, its transform along the contour with error bounds.
 
-use super::points::Points;
+use super::points::{Fineness, Points};
 use super::sampled::SampledGaussian;
 use num_complex::Complex64;
 use veracity_numerics::UNIT;
@@ -74,13 +74,13 @@ impl Tilted {
     }
 
     /// φ(y) − 1 at y = k·step, with error bounds.
-    pub(super) fn transform(&self, step: f64, count: usize) -> (Vec<Complex64>, Vec<f64>) {
+    pub(super) fn transform(&self, step: f64, count: usize, fineness: Fineness) -> (Vec<Complex64>, Vec<f64>) {
         match self {
             Tilted::Laplace { epsilon, c } => {
                 (0..=count).map(|k| laplace_deviation(*epsilon, *c, k as f64 * step)).unzip()
             }
             Tilted::Points(points) => {
-                let transform = points.transform(step, count);
+                let transform = points.transform(step, count, fineness);
                 (transform.values, transform.errors)
             }
         }

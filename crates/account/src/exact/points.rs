@@ -7,10 +7,26 @@ use veracity_numerics::fft::RealFft;
 
 /// Lattice points that share each loss.
 const SPREAD: usize = 16;
-/// How much finer the lattice is than the transform strictly needs.
-const OVERSAMPLING: usize = 8;
 /// Up to this many point–argument pairs a plain sum is quicker than spreading.
 const DIRECT: usize = 1024;
+
+/// How much finer the lattice is than the transform strictly needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fineness {
+    /// Every argument matters.
+    Full,
+    /// The largest arguments are damped away.
+    Windowed,
+}
+
+impl Fineness {
+    fn oversampling(self) -> usize {
+        match self {
+            Fineness::Full => 8,
+            Fineness::Windowed => 4,
+        }
+    }
+}
 
 /// A tilted law. Weights sum to 1 up to the stated errors.
 #[derive(Debug, Clone, Default)]
@@ -95,7 +111,7 @@ impl Points {
     /// Small losses go through their moments, which keeps relative accuracy; large ones are spread onto a lattice.
     ///
     /// # Promise  Each value is within its error of the transform of the true law.
-    pub(super) fn transform(&self, step: f64, count: usize) -> Transform {
+    pub(super) fn transform(&self, step: f64, count: usize, fineness: Fineness) -> Transform {
         if count * self.losses.len() <= DIRECT || self.losses.len() <= 4 {
             return self.transform_directly(step, count);
         }
@@ -116,7 +132,7 @@ impl Points {
             *error += self.quadrature;
         }
         if !large.is_empty() {
-            self.spread_and_transform(&large, step, &mut transform);
+            self.spread_and_transform(&large, step, fineness, &mut transform);
         }
         transform
     }
@@ -125,9 +141,9 @@ impl Points {
     ///
     /// # Numerics  Interpolating e^{iyl} by a polynomial of degree 15 on a lattice of spacing g errs by at most
     /// (yg/2)^16/√(8π) (central interval)
-    fn spread_and_transform(&self, points: &[usize], step: f64, transform: &mut Transform) {
+    fn spread_and_transform(&self, points: &[usize], step: f64, fineness: Fineness, transform: &mut Transform) {
         let count = transform.values.len() - 1;
-        let length = (2 * OVERSAMPLING * count.max(4)).next_power_of_two();
+        let length = (2 * fineness.oversampling() * count.max(4)).next_power_of_two();
         let spacing = 2.0 * std::f64::consts::PI / (step * length as f64);
         let mut lattice = vec![0.0; length];
         let (mut blur, mut size, mut mass) = (0.0, 0.0, 0.0);
@@ -186,6 +202,39 @@ impl Points {
     }
 }
 
+/// A law to be evaluated at single arguments: small losses by their moments, large ones by the plain sum.
+pub(super) struct Bulk {
+    small: Moments,
+    large: Points,
+    pub quadrature: f64,
+}
+
+impl Bulk {
+    pub(super) fn new(points: &Points, reach: f64) -> Bulk {
+        let mut bulk =
+            Bulk { small: Moments::new(reach), large: Points::default(), quadrature: points.quadrature };
+        for (loss, weight) in points.losses.iter().zip(&points.weights) {
+            if loss.abs() * reach <= Moments::REACH {
+                bulk.small.add(*loss, *weight, 0.0);
+            } else {
+                bulk.large.losses.push(*loss);
+                bulk.large.weights.push(*weight);
+            }
+        }
+        bulk
+    }
+
+    /// Σ weight (e^{iyL} − 1).
+    pub(super) fn deviation(&self, y: f64) -> Complex64 {
+        self.small.deviation(y / self.small.reach) + self.large.deviation(y)
+    }
+
+    /// How many terms a deviation takes.
+    pub(super) fn cost(&self) -> usize {
+        self.large.losses.len() + 2
+    }
+}
+
 /// Losses so small that e^{iyL} − 1 is its Taylor sum for all arguments asked.
 struct Moments {
     reach: f64,
@@ -215,6 +264,16 @@ impl Moments {
         }
         self.size += weight * x.abs();
         self.blur += weight * x.abs() * rounding;
+    }
+
+    /// Σ w (e^{iyL} − 1) at y = η·reach, η ≤ 1.
+    fn deviation(&self, eta: f64) -> Complex64 {
+        let square = eta * eta;
+        // Horner on i^m: consecutive odd terms, and consecutive even ones, alternate in sign.
+        let (odd, even) = self.terms.chunks_exact(2).rev().fold((0.0, 0.0), |(odd, even), pair| {
+            (pair[0] - square * odd, pair[1] - square * even)
+        });
+        Complex64::new(-square * even, eta * odd)
     }
 
     /// # Numerics  (e^x − 1)/x ≤ 3.2 for x ≤ 2 bounds all terms by the first
@@ -295,7 +354,7 @@ mod tests {
         let weights = vec![1.0 / 400.0; 400];
         let roundings = vec![0.0; 400];
         let points = Points { losses, weights, roundings, ..Points::default() };
-        let transform = points.transform(0.05, 1000);
+        let transform = points.transform(0.05, 1000, Fineness::Full);
         for k in 0..=1000 {
             let exact = points.deviation(0.05 * k as f64);
             let error = (transform.values[k] - exact).norm();

@@ -191,6 +191,7 @@ impl SampledGaussian {
         let mut builder =
             Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
         let mut left = low;
+        let mut last_half = f64::INFINITY;
         let mut panels = 0;
         while left < high {
             // Where next to no mass is left the oscillation need not be resolved.
@@ -204,7 +205,8 @@ impl SampledGaussian {
             };
             builder.reach = if quiet { 0.0 } else { reach };
             let known = builder.points.losses.len();
-            let half = self.half_width(left, end, (alpha, beta), builder.reach, negligible);
+            let half = self.half_width(left, end, (alpha, beta), builder.reach, negligible, 1.3 * last_half);
+            last_half = half;
             builder.panel(left + half, half);
             if !quiet {
                 let busy = &mut builder.points.busy;
@@ -309,13 +311,20 @@ impl SampledGaussian {
 
     /// A panel half-width small enough for the Gaussian factor, the tilt, the oscillation and the singularity of
     /// log A at w = log((1−q)/q) ± iπ.
-    fn half_width(&self, left: f64, end: f64, (alpha, beta): (f64, f64), reach: f64, negligible: f64) -> f64 {
+    fn half_width(
+        &self,
+        left: f64,
+        end: f64,
+        (alpha, beta): (f64, f64),
+        reach: f64,
+        negligible: f64,
+        widest: f64,
+    ) -> f64 {
         // Panels with less mass may let the oscillation grow more on their ellipse.
         let mirrored = |w: f64| if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
         let log_mass = self.log_density(left) + alpha * self.log_ratio(left) + mirrored(left) + self.s.ln();
-        let swing =
-            ((0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - 6.0).clamp(6.0, 20.0);
-        let mut half = (1.4 * self.s).min(0.5 * (end - left) * (1.0 + 1e-12)).max(1e-300);
+        let swing = ((0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - 6.0).clamp(6.0, 26.0);
+        let mut half = (1.4 * self.s).min(widest).min(0.5 * (end - left) * (1.0 + 1e-12)).max(1e-300);
         for _ in 0..60 {
             let fits = |power: f64, centre: f64| {
                 let ellipse = Ellipse::around(self, centre, half);
