@@ -381,6 +381,8 @@ pub(super) fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64)
 pub(super) enum Care {
     Quick,
     Sharp,
+    /// Rare large losses are counted apart.
+    Split,
 }
 
 /// Where the contour crosses the real axis, and how far apart its aliases are.
@@ -400,7 +402,7 @@ impl Placement {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
         let (ratio, range, price) = match care {
             Care::Quick => (1.2f64, -9..=6, 3.0),
-            Care::Sharp => (1.07f64, -24..=16, 1.3),
+            Care::Sharp | Care::Split => (1.07f64, -24..=16, 1.3),
         };
         let table: Vec<(f64, f64)> = range
             .map(|i| {
@@ -573,6 +575,9 @@ impl Zone {
 
     fn of(law: &Law, times: f64, c: f64, last: f64) -> Option<Zone> {
         let Law::Sampled(sampled) = law else { return None };
+        if times < 10.0 {
+            return None;
+        }
         let rare = 0.5 / times;
         let coarse = sampled.tilted(c, 0.0, rare)?.bulk();
         let (mass, spread) = coarse.pair_spread();

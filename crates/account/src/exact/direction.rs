@@ -6,6 +6,7 @@ use super::gaussian;
 use super::lattice::LatticeSum;
 use super::law::{Atom, Law};
 use super::sampled::{SampledGaussian, Situation};
+use super::split::Split;
 use crate::expand::{Composition, Neighbours, Part};
 use veracity_core::Refusal;
 use veracity_numerics::{UNIT, root};
@@ -212,6 +213,7 @@ impl Direction {
 enum Line {
     Contour(Contour),
     Lattice(LatticeSum),
+    Split(Split),
 }
 
 impl Line {
@@ -221,6 +223,9 @@ impl Line {
             return LatticeSum::draw(losses, saddle, offset, spacing).map(Line::Lattice);
         }
         let (capped, left_out) = losses.capped(left_out);
+        if care == Care::Split {
+            return Split::draw(&capped, left_out, saddle.epsilon, saddle.log_delta.exp()).map(Line::Split);
+        }
         Contour::draw(&capped, left_out, saddle, care).map(Line::Contour)
     }
 
@@ -228,6 +233,7 @@ impl Line {
         match self {
             Line::Contour(contour) => contour.value_at(epsilon),
             Line::Lattice(sum) => sum.value_at(epsilon),
+            Line::Split(split) => split.value_at(epsilon),
         }
     }
 }
@@ -311,26 +317,31 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
     let mut care = Care::Quick;
-    for _ in 0..5 {
-        let Some(line) = Line::draw(losses, share * delta, &saddle, care) else { break };
-        let Some(epsilon) = solve(&line, delta, saddle.epsilon) else { break };
-        let value = line.value_at(epsilon);
-
-        let slope = -value.slope;
-        let above =
-            outward(epsilon, (value.upper - delta) / slope, 1.0, |e| line.value_at(e).upper <= delta);
-        let below =
-            outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
-        upper = upper.min(above.unwrap_or(f64::INFINITY));
-        lower = lower.max(below.unwrap_or(0.0));
-        let settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05;
-        if upper - lower <= NARROW * upper || (settled && care == Care::Sharp) {
-            break;
+    for _ in 0..6 {
+        let line = Line::draw(losses, share * delta, &saddle, care);
+        let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
+        let mut settled = true;
+        if let Some((line, epsilon)) = solved {
+            let value = line.value_at(epsilon);
+            let slope = -value.slope;
+            let above = outward(epsilon, (value.upper - delta) / slope, 1.0, |e| line.value_at(e).upper <= delta);
+            let below = outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
+            upper = upper.min(above.unwrap_or(f64::INFINITY));
+            lower = lower.max(below.unwrap_or(0.0));
+            if upper - lower <= NARROW * upper {
+                break;
+            }
+            settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05 || value.upper < 1.001 * value.middle;
+            saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
+            // A relative error x of δ moves ε by about x/(cε) of itself.
+            share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);
         }
-        care = if settled || upper - lower < 1e-3 * upper { Care::Sharp } else { Care::Quick };
-        saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
-        // A relative error x of δ moves ε by about x/(cε) of itself.
-        share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);
+        care = match care {
+            _ if !settled => care,
+            Care::Quick => Care::Sharp,
+            Care::Sharp => Care::Split,
+            Care::Split => break,
+        };
     }
     if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }
 }

@@ -10,6 +10,7 @@ mod lattice;
 mod law;
 mod points;
 mod sampled;
+mod split;
 
 use crate::Question;
 use direction::Direction;

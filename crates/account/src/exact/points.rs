@@ -79,6 +79,18 @@ pub(super) struct Transform {
 }
 
 impl Points {
+    /// Divides all weights by the mass they are to be relative to.
+    pub(super) fn normalise(&mut self, mass: f64) {
+        for weight in &mut self.weights {
+            *weight /= mass;
+        }
+        for panel in &mut self.panels {
+            panel.mass /= mass;
+            panel.density *= 1.001 / mass;
+            panel.variation *= 1.001 / mass;
+        }
+    }
+
     /// The resolved part alone, its mass below 1.
     pub(super) fn bulk(mut self) -> Points {
         self.losses = self.losses[self.busy.0..self.busy.1].to_vec();

@@ -36,6 +36,8 @@ pub(super) struct SampledGaussian {
     pub s: f64,
     /// Which likelihood ratio.
     pub situation: Situation,
+    /// Outcomes with a smaller w are left out.
+    pub floor: f64,
     /// Outcomes with a larger w are left out.
     pub cap: f64,
 }
@@ -53,7 +55,7 @@ const MOST_PANELS: usize = 60_000;
 impl SampledGaussian {
     /// The law with nothing left out.
     pub(super) fn new(rate: f64, s: f64, situation: Situation) -> Self {
-        SampledGaussian { rate, s, situation, cap: f64::INFINITY }
+        SampledGaussian { rate, s, situation, floor: f64::NEG_INFINITY, cap: f64::INFINITY }
     }
 
     /// The law without the outcomes of large loss whose probability under P is at most `mass`. They alone can drive
@@ -74,6 +76,22 @@ impl SampledGaussian {
     fn missing(&self, cap: f64) -> f64 {
         let x = cap / self.s + 0.5 * self.s;
         (normal::cdf(-x) + self.rate * normal::cdf(self.s - x)) * (1.0 + 1e-12)
+    }
+
+    /// Whether the law has large losses that can be split off.
+    pub(super) fn can_split(&self) -> bool {
+        self.situation == Situation::Remove && self.floor == f64::NEG_INFINITY
+    }
+
+    /// The law cut in two at the w beyond which there is about `mass` under P: moderate losses, and large ones.
+    pub(super) fn split(&self, mass: f64) -> (Self, Self) {
+        let cut = self.capped(mass).cap.min(self.cap);
+        (SampledGaussian { cap: cut, ..*self }, SampledGaussian { floor: cut, ..*self })
+    }
+
+    /// The probability under P of w beyond the floor, at most.
+    pub(super) fn above_floor(&self) -> f64 {
+        self.missing(self.floor)
     }
 
     /// What the cap leaves out.
@@ -137,6 +155,9 @@ impl SampledGaussian {
             let mirrored = if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
             self.log_density(w) + alpha * self.log_ratio(w) + mirrored
         };
+        if self.floor > f64::NEG_INFINITY {
+            return self.scout_above_floor(&log_weight);
+        }
         let step = (0.7 * self.s).min(0.7);
         let centre = -0.5 * self.s * self.s;
         // The tilted law has a mode near the centre and, once rare large losses count, one where log A has slope 1.
@@ -177,6 +198,27 @@ impl SampledGaussian {
         sums.finish(step)
     }
 
+    /// The same for a law with a floor, by a plain sum from floor to cap.
+    fn scout_above_floor(&self, log_weight: &dyn Fn(f64) -> f64) -> [f64; 3] {
+        let top = self.cap.min(self.floor + 40.0 * self.s);
+        let count = 80;
+        let step = (top - self.floor) / f64::from(count);
+        let terms: Vec<(f64, f64)> = (0..count)
+            .map(|i| self.floor + (f64::from(i) + 0.5) * step)
+            .map(|w| (log_weight(w), self.log_ratio(w)))
+            .collect();
+        let largest = terms.iter().map(|t| t.0).fold(f64::NEG_INFINITY, f64::max);
+        let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
+        for (log, loss) in terms {
+            let weight = (log - largest).exp();
+            mass += weight;
+            first += weight * loss;
+            second += weight * loss * loss;
+        }
+        let mean = first / mass;
+        [largest + (mass * step).ln(), mean, (second / mass - mean * mean).max(0.0)]
+    }
+
     /// The law tilted by e^{cL}, resolved for transform arguments up to |y| = `reach`, save on tails of mass
     /// `negligible`.
     ///
@@ -187,6 +229,9 @@ impl SampledGaussian {
     pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Points> {
         let (alpha, beta) = self.exponents(c);
         let (low, high, cut) = self.range(alpha, beta);
+        // What is negligible is so relative to the mass of the law, which is small above a floor.
+        let negligible =
+            if self.floor > f64::NEG_INFINITY { negligible * self.scout(c)[0].exp() } else { negligible };
         let (busy_low, busy_high) = self.busy(low, high, alpha, beta, negligible);
         let mut builder =
             Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
@@ -234,6 +279,9 @@ impl SampledGaussian {
             busy_high -= s;
         }
         // To the left of w ≤ 0 and below the centre, A ≤ 1 and B ≥ 1 − q.
+        if self.floor >= low {
+            return (low, busy_high.max(low));
+        }
         let mut busy_low = low;
         let bottom = (-0.5 * s * s - s).min(-s * s);
         while busy_low + s < bottom
@@ -254,6 +302,10 @@ impl SampledGaussian {
         let low = if beta == 0.0 { -0.5 * s * s - deep * s } else { -1.5 * s * s - deep * s };
         let linear = alpha.abs() + beta.abs();
         let mut cut = normal::cdf(-deep) * (left_power.exp() + 1.0 + linear * (1.0 + q));
+        if self.floor > low {
+            // Both ends are ends of the law itself.
+            return (self.floor, self.cap, 0.0);
+        }
         if beta != 0.0 {
             cut += normal::cdf(-KEPT) * (1.0 + linear) * q;
         }
@@ -261,18 +313,34 @@ impl SampledGaussian {
         let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
         let mut high = 0.5 * s * s + KEPT * s;
         if high >= self.cap {
-            return (low, self.cap, cut + (2.0 + linear) * self.left_out());
+            return (low, self.cap, cut + self.blur_at_cap(linear));
         }
         let mut tail = self.right_tail(high, alpha.max(0.0), right_power);
         while tail > 1e-25 {
             high += 2.0 * s.max(0.05 * high);
             if high >= self.cap {
-                return (low, self.cap, cut + (2.0 + linear) * self.left_out());
+                return (low, self.cap, cut + self.blur_at_cap(linear));
             }
             tail = self.right_tail(high, alpha.max(0.0), right_power);
         }
         cut += tail + normal::cdf(-KEPT) * (1.0 + linear * (1.0 + q));
         (low, high, cut)
+    }
+
+    /// E₀[1 + α(A − 1)] beyond the cap, which the subtracted terms lack there.
+    fn correction(&self, alpha: f64) -> f64 {
+        if self.cap == f64::INFINITY || self.situation != Situation::Remove {
+            return 0.0;
+        }
+        let x = self.cap / self.s + 0.5 * self.s;
+        let (absent, present) = (normal::cdf(-x), normal::cdf(self.s - x));
+        absent + alpha * self.rate * (present - absent)
+    }
+
+    /// How far that correction can be off: rounding where it is made, all of it where it is not.
+    fn blur_at_cap(&self, linear: f64) -> f64 {
+        let all = (2.0 + linear) * self.left_out();
+        if self.situation == Situation::Remove { 1e-13 * all } else { all }
     }
 
     /// A bound on ∫ density·A^α·e^{extra} to the right of `from`, by blocks on which the density falls and A rises:
@@ -451,6 +519,8 @@ struct Sums {
     /// Quadrature error of the un-oscillating and of the oscillating integrand.
     still: f64,
     swinging: f64,
+    /// The same without what is subtracted.
+    modulus: f64,
     /// Largest log weight so far, to detect overflow.
     largest: f64,
 }
@@ -543,12 +613,16 @@ impl Builder<'_> {
         let factor = legendre::error_factor(RHO) * half;
         let argument = here.argument + mirrored.argument;
         self.sums.still += factor * (modulus + linear);
+        self.sums.modulus += factor * modulus;
         self.sums.swinging += factor * modulus * (1.0 + (self.reach * argument).exp());
     }
 
     fn finish(mut self, cut: f64, quiet: f64) -> Option<Points> {
         let sums = &self.sums;
-        let excess = sums.excess;
+        if self.law.floor > f64::NEG_INFINITY {
+            return self.finish_above_floor(quiet);
+        }
+        let excess = sums.excess - self.law.correction(self.alpha);
         if !excess.is_finite() || sums.largest > 650.0 || !(1.0 + excess > 0.0) {
             return None;
         }
@@ -560,16 +634,28 @@ impl Builder<'_> {
         self.points.log_mgf = excess.ln_1p();
         // |log(1+x+e) − log(1+x)| ≤ (e/(1+x))/(1 − e/(1+x))
         self.points.log_mgf_error = 1.2 * error / mass + 4.0 * UNIT * self.points.log_mgf.abs();
-        for weight in &mut self.points.weights {
-            *weight /= mass;
-        }
-        for panel in &mut self.points.panels {
-            panel.mass /= mass;
-            panel.density *= 1.001 / mass;
-            panel.variation *= 1.001 / mass;
-        }
-        self.points.quadrature = 1.2 * (sums.swinging + cut + quiet) / mass;
+        let swinging = sums.swinging;
+        self.points.normalise(mass);
+        self.points.quadrature = 1.2 * (swinging + cut + quiet) / mass;
         self.points.weight_error = 1.2 * error / mass;
+        Some(self.points)
+    }
+
+    /// A law of large losses alone has little mass, and no cancellation.
+    fn finish_above_floor(mut self, quiet: f64) -> Option<Points> {
+        let mass: f64 = self.points.weights.iter().sum();
+        if !(mass > 1e-280 && mass.is_finite()) || self.sums.largest > 650.0 {
+            return None;
+        }
+        let error = self.sums.modulus / mass + 1000.0 * UNIT;
+        if error > 0.1 {
+            return None;
+        }
+        self.points.log_mgf = mass.ln();
+        self.points.log_mgf_error = 1.2 * error + 4.0 * UNIT * mass.ln().abs();
+        self.points.normalise(mass);
+        self.points.quadrature = 1.2 * (self.sums.swinging / mass + error) + 2.0 * quiet / mass;
+        self.points.weight_error = 1.2 * error;
         Some(self.points)
     }
 }
