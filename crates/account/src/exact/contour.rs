@@ -211,7 +211,7 @@ impl Contour {
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
-        let smoothing = (4e-7 * worth / (c * (c + 1.0))).sqrt();
+        let smoothing = (2.5e-7 * worth / (c * (c + 1.0))).sqrt();
         let far = (2.0 * (1.0 / tolerance).ln() + 8.0).sqrt() / smoothing;
         // What the tail is measured against: δ over the scale e^{K(c) − cε}.
         let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();

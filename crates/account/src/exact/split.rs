@@ -5,7 +5,7 @@
 //! δ = Σ_k C(T, k) δ_k, where δ_k comes from T − k uses of A and k of B, and each δ_k has a contour of its own. All
 //! terms are positive, and more than a few large losses hardly ever occur.
 
-use super::contour::{Care, Composed, Contour, Value};
+use super::contour::{Care, Composed, Contour, Saddle, Value};
 use super::law::Law;
 
 /// The expected number of large losses.
@@ -39,16 +39,12 @@ impl Split {
             // A term that Chernoff shows to be negligible is left out, whatever its contour would say.
             let bound = term.chernoff(saddle.c).map_or(1.0, |log| (log - saddle.c * epsilon).exp()) * ways;
             let next = rest * expected / (many + 1.0);
-            if bound > 1e-10 * delta {
-                terms.push((ways, Contour::draw(&term, 0.0, &saddle, Care::Sharp)?));
-            } else {
-                // The bound holds at this ε only; the probability of k large losses holds everywhere.
-                if rest > 1e-9 * delta {
-                    terms.push((ways, Contour::draw(&term, 0.0, &saddle, Care::Quick)?));
-                } else {
-                    return Some(Split { terms, left_out: left_out + 1.1 * rest });
-                }
+            // The bound holds at this ε only; the probability of k large losses holds everywhere.
+            if rest <= 1e-9 * delta {
+                break;
             }
+            let care = if bound > 1e-9 * delta { Care::Sharp } else { Care::Quick };
+            terms.push((ways, refined(&term, saddle, care)?));
             rest = next;
         }
         Some(Split { terms, left_out: left_out + 1.1 * rest })
@@ -66,6 +62,28 @@ impl Split {
         }
         Value { upper: total.upper.min(1.0), ..total }
     }
+}
+
+/// A contour drawn again for the δ found on it, where that is far from what was expected.
+fn refined(term: &Composed, saddle: Saddle, care: Care) -> Option<Contour> {
+    let mut saddle = saddle;
+    let mut contour = Contour::draw(term, 0.0, &saddle, care)?;
+    for _ in 0..3 {
+        let value = contour.value_at(saddle.epsilon);
+        if value.upper - value.lower <= 1e-8 * value.middle || care == Care::Quick {
+            break;
+        }
+        let found = value.middle.max(1e-6 * value.upper).ln();
+        if (found - saddle.log_delta).abs() < 0.3 {
+            break;
+        }
+        saddle.log_delta = found;
+        match Contour::draw(term, 0.0, &saddle, care) {
+            Some(better) => contour = better,
+            None => break,
+        }
+    }
+    Some(contour)
 }
 
 /// The place of the one law of sampled steps with many uses and no upper end.
