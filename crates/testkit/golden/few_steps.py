@@ -152,7 +152,7 @@ class Recursion:
 
     def epsilon(self, delta):
         """The s with F(s) = delta, by bisection on the series."""
-        target = np.log(LD(delta))
+        target = extended(arb(delta).log())
         low, high = LD(self.table.v[0]), LD(self.table.v[-1])
         rising = self.direction == "add"
         for _ in range(90):

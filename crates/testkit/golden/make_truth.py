@@ -15,7 +15,9 @@ where both agree to 15 digits. What does not agree, or is too slow, is left out.
 Nothing here is shared with the Rust code: no error bounds, no saddle-point search, no tricks for small q.
 """
 
+import itertools
 import math
+import pathlib
 import sys
 import time
 
@@ -111,18 +113,10 @@ class Sampled:
         nodes = self.nodes(c, step)
         wide = max(1, math.isqrt(count))
         tall = -(-count // wide)
-        turn = [acb(0, h * loss).exp() for _, loss in nodes]
-        leap = [acb(0, h * wide * loss).exp() for _, loss in nodes]
-        fine, coarse = [], []
-        row = [acb(1)] * len(nodes)
-        for _ in range(wide):
-            fine.append(row)
-            row = [u * v for u, v in zip(row, turn)]
-        row = [acb(w) for w, _ in nodes]
-        for _ in range(tall):
-            coarse.append(row)
-            row = [u * v for u, v in zip(row, leap)]
-        product = acb_mat(coarse) * acb_mat([list(col) for col in zip(*fine)])
+        # Each power by its own exponential: repeated products of complex balls grow by a factor sqrt(2) each time.
+        fine = [[acb(0, h * k * loss).exp() for k in range(wide)] for _, loss in nodes]
+        coarse = [[w * acb(0, h * wide * k * loss).exp() for w, loss in nodes] for k in range(tall)]
+        product = acb_mat(coarse) * acb_mat(fine)
         return product.entries()[:count]
 
     def cost(self, y):
@@ -198,10 +192,10 @@ def spacing(parts, c, eps, delta, nats=60.0):
 LIMIT = 1.2e9
 
 
-def inversion(parts, c, h, deltas, guess, refine, reach):
+def inversion(parts, c, h, deltas, ceilings, refine, reach):
     """epsilon at each delta, from one contour."""
     h = arb(h)
-    height = reach_of(parts, c, float(h)) * reach
+    height = reach_of(parts, c) * reach
     count = int(height / float(h)) + 2
     steps = [part.step(height) * refine for part, _ in parts]
     if count * sum(p.cost(height) / refine for p, _ in parts) > LIMIT:
@@ -217,23 +211,27 @@ def inversion(parts, c, h, deltas, guess, refine, reach):
     heights = float(h) * np.arange(count)
     scale = float((abs(kernel[0]) * h / arb.pi()).log())
     out = []
-    for delta in deltas:
-        low, high = 0.0, guess
-        for _ in range(30):
+    for delta, high in zip(deltas, ceilings):
+        # From the Chernoff bound downwards: further down the float sum cancels, and its noise would mislead.
+        def above(eps):
+            value = np.dot(floats, np.exp(-1j * heights * eps)).real
+            return value > 0 and math.log(value) + scale - c * eps > math.log(float(delta))
+
+        low = high
+        while low > 1e-4 and not above(low):
+            low, high = 0.98 * low, low
+        for _ in range(34):
             middle = (low + high) / 2
-            value = np.dot(floats, np.exp(-1j * heights * middle)).real
-            above = value > 0 and math.log(value) + scale - c * middle > math.log(float(delta))
-            low, high = (middle, high) if above else (low, middle)
+            low, high = (middle, high) if above(middle) else (low, middle)
         eps = arb((low + high) / 2)
         target = ball(delta).log()
-        for _ in range(8):
-            turn, power = acb(0, -h * eps).exp(), acb(1)
+        for _ in range(6):
+            turn = -h * eps
             value, slope = acb(0), acb(0)
             for k, (g, z) in enumerate(zip(kernel, zs)):
-                term = g * power
+                term = g * acb(0, k * turn).exp()
                 value += term
                 slope += term * z
-                power *= turn
             shift = value.real.log() - c * eps + (h / arb.pi()).log() - target
             move = shift * value.real / slope.real
             eps = (eps + move).mid()
@@ -244,21 +242,20 @@ def inversion(parts, c, h, deltas, guess, refine, reach):
     return out
 
 
-def reach_of(parts, c, h):
+def reach_of(parts, c):
     """How high the contour must go: where the transform's modulus is e^-75 of its value on the axis, in floats."""
-    y, fell = h, 0.0
     tables = []
     for part, times in parts:
         if isinstance(part, Sampled):
             lo, hi = part.span(c)
-            x = np.linspace(lo, hi, 400001)
+            x = np.linspace(lo, hi, 100001)
             w, loss = part.log_density_and_loss(x)
             tilted = w + part.tilt(c) * loss
             tilted = np.exp(tilted - tilted.max())
             tables.append((tilted / tilted.sum(), loss, times))
         elif isinstance(part, Gaussian):
             tables.append((None, float(part.mu2), times))
-    y = 1.0
+    y, last = 1.0, 1.0
     while y < 3e6:
         fell = 2 * math.log(max(y / max(c, 1.0), 1.0))
         for weights, loss, times in tables:
@@ -267,9 +264,12 @@ def reach_of(parts, c, h):
             else:
                 size = abs(np.dot(weights, np.exp(1j * y * loss)))
                 fell -= times * math.log(max(size, 1e-15))
-        if fell > 75:
-            return y
-        y *= 1.12
+        # The modulus may pass near zero and come back: believe it only when it stays down.
+        if fell < 75:
+            last = y
+        elif y > 6 * last:
+            return 1.1 * last
+        y *= 1.06
     raise OverflowError("the transform does not fall off")
 
 
@@ -279,8 +279,9 @@ def epsilons(parts, deltas):
     c, eps = chernoff(parts, float(middle))
     # Below the Chernoff point, never above: there the cumulant climbs like e^{c^2/2 sigma^2} and the aliases with it.
     c, other = 0.9 * c, 0.8 * c
-    first = inversion(parts, c, spacing(parts, c, eps, float(min(deltas, key=float))), deltas, eps, 1.0, 1.0)
-    second = inversion(parts, other, spacing(parts, other, eps, float(min(deltas, key=float))) * 0.61, deltas, eps, 0.71, 1.25)
+    ceilings = [chernoff(parts, float(delta))[1] for delta in deltas]
+    first = inversion(parts, c, spacing(parts, c, eps, float(min(deltas, key=float))), deltas, ceilings, 1.0, 1.0)
+    second = inversion(parts, other, spacing(parts, other, eps, float(min(deltas, key=float))) * 0.61, deltas, ceilings, 0.71, 1.25)
     out = []
     for (a, loose), (b, loose_b) in zip(first, second):
         gap = abs(float(a - b)) + loose + loose_b
@@ -297,7 +298,9 @@ def digits(x):
 def provenance(name):
     command = f"python make_truth.py {name}"
     tools = f"python {sys.version.split()[0]}, python-flint {flint.__version__}, numpy {np.__version__}"
-    return f"# {command}; {tools}; 192-bit balls; two contours agree to {AGREE:.0e}"
+    if name == "few_steps":
+        return f"# {command}; {tools}; recursion in 64-bit mantissas; two orders agree to {FEW_AGREE:.0e}"
+    return f"# {command}; {tools}; 192-bit balls; two computations agree to {AGREE:.0e}"
 
 
 def sampled_row(kind, q, sigma, steps, adjacency, deltas):
@@ -356,18 +359,173 @@ REPLACE_ONE = [
 ]
 
 
+# (q, sigma, the most steps, the largest epsilon asked): few rough steps, by the recursion of few_steps.py.
+FEW_STEPS = [
+    (1e-4, 0.3, 10, 45), (1e-3, 0.3, 30, 45), (1e-3, 0.4, 30, 30), (1e-3, 0.5, 30, 22), (1e-2, 0.4, 30, 40),
+    (1e-2, 0.5, 30, 30), (1e-2, 0.6, 10, 22), (1e-5, 0.3, 3, 40), (0.1, 0.3, 5, 75), (0.1, 0.5, 10, 40), (0.3, 0.4, 3, 60),
+    (0.3, 0.8, 30, 55), (0.05, 1.0, 10, 12), (0.7, 0.6, 5, 60), (1e-4, 0.4, 5, 30),
+]
+ALL_DELTAS = ["1e-3", "1e-5", "1e-6", "1e-9", "1e-12", "1e-15"]
+FEW_AGREE = 5e-16
+
+
+def few_rows():
+    """All deltas after 1, 2, 3, 5, 10 and 30 steps; two orders of series and quadrature must agree."""
+    from few_steps import Recursion
+
+    for q, sigma, most, highest in FEW_STEPS:
+        start = time.time()
+        found = {}
+        for direction in ("remove", "add"):
+            top = highest if direction == "remove" else -most * math.log1p(-q) * 1.001
+            settings = [Recursion(q, sigma, direction, top, *orders) for orders in ((18, 10), (22, 13))]
+            for t in range(1, most + 1):
+                if t > 1:
+                    for one in settings:
+                        one.advance()
+                if t in (1, 2, 3, 5, 10, 30):
+                    for delta in ALL_DELTAS:
+                        found[t, delta, direction] = [one.epsilon(delta) for one in settings]
+        count = 0
+        for t in (1, 2, 3, 5, 10, 30):
+            for delta in ALL_DELTAS:
+                pairs = [found.get((t, delta, direction)) for direction in ("remove", "add")]
+                if any(pair is None for pair in pairs):
+                    continue
+                if any(abs(a - b) > FEW_AGREE * abs(a) or not 1e-5 <= a for a, b in pairs):
+                    continue
+                remove, add = pairs[0][1], pairs[1][1]
+                if not 0.001 <= max(remove, add) < 0.98 * highest:
+                    continue
+                name = "remove" if remove >= add else "add"
+                shown = [np.format_float_positional(x, 18, fractional=False) for x in (max(remove, add), remove, add)]
+                count += 1
+                yield f"dp-sgd,{q!r},{sigma!r},{t},{delta},add-remove,{shown[0]},{name},{shown[1]},{shown[2]}"
+        print(f"few {q} {sigma}: {count}, {time.time() - start:.1f} s", file=sys.stderr)
+
+
+# (scale, times)
+LAPLACE = [
+    (10.0, 100), (1.0, 1), (1.0, 2), (1.0, 5), (0.5, 3), (2.0, 10), (2.0, 30), (5.0, 50), (20.0, 400), (50.0, 600),
+    (3.0, 100), (0.25, 1), (30.0, 10),
+]
+
+
+def laplace_rows():
+    from enumerate_laws import laplace
+
+    for scale, times in LAPLACE:
+        ctx.prec = 300 + 6 * times
+        for delta in ["1e-3", "1e-5", "1e-9", "1e-15"]:
+            (a, loose), (b, _) = (laplace(scale, times, ball(delta), radius) for radius in (arb(1), arb("1.5")))
+            gap = abs(float(a - b)) + loose
+            if gap <= AGREE * float(a) and float(a) >= 0.001:
+                yield f"laplace,{scale!r},{times},{delta},add-remove,{digits(a)}"
+            else:
+                print(f"    left out: laplace {scale} {times} {delta} {float(a)} gap {gap:.1e}", file=sys.stderr)
+        ctx.prec = 192
+
+
+# Lists of laplace (scale, uses), gaussian (sigma, uses), sampled gaussian (q, sigma, uses), then deltas.
+MIXTURES = [
+    ([(10.0, 20)], [(5.0, 10)], [(0.01, 1.0, 600)]),
+    ([(1.0, 1)], [(2.0, 1)], [(0.1, 1.0, 100)]),
+    ([(2.0, 5)], [(4.0, 3)], []),
+    ([(20.0, 1)], [(20.0, 1)], [(MNIST, 1.0, 3500)]),
+    ([], [(10.0, 7)], [(1e-3, 0.6, 3500), (0.05, 2.0, 600)]),
+    ([], [(3.0, 1)], [(1e-5, 0.8, 1000000)]),
+    ([(5.0, 2), (50.0, 40)], [(8.0, 4), (30.0, 100)], [(0.01, 0.8, 1000), (0.3, 5.0, 200)]),
+    ([(0.5, 1)], [(1.0, 2)], [(1e-4, 0.5, 14000)]),
+    ([(1.0, 10)], [(1.0, 10)], []),
+    ([(100.0, 1)], [(0.7, 1)], [(0.01, 5.0, 72000)]),
+]
+
+
+def mixture_rows():
+    deltas = ["1e-3", "1e-5", "1e-9", "1e-12"]
+    for laplaces, gaussians, sampled in MIXTURES:
+        fixed = [(Laplace(b), n) for b, n in laplaces] + [(Gaussian(sigma), n) for sigma, n in gaussians]
+        both = {}
+        for direction in ("remove", "add"):
+            parts = fixed + [(Sampled(q, sigma, direction), n) for q, sigma, n in sampled]
+            try:
+                both[direction] = epsilons(parts, deltas)
+            except OverflowError as reason:
+                both[direction] = [None] * len(deltas)
+                print(f"    left out: {reason}", file=sys.stderr)
+        words = [f"laplace {b!r} x{n}" for b, n in laplaces] + [f"gaussian {s!r} x{n}" for s, n in gaussians]
+        words += [f"dp-sgd {q!r} {s!r} x{n}" for q, s, n in sampled]
+        for delta, remove, add in zip(deltas, both["remove"], both["add"]):
+            if remove is None or add is None or float(remove) < 0.001:
+                continue
+            name, worst = ("remove", remove) if float(remove) >= float(add) else ("add", add)
+            yield f"{' + '.join(words)},{delta},add-remove,{digits(worst)},{name},{digits(remove)},{digits(add)}"
+
+
+# (kind, first parameter, second, uses, adjacency)
+LATTICE = [
+    *[("randomized-response", k, p, n, a) for k, p in ((2, 0.5), (3, 0.5), (10, 0.75)) for n in (1, 10, 50)
+      for a in ("replace-one", "zero-out")],
+    ("randomized-response", 2, 0.95, 1000, "replace-one"), ("randomized-response", 10, 0.99, 300, "zero-out"),
+    *[("discrete-laplace", b, d, n, "add-remove") for b, d, n in
+      ((1.0, 1, 1), (2.0, 1, 10), (10.0, 1, 100), (4.0, 3, 30), (20.0, 5, 600), (0.5, 2, 3), (50.0, 7, 1000))],
+    *[("discrete-gaussian", s, d, n, "add-remove") for s, d, n in
+      ((1.0, 1, 1), (0.5, 1, 5), (2.0, 1, 10), (5.0, 3, 30), (10.0, 1, 300), (3.5, 2, 100), (20.0, 7, 100))],
+]
+
+
+def lattice_rows():
+    from enumerate_laws import discrete_gaussian, discrete_laplace, epsilon_of_law, randomized_response
+
+    ctx.prec = 700
+    for kind, first, second, times, adjacency in LATTICE:
+        match kind:
+            case "randomized-response":
+                laws = randomized_response(first, second, times, adjacency)
+            case "discrete-laplace":
+                laws = [discrete_laplace(first, second, times)]
+            case "discrete-gaussian":
+                laws = [discrete_gaussian(first, second, times)]
+        for delta in ["1e-3", "1e-5", "1e-9", "1e-12"]:
+            eps = max((epsilon_of_law(law, ball(delta)) for law in laws), key=float)
+            if float(eps.rad()) <= AGREE * float(eps) and float(eps) >= 0.001:
+                yield f"{kind},{first!r},{second!r},{times},{delta},{adjacency},{digits(eps)}"
+            else:
+                print(f"    left out: {kind} {first} {second} {times} {delta} {eps}", file=sys.stderr)
+    ctx.prec = 192
+
+
+def path_of(name):
+    return pathlib.Path(__file__).with_name(f"{name}.csv")
+
+
+def known_rows(name):
+    """What an earlier run found: a case that is complete is not computed again."""
+    try:
+        return [line for line in path_of(name).read_text().splitlines() if not line.startswith(("#", "kind,"))]
+    except FileNotFoundError:
+        return []
+
+
 def write(name, head, rows):
-    path = __file__.rsplit("/", 1)[0] + f"/{name}.csv" if "/" in __file__ else f"{name}.csv"
-    with open(path, "w") as file:
+    rows = iter(rows)
+    first = next(rows, None)  # reads what is known before the file is emptied
+    with path_of(name).open("w") as file:
         print(provenance(name), file=file)
         print(head, file=file, flush=True)
-        for row in rows:
+        for row in itertools.chain([first], rows):
             print(row, file=file, flush=True)
 
 
-def sampled_rows(kind, cases, adjacency):
+def sampled_rows(name, cases, adjacency):
+    kind, known = "dp-sgd", known_rows(name)
     for q, sigma, steps, deltas in cases:
         start = time.time()
+        heads = [f"{kind},{q!r},{sigma!r},{steps},{delta}," for delta in deltas]
+        earlier = [row for row in known if row.startswith(tuple(heads))]
+        if len(earlier) == len(deltas):
+            yield from earlier
+            continue
         try:
             rows = list(sampled_row(kind, q, sigma, steps, adjacency, deltas))
         except OverflowError as reason:
@@ -380,6 +538,15 @@ def sampled_rows(kind, cases, adjacency):
 if __name__ == "__main__":
     match sys.argv[1]:
         case "dp_sgd":
-            write("dp_sgd", SAMPLED_HEAD, sampled_rows("dp-sgd", DP_SGD, "add-remove"))
+            write("dp_sgd", SAMPLED_HEAD, sampled_rows("dp_sgd", DP_SGD, "add-remove"))
+        case "few_steps":
+            write("few_steps", SAMPLED_HEAD, few_rows())
+        case "laplace":
+            write("laplace", "kind,scale,times,delta,adjacency,epsilon", laplace_rows())
+        case "mixtures":
+            head = "mechanism,delta,adjacency,epsilon,direction,epsilon_remove,epsilon_add"
+            write("mixtures", head, mixture_rows())
+        case "lattice":
+            write("lattice", "kind,first,second,times,delta,adjacency,epsilon", lattice_rows())
         case "replace_one":
-            write("replace_one", SAMPLED_HEAD, sampled_rows("dp-sgd", REPLACE_ONE, "replace-one"))
+            write("replace_one", SAMPLED_HEAD, sampled_rows("replace_one", REPLACE_ONE, "replace-one"))
