@@ -199,7 +199,9 @@ mod tests {
         let mnist = dp_sgd().into_iter().find(|g| g.row.contains(",1.0,600,1e-5"));
         assert!((mnist.unwrap().epsilon - 0.577_329_032_741).abs() < 1e-12);
         let laplace = laplace().into_iter().find(|g| g.row.starts_with("laplace,10.0,100,1e-5"));
-        assert!((laplace.unwrap().epsilon - 4.220_334_082_582).abs() < 1e-12);
+        // dp_accounting 0.6.0, grid 1e-4: its optimistic and pessimistic sides.
+        let laplace = laplace.unwrap().epsilon;
+        assert!(4.220_123_728_594 < laplace && laplace < 4.220_347_347_221);
         let response =
             lattice().into_iter().find(|g| g.row.starts_with("randomized-response,2,0.5,50,1e-5,replace"));
         assert!((response.unwrap().epsilon - 50.522_627_148).abs() < 1e-9);
