@@ -155,7 +155,8 @@ fn print_row(name: &str, tool: &str, answer: &Result<Answer, String>, ours: Opti
     };
     let width = answer.upper - answer.lower;
     let ratio = |theirs: f64, ours: f64| {
-        if theirs.is_nan() { "".to_owned() } else { format!("{:.3e}", theirs / ours) }
+        let ratio = theirs / ours;
+        if ratio.is_finite() && ratio > 0.0 { format!("{ratio:.1e}") } else { String::new() }
     };
     let (times, widths) = ours.map_or((String::new(), String::new()), |ours| {
         (ratio(answer.milliseconds, ours.milliseconds), ratio(width, ours.upper - ours.lower))
@@ -165,9 +166,14 @@ fn print_row(name: &str, tool: &str, answer: &Result<Answer, String>, ours: Opti
     } else {
         format!(" ({:.0} MiB)", answer.peak_kib / 1024.0)
     };
+    // A calibrated noise multiplier comes as both ends and has no width.
+    let shown = |x: f64| if x.is_nan() { "–".to_owned() } else { format!("{x:.12}") };
+    let wide = if width > 0.0 { format!("{width:.1e}") } else { String::new() };
     println!(
-        "| {name} | {tool}{memory} | {:.12} | {:.12} | {width:.1e} | {:.3} | {times} | {widths} |",
-        answer.lower, answer.upper, answer.milliseconds
+        "| {name} | {tool}{memory} | {} | {} | {wide} | {:.3} | {times} | {widths} |",
+        shown(answer.lower),
+        shown(answer.upper),
+        answer.milliseconds
     );
 }
 
