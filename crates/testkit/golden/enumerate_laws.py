@@ -72,6 +72,8 @@ def laplace_delta(scale, times, eps, radius, count):
     e = 1 / arb(scale)
     whole, slope = arb(0), arb(0)
     terms = [k for k in range(times + 1) if (2 * k - times) * e > eps]
+    if not terms:
+        return whole, slope
     for j in range(count // 2 + 1):
         w = radius * acb(0, 2 * arb.pi() * j / count).exp()
         z = w - arb(0.5)
@@ -97,7 +99,8 @@ def laplace(scale, times, delta, radius):
     """epsilon at delta: bisection to the smooth piece, then Newton."""
     count = 2 * (times + 250)
     low, high = arb(0), times / arb(scale)
-    for _ in range(24):
+    # Few uses: delta may bend sharply next to the largest loss, so go close before Newton.
+    for _ in range(24 if times > 20 else 70):
         middle = ((low + high) / 2).mid()
         if laplace_delta(scale, times, middle, radius, count)[0] > delta:
             low = middle

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The slow, plain twin of the accountants: privacy losses to 15 digits and more, written to the CSV files beside it.
 
-    pip install mpmath==1.4.1 numpy==2.4.6 scipy==1.17.1 python-flint==0.9.0
+    pip install numpy==2.4.6 scipy==1.17.1 python-flint==0.9.0
     python make_truth.py dp_sgd            # or laplace, mixtures, lattice, replace_one, few_steps
 
 Method: the tilted Fourier inversion
@@ -23,6 +23,7 @@ import time
 
 import flint
 import numpy as np
+import scipy
 from flint import acb, acb_mat, arb, ctx
 from scipy.optimize import minimize_scalar
 
@@ -296,11 +297,15 @@ def digits(x):
 
 
 def provenance(name):
-    command = f"python make_truth.py {name}"
-    tools = f"python {sys.version.split()[0]}, python-flint {flint.__version__}, numpy {np.__version__}"
-    if name == "few_steps":
-        return f"# {command}; {tools}; recursion in 64-bit mantissas; two orders agree to {FEW_AGREE:.0e}"
-    return f"# {command}; {tools}; 192-bit balls; two computations agree to {AGREE:.0e}"
+    """The first line of a file: how it was made, and to what its numbers were checked."""
+    made = f"python make_truth.py {name}; python {sys.version.split()[0]}"
+    tools = f"python-flint {flint.__version__}, numpy {np.__version__}, scipy {scipy.__version__}"
+    checked = {
+        "few_steps": f"recursion in 64-bit mantissas; two orders of series and quadrature agree to {FEW_AGREE:.0e}",
+        "laplace": f"residues in balls of 300 + 6 times bits; two circles agree to {AGREE:.0e}",
+        "lattice": f"exact enumeration in 700-bit balls; radius at most {AGREE:.0e}",
+    }.get(name, f"192-bit balls; two contours agree to {AGREE:.0e}")
+    return f"# {made}, {tools}; {checked}, relatively"
 
 
 def sampled_row(kind, q, sigma, steps, adjacency, deltas):
