@@ -2,7 +2,7 @@
 //!
 //! A run's score depends on (seed, trial) alone, so the number of threads changes nothing but the time.
 
-use crate::evidence::{Counts, Evidence};
+use crate::evidence::{Counts, ErrorRates, Evidence};
 use crate::subject::{AttackStream, Subject, World};
 use veracity_core::{Count, Significance};
 
@@ -19,7 +19,7 @@ pub fn run(subject: &Subject, trials: Count, seed: u64, significance: Significan
     let level = significance.spend();
     let threshold = choose_threshold(choosing, level);
     let counts = count(counting, threshold);
-    Evidence::new(counts, threshold, trials, level)
+    Evidence::new(counts, threshold, trials, seed, level)
 }
 
 /// The scores of all runs, in the order of their trial.
@@ -45,8 +45,7 @@ fn all_scores(subject: &Subject, trials: u64, seed: u64) -> Vec<(World, f64)> {
 fn choose_threshold(scores: &[(World, f64)], level: f64) -> f64 {
     let mut best = (0.0, f64::NEG_INFINITY);
     for threshold in candidates(scores) {
-        let counts = count(scores, threshold);
-        let shown = Evidence::new(counts, threshold, Count::ONE, level).log_ratio(DELTA_OF_CHOICE);
+        let shown = ErrorRates::limits(count(scores, threshold), level).log_ratio(DELTA_OF_CHOICE);
         if shown > best.1 {
             best = (threshold, shown);
         }

@@ -25,6 +25,8 @@ pub struct Evidence {
     pub threshold: f64,
     /// All runs, those that chose the threshold included.
     pub trials: Count,
+    /// What the runs' randomness was drawn from.
+    pub seed: u64,
     /// The chance of error that was spent.
     pub significance: f64,
     errors: ErrorRates,
@@ -33,28 +35,29 @@ pub struct Evidence {
 
 /// Upper limits on the false-positive and the false-negative rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct ErrorRates {
+pub(crate) struct ErrorRates {
     false_positive: f64,
     false_negative: f64,
 }
 
 impl Evidence {
-    /// Spends half the level on each error rate. Both directions of the bound read the same two limits, so they cost
-    /// nothing more.
-    pub(crate) fn new(counts: Counts, threshold: f64, trials: Count, level: f64) -> Evidence {
-        let outs = counts.false_positives + counts.true_negatives;
-        let ins = counts.true_positives + counts.false_negatives;
-        let limits = |false_positives, false_negatives| ErrorRates {
-            false_positive: binomial::upper_limit(false_positives, outs, level / 2.0),
-            false_negative: binomial::upper_limit(false_negatives, ins, level / 2.0),
+    /// How its randomness came about; belongs in every report of it.
+    pub const STANDING: &'static str = "seeded: not for release";
+
+    pub(crate) fn new(counts: Counts, threshold: f64, trials: Count, seed: u64, level: f64) -> Evidence {
+        let never_wrong = Counts {
+            true_positives: counts.true_positives + counts.false_negatives,
+            true_negatives: counts.true_negatives + counts.false_positives,
+            ..Counts::default()
         };
         Evidence {
             counts,
             threshold,
             trials,
+            seed,
             significance: level,
-            errors: limits(counts.false_positives, counts.false_negatives),
-            fewest: limits(0, 0),
+            errors: ErrorRates::limits(counts, level),
+            fewest: ErrorRates::limits(never_wrong, level),
         }
     }
 
@@ -62,7 +65,7 @@ impl Evidence {
     ///
     /// # Reference  [KairouzOhViswanath15] (the region of error rates); Clopper–Pearson limits, half the level each
     pub fn epsilon_lower(&self, delta: Delta) -> Lower<Epsilon> {
-        Lower(at_least_zero(self.log_ratio(delta.get())))
+        Lower(at_least_zero(self.errors.log_ratio(delta.get())))
     }
 
     /// The largest ε that this many counted runs could have shown, had the attacker never erred.
@@ -74,18 +77,25 @@ impl Evidence {
     pub fn judge(&self, claim: &Claim) -> Verdict {
         judge(claim, self.epsilon_lower(claim.delta), self.ceiling(claim.delta))
     }
-
-    pub(crate) fn log_ratio(&self, delta: f64) -> f64 {
-        self.errors.log_ratio(delta)
-    }
 }
 
 impl ErrorRates {
+    /// Spends half the level on each error rate. Both directions of the bound read the same two limits, so they cost
+    /// nothing more.
+    pub(crate) fn limits(counts: Counts, level: f64) -> ErrorRates {
+        let outs = counts.false_positives + counts.true_negatives;
+        let ins = counts.true_positives + counts.false_negatives;
+        ErrorRates {
+            false_positive: binomial::upper_limit(counts.false_positives, outs, level / 2.0),
+            false_negative: binomial::upper_limit(counts.false_negatives, ins, level / 2.0),
+        }
+    }
+
     /// The better of ln((TPR − δ)/FPR) and ln((TNR − δ)/FNR), each rate at its worse end; minus infinity or less than
     /// zero where nothing is shown.
     ///
     /// # Numerics  Rounded down.
-    fn log_ratio(&self, delta: f64) -> f64 {
+    pub(crate) fn log_ratio(&self, delta: f64) -> f64 {
         let one_way = |mistaken: f64, missed: f64| {
             let seen = (1.0 - missed) * (1.0 - f64::EPSILON) - delta;
             if seen > 0.0 { (seen / mistaken).ln() } else { f64::NEG_INFINITY }
@@ -107,7 +117,7 @@ mod tests {
     fn evidence(tp: u64, fn_: u64, fp: u64, tn: u64, level: f64) -> Evidence {
         let counts =
             Counts { true_positives: tp, false_negatives: fn_, false_positives: fp, true_negatives: tn };
-        Evidence::new(counts, 0.0, Count::ONE, level)
+        Evidence::new(counts, 0.0, Count::ONE, 0, level)
     }
 
     /// Jagielski et al. at 500 runs a side and level 0.01 (closed form: a = 1 − 0.005^(1/500), log((1 − a)/a)); Tramèr et al. at 100 000 a side and level 1e-10; Nasr et
