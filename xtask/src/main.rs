@@ -1,2 +1,38 @@
-//! Tasks of the house.
-fn main() {}
+//! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account` asks us and the peers the same
+//! questions. Arguments name the chore; each chore is one file and returns whether it went well.
+
+mod architecture;
+mod bench;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let went_well = match words[..] {
+        ["test"] => test::run(&root()),
+        ["bench", "account"] => bench::run(&root()),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match went_well {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace: the folder above this crate's manifest.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}

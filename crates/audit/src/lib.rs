@@ -1,1 +1,13 @@
-//! Placeholder.
+//! What a mechanism leaks at least: attack it many times, count, and bound ε from below.
+//!
+//! A [`Subject`] is run in two worlds, with and without a canary; an attacker scores each run; half of the runs choose a
+//! threshold, the other half are counted; [`Evidence`] turns the counts into a lower bound that holds with a stated
+//! chance of error.
+
+mod attack;
+mod evidence;
+mod subject;
+
+pub use attack::run;
+pub use evidence::{Counts, Evidence};
+pub use subject::{Subject, World};

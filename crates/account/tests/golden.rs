@@ -1,0 +1,60 @@
+//! The exact accountant against numbers from outside: `testkit/golden`, computed by two slow programs that share no
+//! method with it. Every answer must contain the truth; all but named hard corners must be narrow.
+#![allow(clippy::unwrap_used)]
+
+use veracity_account::{Profile, Question};
+use veracity_core::Bracket;
+use veracity_core::Epsilon;
+use veracity_testkit::golden::{self, Golden};
+
+/// The relative width promised.
+const NARROW: f64 = 1e-6;
+
+/// The golden ε is rounded to the nearest float when it is read.
+const READING: f64 = 3e-16;
+
+fn ask(golden: &Golden) -> Bracket<Epsilon> {
+    let question = Question { mechanism: golden.mechanism.clone(), adjacency: golden.adjacency };
+    Profile::new(&question).unwrap().epsilon_at(golden.delta).unwrap_or_else(|why| panic!("{}: {why}", golden.row))
+}
+
+/// Checks every row, and returns the rows that are wider than promised.
+fn wide_rows(goldens: Vec<Golden>) -> Vec<&'static str> {
+    assert!(goldens.len() > 5, "golden file is there");
+    let mut wide = Vec::new();
+    for golden in goldens {
+        let found = ask(&golden);
+        let (lower, upper) = (found.lower.0.get(), found.upper.0.get());
+        assert!(lower <= golden.epsilon * (1.0 + READING), "lower bound {lower} above the truth: {}", golden.row);
+        assert!(upper >= golden.epsilon * (1.0 - READING), "upper bound {upper} below the truth: {}", golden.row);
+        if upper - lower > NARROW * upper {
+            wide.push(golden.row);
+        }
+    }
+    wide
+}
+
+#[test]
+fn many_steps_of_dp_sgd_hold_the_truth() {
+    let wide = wide_rows(golden::dp_sgd());
+    println!("{wide:#?}");
+    assert!(wide.len() <= 3, "{wide:#?}");
+}
+
+#[test]
+fn few_rough_steps_hold_the_truth() {
+    let wide = wide_rows(golden::few_steps());
+    println!("{wide:#?}");
+    // A few steps with rare large losses, asked where δ is nearly the total variation distance: ε is small there and
+    // its relative width is large.
+    let corners = wide.iter().filter(|row| row.contains(",1e-3,")).count();
+    assert!(corners == wide.len() && wide.len() <= 12, "{wide:#?}");
+}
+
+#[test]
+fn laplace_lattice_mixtures_and_replaced_records_hold_the_truth() {
+    for goldens in [golden::laplace(), golden::lattice(), golden::mixtures(), golden::replace_one()] {
+        let wide = wide_rows(goldens);
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+}

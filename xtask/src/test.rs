@@ -1,0 +1,193 @@
+//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture.
+//!
+//! Each step is a cargo command whose output passes through while test counts are read from it; docs and architecture
+//! are judged line by line; the last line adds up.
+
+use crate::architecture;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+/// Tests counted in what a command printed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+/// Runs all steps, also after a failure, and says what became of them.
+pub fn run(root: &Path) -> io::Result<bool> {
+    let mut total = Tally::default();
+    let mut failures: Vec<&str> = Vec::new();
+    for (name, arguments) in steps() {
+        println!("── {name}");
+        let (went_well, tally) = cargo(root, &arguments)?;
+        total.passed += tally.passed;
+        total.failed += tally.failed;
+        if !went_well {
+            failures.push(name);
+        }
+        if !went_well && name == "tools" {
+            println!("install the missing component: rustup component add rustfmt clippy");
+            break;
+        }
+    }
+    for (name, check) in [("docs", docs as fn(&Path) -> _), ("architecture", architecture::check)] {
+        println!("── {name}");
+        let violations = check(root)?;
+        for violation in &violations {
+            println!("{violation}");
+        }
+        if violations.is_empty() {
+            total.passed += 1;
+        } else {
+            total.failed += violations.len();
+            failures.push(name);
+        }
+    }
+    let Tally { passed, failed } = total;
+    if failures.is_empty() && failed == 0 {
+        println!("test result: ok. {passed} passed; 0 failed");
+        return Ok(true);
+    }
+    println!(
+        "test result: FAILED. {passed} passed; {failed} failed; steps that failed: {}",
+        failures.join(", ")
+    );
+    Ok(false)
+}
+
+fn steps() -> Vec<(&'static str, Vec<&'static str>)> {
+    let tests = if has_nextest() {
+        vec!["nextest", "run", "--workspace", "--no-fail-fast", "--no-tests=pass"]
+    } else {
+        vec!["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]
+    };
+    vec![
+        ("tools", vec!["fmt", "--version"]),
+        ("tools", vec!["clippy", "--version"]),
+        ("format", vec!["fmt", "--all", "--check"]),
+        ("lints", vec!["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+        ("build", vec!["test", "--workspace", "--no-run", "--quiet"]),
+        ("tests", tests),
+        ("doc tests", vec!["test", "--workspace", "--doc", "--quiet"]),
+    ]
+}
+
+/// Builds the docs. A link that leads nowhere is wrong, unless it is the key of a paper in `docs/references.md`: the
+/// house cites as `[Mironov17]`, which rustdoc takes for a link.
+fn docs(root: &Path) -> io::Result<Vec<String>> {
+    let references = std::fs::read_to_string(root.join("docs/references.md"))?;
+    let done = Command::new("cargo")
+        .args(["doc", "--workspace", "--no-deps", "--lib", "--quiet"])
+        .current_dir(root)
+        .env("RUSTDOCFLAGS", "-W rustdoc::all -A rustdoc::missing_crate_level_docs")
+        .env("CARGO_TERM_COLOR", "never")
+        .output()?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    let mut wrong = complaints(&said, &references);
+    if !done.status.success() && wrong.is_empty() {
+        wrong.push(said.into_owned());
+    }
+    Ok(wrong)
+}
+
+/// What rustdoc complains of, with the place it names on the next line; citations that are listed are no complaint.
+fn complaints(said: &str, references: &str) -> Vec<String> {
+    let lines: Vec<&str> = said.lines().collect();
+    let mut wrong = Vec::new();
+    for (i, line) in lines.iter().enumerate() {
+        if !(line.starts_with("warning") || line.starts_with("error")) || line.contains(" generated ") {
+            continue;
+        }
+        let cited =
+            line.strip_prefix("warning: unresolved link to `").and_then(|rest| rest.strip_suffix('`'));
+        if cited.is_some_and(|key| references.contains(&format!("| {key} |"))) {
+            continue;
+        }
+        wrong.push(format!("{line} {}", lines.get(i + 1).map_or("", |place| place.trim())));
+    }
+    wrong
+}
+
+fn has_nextest() -> bool {
+    let probe = Command::new("cargo").args(["nextest", "--version"]).output();
+    probe.is_ok_and(|output| output.status.success())
+}
+
+/// Runs cargo, passes its output through, and counts the tests it reports.
+fn cargo(root: &Path, arguments: &[&str]) -> io::Result<(bool, Tally)> {
+    let mut child = Command::new("cargo")
+        .args(arguments)
+        .current_dir(root)
+        // Nothing here may depend on a terminal: the counts are read from plain text.
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_PROGRESS_WHEN", "never")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let tally = Mutex::new(Tally::default());
+    std::thread::scope(|scope| {
+        if let Some(pipe) = child.stdout.take() {
+            scope.spawn(|| pass_through(pipe, io::stdout(), &tally));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            scope.spawn(|| pass_through(pipe, io::stderr(), &tally));
+        }
+    });
+    let status = child.wait()?;
+    let counted = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok((status.success(), counted))
+}
+
+fn pass_through(pipe: impl Read, mut to: impl Write, tally: &Mutex<Tally>) {
+    for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+        let counted = count(&line);
+        if let Ok(mut tally) = tally.lock() {
+            tally.passed += counted.passed;
+            tally.failed += counted.failed;
+        }
+        // A closed terminal must not stop the checks.
+        let _ = writeln!(to, "{line}");
+    }
+}
+
+/// Reads `test result: ok. 3 passed; 0 failed; …` or nextest's `Summary [ 1.2s] 5 tests run: 4 passed, 1 failed, …`.
+fn count(line: &str) -> Tally {
+    let line = line.trim_start();
+    if !(line.starts_with("test result:") || line.starts_with("Summary [")) {
+        return Tally::default();
+    }
+    let before = |word: &str| {
+        let words: Vec<&str> = line.split([' ', ',', ';']).filter(|w| !w.is_empty()).collect();
+        let at = words.iter().position(|w| *w == word)?;
+        words.get(at.checked_sub(1)?)?.parse().ok()
+    };
+    Tally { passed: before("passed").unwrap_or(0), failed: before("failed").unwrap_or(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_citation_is_no_broken_link_but_a_typo_is() {
+        let said = "warning: unresolved link to `Mironov17`\n --> a.rs:1:1\n\n\
+                    warning: unresolved link to `Profil`\n --> b.rs:2:3\n\n\
+                    warning: `x` (lib doc) generated 2 warnings\n";
+        assert_eq!(
+            complaints(said, "| Mironov17 | Rényi |"),
+            ["warning: unresolved link to `Profil` --> b.rs:2:3"]
+        );
+    }
+
+    #[test]
+    fn counts_are_read_from_both_runners() {
+        let cargo = "test result: ok. 12 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(count(cargo), Tally { passed: 12, failed: 1 });
+        let nextest = "     Summary [   0.039s] 14 tests run: 13 passed (2 slow), 1 failed, 0 skipped";
+        assert_eq!(count(nextest), Tally { passed: 13, failed: 1 });
+        assert_eq!(count("test golden::tests::x ... ok"), Tally::default());
+    }
+}
