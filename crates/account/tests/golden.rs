@@ -15,7 +15,10 @@ const READING: f64 = 3e-16;
 
 fn ask(golden: &Golden) -> Bracket<Epsilon> {
     let question = Question { mechanism: golden.mechanism.clone(), adjacency: golden.adjacency };
-    Profile::new(&question).unwrap().epsilon_at(golden.delta).unwrap_or_else(|why| panic!("{}: {why}", golden.row))
+    Profile::new(&question)
+        .unwrap()
+        .epsilon_at(golden.delta)
+        .unwrap_or_else(|why| panic!("{}: {why}", golden.row))
 }
 
 /// Checks every row, and returns the rows that are wider than promised.
@@ -25,8 +28,16 @@ fn wide_rows(goldens: Vec<Golden>) -> Vec<&'static str> {
     for golden in goldens {
         let found = ask(&golden);
         let (lower, upper) = (found.lower.0.get(), found.upper.0.get());
-        assert!(lower <= golden.epsilon * (1.0 + READING), "lower bound {lower} above the truth: {}", golden.row);
-        assert!(upper >= golden.epsilon * (1.0 - READING), "upper bound {upper} below the truth: {}", golden.row);
+        assert!(
+            lower <= golden.epsilon * (1.0 + READING),
+            "lower bound {lower} above the truth: {}",
+            golden.row
+        );
+        assert!(
+            upper >= golden.epsilon * (1.0 - READING),
+            "upper bound {upper} below the truth: {}",
+            golden.row
+        );
         if upper - lower > NARROW * upper {
             wide.push(golden.row);
         }

@@ -33,6 +33,8 @@ pub enum Command {
     Curve(CurveArgs),
     /// A guarantee in words, for the people whose data it is
     Explain(ExplainArgs),
+    /// Attacks a claim and bounds ε from below: the proof, the attack and the verdict between them
+    Audit(AuditArgs),
     /// Recomputes a claim.json and says whether it holds
     Verify(VerifyArgs),
     /// Prints a completion script for a shell
@@ -227,6 +229,46 @@ pub struct VerifyArgs {
     /// A claim.json
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `veracity audit`.
+#[derive(Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "Examples:\n  veracity audit\n  veracity audit --claim-epsilon 1\n  \
+                  veracity audit --noise-multiplier 1.5 --noise-added 0.75   # a planted bug, refuted"
+)]
+pub struct AuditArgs {
+    /// The chance with which each record enters a batch [default: 0.3]
+    #[arg(long, value_name = "Q")]
+    pub sampling_rate: Option<f64>,
+    /// The noise multiplier that is declared [default: 1.5]
+    #[arg(long, value_name = "S")]
+    pub noise_multiplier: Option<f64>,
+    /// The noise multiplier that is really added, to plant a bug [default: the declared one]
+    #[arg(long, value_name = "S")]
+    pub noise_added: Option<f64>,
+    /// The number of steps [default: 30]
+    #[arg(long, value_name = "T")]
+    pub steps: Option<f64>,
+    /// How many runs [default: 1e6]
+    #[arg(long, value_name = "N")]
+    pub trials: Option<f64>,
+    /// The ε claimed [default: what the accountant proves]
+    #[arg(long, value_name = "E")]
+    pub claim_epsilon: Option<f64>,
+    /// The δ of the claim
+    #[arg(long, value_name = "D", default_value_t = 1e-5)]
+    pub claim_delta: f64,
+    /// The chance of error that the audit may spend
+    #[arg(long, value_name = "P", default_value_t = 0.01)]
+    pub significance: f64,
+    /// What the attack's randomness is drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

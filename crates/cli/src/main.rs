@@ -46,6 +46,7 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Curve(args) => commands::curve::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Audit(args) => commands::audit::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
     }

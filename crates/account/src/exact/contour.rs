@@ -370,7 +370,12 @@ impl Contour {
 }
 
 /// Every law tilted to c, its tails of mass `negligible`/times not resolved.
-pub(super) fn tilt_all(composed: &Composed, c: f64, reach: f64, negligible: f64) -> Option<Vec<(Tilted, f64)>> {
+pub(super) fn tilt_all(
+    composed: &Composed,
+    c: f64,
+    reach: f64,
+    negligible: f64,
+) -> Option<Vec<(Tilted, f64)>> {
     let tilt =
         |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
     composed.laws.iter().map(tilt).collect()
@@ -398,7 +403,12 @@ pub(super) struct Placement {
 
 impl Placement {
     /// The fewer digits may cancel, the more `care`, and the longer the period.
-    pub(super) fn best(composed: &Composed, saddle: &Saddle, tolerance: f64, care: Care) -> Option<Placement> {
+    pub(super) fn best(
+        composed: &Composed,
+        saddle: &Saddle,
+        tolerance: f64,
+        care: Care,
+    ) -> Option<Placement> {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
         let (ratio, range, price) = match care {
             Care::Quick => (1.2f64, -9..=6, 3.0),

@@ -281,7 +281,11 @@ impl Top {
                 }
                 Law::Atoms { atoms, .. } => {
                     let largest = atoms.iter().max_by(|a, b| a.loss.total_cmp(&b.loss))?;
-                    let next = atoms.iter().map(|a| a.loss).filter(|l| *l < largest.loss).fold(f64::NEG_INFINITY, f64::max);
+                    let next = atoms
+                        .iter()
+                        .map(|a| a.loss)
+                        .filter(|l| *l < largest.loss)
+                        .fold(f64::NEG_INFINITY, f64::max);
                     top.log_mass += times * largest.log_mass;
                     top.gap = top.gap.min(largest.loss - next);
                 }
@@ -324,14 +328,17 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
         if let Some((line, epsilon)) = solved {
             let value = line.value_at(epsilon);
             let slope = -value.slope;
-            let above = outward(epsilon, (value.upper - delta) / slope, 1.0, |e| line.value_at(e).upper <= delta);
-            let below = outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
+            let above =
+                outward(epsilon, (value.upper - delta) / slope, 1.0, |e| line.value_at(e).upper <= delta);
+            let below =
+                outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
             upper = upper.min(above.unwrap_or(f64::INFINITY));
             lower = lower.max(below.unwrap_or(0.0));
             if upper - lower <= NARROW * upper {
                 break;
             }
-            settled = saddle.c * (epsilon - saddle.epsilon).abs() < 0.05 || value.upper < 1.001 * value.middle;
+            settled =
+                saddle.c * (epsilon - saddle.epsilon).abs() < 0.05 || value.upper < 1.001 * value.middle;
             saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
             // A relative error x of δ moves ε by about x/(cε) of itself.
             share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);
@@ -406,7 +413,8 @@ fn no_certificate() -> Refusal {
 /// # Reference  [KairouzOhViswanath15] Theorem 3.2
 fn two_point(epsilon: f64) -> Law {
     let keep = -(-epsilon).exp().ln_1p();
-    let atoms = vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }];
+    let atoms =
+        vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }];
     Law::Atoms { atoms, spacing: Some(2.0 * epsilon) }
 }
 

@@ -39,7 +39,12 @@ struct Node {
 
 impl LatticeSum {
     /// Sums over the lattice `offset` + `spacing`·ℤ for ε near the saddle's.
-    pub(super) fn draw(composed: &Composed, saddle: &Saddle, offset: f64, spacing: f64) -> Option<LatticeSum> {
+    pub(super) fn draw(
+        composed: &Composed,
+        saddle: &Saddle,
+        offset: f64,
+        spacing: f64,
+    ) -> Option<LatticeSum> {
         let tolerance = (1e-9 * (saddle.c * saddle.epsilon.abs()).max(1e-2)).min(1e-7);
         let Placement { c, period, .. } = Placement::best(composed, saddle, tolerance, Care::Quick)?;
         let wanted = saddle.log_delta + tolerance.ln();
@@ -83,7 +88,8 @@ impl LatticeSum {
             let alone = k == 0 || 2 * k == count;
             let value = exponent.exp() * (if alone { 1.0 } else { 2.0 } / count as f64);
             let geometric = |z: Complex64| 1.0 / (1.0 - (-z * self.spacing).exp());
-            let relative = (error + UNIT * (32.0 + 4.0 * exponent.norm() + 4.0 / (self.c * self.spacing))).exp_m1();
+            let relative =
+                (error + UNIT * (32.0 + 4.0 * exponent.norm() + 4.0 / (self.c * self.spacing))).exp_m1();
             self.phase_error += value.norm() * z.im;
             self.nodes.push(Node { value, relative, first: geometric(z), second: geometric(z + 1.0) });
         }
@@ -112,7 +118,8 @@ impl LatticeSum {
         let position = 8.0 * UNIT * (self.offset.abs() + point.abs() + epsilon.abs() + self.spacing);
         error += self.phase_error * position * largest;
         let scale = (self.log_scale - self.c * point).exp();
-        let spread = self.log_scale_error + (self.c + 1.0) * position + 8.0 * UNIT * (4.0 + self.log_scale.abs());
+        let spread =
+            self.log_scale_error + (self.c + 1.0) * position + 8.0 * UNIT * (4.0 + self.log_scale.abs());
         let relative = spread.exp_m1();
         let (above, below) = (scale * (1.0 + relative), scale * (1.0 - relative).max(0.0));
         let (d, log_bound) = self.high_alias;

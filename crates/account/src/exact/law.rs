@@ -74,7 +74,12 @@ impl Tilted {
     }
 
     /// φ(y) − 1 at y = k·step, with error bounds.
-    pub(super) fn transform(&self, step: f64, count: usize, fineness: Fineness) -> (Vec<Complex64>, Vec<f64>) {
+    pub(super) fn transform(
+        &self,
+        step: f64,
+        count: usize,
+        fineness: Fineness,
+    ) -> (Vec<Complex64>, Vec<f64>) {
         match self {
             Tilted::Laplace { epsilon, c } => {
                 (0..=count).map(|k| laplace_deviation(*epsilon, *c, k as f64 * step)).unzip()

@@ -153,7 +153,13 @@ impl Points {
     ///
     /// # Numerics  Interpolating e^{iyl} by a polynomial of degree 15 on a lattice of spacing g errs by at most
     /// (yg/2)^16/√(8π) (central interval)
-    fn spread_and_transform(&self, points: &[usize], step: f64, fineness: Fineness, transform: &mut Transform) {
+    fn spread_and_transform(
+        &self,
+        points: &[usize],
+        step: f64,
+        fineness: Fineness,
+        transform: &mut Transform,
+    ) {
         let count = transform.values.len() - 1;
         let length = (2 * fineness.oversampling() * count.max(4)).next_power_of_two();
         let spacing = 2.0 * std::f64::consts::PI / (step * length as f64);
@@ -282,9 +288,11 @@ impl Moments {
     fn deviation(&self, eta: f64) -> Complex64 {
         let square = eta * eta;
         // Horner on i^m: consecutive odd terms, and consecutive even ones, alternate in sign.
-        let (odd, even) = self.terms.chunks_exact(2).rev().fold((0.0, 0.0), |(odd, even), pair| {
-            (pair[0] - square * odd, pair[1] - square * even)
-        });
+        let (odd, even) = self
+            .terms
+            .chunks_exact(2)
+            .rev()
+            .fold((0.0, 0.0), |(odd, even), pair| (pair[0] - square * odd, pair[1] - square * even));
         Complex64::new(-square * even, eta * odd)
     }
 

@@ -391,7 +391,8 @@ impl SampledGaussian {
         // Panels with less mass may let the oscillation grow more on their ellipse.
         let mirrored = |w: f64| if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
         let log_mass = self.log_density(left) + alpha * self.log_ratio(left) + mirrored(left) + self.s.ln();
-        let swing = ((0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - 6.0).clamp(6.0, 26.0);
+        let swing =
+            ((0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - 6.0).clamp(6.0, 26.0);
         let mut half = (1.4 * self.s).min(widest).min(0.5 * (end - left) * (1.0 + 1e-12)).max(1e-300);
         for _ in 0..60 {
             let fits = |power: f64, centre: f64| {

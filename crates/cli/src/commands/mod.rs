@@ -1,6 +1,7 @@
 //! The commands, one file each; every one has the same door: `run(&args) -> Result<Outcome, Refusal>`.
 
 pub mod account;
+pub mod audit;
 pub mod calibrate;
 pub mod completions;
 pub mod curve;
