@@ -60,12 +60,17 @@ fn words(audited: &Audited) -> String {
     };
     let subject = &audited.subject;
     let counts = &audited.counts;
+    let planted = if subject.noise_added == subject.noise_multiplier {
+        String::new()
+    } else {
+        format!(" declared but {} added", subject.noise_added)
+    };
     format!(
         "{first}\n\n\
          proved   epsilon ≤ {} at delta {delta}   (add-remove, per example; exact)\n\
          claimed  epsilon ≤ {claimed} at delta {delta}\n\
          shown    epsilon ≥ {shown} at delta {delta}   (chance of error ≤ {chance}%)\n\n\
-         subject  dp-sgd, sampling rate {}, noise multiplier {}, {} steps\n\
+         subject  dp-sgd, sampling rate {}, noise multiplier {}{planted}, {} steps\n\
          attack   white box, one canary that owns a coordinate of the gradient; the attacker sees every step\n\
          runs     {}, half to choose the threshold, half counted: {} of {} canaries found, {} of {} false alarms\n\
          seed     {} ({})\n",
