@@ -22,7 +22,7 @@ pub fn condense(error: &Error) -> String {
         }
         ErrorKind::InvalidSubcommand => {
             let given = one(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let meant = one(ContextKind::SuggestedSubcommand);
+            let meant = one(ContextKind::SuggestedSubcommand).map(|names| names.replace(" and ", " or "));
             let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
             format!(
                 "command is {given}, expected account, audit, calibrate, curve, explain, verify or completions; {remedy}"

@@ -218,7 +218,7 @@ impl Contour {
         let allowed = tolerance * share;
         // How much larger the integrand is than the integral.
         let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
-        let start = 3.0 / saddle.variance.max(1e-300).sqrt();
+        let start = 3.5 / saddle.variance.max(1e-300).sqrt();
         let coarse = tilt_all(composed, c, 0.0, 0.0)?;
         let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, far, allowed);
         let (horizon, smoothing) = match plain {
@@ -526,7 +526,7 @@ impl Horizon {
         limit: f64,
         allowed: f64,
     ) -> Option<Horizon> {
-        const RATIO: f64 = 1.1;
+        const RATIO: f64 = 1.16;
         let smooth = |y: f64| {
             -0.5 * gaussian * y * y
                 + coarse.iter().map(|(law, times)| times * law.envelope(y).ln()).sum::<f64>()
@@ -566,7 +566,8 @@ impl Horizon {
 }
 
 /// The bulk of one law between the last node and where smoothness alone suffices. With ρ = |φ_bulk|² and rare losses
-/// of mass ν split off, |φ| ≤ √ρ + ν, and ρ moves by at most v·(y₂² − y₁²) where v is the spread of the bulk.
+/// of mass ν split off, |φ| ≤ √ρ + ν, and with v the spread of the bulk ρ moves by at most
+/// v·(y₂² − y₁²), and by at most √(2v)·(y₂ − y₁).
 struct Zone {
     bulk: Bulk,
     rare: f64,
@@ -606,7 +607,8 @@ impl Zone {
         let value = self.bulk.deviation(y);
         // |φ_bulk|² − mass², with the deviation measured from the bulk's own mass.
         let square = 2.0 * self.mass * value.re + value.norm_sqr();
-        let moved = self.spread * (next * next - y * y) * 1.001;
+        let moved =
+            (self.spread * (next * next - y * y)).min((next - y) * (2.0 * self.spread).sqrt()) * 1.001;
         let error = 4.0 * self.bulk.quadrature + 1e-13 * (1.0 - self.mass + y * y * self.spread) + 4e-16;
         let least = ((square + moved + error) / (self.mass * self.mass)).clamp(-1.0, 0.0);
         let modulus = self.mass * (0.5 * least.ln_1p()).exp();

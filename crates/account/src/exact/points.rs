@@ -43,6 +43,8 @@ pub(super) struct Points {
     pub log_mgf_error: f64,
     /// The transform of the points errs by at most this for the arguments they were made for.
     pub quadrature: f64,
+    /// The same for the busy points alone, against the law restricted to where they are.
+    pub busy_quadrature: f64,
     /// Rounding of each weight, in ulp.
     pub roundings: Vec<f32>,
     /// Relative error common to all weights.
@@ -230,7 +232,7 @@ pub(super) struct Bulk {
 impl Bulk {
     pub(super) fn new(points: &Points, reach: f64) -> Bulk {
         let mut bulk =
-            Bulk { small: Moments::new(reach), large: Points::default(), quadrature: points.quadrature };
+            Bulk { small: Moments::new(reach), large: Points::default(), quadrature: points.busy_quadrature };
         for (loss, weight) in points.losses.iter().zip(&points.weights) {
             if loss.abs() * reach <= Moments::REACH {
                 bulk.small.add(*loss, *weight, 0.0);

@@ -638,6 +638,7 @@ impl Builder<'_> {
         let swinging = sums.swinging;
         self.points.normalise(mass);
         self.points.quadrature = 1.2 * (swinging + cut + quiet) / mass;
+        self.points.busy_quadrature = 1.2 * swinging / mass;
         self.points.weight_error = 1.2 * error / mass;
         Some(self.points)
     }
