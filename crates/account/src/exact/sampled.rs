@@ -227,6 +227,18 @@ impl SampledGaussian {
     /// # Reference  Gauss–Legendre error on Bernstein ellipses, see `legendre::error_factor`
     /// # Numerics  A weight e^{x} is rounded by about 3|x| + 12 ulp, all of it included in the errors
     pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Points> {
+        // How wide a panel may be is guessed from the weight at its left end; a guess that fails is made again.
+        let mut margin = 6.0;
+        loop {
+            let points = self.tilted_with(c, reach, negligible, margin)?;
+            if points.busy_quadrature <= negligible || negligible == 0.0 || margin > 30.0 {
+                return Some(points);
+            }
+            margin += 9.0;
+        }
+    }
+
+    fn tilted_with(&self, c: f64, reach: f64, negligible: f64, margin: f64) -> Option<Points> {
         let (alpha, beta) = self.exponents(c);
         let (low, high, cut) = self.range(alpha, beta);
         // What is negligible is so relative to the mass of the law, which is small above a floor.
@@ -250,7 +262,8 @@ impl SampledGaussian {
             };
             builder.reach = if quiet { 0.0 } else { reach };
             let known = builder.points.losses.len();
-            let half = self.half_width(left, end, (alpha, beta), builder.reach, negligible, 1.3 * last_half);
+            let limits = Limits { reach: builder.reach, negligible, margin, widest: 1.3 * last_half };
+            let half = self.half_width(left, end, (alpha, beta), limits);
             last_half = half;
             builder.panel(left + half, half);
             if !quiet {
@@ -379,20 +392,14 @@ impl SampledGaussian {
 
     /// A panel half-width small enough for the Gaussian factor, the tilt, the oscillation and the singularity of
     /// log A at w = log((1−q)/q) ± iπ.
-    fn half_width(
-        &self,
-        left: f64,
-        end: f64,
-        (alpha, beta): (f64, f64),
-        reach: f64,
-        negligible: f64,
-        widest: f64,
-    ) -> f64 {
+    fn half_width(&self, left: f64, end: f64, (alpha, beta): (f64, f64), limits: Limits) -> f64 {
+        let Limits { reach, negligible, margin, widest } = limits;
         // Panels with less mass may let the oscillation grow more on their ellipse.
         let mirrored = |w: f64| if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
         let log_mass = self.log_density(left) + alpha * self.log_ratio(left) + mirrored(left) + self.s.ln();
-        let swing =
-            ((0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - 6.0).clamp(6.0, 26.0);
+        let swing = (0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - margin;
+        // The two factors of a replaced record swing together.
+        let swing = swing.clamp(6.0, 26.0) * if beta == 0.0 { 1.0 } else { 0.5 };
         let mut half = (1.4 * self.s).min(widest).min(0.5 * (end - left) * (1.0 + 1e-12)).max(1e-300);
         for _ in 0..60 {
             let fits = |power: f64, centre: f64| {
@@ -407,6 +414,15 @@ impl SampledGaussian {
         }
         half
     }
+}
+
+/// What a panel must respect.
+#[derive(Clone, Copy)]
+struct Limits {
+    reach: f64,
+    negligible: f64,
+    margin: f64,
+    widest: f64,
 }
 
 /// What log A does on the ellipse around a panel.
@@ -656,7 +672,8 @@ impl Builder<'_> {
         self.points.log_mgf = mass.ln();
         self.points.log_mgf_error = 1.2 * error + 4.0 * UNIT * mass.ln().abs();
         self.points.normalise(mass);
-        self.points.quadrature = 1.2 * (self.sums.swinging / mass + error) + 2.0 * quiet / mass;
+        self.points.busy_quadrature = 1.2 * (self.sums.swinging / mass + error);
+        self.points.quadrature = self.points.busy_quadrature + 2.0 * quiet / mass;
         self.points.weight_error = 1.2 * error;
         Some(self.points)
     }
