@@ -13,7 +13,6 @@
 //! ```
 
 mod accounting;
-pub mod attack;
 pub mod calibration;
 mod claim;
 pub mod drawing;
@@ -36,6 +35,6 @@ pub use verification::{Check, Confirmation, verify};
 pub use veracity_account::{Method, Question};
 pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
-    Refusal, SamplingRate, Standing, Upper,
+    Probability, Refusal, SamplingRate, Standing, Upper,
 };
 pub use veracity_report as report;
