@@ -174,7 +174,7 @@ fn more_steps_never_cost_less() {
 
 #[test]
 fn sampling_never_hurts() {
-    hold(30, (rates(), noises(), steps(), slacks()), |(rate, noise, times, delta)| {
+    hold(20, (rates(), noises(), steps(), slacks()), |(rate, noise, times, delta)| {
         let whole = add_remove(gaussian(noise).repeated(count(times)));
         never_more(&add_remove(dp_sgd(rate, noise, times)), &whole, delta)
     });
@@ -182,7 +182,7 @@ fn sampling_never_hurts() {
 
 #[test]
 fn larger_batches_never_cost_less() {
-    hold(10, (rates(), 0.1..1.0f64, noises(), steps(), slacks()), |(rate, share, noise, times, delta)| {
+    hold(8, (rates(), 0.1..1.0f64, noises(), steps(), slacks()), |(rate, share, noise, times, delta)| {
         let with = |rate| add_remove(dp_sgd(rate, noise, times));
         never_more(&with(rate * share), &with(rate), delta)
     });
@@ -202,7 +202,7 @@ fn order_does_not_matter() {
 
 #[test]
 fn a_repetition_is_the_list_of_its_uses() {
-    hold(7, (kinds(), noises(), few(), slacks()), |(kind, noise, times, delta)| {
+    hold(5, (kinds(), noises(), few(), slacks()), |(kind, noise, times, delta)| {
         let once = kind.with(noise);
         let list = Mechanism::Composed(vec![once.clone(); times as usize]);
         alike(&add_remove(once.repeated(count(times))), &add_remove(list), delta)
@@ -274,7 +274,7 @@ fn exact_is_never_above_renyi() {
 
 #[test]
 fn exact_and_the_grid_agree() {
-    hold(4, (kinds(), noises(), 1u64..300, -8.0..-2.0f64), |(kind, noise, times, log_delta)| {
+    hold(3, (kinds(), noises(), 1u64..300, -8.0..-2.0f64), |(kind, noise, times, log_delta)| {
         let question = add_remove(kind.with(noise).repeated(count(times)));
         let delta = 10f64.powf(log_delta);
         let (lower, upper) = epsilons(&question, delta)?;
@@ -323,7 +323,7 @@ fn a_replaced_record_never_costs_less_than_an_added_one() {
 
 #[test]
 fn a_blank_record_costs_as_much_as_an_absent_one() {
-    hold(8, (rates(), noises(), steps(), slacks()), |(rate, noise, times, delta)| {
+    hold(6, (rates(), noises(), steps(), slacks()), |(rate, noise, times, delta)| {
         let mechanism = dp_sgd(rate, noise, times);
         let absent = epsilons(&add_remove(mechanism.clone()), delta)?;
         prop_assert_eq!(absent, epsilons(&question(mechanism, Adjacency::ZeroOut), delta)?);
@@ -334,7 +334,7 @@ fn a_blank_record_costs_as_much_as_an_absent_one() {
 #[test]
 fn parallel_parts_never_cost_more_than_composed_ones() {
     let pairs = (kinds(), noises(), few(), kinds(), noises(), few(), slacks());
-    hold(8, pairs, |(first, noise, times, second, other, often, delta)| {
+    hold(6, pairs, |(first, noise, times, second, other, often, delta)| {
         let parts = vec![first.with(noise).repeated(count(times)), second.with(other).repeated(count(often))];
         let apart = add_remove(Mechanism::Parallel(parts.clone()));
         never_more(&apart, &add_remove(Mechanism::Composed(parts.clone())), delta)?;
@@ -385,6 +385,7 @@ fn declared_guarantees_add_up_at_most() {
         let (n, total) = (times as f64, times as f64 * slack + delta);
         prop_assume!(total < 1.0);
         let (lower, upper) = epsilons(&question, total)?;
+        // The upper bound of a search, not of a sum: it may pass n ε by the width of its contour.
         prop_assert!(lower <= upper && upper <= n * epsilon * (1.0 + 1e-6), "{upper} {}", n * epsilon);
         Ok(())
     });
