@@ -300,7 +300,7 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
         // A chain of `size` adjacent datasets: ranges, pure ε, √ρ and μ add up along it.
         Mechanism::Exponential { epsilon } => Part::BoundedRange { epsilon: size * epsilon.get() },
         Mechanism::Pure { epsilon } => Part::Approximate { epsilon: size * epsilon.get(), delta: 0.0 },
-        Mechanism::Approximate { epsilon, delta } => group_of_approximate(epsilon.get(), delta.get(), size)?,
+        Mechanism::Approximate { epsilon, delta } => group_of_approximate(epsilon.get(), delta.get(), group)?,
         Mechanism::Zcdp { rho } => Part::Zcdp { rho: size * size * rho.get() },
         Mechanism::Rdp { curve } => {
             if group != Count::ONE {
@@ -332,18 +332,26 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
     })
 }
 
-/// Tight group privacy of a declared (ε, δ): (kε, δ (e^{kε} − 1)/(e^ε − 1)).
+/// Tight group privacy of any (ε, δ): (kε, δ (e^{kε} − 1)/(e^ε − 1)), or nothing when that δ is no protection.
 ///
+/// # Promise    Every (ε, δ)-private mechanism keeps it for groups of `size`; δ is rounded up
 /// # Reference  [Vadhan17] Lemma 2.2; the seed's k e^{kε} δ is valid but loose
-fn group_of_approximate(epsilon: f64, delta: f64, size: f64) -> Result<Part, Refusal> {
-    let factor = if epsilon == 0.0 { size } else { (size * epsilon).exp_m1() / epsilon.exp_m1() };
-    let delta = if delta == 0.0 { 0.0 } else { delta * factor * (1.0 + 8.0 * f64::EPSILON) };
-    if size > 1.0 && delta >= 1.0 {
-        return Err(Refusal::NoAnswer(format!(
-            "delta of a group of {size} is {delta:.3e}, which is no protection; declare a smaller delta or group"
-        )));
+pub fn group_promise(epsilon: f64, delta: f64, size: Count) -> Option<(f64, f64)> {
+    let k = size.as_f64();
+    let factor = if epsilon == 0.0 { k } else { (k * epsilon).exp_m1() / epsilon.exp_m1() };
+    let grown = if delta == 0.0 || k == 1.0 { delta } else { delta * factor * (1.0 + 8.0 * f64::EPSILON) };
+    // Not a number, as for an infinite e^ε, is no promise either.
+    (grown < 1.0).then_some((k * epsilon, grown))
+}
+
+fn group_of_approximate(epsilon: f64, delta: f64, size: Count) -> Result<Part, Refusal> {
+    match group_promise(epsilon, delta, size) {
+        Some((epsilon, delta)) => Ok(Part::Approximate { epsilon, delta }),
+        None => Err(Refusal::NoAnswer(format!(
+            "delta of a group of {} is 1 or more, which is no protection; declare a smaller delta or group",
+            size.get()
+        ))),
     }
-    Ok(Part::Approximate { epsilon: size * epsilon, delta })
 }
 
 /// # Reference  [ZhuDongWang22] Theorem 11 (add-remove: dominating pairs pass through Poisson sampling);

@@ -1,7 +1,8 @@
 //! What a privacy profile means for an attacker: trade-off curve, advantage, true-positive rate, posterior.
 //!
-//! An upper bound on δ(ε) goes in; what no attacker can exceed comes out. Every ε of the profile limits every test, so
-//! each function is a search over ε whose every step is a bound: a poor search is loose, never wrong.
+//! An upper bound on δ(ε) goes in, as a function or as points that hold; what no attacker can exceed comes out. Every ε
+//! of the profile limits every test, so each function is a search over ε whose every step is a bound: a poor search is
+//! loose, never wrong.
 
 use veracity_core::{Epsilon, Lower, Probability, Refusal, Upper};
 
@@ -17,6 +18,18 @@ pub fn tradeoff_lower(false_positives: Probability, delta_upper: impl Fn(f64) ->
     let alpha = false_positives.get();
     let bound = |epsilon: f64| forced(alpha, epsilon, delta_upper(epsilon));
     at_least(most(bound) - 8.0 * f64::EPSILON)
+}
+
+/// As [`tradeoff_lower`], from points (ε, δ) each of which holds.
+///
+/// # Promise    The result is never above the true trade-off function f
+/// # Reference  As `tradeoff_lower`
+/// # Assumes    Each pair holds for both orders of the two datasets
+/// # Numerics   Rounded down by 8 units
+pub fn tradeoff_through(false_positives: Probability, points: &[(f64, f64)]) -> Lower<Probability> {
+    let alpha = false_positives.get();
+    let best = points.iter().map(|&(epsilon, delta)| forced(alpha, epsilon, delta)).fold(0.0, f64::max);
+    at_least(best - 8.0 * f64::EPSILON)
 }
 
 /// The best true-positive rate of any test at this false-positive rate: 1 − f(α).
@@ -39,6 +52,17 @@ pub fn true_positives_at(
 /// # Assumes    As `tradeoff_lower`
 pub fn advantage(delta_upper: impl Fn(f64) -> f64) -> Upper<Probability> {
     at_most(delta_upper(0.0))
+}
+
+/// As [`advantage`], from points (ε, δ) each of which holds.
+///
+/// # Promise    No test has a larger one
+/// # Reference  [KairouzOhViswanath15] Remark A.1: (e^ε − 1 + 2δ)/(e^ε + 1); at ε = 0 it is δ(0) itself
+/// # Assumes    As `tradeoff_through`
+/// # Numerics   Rounded up by 8 units
+pub fn advantage_through(points: &[(f64, f64)]) -> Upper<Probability> {
+    let of = |&(epsilon, delta): &(f64, f64)| (0.5 * epsilon).tanh() + 2.0 * delta / (epsilon.exp() + 1.0);
+    at_most(points.iter().map(of).fold(1.0, f64::min) * (1.0 + 8.0 * f64::EPSILON))
 }
 
 /// How often the best guess is right when the record is in the data with chance `prior`.
@@ -72,6 +96,16 @@ pub fn posterior(prior: Probability, epsilon: Epsilon) -> Upper<Probability> {
     let pi = prior.get();
     let chance = if pi == 0.0 { 0.0 } else { pi / (pi + (1.0 - pi) * (-epsilon.get()).exp()) };
     at_most(if pi == 0.0 { 0.0 } else { chance * (1.0 + 8.0 * f64::EPSILON) })
+}
+
+/// What a suspicion held with probability `prior` becomes when a test with these rates points at someone.
+///
+/// # Promise    Never below the chance that follows from the rates; rises with the true-positive rate
+/// # Reference  Bayes
+/// # Numerics   Rounded up by 8 units
+pub fn suspicion(prior: Probability, caught: Upper<Probability>, accused: Probability) -> Upper<Probability> {
+    let (hit, miss) = (prior.get() * caught.0.get(), (1.0 - prior.get()) * accused.get());
+    at_most(if hit > 0.0 { hit / (hit + miss) * (1.0 + 8.0 * f64::EPSILON) } else { prior.get() })
 }
 
 /// The factor by which the odds of any event may change under pure ε-privacy: e^ε.
@@ -227,6 +261,39 @@ mod tests {
         let pure = |e: f64| if e >= 3f64.ln() { 0.0 } else { (3.0 - e.exp()) / 4.0 };
         let caught = true_positives_at(probability(0.01), pure).0.get();
         assert!((0.03..0.03 + 1e-6).contains(&caught), "{caught}");
+    }
+
+    #[test]
+    fn points_say_what_their_promise_says() {
+        // A binary answer kept with probability e^ε/(1 + e^ε): true positives 3/4, false positives 1/4 at ε = ln 3.
+        let coin = [(3f64.ln(), 0.0)];
+        let missed = tradeoff_through(probability(0.25), &coin).0.get();
+        assert!((0.25 - 1e-14..=0.25).contains(&missed), "{missed}");
+        let gap = advantage_through(&coin).0.get();
+        assert!((0.5..0.5 + 1e-14).contains(&gap), "{gap}");
+        let caught = Upper(probability(0.75));
+        let suspected = suspicion(probability(0.5), caught, probability(0.25)).0.get();
+        assert!((0.75..0.75 + 1e-14).contains(&suspected), "{suspected}");
+    }
+
+    #[test]
+    fn more_points_never_help_the_attacker() {
+        let few = [(1.0, 1e-3)];
+        let more = [(1.0, 1e-3), (0.5, 0.05), (0.0, 0.2)];
+        for alpha in [0.001, 0.01, 0.1, 0.5].map(probability) {
+            assert!(tradeoff_through(alpha, &more).0 >= tradeoff_through(alpha, &few).0);
+        }
+        assert!(advantage_through(&more).0 <= advantage_through(&few).0);
+    }
+
+    #[test]
+    fn a_huge_epsilon_promises_nothing_and_does_not_break() {
+        for alpha in [0.0, 0.1].map(probability) {
+            assert_eq!(tradeoff_through(alpha, &[(1e6, 0.0)]).0.get(), 0.0);
+        }
+        assert_eq!(advantage_through(&[(1e6, 0.0)]).0.get(), 1.0);
+        assert_eq!(advantage_through(&[(0.0, 0.0)]).0.get(), 0.0);
+        assert_eq!(suspicion(probability(0.3), Upper(probability(0.0)), probability(0.0)).0.get(), 0.3);
     }
 
     #[test]

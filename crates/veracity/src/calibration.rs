@@ -65,9 +65,6 @@ pub fn solve(
     epsilon: Epsilon,
     delta: Delta,
 ) -> Result<Calibration, Refusal> {
-    if epsilon.get() == 0.0 || epsilon.get().is_infinite() {
-        return Err(Refusal::out_of_range("epsilon", epsilon, "a finite number > 0 to calibrate to"));
-    }
     match solve {
         Solve::Noise => noise(template, epsilon, delta),
         Solve::Steps => steps(template, epsilon, delta),

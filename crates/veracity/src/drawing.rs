@@ -1,6 +1,8 @@
 //! From a subject to the curves that are drawn or tabulated.
 
-use crate::{Choice, Delta, PrivacyProfile, Refusal, Subject, Target, account, attack};
+use crate::{Choice, Delta, PrivacyProfile, Refusal, Subject, Target, account};
+use veracity_account::tradeoff::{advantage_through, tradeoff_through};
+use veracity_core::Probability;
 use veracity_report::{
     curve::{Curves, Panels, ProfilePoint},
     decimal,
@@ -17,10 +19,11 @@ pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
     let profile = PrivacyProfile::new(subject, POINTS)?;
     let epsilon = answer.epsilon.upper().map_or(f64::INFINITY, |epsilon| epsilon.0.get());
     let pairs: Vec<(f64, f64)> = profile.points.iter().map(|point| (point.epsilon, point.upper)).collect();
-    let rates = (0..RATES).map(|index| {
+    let tradeoff = (0..RATES).map(|index| {
         // Close together at both ends, where the curve is steep.
         let share = index as f64 / (RATES - 1) as f64;
-        (share * std::f64::consts::FRAC_PI_2).sin().powi(2)
+        let rate = Probability::new((share * std::f64::consts::FRAC_PI_2).sin().powi(2))?;
+        Ok((rate.get(), tradeoff_through(rate, &pairs).0.get()))
     });
     Ok(Curves {
         title: subject.describe(),
@@ -43,8 +46,8 @@ pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
             .map(|point| ProfilePoint { epsilon: point.epsilon, lower: point.lower, upper: point.upper })
             .collect(),
         promise: (epsilon, delta.get()),
-        tradeoff: rates.map(|rate| (rate, attack::least_false_negative_rate(&pairs, rate))).collect(),
-        advantage: attack::advantage(&pairs),
+        tradeoff: tradeoff.collect::<Result<_, Refusal>>()?,
+        advantage: advantage_through(&pairs).0.get(),
     })
 }
 

@@ -1,9 +1,10 @@
 //! What a guarantee means for the people whose data it is, in numbers that each stand for a true sentence.
 
 use crate::{
-    Adjacency, Choice, Count, Mechanism, Method, PrivacyProfile, PrivacyUnit, Refusal, Subject, Target,
-    account, attack,
+    Adjacency, Choice, Count, Mechanism, Method, PrivacyProfile, PrivacyUnit, Probability, Refusal, Subject,
+    Target, Upper, account,
 };
+use veracity_account::{expand::group_promise, tradeoff};
 
 /// The false-positive rates at which the strongest attack is described.
 const FALSE_POSITIVE_RATES: [f64; 3] = [0.001, 0.01, 0.1];
@@ -65,7 +66,7 @@ pub struct Explanation {
 }
 
 /// Spells out what a subject promises, from its whole profile.
-pub fn explain(subject: &Subject, target: Target, priors: &[f64]) -> Result<Explanation, Refusal> {
+pub fn explain(subject: &Subject, target: Target, priors: &[Probability]) -> Result<Explanation, Refusal> {
     let answer = account(subject, target, Choice::Best)?;
     let (Some(epsilon), Some(delta)) = (answer.epsilon.upper(), answer.delta.upper()) else {
         return Err(Refusal::NoAnswer(format!(
@@ -84,32 +85,41 @@ pub fn explain(subject: &Subject, target: Target, priors: &[f64]) -> Result<Expl
         unit: subject.unit.clone(),
         method: Some(answer.method),
         groups,
-        ..spell_out(promise, &pairs, priors)
+        ..spell_out(promise, &pairs, priors)?
     })
 }
 
 /// Spells out what an (ε, δ) promises when nothing else is known.
-pub fn explain_promise(promise: Promise, unit: PrivacyUnit, priors: &[f64]) -> Explanation {
-    Explanation { unit, ..spell_out(promise, &[(promise.epsilon, promise.delta)], priors) }
+pub fn explain_promise(
+    promise: Promise,
+    unit: PrivacyUnit,
+    priors: &[Probability],
+) -> Result<Explanation, Refusal> {
+    Ok(Explanation { unit, ..spell_out(promise, &[(promise.epsilon, promise.delta)], priors)? })
 }
 
-fn spell_out(promise: Promise, pairs: &[(f64, f64)], priors: &[f64]) -> Explanation {
-    let attacks = FALSE_POSITIVE_RATES.map(|rate| {
-        let hits = attack::most_true_positives(pairs, rate);
-        let posteriors = priors.iter().map(|&prior| (prior, attack::posterior(prior, hits, rate))).collect();
-        AtRate { false_positive_rate: rate, true_positive_rate: hits, posteriors }
-    });
+fn spell_out(promise: Promise, pairs: &[(f64, f64)], priors: &[Probability]) -> Result<Explanation, Refusal> {
+    let attacks = FALSE_POSITIVE_RATES.iter().map(|&rate| strongest(pairs, Probability::new(rate)?, priors));
     let groups = GROUP_SIZES.map(|size| generic_group(promise, size));
-    Explanation {
+    Ok(Explanation {
         promise,
         adjacency: None,
         unit: PrivacyUnit::default(),
         method: None,
         odds: promise.epsilon.exp(),
-        advantage: attack::advantage(pairs),
-        attacks: attacks.into(),
+        advantage: tradeoff::advantage_through(pairs).0.get(),
+        attacks: attacks.collect::<Result<_, _>>()?,
         groups: groups.into(),
-    }
+    })
+}
+
+/// The strongest attack at one false-positive rate.
+fn strongest(pairs: &[(f64, f64)], rate: Probability, priors: &[Probability]) -> Result<AtRate, Refusal> {
+    let missed = tradeoff::tradeoff_through(rate, pairs).0.get();
+    let hits = Upper(Probability::new(1.0 - missed)?);
+    let posteriors =
+        priors.iter().map(|&prior| (prior.get(), tradeoff::suspicion(prior, hits, rate).0.get())).collect();
+    Ok(AtRate { false_positive_rate: rate.get(), true_positive_rate: hits.0.get(), posteriors })
 }
 
 /// The group's own ε at the same δ where a theorem gives it, else what follows from (ε, δ) alone.
@@ -130,6 +140,7 @@ fn group_of(subject: &Subject, promise: Promise, size: u32) -> Group {
 }
 
 fn generic_group(promise: Promise, size: u32) -> Group {
-    let grown = attack::group_promise(promise.epsilon, promise.delta, size);
+    let grown =
+        Count::new(u64::from(size)).ok().and_then(|size| group_promise(promise.epsilon, promise.delta, size));
     Group { size, promise: grown.map(|(epsilon, delta)| Promise { epsilon, delta }), method: None }
 }

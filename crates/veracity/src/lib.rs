@@ -13,7 +13,6 @@
 //! ```
 
 mod accounting;
-pub mod attack;
 pub mod auditing;
 pub mod calibration;
 mod claim;
@@ -37,6 +36,6 @@ pub use verification::{Check, Confirmation, verify};
 pub use veracity_account::{Method, Question};
 pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
-    Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
+    Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
 };
 pub use veracity_report as report;

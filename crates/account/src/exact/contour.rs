@@ -33,6 +33,13 @@ pub(super) struct Saddle {
     pub variance: f64,
 }
 
+impl Saddle {
+    /// How much a relative error of δ matters for ε: x moves ε by about x/worth of itself.
+    pub(super) fn worth_of_epsilon(&self) -> f64 {
+        (self.c * self.epsilon.abs()).max(1e-3)
+    }
+}
+
 impl Composed {
     /// The composition without outcomes of large loss, and a bound on the probability that one of them occurs:
     /// about `mass`.
@@ -198,21 +205,30 @@ pub(super) struct Contour {
 }
 
 /// The most nodes on a contour.
-const MOST_NODES: f64 = 1_000_000.0;
+const MOST_NODES: f64 = 500_000.0;
 
 impl Contour {
     /// Draws a contour that serves ε near the saddle's. `left_out` is the probability of outcomes that the
     /// composition does not contain.
-    pub(super) fn draw(composed: &Composed, left_out: f64, saddle: &Saddle, care: Care) -> Option<Contour> {
-        // Relative error of δ that moves ε by about 1e-8 of itself.
-        let worth = (saddle.c * saddle.epsilon.abs()).max(1e-3);
+    ///
+    /// `worth` is the relative error of δ that is as bad as a relative error 1 of the answer.
+    pub(super) fn draw(
+        composed: &Composed,
+        left_out: f64,
+        saddle: &Saddle,
+        worth: f64,
+        care: Care,
+    ) -> Option<Contour> {
         let tolerance = (1e-8 * worth).min(1e-6);
         let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance, care)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
         let smoothing = (2.5e-7 * worth / (c * (c + 1.0))).sqrt();
-        let far = (2.0 * (1.0 / tolerance).ln() + 8.0).sqrt() / smoothing;
+        let reach = (2.0 * (1.0 / tolerance).ln() + 8.0).sqrt();
+        // More smoothing than is wanted where the nodes would not suffice: a wider answer, and still a certified one.
+        let smoothing = smoothing.max(reach / (step * MOST_NODES));
+        let far = reach / smoothing;
         // What the tail is measured against: δ over the scale e^{K(c) − cε}.
         let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
         let allowed = tolerance * share;
@@ -229,7 +245,7 @@ impl Contour {
             }
         };
         let count = (horizon.last / step).ceil().max(8.0);
-        if count > MOST_NODES {
+        if count > 2.5 * MOST_NODES {
             return None;
         }
         let mut contour =

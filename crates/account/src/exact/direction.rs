@@ -116,11 +116,7 @@ impl Direction {
         let gaussian = self.losses.gaussian;
         match self.losses.laws.as_slice() {
             [] => Some(gaussian::delta(gaussian.sqrt(), epsilon)),
-            [(law, times)] if *times == 1.0 && gaussian == 0.0 => Some(match law {
-                Law::Laplace { epsilon: total } => gaussian::laplace_delta(*total, epsilon),
-                Law::Sampled(step) => gaussian::sampled_delta(step, epsilon),
-                Law::Atoms { atoms, .. } => atoms_delta(atoms, epsilon),
-            }),
+            [(law, times)] if *times == 1.0 && gaussian == 0.0 => Some(once(law, epsilon)),
             _ => None,
         }
     }
@@ -129,21 +125,36 @@ impl Direction {
         if let Some(closed) = self.closed(epsilon) {
             return Ok(closed);
         }
+        let mut best: (f64, f64) = (0.0, 1.0);
+        if let Some(top) =
+            Top::of(&self.losses).and_then(|top| top.delta(self.largest - epsilon, self.largest))
+        {
+            best = top;
+        }
         // The more is known of δ the more can be left out: start generously, then repeat for the δ found.
         let mut guess = 1e-3;
-        let mut best: (f64, f64) = (0.0, 1.0);
-        for _ in 0..6 {
-            let (capped, _) = self.losses.capped(LEFT_OUT * guess);
-            let found = capped
-                .saddle_for_epsilon(epsilon)
-                .and_then(|saddle| Line::draw(&self.losses, LEFT_OUT * guess, &saddle, Care::Quick))
-                .map(|line| line.value_at(epsilon));
-            let Some(value) = found else { break };
-            best = (best.0.max(value.lower), best.1.min(value.upper));
-            if value.middle > 0.1 * guess || best.1 - best.0 <= 1e-9 * best.1 {
-                return Ok(best);
+        let mut care = Care::Quick;
+        for _ in 0..8 {
+            if best.1 - best.0 <= NARROW * best.1 {
+                break;
             }
-            guess = value.middle.max(1e-6 * guess).max(1e-290);
+            let (capped, left_out) = self.losses.capped(LEFT_OUT * guess);
+            let Some(saddle) = capped.saddle_for_epsilon(epsilon) else { break };
+            if let Some(log) = capped.chernoff(saddle.c) {
+                best.1 = best.1.min((log - saddle.c * epsilon).exp() + left_out);
+            }
+            let line = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care);
+            let Some(value) = line.map(|line| line.value_at(epsilon)) else { break };
+            best = (best.0.max(value.lower), best.1.min(value.upper));
+            if value.middle > 0.1 * guess {
+                care = match care {
+                    Care::Quick => Care::Sharp,
+                    Care::Sharp => Care::Split,
+                    Care::Split => break,
+                };
+            } else {
+                guess = value.middle.max(1e-6 * guess).max(1e-290);
+            }
         }
         if best.1 < 1.0 { Ok(best) } else { Err(no_certificate()) }
     }
@@ -164,28 +175,44 @@ impl Direction {
         if known >= self.largest {
             return Ok((0.0, known));
         }
+        if self.total_variation() <= delta {
+            return Ok((0.0, 0.0));
+        }
+        let rounding = 8.0 * UNIT * self.largest;
+        let mut sides = (0.0, self.largest + rounding);
         if let Some((least, most)) = Top::of(&self.losses).and_then(|top| top.distance(delta)) {
-            let rounding = 8.0 * UNIT * self.largest;
-            if most - least <= NARROW * self.largest {
-                return Ok(((self.largest - most - rounding).max(0.0), self.largest - least + rounding));
+            sides = ((self.largest - most - rounding).max(0.0), self.largest - least + rounding);
+        }
+        if sides.1.is_infinite() || sides.1 - sides.0 > NARROW * sides.1 {
+            if let Ok((lower, upper)) = self.searched(delta, known) {
+                sides = (sides.0.max(lower), sides.1.min(upper));
             }
         }
+        if sides.1.is_finite() { Ok(sides) } else { Err(no_certificate()) }
+    }
+
+    /// ε(δ) along contours.
+    fn searched(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
         let (losses, left_out) = self.losses.capped(LEFT_OUT * delta);
-        let Some(saddle) = losses.saddle_for_delta(delta.ln()) else { return Err(no_certificate()) };
-        if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
-            return Ok((0.0, known));
-        }
-        if saddle.epsilon <= 0.0 {
-            let (lower, upper) = self.finite_delta_at(0.0)?;
-            if upper <= delta {
-                return Ok((0.0, 0.0));
+        let saddle = losses.saddle_for_delta(delta.ln()).filter(|saddle| saddle.epsilon > 0.0);
+        if let Some(saddle) = saddle {
+            if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
+                return Ok((0.0, known));
             }
-            if lower <= delta {
-                let saddle = losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?;
-                return search(&self.losses, delta, &saddle);
-            }
+            return search(&self.losses, delta, &saddle);
         }
-        search(&self.losses, delta, &saddle)
+        // δ is close to all there is to lose: ε may be zero.
+        let at_zero = self.finite_delta_at(0.0);
+        if at_zero.as_ref().is_ok_and(|(_, upper)| *upper <= delta) {
+            return Ok((0.0, 0.0));
+        }
+        search(&self.losses, delta, &losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?)
+    }
+
+    /// At least δ(0): total variation distances add up at most.
+    fn total_variation(&self) -> f64 {
+        let uses = self.losses.laws.iter().map(|(law, times)| times * once(law, 0.0).1);
+        uses.sum::<f64>() * (1.0 + 64.0 * UNIT) + gaussian::delta(self.losses.gaussian.sqrt(), 0.0).1
     }
 
     /// ε(δ) by bisection on a closed form.
@@ -209,6 +236,15 @@ impl Direction {
     }
 }
 
+/// δ(ε) of one use of one law, in closed form.
+fn once(law: &Law, epsilon: f64) -> (f64, f64) {
+    match law {
+        Law::Laplace { epsilon: total } => gaussian::laplace_delta(*total, epsilon),
+        Law::Sampled(step) => gaussian::sampled_delta(step, epsilon),
+        Law::Atoms { atoms, .. } => atoms_delta(atoms, epsilon),
+    }
+}
+
 /// A line of nodes that gives δ near one ε.
 enum Line {
     Contour(Contour),
@@ -218,15 +254,16 @@ enum Line {
 
 impl Line {
     /// Outcomes of probability about `left_out` need not be looked at.
-    fn draw(losses: &Composed, left_out: f64, saddle: &Saddle, care: Care) -> Option<Line> {
+    fn draw(losses: &Composed, left_out: f64, saddle: &Saddle, worth: f64, care: Care) -> Option<Line> {
         if let Some((offset, spacing)) = lattice(losses) {
             return LatticeSum::draw(losses, saddle, offset, spacing).map(Line::Lattice);
         }
         let (capped, left_out) = losses.capped(left_out);
         if care == Care::Split {
-            return Split::draw(&capped, left_out, saddle.epsilon, saddle.log_delta.exp()).map(Line::Split);
+            return Split::draw(&capped, left_out, saddle.epsilon, saddle.log_delta.exp(), worth)
+                .map(Line::Split);
         }
-        Contour::draw(&capped, left_out, saddle, care).map(Line::Contour)
+        Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
     }
 
     fn value_at(&self, epsilon: f64) -> Value {
@@ -295,6 +332,17 @@ impl Top {
         Some(top)
     }
 
+    /// δ at a distance below the largest loss, from both sides.
+    fn delta(&self, distance: f64, largest: f64) -> Option<(f64, f64)> {
+        let blur = 16.0 * UNIT * (largest + self.log_mass.abs() + 1.0);
+        if !(distance + blur < self.gap) {
+            return None;
+        }
+        let at = |r: f64| self.log_mass.exp() * -(-r.max(0.0)).exp_m1();
+        let upper = at(distance + blur) * (self.laplaces * (distance + blur) / 2.0).exp() * (1.0 + blur);
+        Some((at(distance - blur) * (1.0 - blur).max(0.0), upper.min(1.0)))
+    }
+
     /// The distance of ε(δ) from the largest loss: at least and at most.
     fn distance(&self, delta: f64) -> Option<(f64, f64)> {
         let share = (delta.ln() - self.log_mass + 16.0 * UNIT * (self.log_mass.abs() + 1.0)).exp();
@@ -322,7 +370,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
     let mut care = Care::Quick;
     for _ in 0..6 {
-        let line = Line::draw(losses, share * delta, &saddle, care);
+        let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
         let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
         let mut settled = true;
         if let Some((line, epsilon)) = solved {

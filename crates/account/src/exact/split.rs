@@ -21,7 +21,13 @@ pub(super) struct Split {
 impl Split {
     /// Splits the one law of sampled steps in `capped`, from which outcomes of probability `left_out` are missing, and
     /// draws contours for ε near the one given. None where there is no such law.
-    pub(super) fn draw(capped: &Composed, left_out: f64, epsilon: f64, delta: f64) -> Option<Split> {
+    pub(super) fn draw(
+        capped: &Composed,
+        left_out: f64,
+        epsilon: f64,
+        delta: f64,
+        worth: f64,
+    ) -> Option<Split> {
         let (place, step, times) = only_sampled(capped)?;
         let (moderate, large) = step.split(LARGE / times);
         let expected = times * large.above_floor();
@@ -44,7 +50,7 @@ impl Split {
                 break;
             }
             let care = if bound > 1e-9 * delta { Care::Sharp } else { Care::Quick };
-            terms.push((ways, refined(&term, saddle, care)?));
+            terms.push((ways, refined(&term, saddle, worth, care)?));
             rest = next;
         }
         Some(Split { terms, left_out: left_out + 1.1 * rest })
@@ -65,9 +71,9 @@ impl Split {
 }
 
 /// A contour drawn again for the δ found on it, where that is far from what was expected.
-fn refined(term: &Composed, saddle: Saddle, care: Care) -> Option<Contour> {
+fn refined(term: &Composed, saddle: Saddle, worth: f64, care: Care) -> Option<Contour> {
     let mut saddle = saddle;
-    let mut contour = Contour::draw(term, 0.0, &saddle, care)?;
+    let mut contour = Contour::draw(term, 0.0, &saddle, worth, care)?;
     for _ in 0..3 {
         let value = contour.value_at(saddle.epsilon);
         if value.upper - value.lower <= 1e-8 * value.middle || care == Care::Quick {
@@ -78,7 +84,7 @@ fn refined(term: &Composed, saddle: Saddle, care: Care) -> Option<Contour> {
             break;
         }
         saddle.log_delta = found;
-        match Contour::draw(term, 0.0, &saddle, care) {
+        match Contour::draw(term, 0.0, &saddle, worth, care) {
             Some(better) => contour = better,
             None => break,
         }

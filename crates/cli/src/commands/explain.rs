@@ -2,17 +2,19 @@
 
 use crate::{Outcome, args::ExplainArgs, meaning, text};
 use veracity::{
-    Adjacency, Delta, Epsilon, Explanation, ExplanationFile, PrivacyUnit, Promise, Refusal, explain,
-    explain_promise,
+    Adjacency, Delta, Epsilon, Explanation, ExplanationFile, PrivacyUnit, Probability, Promise, Refusal,
+    explain, explain_promise,
     report::{decimal, table},
 };
 
 /// Explains a mechanism, or an (ε, δ) on its own.
 pub fn run(args: &ExplainArgs) -> Result<Outcome, Refusal> {
-    let priors = if args.prior.is_empty() { vec![0.01, 0.5] } else { args.prior.clone() };
-    if let Some(prior) = priors.iter().find(|prior| !(**prior > 0.0 && **prior < 1.0)) {
-        return Err(Refusal::out_of_range("prior", prior, "0 < prior < 1"));
-    }
+    let priors = if args.prior.is_empty() { &[0.01, 0.5] } else { args.prior.as_slice() };
+    let priors = priors.iter().map(|&prior| match Probability::new(prior) {
+        Ok(prior) if prior.get() > 0.0 && prior.get() < 1.0 => Ok(prior),
+        _ => Err(Refusal::out_of_range("prior", prior, "0 < prior < 1")),
+    });
+    let priors = priors.collect::<Result<Vec<Probability>, Refusal>>()?;
     let explanation = match &args.kind {
         Some(kind) => {
             let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
@@ -29,7 +31,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Refusal> {
     })
 }
 
-fn from_promise(args: &ExplainArgs, priors: &[f64]) -> Result<Explanation, Refusal> {
+fn from_promise(args: &ExplainArgs, priors: &[Probability]) -> Result<Explanation, Refusal> {
     let Some(epsilon) = args.epsilon else {
         return Err(Refusal::NoAnswer(
             "--epsilon is missing, expected KIND, or --epsilon with --delta".into(),
@@ -43,7 +45,7 @@ fn from_promise(args: &ExplainArgs, priors: &[f64]) -> Result<Explanation, Refus
         epsilon: Epsilon::new(epsilon)?.get(),
         delta: Delta::new(args.delta.unwrap_or(0.0))?.get(),
     };
-    let mut explanation = explain_promise(promise, unit, priors);
+    let mut explanation = explain_promise(promise, unit, priors)?;
     explanation.adjacency = args.mechanism.adjacency.as_deref().map(str::parse).transpose()?;
     Ok(explanation)
 }

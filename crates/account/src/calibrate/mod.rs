@@ -1,0 +1,128 @@
+//! The least noise, the most steps or the largest sampling rate that keeps within a budget.
+//!
+//! `guess` starts close by, `search` closes in on the last setting whose certified ε is within the budget. What is
+//! returned has itself been certified, so a poor guess or a poor search costs time or noise, never privacy.
+
+mod guess;
+mod search;
+
+use crate::{Method, Question};
+use search::{Axis, Grain};
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
+
+/// Settings this close, relatively, are not told apart.
+const CLOSE: f64 = 1e-7;
+
+const NOISE: Axis = Axis { private: 1e9, revealing: 1e-6, elasticity: 1.2, grain: Grain::Relative(CLOSE) };
+const STEPS: Axis =
+    Axis { private: 1.0, revealing: Count::MOST as f64, elasticity: 0.6, grain: Grain::Whole };
+const RATE: Axis = Axis { private: 1e-15, revealing: 1.0, elasticity: 1.0, grain: Grain::Relative(CLOSE) };
+
+/// The smallest noise multiplier for which `family(noise)` has a certified ε ≤ `epsilon` at `delta`.
+///
+/// # Promise   The ε of `family` at the result was certified: exact, or by Rényi divergences where exact has no theorem
+/// # Assumes   More noise never costs more; otherwise the promise stands but a smaller noise may do as well
+/// # Numerics  Within 1e-7, relative, of a noise multiplier whose certified ε is above `epsilon`
+pub fn noise(
+    family: &dyn Fn(NoiseMultiplier) -> Mechanism,
+    adjacency: Adjacency,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<NoiseMultiplier, Refusal> {
+    let budget = Budget::new(adjacency, epsilon, delta)?;
+    let with = |x: f64| NoiseMultiplier::new(x).map(family);
+    match search::last_within(&NOISE, budget.start(&NOISE, with), epsilon.get(), |x| budget.leak(with(x)?))? {
+        Some(noise) => NoiseMultiplier::new(noise),
+        None => Err(budget.unreachable("every noise multiplier up to 1e9")),
+    }
+}
+
+/// The most uses of `mechanism` whose certified ε is ≤ `epsilon` at `delta`, at most [`Count::MOST`].
+///
+/// # Promise   As [`noise`]; one more use, where it can be counted, has a certified ε above `epsilon`
+/// # Assumes   More uses never cost less
+pub fn steps(
+    mechanism: &Mechanism,
+    adjacency: Adjacency,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Count, Refusal> {
+    let budget = Budget::new(adjacency, epsilon, delta)?;
+    // Whole and at most 10^15, so the cast is exact.
+    let with = |x: f64| Count::new(x as u64).map(|times| mechanism.clone().repeated(times));
+    match search::last_within(&STEPS, budget.start(&STEPS, with), epsilon.get(), |x| budget.leak(with(x)?))? {
+        Some(steps) => Count::new(steps as u64),
+        None => Err(budget.unreachable("even one use")),
+    }
+}
+
+/// The largest sampling rate for which `family(rate)` has a certified ε ≤ `epsilon` at `delta`.
+///
+/// # Promise   As [`noise`]
+/// # Assumes   A larger batch never costs less
+/// # Numerics  Within 1e-7, relative, of a rate whose certified ε is above `epsilon`
+pub fn sampling_rate(
+    family: &dyn Fn(SamplingRate) -> Mechanism,
+    adjacency: Adjacency,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<SamplingRate, Refusal> {
+    let budget = Budget::new(adjacency, epsilon, delta)?;
+    let with = |x: f64| SamplingRate::new(x).map(family);
+    let leak = |x: f64| budget.leak(with(x)?);
+    // Without sampling more is exact than with it, so the largest rate may do where a smaller one does not.
+    if leak(RATE.revealing).is_ok_and(|leak| leak <= epsilon.get()) {
+        return SamplingRate::new(RATE.revealing);
+    }
+    match search::last_within(&RATE, budget.start(&RATE, with), epsilon.get(), leak)? {
+        Some(rate) => SamplingRate::new(rate),
+        None => Err(budget.unreachable("every sampling rate down to 1e-15")),
+    }
+}
+
+/// What must be kept within.
+struct Budget {
+    adjacency: Adjacency,
+    epsilon: Epsilon,
+    delta: Delta,
+}
+
+impl Budget {
+    fn new(adjacency: Adjacency, epsilon: Epsilon, delta: Delta) -> Result<Budget, Refusal> {
+        if epsilon.get() == 0.0 || epsilon.get().is_infinite() {
+            return Err(Refusal::out_of_range("epsilon", epsilon, "a finite number > 0 to calibrate to"));
+        }
+        Ok(Budget { adjacency, epsilon, delta })
+    }
+
+    /// The certified ε of a mechanism.
+    fn leak(&self, mechanism: Mechanism) -> Result<f64, Refusal> {
+        let question = Question { mechanism, adjacency: self.adjacency };
+        let found = match crate::epsilon_at(&question, self.delta, Method::Exact) {
+            // What neither can do is best explained by the first.
+            Err(refusal @ Refusal::NoTheorem { .. }) => {
+                crate::epsilon_at(&question, self.delta, Method::Rdp).map_err(|_| refusal)
+            }
+            found => found,
+        }?;
+        Ok(found.upper().map_or(f64::INFINITY, |upper| upper.0.get()))
+    }
+
+    fn start(&self, axis: &Axis, with: impl Fn(f64) -> Result<Mechanism, Refusal>) -> f64 {
+        let seems_within = guess::within(self.epsilon, self.delta);
+        axis.last(|x| {
+            with(x)
+                .and_then(|mechanism| crate::expand::expand(&mechanism, self.adjacency))
+                .is_ok_and(|alternatives| alternatives.iter().all(&seems_within))
+        })
+    }
+
+    fn unreachable(&self, culprit: &str) -> Refusal {
+        let Budget { epsilon, delta, .. } = self;
+        Refusal::NoAnswer(format!(
+            "{culprit} leaks more than epsilon {epsilon:?} at delta {delta:?}, expected a larger epsilon or delta",
+            epsilon = epsilon.get(),
+            delta = delta.get(),
+        ))
+    }
+}
