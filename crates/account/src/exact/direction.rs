@@ -183,10 +183,10 @@ impl Direction {
         if let Some((least, most)) = Top::of(&self.losses).and_then(|top| top.distance(delta)) {
             sides = ((self.largest - most - rounding).max(0.0), self.largest - least + rounding);
         }
-        if sides.1.is_infinite() || sides.1 - sides.0 > NARROW * sides.1 {
-            if let Ok((lower, upper)) = self.searched(delta, known) {
-                sides = (sides.0.max(lower), sides.1.min(upper));
-            }
+        if (sides.1.is_infinite() || sides.1 - sides.0 > NARROW * sides.1)
+            && let Ok((lower, upper)) = self.searched(delta, known)
+        {
+            sides = (sides.0.max(lower), sides.1.min(upper));
         }
         if sides.1.is_finite() { Ok(sides) } else { Err(no_certificate()) }
     }
