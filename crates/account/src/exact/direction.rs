@@ -1,13 +1,13 @@
 //! One direction of one alternative: the composition's losses when the record is in the first dataset, or in the
 //! second. Chooses between a closed form and the contour, and turns δ(ε) into ε(δ).
 
-use super::contour::{Care, Composed, Contour, Saddle, Value};
+use super::composed::{Composed, Saddle};
 use super::gaussian;
-use super::lattice::LatticeSum;
-use super::law::{Atom, Law};
-use super::sampled::{SampledGaussian, Situation};
-use super::split::Split;
-use crate::expand::{Composition, Neighbours, Part};
+use super::line::Line;
+use super::pairs::{self, Order, Pair, once};
+use super::placement::Care;
+use super::top::Top;
+use crate::expand::Composition;
 use veracity_core::Refusal;
 use veracity_numerics::{UNIT, root};
 
@@ -27,13 +27,6 @@ const NARROW: f64 = 6e-7;
 /// Outcomes of this probability, relative to δ, are left out and added to the upper bound.
 const LEFT_OUT: f64 = 1e-9;
 
-/// In which dataset the record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    PresentFirst,
-    AbsentFirst,
-}
-
 impl Direction {
     /// The directions of a composition: two, or one where they are alike.
     pub(super) fn of(composition: &Composition) -> Result<Vec<Direction>, Refusal> {
@@ -47,32 +40,19 @@ impl Direction {
         let mut log_survive = (0.0, 0.0);
         for (part, times) in &composition.parts {
             let times = times.as_f64();
-            let law = match part {
-                Part::Gaussian { mu } => {
+            match pairs::pair(part, order)? {
+                Pair::Gaussian { mu } => {
                     direction.losses.gaussian += times * mu * mu;
                     direction.largest = f64::INFINITY;
-                    continue;
                 }
-                Part::Approximate { epsilon, delta } => {
-                    let log = times * (-delta).ln_1p();
-                    log_survive =
-                        (log_survive.0 + log * (1.0 + 8.0 * UNIT), log_survive.1 + log * (1.0 - 8.0 * UNIT));
-                    two_point(*epsilon)
+                Pair::Losses { law, infinite } => {
+                    let log = times * (-infinite).ln_1p();
+                    log_survive.0 += log * (1.0 + 8.0 * UNIT);
+                    log_survive.1 += log * (1.0 - 8.0 * UNIT);
+                    direction.largest += times * law.largest();
+                    direction.losses.laws.push((law, times));
                 }
-                Part::Laplace { epsilon } => Law::Laplace { epsilon: *epsilon },
-                Part::RandomizedResponse { buckets, noise, neighbours } => {
-                    randomized_response(*buckets, *noise, *neighbours, order)
-                }
-                Part::DiscreteLaplace { scale, shift } => discrete_laplace(*scale, *shift)?,
-                Part::DiscreteGaussian { sigma, shift } => discrete_gaussian(*sigma, *shift)?,
-                Part::PoissonSampled { rate, part, neighbours } => sampled(*rate, part, *neighbours, order)?,
-                Part::BoundedRange { .. } => return Err(no_pair("the exponential mechanism", "zcdp or rdp")),
-                Part::Zcdp { .. } => return Err(no_pair("declared zcdp", "zcdp or rdp")),
-                Part::Rdp { .. } => return Err(no_pair("a declared rdp curve", "rdp")),
-                Part::FixedSizeSampled { .. } => return Err(no_pair("fixed-size sampling", "rdp or pld")),
-            };
-            direction.largest += times * law.largest();
-            direction.losses.laws.push((law, times));
+            }
         }
         direction.infinite = (-log_survive.1.exp_m1(), -log_survive.0.exp_m1());
         Ok(direction)
@@ -236,127 +216,6 @@ impl Direction {
     }
 }
 
-/// δ(ε) of one use of one law, in closed form.
-fn once(law: &Law, epsilon: f64) -> (f64, f64) {
-    match law {
-        Law::Laplace { epsilon: total } => gaussian::laplace_delta(*total, epsilon),
-        Law::Sampled(step) => gaussian::sampled_delta(step, epsilon),
-        Law::Atoms { atoms, .. } => atoms_delta(atoms, epsilon),
-    }
-}
-
-/// A line of nodes that gives δ near one ε.
-enum Line {
-    Contour(Contour),
-    Lattice(LatticeSum),
-    Split(Split),
-}
-
-impl Line {
-    /// Outcomes of probability about `left_out` need not be looked at.
-    fn draw(losses: &Composed, left_out: f64, saddle: &Saddle, worth: f64, care: Care) -> Option<Line> {
-        if let Some((offset, spacing)) = lattice(losses) {
-            return LatticeSum::draw(losses, saddle, offset, spacing).map(Line::Lattice);
-        }
-        let (capped, left_out) = losses.capped(left_out);
-        if care == Care::Split {
-            return Split::draw(&capped, left_out, saddle.epsilon, saddle.log_delta.exp(), worth)
-                .map(Line::Split);
-        }
-        Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
-    }
-
-    fn value_at(&self, epsilon: f64) -> Value {
-        match self {
-            Line::Contour(contour) => contour.value_at(epsilon),
-            Line::Lattice(sum) => sum.value_at(epsilon),
-            Line::Split(split) => split.value_at(epsilon),
-        }
-    }
-}
-
-/// Offset and spacing of the lattice that all losses together lie on, if they do.
-fn lattice(losses: &Composed) -> Option<(f64, f64)> {
-    if losses.gaussian > 0.0 {
-        return None;
-    }
-    let (mut offset, mut common) = (0.0, None);
-    for (law, times) in &losses.laws {
-        let Law::Atoms { atoms, spacing: Some(spacing) } = law else { return None };
-        if common.is_some_and(|known: f64| (known - spacing).abs() > 4.0 * UNIT * spacing) {
-            return None;
-        }
-        common = Some(*spacing);
-        offset += times * atoms.first()?.loss;
-    }
-    common.map(|spacing| (offset, spacing))
-}
-
-/// δ just below the largest loss, where next to nothing but the outcome with all losses largest counts.
-///
-/// # Promise  With m the probability of that outcome and r the distance of ε from the largest loss, smaller than the
-/// gap to the next loss of any law: m(1 − e^{−r}) ≤ δ ≤ m e^{nr/2}(1 − e^{−r}), n the number of Laplace uses. A Laplace
-/// loss falls short of its largest value, which it takes with probability ½, with density at most ¼
-struct Top {
-    log_mass: f64,
-    gap: f64,
-    laplaces: f64,
-}
-
-impl Top {
-    fn of(losses: &Composed) -> Option<Top> {
-        if losses.gaussian > 0.0 {
-            return None;
-        }
-        let mut top = Top { log_mass: 0.0, gap: f64::INFINITY, laplaces: 0.0 };
-        for (law, times) in &losses.laws {
-            match law {
-                Law::Laplace { epsilon } => {
-                    top.log_mass -= times * std::f64::consts::LN_2;
-                    top.laplaces += times;
-                    top.gap = top.gap.min(2.0 * epsilon);
-                }
-                Law::Atoms { atoms, .. } => {
-                    let largest = atoms.iter().max_by(|a, b| a.loss.total_cmp(&b.loss))?;
-                    let next = atoms
-                        .iter()
-                        .map(|a| a.loss)
-                        .filter(|l| *l < largest.loss)
-                        .fold(f64::NEG_INFINITY, f64::max);
-                    top.log_mass += times * largest.log_mass;
-                    top.gap = top.gap.min(largest.loss - next);
-                }
-                Law::Sampled(_) => return None,
-            }
-        }
-        Some(top)
-    }
-
-    /// δ at a distance below the largest loss, from both sides.
-    fn delta(&self, distance: f64, largest: f64) -> Option<(f64, f64)> {
-        let blur = 16.0 * UNIT * (largest + self.log_mass.abs() + 1.0);
-        if !(distance + blur < self.gap) {
-            return None;
-        }
-        let at = |r: f64| self.log_mass.exp() * -(-r.max(0.0)).exp_m1();
-        let upper = at(distance + blur) * (self.laplaces * (distance + blur) / 2.0).exp() * (1.0 + blur);
-        Some((at(distance - blur) * (1.0 - blur).max(0.0), upper.min(1.0)))
-    }
-
-    /// The distance of ε(δ) from the largest loss: at least and at most.
-    fn distance(&self, delta: f64) -> Option<(f64, f64)> {
-        let share = (delta.ln() - self.log_mass + 16.0 * UNIT * (self.log_mass.abs() + 1.0)).exp();
-        if share >= 0.5 {
-            return None;
-        }
-        let most = -(-share).ln_1p() * (1.0 + 1e-12);
-        let least = (-(-share * (-self.laplaces * most / 2.0).exp()).ln_1p() * (1.0 - 1e-12)
-            - 32.0 * UNIT * (self.log_mass.abs() + 1.0) * share)
-            .max(0.0);
-        (most < self.gap).then_some((least, most))
-    }
-}
-
 /// Whether Chernoff alone shows δ(known) ≤ delta.
 fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddle: &Saddle) -> bool {
     losses.chernoff(saddle.c).is_some_and(|log| (log - saddle.c * known).exp() + left_out < delta)
@@ -446,161 +305,8 @@ fn outward(start: f64, guess: f64, sign: f64, holds: impl Fn(f64) -> bool) -> Op
     None
 }
 
-fn no_pair(culprit: &str, methods: &str) -> Refusal {
-    Refusal::no_theorem(culprit, "method exact", format!("use --method {methods}"))
-}
-
 fn no_certificate() -> Refusal {
     Refusal::NoAnswer(
         "no certified answer within the exact method's limits; use --method pld or rdp".to_owned(),
     )
-}
-
-/// The worst pair of any ε-private mechanism: a coin with odds e^ε.
-///
-/// # Reference  [KairouzOhViswanath15] Theorem 3.2
-fn two_point(epsilon: f64) -> Law {
-    let keep = -(-epsilon).exp().ln_1p();
-    let atoms =
-        vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }];
-    Law::Atoms { atoms, spacing: Some(2.0 * epsilon) }
-}
-
-fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: Order) -> Law {
-    let k = f64::from(buckets);
-    let other = noise / k;
-    let keep = (1.0 - noise) + other;
-    let log_keep = (-(noise * (k - 1.0) / k)).ln_1p();
-    let gap = log_keep - other.ln();
-    let atoms = match (neighbours, order) {
-        (Neighbours::Replaced, _) => {
-            let mut atoms =
-                vec![Atom { log_mass: log_keep, loss: gap }, Atom { log_mass: other.ln(), loss: -gap }];
-            if buckets > 2 {
-                atoms.push(Atom { log_mass: ((k - 2.0) * other).ln(), loss: 0.0 });
-            }
-            atoms
-        }
-        // Against a blank, which reports every bucket with probability 1/k.
-        (Neighbours::Present, Order::PresentFirst) => vec![
-            Atom { log_mass: log_keep, loss: (keep * k).ln() },
-            Atom { log_mass: ((k - 1.0) * other).ln(), loss: noise.ln() },
-        ],
-        (Neighbours::Present, Order::AbsentFirst) => vec![
-            Atom { log_mass: -k.ln(), loss: -(keep * k).ln() },
-            Atom { log_mass: ((k - 1.0) / k).ln(), loss: -noise.ln() },
-        ],
-    };
-    let spacing = match neighbours {
-        Neighbours::Replaced if buckets > 2 => gap,
-        Neighbours::Replaced => 2.0 * gap,
-        Neighbours::Present => gap,
-    };
-    Law::Atoms { atoms, spacing: Some(spacing) }
-}
-
-/// Integer Laplace noise moved by `shift`: the loss is (|x − shift| − |x|)/b.
-fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
-    if shift > 1_000_000 {
-        return Err(Refusal::out_of_range("sensitivity", shift, "at most 10^6 for discrete noise"));
-    }
-    let d = shift as f64;
-    let log_norm = (0.5 / scale).tanh().ln();
-    let log_edge = -(1.0 + (-1.0 / scale).exp()).ln();
-    let mut atoms = vec![
-        // Everything at or above the centre, and everything at or below the moved one.
-        Atom { log_mass: log_edge, loss: d / scale },
-        Atom { log_mass: log_edge - d / scale, loss: -d / scale },
-    ];
-    for x in 1..shift {
-        let x = x as f64;
-        atoms.push(Atom { log_mass: log_norm - x / scale, loss: (d - 2.0 * x) / scale });
-    }
-    Ok(Law::Atoms { atoms, spacing: Some(2.0 / scale) })
-}
-
-/// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
-fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
-    if sigma > 1e5 || shift > 1_000_000 {
-        return Err(Refusal::out_of_range(
-            "sigma",
-            sigma,
-            "sigma ≤ 1e5 and sensitivity ≤ 10^6 for discrete noise",
-        ));
-    }
-    let d = shift as f64;
-    // Beyond 39 σ the mass is below 1e-330.
-    let reach = (39.0 * sigma).ceil() as i64 + 1;
-    let log_weight = |x: f64| -0.5 * (x / sigma) * (x / sigma);
-    let norm: f64 = (-reach..=reach).map(|x| log_weight(x as f64).exp()).sum();
-    let atoms = (-reach..=reach)
-        .map(|x| {
-            let x = x as f64;
-            Atom { log_mass: log_weight(x) - norm.ln(), loss: (0.5 * d * d - d * x) / (sigma * sigma) }
-        })
-        .collect();
-    Ok(Law::Atoms { atoms, spacing: Some(d / (sigma * sigma)) })
-}
-
-/// A part on a Poisson batch: the pair ((1−q)Q + qP, Q), or its reverse.
-fn sampled(rate: f64, part: &Part, neighbours: Neighbours, order: Order) -> Result<Law, Refusal> {
-    let situation = match (neighbours, order) {
-        (Neighbours::Replaced, _) => Situation::Replace,
-        (Neighbours::Present, Order::PresentFirst) => Situation::Remove,
-        (Neighbours::Present, Order::AbsentFirst) => Situation::Add,
-    };
-    match part {
-        Part::Gaussian { mu } => Ok(Law::Sampled(SampledGaussian::new(rate, *mu, situation))),
-        Part::Laplace { .. } => Err(no_pair("poisson-sampled laplace", "pld")),
-        Part::DiscreteLaplace { scale, shift } => {
-            Ok(sampled_atoms(rate, &discrete_laplace(*scale, *shift)?, situation))
-        }
-        Part::DiscreteGaussian { sigma, shift } => {
-            Ok(sampled_atoms(rate, &discrete_gaussian(*sigma, *shift)?, situation))
-        }
-        Part::RandomizedResponse { buckets, noise, neighbours } => {
-            let inner = randomized_response(*buckets, *noise, *neighbours, Order::PresentFirst);
-            Ok(sampled_atoms(rate, &inner, situation))
-        }
-        Part::BoundedRange { .. }
-        | Part::Approximate { .. }
-        | Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. } => Err(no_pair("this sampled mechanism", "rdp")),
-    }
-}
-
-/// Atoms of the inner pair, as (log P, loss); under Q the mass is P e^{−loss}.
-fn sampled_atoms(rate: f64, inner: &Law, situation: Situation) -> Law {
-    let Law::Atoms { atoms, .. } = inner else { return inner.clone() };
-    let moved = atoms
-        .iter()
-        .map(|atom| {
-            let log_absent = atom.log_mass - atom.loss;
-            let ratio = (rate * atom.loss.exp_m1()).ln_1p();
-            match situation {
-                Situation::Remove | Situation::Replace => Atom { log_mass: log_absent + ratio, loss: ratio },
-                Situation::Add => Atom { log_mass: log_absent, loss: -ratio },
-            }
-        })
-        .collect();
-    Law::Atoms { atoms: moved, spacing: None }
-}
-
-/// δ(ε) of finitely many losses by the plain sum.
-fn atoms_delta(atoms: &[Atom], epsilon: f64) -> (f64, f64) {
-    let (mut sum, mut error) = (0.0, 0.0);
-    for atom in atoms {
-        // The loss itself is rounded, which matters when ε is close to it.
-        let blur = 8.0 * UNIT * atom.loss.abs().max(epsilon);
-        let mass = atom.log_mass.exp();
-        let term = mass * -(epsilon - atom.loss).min(0.0).exp_m1();
-        sum += term;
-        if atom.loss > epsilon - blur {
-            error += UNIT * (64.0 + 2.0 * atom.log_mass.abs()) * term + mass * blur;
-        }
-    }
-    error += UNIT * atoms.len() as f64 * sum;
-    ((sum - error).max(0.0), sum + error)
 }

@@ -4,7 +4,9 @@
 //! With losses on O + gℤ and N nodes per period the sum is δ(ε) plus the same aliases as on any contour, for the
 //! period Ng. The payoff enters by its lattice transform, a difference of two geometric series.
 
-use super::contour::{Care, Composed, Placement, Saddle, Value, accumulate, high_alias, tilt_all};
+use super::composed::{Composed, Saddle, tilt_all};
+use super::contour::{Value, accumulate};
+use super::placement::{Care, Placement, high_alias};
 use super::points::Fineness;
 use num_complex::Complex64;
 use std::f64::consts::PI;

@@ -3,14 +3,22 @@
 //! A question is multiplied out into alternatives, each alternative into its directions (record added, record
 //! removed), each direction into a closed form, a lattice sum or a contour integral. The worst one is the answer.
 
+mod composed;
 mod contour;
 mod direction;
+mod ellipse;
 mod gaussian;
+mod horizon;
 mod lattice;
 mod law;
+mod line;
+mod pairs;
+mod placement;
 mod points;
 mod sampled;
+mod scout;
 mod split;
+mod top;
 
 use crate::Question;
 use direction::Direction;
@@ -63,7 +71,11 @@ impl Profile {
             let (lower, upper) = direction.delta_at(epsilon.get())?;
             worst = (worst.0.max(lower), worst.1.max(upper));
         }
-        let below_one = 1.0 - f64::EPSILON;
-        Ok(Bracket::new(Delta::new(worst.0.min(below_one))?, Delta::new(worst.1.min(below_one))?))
+        if worst.1 >= 1.0 - f64::EPSILON {
+            return Err(Refusal::NoAnswer(format!(
+                "delta at epsilon {epsilon} is 1 to within rounding, which is no protection; ask a larger epsilon"
+            )));
+        }
+        Ok(Bracket::new(Delta::new(worst.0)?, Delta::new(worst.1)?))
     }
 }

@@ -13,6 +13,7 @@
 //! E₀[A] = E₀[B] = 1, so subtracting the linear terms of A − 1 and B − 1 changes no expectation and removes the
 //! cancellation that a tiny q would otherwise cause.
 
+use super::ellipse::{Ellipse, REACH, RHO, RISE};
 use super::points::{Panel, Points};
 use veracity_numerics::{UNIT, legendre, normal, root};
 
@@ -42,11 +43,6 @@ pub(super) struct SampledGaussian {
     pub cap: f64,
 }
 
-/// Bernstein ellipse used for the error bound: a panel of half-width η is surrounded by an ellipse with half-axes
-/// 2.125 η and 1.875 η.
-const RHO: f64 = 4.0;
-const REACH: f64 = 0.5 * (RHO + 1.0 / RHO);
-const RISE: f64 = 0.5 * (RHO - 1.0 / RHO);
 /// How many standard deviations are kept on each side; Φ(−10.5) ≈ 4e-26.
 const KEPT: f64 = 10.5;
 /// The most panels before a question is given up.
@@ -100,7 +96,7 @@ impl SampledGaussian {
     }
 
     /// The exponents of A and B in E₀[A^α B^β] = E_P[e^{cL}].
-    fn exponents(&self, c: f64) -> (f64, f64) {
+    pub(super) fn exponents(&self, c: f64) -> (f64, f64) {
         match self.situation {
             Situation::Remove => (1.0 + c, 0.0),
             Situation::Add => (-c, 0.0),
@@ -109,17 +105,17 @@ impl SampledGaussian {
     }
 
     /// A − 1 at w.
-    fn excess(&self, w: f64) -> f64 {
+    pub(super) fn excess(&self, w: f64) -> f64 {
         self.rate * w.exp_m1()
     }
 
     /// log A at w, also where e^w overflows.
-    fn log_ratio(&self, w: f64) -> f64 {
+    pub(super) fn log_ratio(&self, w: f64) -> f64 {
         if w > 600.0 { w + self.rate.ln() } else { self.excess(w).ln_1p() }
     }
 
     /// The slope of log A, between 0 and 1.
-    fn slope(&self, w: f64) -> f64 {
+    pub(super) fn slope(&self, w: f64) -> f64 {
         let odds = self.rate / (1.0 - self.rate) * w.exp();
         if odds.is_infinite() { 1.0 } else { odds / (1.0 + odds) }
     }
@@ -130,12 +126,12 @@ impl SampledGaussian {
     }
 
     /// The mirror image of w, at which B takes the value of A.
-    fn mirror(&self, w: f64) -> f64 {
+    pub(super) fn mirror(&self, w: f64) -> f64 {
         -w - self.s * self.s
     }
 
     /// The log density of w under Q₀.
-    fn log_density(&self, w: f64) -> f64 {
+    pub(super) fn log_density(&self, w: f64) -> f64 {
         let x = w / self.s + 0.5 * self.s;
         -0.5 * x * x - self.s.ln() - 0.918_938_533_204_672_8
     }
@@ -146,77 +142,6 @@ impl SampledGaussian {
             Situation::Remove | Situation::Replace => f64::INFINITY,
             Situation::Add => -(-self.rate).ln_1p(),
         }
-    }
-
-    /// A quick estimate of K(c), K′(c), K″(c), with no bound: it only steers.
-    pub(super) fn scout(&self, c: f64) -> [f64; 3] {
-        let (alpha, beta) = self.exponents(c);
-        let log_weight = |w: f64| {
-            let mirrored = if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
-            self.log_density(w) + alpha * self.log_ratio(w) + mirrored
-        };
-        if self.floor > f64::NEG_INFINITY {
-            return self.scout_above_floor(&log_weight);
-        }
-        let step = (0.7 * self.s).min(0.7);
-        let centre = -0.5 * self.s * self.s;
-        // The tilted law has a mode near the centre and, once rare large losses count, one where log A has slope 1.
-        let far = (centre + alpha.max(0.0) * self.s * self.s).min(self.cap);
-        let (at_centre, at_far) = (log_weight(centre), log_weight(far));
-        // How steeply the weight rises into the cap, if it does: the mass there is e^{at_far}/steep.
-        let steep = alpha * self.slope(far) - (far / self.s / self.s + 0.5);
-        let at_cap = far == self.cap && steep > 1.0 / self.s;
-        if at_far > at_centre + 40.0 {
-            let (log_width, spread) =
-                if at_cap { (-steep.ln(), 1.0 / steep) } else { (self.s.ln() + 0.919, self.s) };
-            return [at_far + log_width, self.log_ratio(far), spread * spread];
-        }
-        let floor = at_centre.max(at_far) - 34.0;
-        let mut sums = Moments::default();
-        let mut walk = |start: f64, stride: f64, stop: f64| {
-            let mut w = start;
-            for _ in 0..2000 {
-                let lw = log_weight(w);
-                if lw < floor || (stride > 0.0 && w >= stop) || (stride < 0.0 && w <= stop) {
-                    break;
-                }
-                sums.add(self, w, lw, alpha, beta);
-                w += stride;
-            }
-            w
-        };
-        walk(centre - step, -step, f64::NEG_INFINITY);
-        let reached = walk(centre, step, if at_cap { far - 2.0 / steep } else { self.cap });
-        if at_cap && at_far > floor {
-            sums.add(self, far - 1.0 / steep, at_far - (steep * step).ln(), alpha, beta);
-        } else if at_far > floor && reached < far {
-            // Keep to one lattice of steps, so that the two walks cannot overlap.
-            let start = reached + ((far - reached) / step).ceil() * step;
-            walk(start, step, self.cap);
-            walk(start - step, -step, reached);
-        }
-        sums.finish(step)
-    }
-
-    /// The same for a law with a floor, by a plain sum from floor to cap.
-    fn scout_above_floor(&self, log_weight: &dyn Fn(f64) -> f64) -> [f64; 3] {
-        let top = self.cap.min(self.floor + 40.0 * self.s);
-        let count = 80;
-        let step = (top - self.floor) / f64::from(count);
-        let terms: Vec<(f64, f64)> = (0..count)
-            .map(|i| self.floor + (f64::from(i) + 0.5) * step)
-            .map(|w| (log_weight(w), self.log_ratio(w)))
-            .collect();
-        let largest = terms.iter().map(|t| t.0).fold(f64::NEG_INFINITY, f64::max);
-        let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
-        for (log, loss) in terms {
-            let weight = (log - largest).exp();
-            mass += weight;
-            first += weight * loss;
-            second += weight * loss * loss;
-        }
-        let mean = first / mass;
-        [largest + (mass * step).ln(), mean, (second / mass - mean * mean).max(0.0)]
     }
 
     /// The law tilted by e^{cL}, resolved for transform arguments up to |y| = `reach`, save on tails of mass
@@ -423,107 +348,6 @@ struct Limits {
     negligible: f64,
     margin: f64,
     widest: f64,
-}
-
-/// What log A does on the ellipse around a panel.
-#[derive(Default)]
-struct Ellipse {
-    /// Whether A has no zero near it.
-    regular: bool,
-    /// Slope of log A at the centre.
-    slope: f64,
-    /// log A(w) − log A(centre) − slope·(w − centre) is at most this on the real part, and at least −this in modulus.
-    bend: f64,
-    /// |Im log A| is at most this.
-    argument: f64,
-    /// The most of |A − 1|.
-    excess: f64,
-}
-
-impl Ellipse {
-    fn around(law: &SampledGaussian, centre: f64, half: f64) -> Ellipse {
-        let (left, right) = (centre - REACH * half, centre + REACH * half);
-        let rise = RISE * half;
-        let slope = law.slope(centre);
-        // log A is convex: its distance from the tangent is largest at an end.
-        let tangent = |w: f64| law.log_ratio(w) - law.log_ratio(centre) - slope * (w - centre);
-        let above = tangent(left).max(tangent(right)).max(0.0);
-        let odds = law.rate / (1.0 - law.rate);
-        let (low_odds, high_odds) = (odds * left.exp(), odds * right.exp());
-        // Near the zero of A: |A(x+iθ)|² = A(x)² (1 − 2p(1−p)(1 − cos θ)); tan arg A = o sin θ/(1 + o cos θ) ≤ o θ
-        // while cos θ ≥ 0, and arg A ≤ θ always.
-        let (mut regular, mut below, mut argument) = (false, f64::INFINITY, f64::INFINITY);
-        if rise <= 2.4 {
-            let logistic = |w: f64| law.slope(w) * (1.0 - law.slope(w));
-            let straddles = low_odds < 1.0 && high_odds > 1.0;
-            let worst = if straddles { 0.25 } else { logistic(left).max(logistic(right)) };
-            let loss = 2.0 * worst * (1.0 - rise.cos());
-            regular = loss < 0.9;
-            below = -0.5 * (-loss.min(0.9)).ln_1p();
-            argument = if rise <= 1.5 { rise * high_odds.min(1.0) } else { rise };
-        }
-        // Far from it, on either side, A is 1 − q or q e^w up to a small factor, for any θ.
-        let far = if high_odds <= 0.15 {
-            Some((high_odds, 0.0))
-        } else if 1.0 / low_odds <= 0.15 {
-            Some((1.0 / low_odds, rise))
-        } else {
-            None
-        };
-        if let Some((small, turn)) = far {
-            regular = true;
-            below = below.min(small - (-small).ln_1p());
-            argument = argument.min(turn + 1.01 * small);
-        }
-        let excess = law.rate * (right.exp() + 1.0);
-        Ellipse { regular, slope, bend: above.max(below), argument, excess }
-    }
-}
-
-/// Sums with no bound, for steering.
-#[derive(Default)]
-struct Moments {
-    offset: f64,
-    excess: f64,
-    mass: f64,
-    first: f64,
-    second: f64,
-}
-
-impl Moments {
-    fn add(&mut self, law: &SampledGaussian, w: f64, log_weight: f64, alpha: f64, beta: f64) {
-        if log_weight > self.offset + 300.0 {
-            let shrink = (self.offset - log_weight).exp();
-            self.mass *= shrink;
-            self.first *= shrink;
-            self.second *= shrink;
-            self.excess = f64::INFINITY;
-            self.offset = log_weight;
-        }
-        let la = law.log_ratio(w);
-        let (lb, b) =
-            if beta == 0.0 { (0.0, 0.0) } else { (law.log_ratio(law.mirror(w)), law.excess(law.mirror(w))) };
-        let loss = match law.situation {
-            Situation::Remove => la,
-            Situation::Add => -la,
-            Situation::Replace => la - lb,
-        };
-        let weight = (log_weight - self.offset).exp();
-        self.mass += weight;
-        self.first += weight * loss;
-        self.second += weight * loss * loss;
-        let density = law.log_density(w).exp();
-        self.excess += density * ((alpha * la + beta * lb).exp_m1() - alpha * law.excess(w) - beta * b);
-    }
-
-    fn finish(&self, step: f64) -> [f64; 3] {
-        let mean = self.first / self.mass;
-        let variance = (self.second / self.mass - mean * mean).max(0.0);
-        let direct = self.offset + (self.mass * step).ln();
-        let k =
-            if direct.abs() < 0.5 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
-        [k, mean, variance]
-    }
 }
 
 /// Running totals of one tilted law.

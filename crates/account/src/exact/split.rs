@@ -5,8 +5,10 @@
 //! δ = Σ_k C(T, k) δ_k, where δ_k comes from T − k uses of A and k of B, and each δ_k has a contour of its own. All
 //! terms are positive, and more than a few large losses hardly ever occur.
 
-use super::contour::{Care, Composed, Contour, Saddle, Value};
+use super::composed::{Composed, Saddle};
+use super::contour::{Contour, Value};
 use super::law::Law;
+use super::placement::Care;
 
 /// The expected number of large losses.
 const LARGE: f64 = 1e-4;

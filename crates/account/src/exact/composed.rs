@@ -1,0 +1,175 @@
+//! Laws composed, and where to look at them: the saddle point of the integrand for a given ε or δ.
+//!
+//! Everything here steers and proves nothing, save `chernoff`, which is certified.
+
+use super::law::{Law, Tilted};
+use std::f64::consts::PI;
+use veracity_numerics::UNIT;
+
+/// Laws composed: each with how often it is used, and all un-sampled Gaussians as one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Composed {
+    pub laws: Vec<(Law, f64)>,
+    /// Σ μ² of the Gaussians.
+    pub gaussian: f64,
+}
+
+/// The point through which a contour is drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Saddle {
+    /// Abscissa.
+    pub c: f64,
+    /// The ε it belongs to.
+    pub epsilon: f64,
+    /// Estimate of log δ there.
+    pub log_delta: f64,
+    /// Variance of the tilted total loss.
+    pub variance: f64,
+}
+
+impl Saddle {
+    /// How much a relative error of δ matters for ε: x moves ε by about x/worth of itself.
+    pub(super) fn worth_of_epsilon(&self) -> f64 {
+        (self.c * self.epsilon.abs()).max(1e-3)
+    }
+}
+
+impl Composed {
+    /// The composition without outcomes of large loss, and a bound on the probability that one of them occurs:
+    /// about `mass`.
+    pub(super) fn capped(&self, mass: f64) -> (Composed, f64) {
+        let mut left_out = 0.0;
+        let sampled = self.laws.iter().filter(|(law, _)| matches!(law, Law::Sampled(_))).count() as f64;
+        let cap = |(law, times): &(Law, f64)| match law {
+            Law::Sampled(step) => {
+                let capped = step.capped(mass / (times * sampled));
+                left_out += times * capped.left_out();
+                (Law::Sampled(capped), *times)
+            }
+            Law::Laplace { .. } | Law::Atoms { .. } => (law.clone(), *times),
+        };
+        let laws = self.laws.iter().map(cap).collect();
+        (Composed { laws, gaussian: self.gaussian }, left_out)
+    }
+
+    /// Estimates of K(c), K′(c), K″(c) of the whole.
+    pub(super) fn scout(&self, c: f64) -> [f64; 3] {
+        let g = self.gaussian;
+        let mut total = [0.5 * g * c * (c + 1.0), g * (c + 0.5), g];
+        for (law, times) in &self.laws {
+            for (sum, part) in total.iter_mut().zip(law.scout(c)) {
+                *sum += times * part;
+            }
+        }
+        total
+    }
+
+    /// An estimate of log δ(ε) + cε from the integrand at abscissa c.
+    ///
+    /// The variance of the tilted law, which the estimate divides by, is trusted only within the range it has for
+    /// Gaussian-like laws: rare large losses inflate it without widening the peak of the integrand.
+    fn height(&self, c: f64, depth: f64) -> (f64, [f64; 3]) {
+        let moments = self.scout(c);
+        let peak = (c * c * moments[2] + 2.0).min(2.0 * depth.max(1.0) + 2.0);
+        (moments[0] - c.ln_1p() - 0.5 * (2.0 * PI * peak).ln(), moments)
+    }
+
+    /// The saddle point for a given ε: the integrand is least there on the real axis.
+    pub(super) fn saddle_for_epsilon(&self, epsilon: f64) -> Option<Saddle> {
+        // The slope of K(c) − cε − log c − log(1 + c) rises through zero at the saddle.
+        let slope = |t: f64| {
+            let c = t.exp();
+            let value = self.scout(c)[1] - epsilon - 1.0 / c - 1.0 / (1.0 + c);
+            if value.is_nan() { f64::INFINITY } else { value }
+        };
+        let mut low = self.first_guess();
+        let mut high = low;
+        if slope(low) < 0.0 {
+            while slope(high) < 0.0 {
+                low = high;
+                high += 1.0;
+                if high > 45.0 {
+                    return None;
+                }
+            }
+        } else {
+            while slope(low) > 0.0 {
+                high = low;
+                low -= 1.0;
+                if low < -45.0 {
+                    return None;
+                }
+            }
+        }
+        while high - low > 0.03 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) < 0.0 { low = middle } else { high = middle }
+        }
+        let c = low.exp();
+        let (height, _) = self.height(c, 20.0);
+        let (height, moments) = self.height(c, -(height - c * epsilon));
+        let log_delta = (height - c * epsilon).min(0.0);
+        log_delta.is_finite().then_some(Saddle { c, epsilon, log_delta, variance: moments[2] })
+    }
+
+    /// The saddle point at which δ is about as given: the least ε that the integrand's height allows.
+    pub(super) fn saddle_for_delta(&self, log_delta: f64) -> Option<Saddle> {
+        let epsilon = |t: f64| {
+            let c = t.exp();
+            let value = (self.height(c, -log_delta).0 - log_delta) / c;
+            if value.is_nan() { f64::INFINITY } else { value }
+        };
+        // Bracket the minimum on a logarithmic scale, then halve towards it.
+        let mut middle = self.first_guess();
+        let mut value = epsilon(middle);
+        let mut stride = 0.8;
+        for _ in 0..60 {
+            let (left, right) = (epsilon(middle - stride), epsilon(middle + stride));
+            if left < value && left <= right {
+                (middle, value) = (middle - stride, left);
+            } else if right < value {
+                (middle, value) = (middle + stride, right);
+            } else if stride < 0.06 {
+                break;
+            } else {
+                stride *= 0.4;
+            }
+            if middle.abs() > 45.0 {
+                return None;
+            }
+        }
+        let c = middle.exp();
+        let variance = self.scout(c)[2];
+        value.is_finite().then_some(Saddle { c, epsilon: value, log_delta, variance })
+    }
+
+    /// The logarithm of an abscissa that suits a Gaussian of the same spread.
+    fn first_guess(&self) -> f64 {
+        let spread = self.scout(1e-3)[2].sqrt();
+        if spread > 0.0 { (4.0 / spread).ln().clamp(-20.0, 30.0) } else { 0.0 }
+    }
+
+    /// An upper bound on δ(ε) by Chernoff at one abscissa, from certified moments.
+    ///
+    /// # Reference  (1 − e^{ε−l})₊ ≤ κ(c) e^{c(l−ε)} with κ(c) = c^c/(1+c)^{1+c}
+    pub(super) fn chernoff(&self, c: f64) -> Option<f64> {
+        let mut k = 0.5 * self.gaussian * c * (c + 1.0) * (1.0 + 8.0 * UNIT);
+        for (law, times) in &self.laws {
+            let (value, error) = law.tilted(c, 0.0, 0.0)?.log_mgf();
+            k += times * (value + error);
+        }
+        Some(k - c * (1.0 / c).ln_1p() - c.ln_1p() + 1e-9)
+    }
+}
+
+/// Every law tilted to c, its tails of mass `negligible`/times not resolved.
+pub(super) fn tilt_all(
+    composed: &Composed,
+    c: f64,
+    reach: f64,
+    negligible: f64,
+) -> Option<Vec<(Tilted, f64)>> {
+    let tilt =
+        |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
+    composed.laws.iter().map(tilt).collect()
+}
