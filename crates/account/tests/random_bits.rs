@@ -84,7 +84,7 @@ fn random_bits_never_panic_and_brackets_are_in_order() {
     let mut bits = Bits(0x9E37_79B9_7F4A_7C15);
     let cheap = [Method::Exact, Method::Rdp, Method::Zcdp, Method::Gdp, Method::Basic, Method::GdpClt];
     let mut asked = 0;
-    for _ in 0..600 {
+    for _ in 0..350 {
         let Ok(mechanism) = mechanism(&mut bits) else { continue };
         let adjacency = Adjacency::ALL[(bits.next() % 3) as usize];
         let question = Question { mechanism, adjacency };
@@ -98,5 +98,5 @@ fn random_bits_never_panic_and_brackets_are_in_order() {
             check(delta_at(&question, epsilon, method).map(|found| sides(found, Delta::get)), &question);
         }
     }
-    assert!(asked > 200, "only {asked} questions were legal");
+    assert!(asked > 120, "only {asked} questions were legal");
 }
