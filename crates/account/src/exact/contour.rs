@@ -8,8 +8,10 @@
 
 use super::composed::{Composed, Saddle, tilt_all};
 use super::horizon::Horizon;
+use super::jumps::Jumps;
+use super::law::Tilted;
 use super::placement::{Care, Placement, high_alias};
-use super::points::Fineness;
+use super::points::{Fineness, Points};
 use num_complex::Complex64;
 use std::f64::consts::PI;
 use veracity_numerics::UNIT;
@@ -22,6 +24,8 @@ pub(super) struct Value {
     pub upper: f64,
     /// Estimate of dδ/dε.
     pub slope: f64,
+    /// How uncertain `middle` is as an estimate.
+    pub noise: f64,
 }
 
 /// Node values along the contour and the bounds that hold for all ε.
@@ -46,6 +50,8 @@ pub(super) struct Contour {
     high_alias: (f64, f64),
     low_alias: f64,
     left_out: f64,
+    /// d and the logarithm of a bound on what was subtracted, at ε = 0: it falls like e^{−dε}.
+    rest: Option<(f64, f64)>,
     /// μ of the smoothing Gaussian, zero for none.
     smoothing: f64,
 }
@@ -70,11 +76,16 @@ impl Contour {
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
-        let smoothing = (2.5e-7 * worth / (c * (c + 1.0))).sqrt();
         let reach = (2.0 * (1.0 / tolerance).ln() + 8.0).sqrt();
-        // More smoothing than is wanted where the nodes would not suffice: a wider answer, and still a certified one.
-        let smoothing = smoothing.max(reach / (step * MOST_NODES));
-        let far = reach / smoothing;
+        let smoothing_for = |gap: f64| {
+            let wanted = (gap * worth.min(10.0) / (c * (c + 1.0))).sqrt();
+            // More than is wanted where the nodes would not suffice: a wider answer, and still a certified one.
+            wanted.max(reach / (step * MOST_NODES))
+        };
+        // A first look need not be sharp: it is followed by another at the ε found.
+        let (first, sharp) = (smoothing_for(5e-4), smoothing_for(2.5e-7));
+        let smoothing = if care == Care::Quick { first } else { sharp };
+        let (far, farthest) = (reach / smoothing, reach / sharp);
         // What the tail is measured against: δ over the scale e^{K(c) − cε}.
         let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
         let allowed = tolerance * share;
@@ -82,7 +93,14 @@ impl Contour {
         let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
         let start = 3.5 / saddle.variance.max(1e-300).sqrt();
         let coarse = tilt_all(composed, c, 0.0, 0.0)?;
-        let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, far, allowed);
+        let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, farthest, allowed);
+        if plain.is_none()
+            && care == Care::Sharp
+            && let Some(contour) =
+                Contour::draw_jumps(&composed.uncapped(), saddle, tolerance, 0.7 * far, care)
+        {
+            return Some(contour);
+        }
         let (horizon, smoothing) = match plain {
             Some(horizon) => (horizon, 0.0),
             None => {
@@ -105,6 +123,32 @@ impl Contour {
         Some(contour)
     }
 
+    /// The same for rare large losses, with what remains without them subtracted. Their law must end smoothly, so
+    /// nothing of it is left out. None where that does not pay: beyond arguments of `limit`.
+    fn draw_jumps(
+        composed: &Composed,
+        saddle: &Saddle,
+        tolerance: f64,
+        limit: f64,
+        care: Care,
+    ) -> Option<Contour> {
+        let jumps = Jumps::find(composed, saddle, 0.1 * tolerance * saddle.log_delta.exp())?;
+        let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance, care)?;
+        let wanted = saddle.log_delta + tolerance.ln();
+        let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
+        let step = 2.0 * PI / period;
+        let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
+        let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
+        let (last, tail) = jumps.horizon(c, step, limit, tolerance * share)?;
+        let count = (last / step).ceil().max(8.0) as usize;
+        let mut contour =
+            Contour::with_nodes(&jumps.composed, c, step, count, 0.0, tolerance / cancellation)?;
+        contour.tail = tail;
+        contour.high_alias = high_alias;
+        contour.rest = Some(jumps.rest);
+        Some(contour)
+    }
+
     /// Computes the nodes.
     fn with_nodes(
         composed: &Composed,
@@ -124,12 +168,19 @@ impl Contour {
         let mut errors = vec![0.0; count + 1];
         let mut log_scale = 0.5 * gaussian * c * (c + 1.0);
         let mut log_scale_error = 8.0 * UNIT * log_scale;
+        let mut factors: Option<Vec<Factor>> = None;
         for (law, times) in &tilt_all(composed, c, step * count as f64, 0.02 * tolerance)? {
             let (k, k_error) = law.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
             let fineness = if smoothing > 0.0 { Fineness::Windowed } else { Fineness::Full };
-            accumulate(law.transform(step, count, fineness), *times, &mut exponents, &mut errors);
+            let transform = law.transform(step, count, fineness);
+            if let Tilted::Points(points) = law
+                && !points.jumps.is_empty()
+            {
+                factors = Some(Factor::all(points, *times, step, &transform));
+            }
+            accumulate(transform, *times, &mut exponents, &mut errors);
         }
         let mut contour = Contour {
             c,
@@ -146,14 +197,15 @@ impl Contour {
             high_alias: (c, f64::INFINITY),
             low_alias: 1.0 / (2.0 * PI * c / step).exp_m1(),
             left_out: 0.0,
+            rest: None,
             smoothing,
         };
-        contour.set_nodes(&exponents, &errors);
+        contour.set_nodes(&exponents, &errors, factors.as_deref());
         Some(contour)
     }
 
     /// Turns exponents into node values and sums up their errors.
-    fn set_nodes(&mut self, exponents: &[Complex64], errors: &[f64]) {
+    fn set_nodes(&mut self, exponents: &[Complex64], errors: &[f64], factors: Option<&[Factor]>) {
         for (k, (exponent, error)) in exponents.iter().zip(errors).enumerate() {
             let y = k as f64 * self.step;
             let z = Complex64::new(self.c, y);
@@ -162,11 +214,16 @@ impl Contour {
             // A node whose relative error is not small counts as error altogether.
             let relative = (error + UNIT * (32.0 + 4.0 * exponent.norm())).exp_m1();
             let size = value.norm().max(f64::MIN_POSITIVE);
-            let (kept, lost) = if relative < 0.5 {
+            let (mut kept, mut lost) = if relative < 0.5 {
                 (value, size * relative)
             } else {
                 (Complex64::new(0.0, 0.0), ((exponent.re + error).min(0.0)).exp() / denominator.norm())
             };
+            if let Some(factor) = factors.map(|factors| &factors[k]) {
+                lost = lost * (factor.value.norm() + factor.error) + kept.norm() * factor.error;
+                kept *= factor.value;
+            }
+            let size = kept.norm().max(f64::MIN_POSITIVE);
             let half = if k == 0 { 0.5 } else { 1.0 };
             self.node_error += half * lost;
             self.density_error += half * lost * denominator.norm();
@@ -207,7 +264,8 @@ impl Contour {
         let scale = exponent.exp();
         let (above, below) = (scale * (1.0 + scale_error), scale * (1.0 - scale_error).max(0.0));
         let middle = scale * measure * sum;
-        let upper = above * (measure * sum + error).max(0.0) + self.left_out;
+        let rest = self.rest.map_or(0.0, |(d, log)| (log - d * epsilon).exp());
+        let upper = above * (measure * sum + error).max(0.0) + self.left_out + rest;
         // Smoothing and aliasing only ever add to δ.
         let gap = if self.smoothing > 0.0 {
             let s = self.smoothing;
@@ -218,7 +276,13 @@ impl Contour {
             0.0
         };
         let lower = below * (measure * sum - error) - gap - self.aliases(epsilon);
-        Value { lower: lower.max(0.0), middle, upper: upper.min(1.0), slope: -scale * measure * slope }
+        Value {
+            lower: lower.max(0.0),
+            middle,
+            upper: upper.min(1.0),
+            slope: -scale * measure * slope,
+            noise: above * error,
+        }
     }
 
     fn largest_denominator(&self) -> f64 {
@@ -231,6 +295,48 @@ impl Contour {
         let (c, log_bound) = self.high_alias;
         (log_bound - c * epsilon).exp() + self.low_alias
     }
+}
+
+/// 1 − (φ_A/φ)^T at a node: what is left of φ^T when T uses without a large loss are subtracted.
+struct Factor {
+    value: Complex64,
+    error: f64,
+}
+
+impl Factor {
+    fn all(points: &Points, times: f64, step: f64, whole: &(Vec<Complex64>, Vec<f64>)) -> Vec<Factor> {
+        let (large, mass) = points.large();
+        let transform = large.transform(step, whole.0.len() - 1, Fineness::Full);
+        let parts = transform.values.iter().zip(&transform.errors).zip(whole.0.iter().zip(&whole.1));
+        parts
+            .map(|((jump, jump_error), (deviation, deviation_error))| {
+                let phi = deviation + 1.0;
+                let modulus = phi.norm().max(1e-300);
+                let ratio = (jump + mass) / phi;
+                let blur = (jump_error + 64.0 * UNIT * mass + ratio.norm() * deviation_error) / modulus;
+                // log(1 − ratio) without cancellation, then 1 − e^x.
+                let square = -2.0 * ratio.re + ratio.norm_sqr();
+                let log = Complex64::new(
+                    0.5 * square.max(-1.0 + 1e-300).ln_1p(),
+                    (-ratio.im).atan2(1.0 - ratio.re),
+                );
+                let value = -exp_m1(times * log);
+                // φ_A is a transform of positive weights of mass at most 1: |φ_A/φ| ≤ 1/|φ|, and the node has |φ|^T.
+                let steep = times * (times * log.re).exp() / (1.0 - ratio).norm().max(1e-300);
+                Factor {
+                    value,
+                    error: 1.5 * steep * blur + 16.0 * UNIT * (1.0 + (times * log).norm()) * value.norm(),
+                }
+            })
+            .collect()
+    }
+}
+
+/// e^w − 1 without cancellation near zero.
+fn exp_m1(w: Complex64) -> Complex64 {
+    let (sin, cos) = w.im.sin_cos();
+    let half = (0.5 * w.im).sin();
+    Complex64::new(w.re.exp_m1() * cos - 2.0 * half * half, w.re.exp() * sin)
 }
 
 /// Adds times·log(1 + deviation) to the exponents and times·error/|1 + deviation| to the errors.

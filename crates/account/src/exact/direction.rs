@@ -267,7 +267,7 @@ fn solve(line: &Line, delta: f64, start: f64) -> Option<f64> {
     let mut epsilon = start.max(0.0);
     for _ in 0..60 {
         let value = line.value_at(epsilon);
-        let drowned = value.middle <= 0.0 || value.upper > 4.0 * value.middle;
+        let drowned = value.middle <= 0.0 || value.noise > 3.0 * value.middle;
         if value.middle > delta && !drowned {
             low = epsilon
         } else {

@@ -131,6 +131,7 @@ impl LatticeSum {
             middle: scale * sum,
             upper: (above * (sum + error).max(0.0)).min(1.0),
             slope: scale * slope,
+            noise: above * error,
         }
     }
 }

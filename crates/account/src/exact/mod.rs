@@ -9,6 +9,7 @@ mod direction;
 mod ellipse;
 mod gaussian;
 mod horizon;
+mod jumps;
 mod lattice;
 mod law;
 mod line;

@@ -60,13 +60,14 @@ impl Split {
 
     /// δ at ε, from both sides.
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
-        let mut total = Value { lower: 0.0, middle: 0.0, upper: self.left_out, slope: 0.0 };
+        let mut total = Value { lower: 0.0, middle: 0.0, upper: self.left_out, slope: 0.0, noise: 0.0 };
         for (ways, contour) in &self.terms {
             let value = contour.value_at(epsilon);
             total.lower += ways * value.lower * (1.0 - 64.0 * f64::EPSILON);
             total.middle += ways * value.middle;
             total.upper += ways * value.upper * (1.0 + 64.0 * f64::EPSILON);
             total.slope += ways * value.slope;
+            total.noise += ways * value.noise;
         }
         Value { upper: total.upper.min(1.0), ..total }
     }
