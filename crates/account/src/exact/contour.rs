@@ -56,6 +56,9 @@ pub(super) struct Contour {
     smoothing: f64,
 }
 
+/// Lines of up to this many nodes are drawn at the first look.
+const FEW_NODES: f64 = 2500.0;
+
 /// The most nodes on a contour.
 const MOST_NODES: f64 = 500_000.0;
 
@@ -93,9 +96,11 @@ impl Contour {
         let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
         let start = 3.5 / saddle.variance.max(1e-300).sqrt();
         let coarse = tilt_all(composed, c, 0.0, 0.0)?;
-        let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, farthest, allowed);
-        if plain.is_none()
-            && care == Care::Sharp
+        // A long line is drawn only when nothing shorter will do.
+        let limit = if care == Care::Quick { farthest.min(FEW_NODES * step) } else { farthest };
+        let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, limit, allowed);
+        if care == Care::Sharp
+            && plain.as_ref().is_none_or(|horizon| horizon.last > FEW_NODES * step)
             && let Some(contour) =
                 Contour::draw_jumps(&composed.uncapped(), saddle, tolerance, 0.7 * far, care)
         {
