@@ -228,7 +228,8 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
     let mut care = Care::Quick;
-    for _ in 0..6 {
+    let mut looks = 0;
+    for _ in 0..9 {
         let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
         let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
         let mut settled = true;
@@ -250,6 +251,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
             // A relative error x of δ moves ε by about x/(cε) of itself.
             share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);
         }
+        looks = if settled { 0 } else { looks + 1 };
         care = match care {
             _ if !settled => care,
             Care::Quick => Care::Sharp,
@@ -260,28 +262,33 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }
 }
 
-/// The ε at which the contour's estimate of δ is as given: Newton on log δ, kept between points known to lie on
-/// either side. Where the estimate drowns in its error δ is taken to be too small.
+/// The ε at which the line's estimate of δ is as given: Newton on log δ, kept between points known to lie on either
+/// side. Where the estimate drowns in its error before that, the slope of the last good point tells where to look next.
 fn solve(line: &Line, delta: f64, start: f64) -> Option<f64> {
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut epsilon = start.max(0.0);
+    let mut ahead = None;
     for _ in 0..60 {
         let value = line.value_at(epsilon);
         let drowned = value.middle <= 0.0 || value.noise > 3.0 * value.middle;
-        if value.middle > delta && !drowned {
-            low = epsilon
-        } else {
-            high = epsilon
-        }
         let step = (value.middle / delta).ln() * value.middle / -value.slope;
         if !drowned && step.abs() <= 1e-12 * epsilon {
             return Some(epsilon);
+        }
+        if value.middle > delta && !drowned {
+            low = epsilon;
+            ahead = Some(epsilon + step);
+        } else {
+            high = epsilon;
         }
         let mut next = epsilon + step;
         if drowned || !(next > low && next < high) {
             next = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * epsilon + 1e-3 };
         }
         epsilon = next;
+        if drowned && high - low <= 1e-9 * high {
+            return ahead.filter(|ahead| ahead.is_finite());
+        }
         if epsilon < 1e-15 {
             return None;
         }
