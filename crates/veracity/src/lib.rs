@@ -33,7 +33,7 @@ pub use profile::{Point, PrivacyProfile};
 pub use subject::Subject;
 pub use verification::{Check, Confirmation, verify};
 
-pub use veracity_account::{Method, Question};
+pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
 pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
     Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,

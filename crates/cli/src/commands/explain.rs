@@ -3,7 +3,7 @@
 use crate::{Outcome, args::ExplainArgs, meaning, text};
 use veracity::{
     Adjacency, Delta, Epsilon, Explanation, ExplanationFile, PrivacyUnit, Probability, Promise, Refusal,
-    explain, explain_promise,
+    explain, explain_promise, gdp,
     report::{decimal, table},
 };
 
@@ -57,8 +57,25 @@ fn in_words(explanation: &Explanation) -> String {
         advantage(explanation),
         attacks(explanation),
         groups(explanation),
+        yardstick(explanation),
     ]
     .join("\n")
+}
+
+/// The μ of Gaussian differential privacy that has the same δ at the same ε.
+fn yardstick(explanation: &Explanation) -> String {
+    let Promise { epsilon, delta } = explanation.promise;
+    let mu = match (Epsilon::new(epsilon), Delta::new(delta)) {
+        (Ok(epsilon), Ok(delta)) if delta.get() > 0.0 => gdp::mu_at(epsilon, delta),
+        _ => return String::new(),
+    };
+    format!(
+        "Yardstick. At this epsilon and delta it reveals as much as one answer with Gaussian noise of {} times\n\
+         what one {} contributes (mu = {}).\n",
+        decimal::nearest(1.0 / mu, 4),
+        explanation.unit.name(),
+        decimal::nearest(mu, 4)
+    )
 }
 
 fn headline(explanation: &Explanation) -> String {
