@@ -71,7 +71,7 @@ fn yardstick(explanation: &Explanation) -> String {
     };
     format!(
         "Yardstick. At this epsilon and delta it reveals as much as one answer with Gaussian noise of {} times\n\
-         what one {} contributes (mu = {}).\n",
+         the change that one {} makes (mu = {}).\n",
         decimal::nearest(1.0 / mu, 4),
         explanation.unit.name(),
         decimal::nearest(mu, 4)
