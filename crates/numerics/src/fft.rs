@@ -14,7 +14,6 @@ thread_local! {
 /// Transforms of one length, planned once.
 pub struct RealFft {
     forward: Arc<dyn RealToComplex<f64>>,
-    inverse: Arc<dyn ComplexToReal<f64>>,
     len: usize,
 }
 
@@ -22,11 +21,7 @@ impl RealFft {
     /// Plans transforms of length `len`, rounded up to a power of two.
     pub fn new(len: usize) -> RealFft {
         let len = len.max(2).next_power_of_two();
-        PLANNER.with_borrow_mut(|planner| RealFft {
-            forward: planner.plan_fft_forward(len),
-            inverse: planner.plan_fft_inverse(len),
-            len,
-        })
+        PLANNER.with_borrow_mut(|planner| RealFft { forward: planner.plan_fft_forward(len), len })
     }
 
     /// The length of the sequences.
@@ -51,8 +46,10 @@ impl RealFft {
         // The mean and the alternating sum of a real sequence are real.
         spectrum[0].im = 0.0;
         spectrum[self.len / 2].im = 0.0;
-        let mut values = self.inverse.make_output_vec();
-        self.inverse.process(spectrum, &mut values).expect("both lengths come from this plan");
+        let plan: Arc<dyn ComplexToReal<f64>> =
+            PLANNER.with_borrow_mut(|planner| planner.plan_fft_inverse(self.len));
+        let mut values = plan.make_output_vec();
+        plan.process(spectrum, &mut values).expect("both lengths come from this plan");
         let scale = 1.0 / self.len as f64;
         values.iter_mut().for_each(|x| *x *= scale);
         values
