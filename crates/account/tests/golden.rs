@@ -48,8 +48,9 @@ fn wide_rows(goldens: Vec<Golden>) -> Vec<&'static str> {
 #[test]
 fn many_steps_of_dp_sgd_hold_the_truth() {
     let wide = wide_rows(golden::dp_sgd());
-    // Ten million steps at a rate of one in a million: the losses of one step span eight orders of magnitude.
-    assert!(wide.iter().all(|row| row.starts_with("dp-sgd,1e-06,0.8,10000000,1e-15")), "{wide:#?}");
+    // Ten million steps at tiny rates and δ = 1e-15: the losses of one step span eight orders of magnitude.
+    let is_corner = |row: &&str| row.contains(",0.8,10000000,1e-15,");
+    assert!(wide.iter().all(is_corner) && wide.len() <= 2, "{wide:#?}");
 }
 
 #[test]
@@ -67,4 +68,19 @@ fn laplace_lattice_mixtures_and_replaced_records_hold_the_truth() {
         let wide = wide_rows(goldens);
         assert!(wide.is_empty(), "{wide:#?}");
     }
+}
+
+/// Found by a scan: 42 791 790 steps at a rate of 2e-6. Panels that overlapped by 1e-12 of their width, and sums of 1e5
+/// terms whose rounding was not counted, once made the sides cross here.
+#[test]
+fn millions_of_steps_keep_their_sides_in_order() {
+    use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
+    let mechanism = Mechanism::dp_sgd(
+        SamplingRate::new(1.997e-6).unwrap(),
+        NoiseMultiplier::new(0.6578).unwrap(),
+        Count::new(42_791_790).unwrap(),
+    );
+    let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+    let found = Profile::new(&question).unwrap().epsilon_at(Delta::new(5.1016e-6).unwrap()).unwrap();
+    assert!(found.upper.0.get() - found.lower.0.get() <= NARROW * found.upper.0.get());
 }

@@ -59,7 +59,7 @@ impl Profile {
     pub fn epsilon_at(&self, delta: Delta) -> Result<Bracket<Epsilon>, Refusal> {
         let mut worst = (0.0f64, 0.0f64);
         for direction in &self.directions {
-            let (lower, upper) = direction.epsilon_at(delta.get(), worst.0)?;
+            let (lower, upper) = in_order(direction.epsilon_at(delta.get(), worst.0)?)?;
             worst = (worst.0.max(lower), worst.1.max(upper));
         }
         Ok(Bracket::new(Epsilon::new(worst.0)?, Epsilon::new(worst.1)?))
@@ -69,7 +69,7 @@ impl Profile {
     pub fn delta_at(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
         let mut worst = (0.0f64, 0.0f64);
         for direction in &self.directions {
-            let (lower, upper) = direction.delta_at(epsilon.get())?;
+            let (lower, upper) = in_order(direction.delta_at(epsilon.get())?)?;
             worst = (worst.0.max(lower), worst.1.max(upper));
         }
         if worst.1 >= 1.0 - f64::EPSILON {
@@ -79,4 +79,15 @@ impl Profile {
         }
         Ok(Bracket::new(Delta::new(worst.0)?, Delta::new(worst.1)?))
     }
+}
+
+/// Sides that cross disprove an error bound: better no answer than a wrong one.
+fn in_order((lower, upper): (f64, f64)) -> Result<(f64, f64), Refusal> {
+    if lower <= upper {
+        return Ok((lower, upper));
+    }
+    Err(Refusal::NoAnswer(format!(
+        "the certified sides cross ({lower} > {upper}), which must not happen; please report the question, and use \
+         --method pld or rdp"
+    )))
 }

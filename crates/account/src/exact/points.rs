@@ -205,20 +205,25 @@ impl Points {
         let length = (2 * fineness.oversampling() * count.max(4)).next_power_of_two();
         let spacing = 2.0 * std::f64::consts::PI / (step * length as f64);
         let mut lattice = vec![0.0; length];
+        let mut counts = vec![0u32; length];
         let (mut blur, mut size, mut mass) = (0.0, 0.0, 0.0);
         for &j in points {
-            let moved = spread(&mut lattice, self.losses[j] / spacing, self.weights[j]);
+            let position = self.losses[j] / spacing;
+            counts[(position.floor() as i64) as usize & (length - 1)] += 1;
+            let moved = spread(&mut lattice, position, self.weights[j]);
             blur += f64::from(self.roundings[j]) * moved;
             size += self.weights[j] * self.losses[j].abs();
             mass += self.weights[j];
         }
         // The mass at zero loss transforms to a constant and cancels in φ − 1: leave it out for accuracy.
         lattice[0] = 0.0;
-        let total: f64 = lattice.iter().sum();
         let norm: f64 = lattice.iter().map(|w| w.abs()).sum();
         let fft = RealFft::new(length);
         let spectrum = fft.forward(&mut lattice);
-        let rounding = norm * (fft.roundoff() + 24.0 * UNIT + self.weight_error) + UNIT * blur;
+        // The transform at zero is the sum of all: taking it from the same FFT keeps its error within the same bound.
+        let total = spectrum[0].re;
+        let crowd = UNIT * (24.0 + crowding(&counts));
+        let rounding = norm * (2.0 * fft.roundoff() + crowd + self.weight_error) + UNIT * blur;
         for (k, (value, error)) in transform.values.iter_mut().zip(&mut transform.errors).enumerate() {
             let y = step * k as f64;
             *value += Complex64::new(spectrum[k].re - total, -spectrum[k].im);
@@ -261,6 +266,18 @@ impl Points {
     }
 }
 
+/// The most additions that any lattice point has seen: those of the points within reach of it.
+fn crowding(counts: &[u32]) -> f64 {
+    let near = |k: usize| (0..SPREAD).map(|i| counts[(k + i) % counts.len()]).sum::<u32>();
+    let mut window = near(0);
+    let mut most = window;
+    for k in 0..counts.len() {
+        window = window + counts[(k + SPREAD) % counts.len()] - counts[k];
+        most = most.max(window);
+    }
+    f64::from(most)
+}
+
 /// A law to be evaluated at single arguments: small losses by their moments, large ones by the plain sum.
 pub(super) struct Bulk {
     small: Moments,
@@ -280,6 +297,7 @@ impl Bulk {
                 bulk.large.weights.push(*weight);
             }
         }
+        bulk.small.settle();
         bulk
     }
 
@@ -299,6 +317,9 @@ struct Moments {
     reach: f64,
     /// Σ w (reach·L)^m / m! for m = 1 … TERMS.
     terms: [f64; Self::TERMS],
+    /// The part of them not yet added up: sums of blocks lose less than one long sum.
+    block: [f64; Self::TERMS],
+    count: usize,
     /// Σ w |reach·L|, plain and weighted by the rounding of w.
     size: f64,
     blur: f64,
@@ -309,20 +330,40 @@ impl Moments {
     const REACH: f64 = 2.0;
     /// 2^27/27! < 2e-20.
     const TERMS: usize = 26;
+    /// Points to a block.
+    const BLOCK: usize = 128;
 
     fn new(reach: f64) -> Self {
-        Moments { reach, terms: [0.0; Self::TERMS], size: 0.0, blur: 0.0 }
+        Moments {
+            reach,
+            terms: [0.0; Self::TERMS],
+            block: [0.0; Self::TERMS],
+            count: 0,
+            size: 0.0,
+            blur: 0.0,
+        }
     }
 
     fn add(&mut self, loss: f64, weight: f64, rounding: f64) {
         let x = loss * self.reach;
         let mut power = weight;
-        for (m, term) in self.terms.iter_mut().enumerate() {
+        for (m, term) in self.block.iter_mut().enumerate() {
             power *= x / (m + 1) as f64;
             *term += power;
         }
+        self.count += 1;
+        if self.count.is_multiple_of(Self::BLOCK) {
+            self.settle();
+        }
         self.size += weight * x.abs();
         self.blur += weight * x.abs() * rounding;
+    }
+
+    /// Adds up the block under way.
+    fn settle(&mut self) {
+        for (term, block) in self.terms.iter_mut().zip(&mut self.block) {
+            *term += std::mem::take(block);
+        }
     }
 
     /// Σ w (e^{iyL} − 1) at y = η·reach, η ≤ 1.
@@ -338,10 +379,12 @@ impl Moments {
     }
 
     /// # Numerics  (e^x − 1)/x ≤ 3.2 for x ≤ 2 bounds all terms by the first
-    fn transform(&self, step: f64, count: usize, weight_error: f64) -> Transform {
+    fn transform(&mut self, step: f64, count: usize, weight_error: f64) -> Transform {
+        self.settle();
         let scale = step / self.reach;
-        let slope =
-            3.2 * (UNIT * (64.0 * self.size + self.blur) + weight_error * self.size) + 2e-20 * self.size;
+        let additions = (Self::BLOCK + self.count / Self::BLOCK) as f64;
+        let relative = UNIT * (64.0 + additions) + weight_error + 1e-20;
+        let slope = 3.2 * (relative * self.size + UNIT * self.blur);
         let values = (0..=count)
             .map(|k| {
                 let eta = k as f64 * scale;

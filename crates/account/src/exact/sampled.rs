@@ -203,7 +203,8 @@ impl SampledGaussian {
     /// # Promise  For every |y| ≤ reach, |Σ weight·e^{iyL} − E_P[e^{(c+iy)L}]/E_P[e^{cL}]| ≤ `quadrature`, and
     /// `log_mgf` ± `log_mgf_error` contains K(c).
     /// # Reference  Gauss–Legendre error on Bernstein ellipses, see `legendre::error_factor`
-    /// # Numerics  A weight e^{x} is rounded by about 3|x| + 12 ulp, all of it included in the errors
+    /// # Numerics  A weight e^{x} at w is rounded by 3|x| + 12 ulp and, through w, by |w| times the slope of x; all of it
+    /// is included in the errors
     pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Points> {
         // How wide a panel may be is guessed from the weight at its left end; a guess that fails is made again.
         let mut margin = 6.0;
@@ -241,14 +242,19 @@ impl SampledGaussian {
             builder.reach = if quiet { 0.0 } else { reach };
             let known = builder.points.losses.len();
             let limits = Limits { reach: builder.reach, negligible, margin, widest: 1.3 * last_half };
-            let half = self.half_width(left, end, (alpha, beta), limits);
+            let mut half = self.half_width(left, end, (alpha, beta), limits);
+            // The last panel of a stretch ends where the stretch does: neither a gap nor an overlap.
+            let ends = left + 2.0 * half >= end - 1e-6 * half;
+            if ends {
+                half = 0.5 * (end - left);
+            }
             last_half = half;
             builder.panel(left + half, half);
             if !quiet {
                 let busy = &mut builder.points.busy;
                 *busy = (if busy.1 == 0 { known } else { busy.0 }, known + legendre::POINTS);
             }
-            left = if left + 2.0 * half >= end - 1e-9 * half { end } else { left + 2.0 * half };
+            left = if ends { end } else { left + 2.0 * half };
             panels += 1;
             if panels > MOST_PANELS || !left.is_finite() {
                 return None;
@@ -378,7 +384,7 @@ impl SampledGaussian {
         let swing = (0.01 * negligible).ln() - legendre::error_factor(RHO).ln() - log_mass - margin;
         // The two factors of a replaced record swing together.
         let swing = swing.clamp(6.0, 26.0) * if beta == 0.0 { 1.0 } else { 0.5 };
-        let mut half = (1.4 * self.s).min(widest).min(0.5 * (end - left) * (1.0 + 1e-12)).max(1e-300);
+        let mut half = (1.4 * self.s).min(widest).min(0.5 * (end - left)).max(1e-300);
         for _ in 0..60 {
             let fits = |power: f64, centre: f64| {
                 let ellipse = Ellipse::around(self, centre, half);
@@ -410,8 +416,9 @@ struct Limits {
 /// Running totals of one tilted law.
 #[derive(Default)]
 struct Sums {
-    /// Σ of the cancellation-free integrand: e^{K} − 1.
+    /// Σ of the cancellation-free integrand: e^{K} − 1; and what its additions lost (Neumaier).
     excess: f64,
+    lost: f64,
     /// Bound on the rounding of `excess`.
     rounding: f64,
     /// Quadrature error of the un-oscillating and of the oscillating integrand.
@@ -423,6 +430,18 @@ struct Sums {
     jumping: f64,
     /// Largest log weight so far, to detect overflow.
     largest: f64,
+}
+
+impl Sums {
+    fn add(&mut self, term: f64) {
+        let sum = self.excess + term;
+        self.lost += if self.excess.abs() >= term.abs() {
+            (self.excess - sum) + term
+        } else {
+            (term - sum) + self.excess
+        };
+        self.excess = sum;
+    }
 }
 
 struct Builder<'a> {
@@ -456,11 +475,17 @@ impl Builder<'_> {
             self.sums.largest = self.sums.largest.max(power);
             let growth = power.exp_m1();
             let linear = alpha * a + beta * b;
+            let (pa, pb) =
+                (law.slope_from_excess(a), if beta == 0.0 { 0.0 } else { law.slope_from_excess(b) });
+            let slope = (-(w / s2 + 0.5) + alpha * pa - beta * pb).abs();
+            // A rounded place multiplies its weight by the slope of its logarithm; a rounded exponent by itself.
+            let ulps = 12.0 + 3.0 * log_density.abs() + 4.0 * w.abs() * slope;
             let term = width * base * (growth - linear);
             // Where the linear term overflows the base has underflowed: the point lies outside the kept range.
             if term.is_finite() {
-                self.sums.excess += term;
-                self.sums.rounding += width * base * (growth.abs() + linear.abs());
+                self.sums.add(term);
+                self.sums.rounding += term.abs() * ulps
+                    + 8.0 * width * base * (growth.abs() + linear.abs()) * (1.0 + power.abs());
             }
             let density = if power > -0.5 && base > 1e-280 && power < 600.0 {
                 base * (1.0 + growth)
@@ -474,11 +499,9 @@ impl Builder<'_> {
             };
             self.points.losses.push(loss);
             self.points.weights.push(density * width);
-            self.points.roundings.push((12.0 - 3.0 * (log_density + law.s.ln()) + 3.0 * power.abs()) as f32);
+            self.points.roundings.push((ulps + 4.0 * power.abs()) as f32);
             // Each Gauss point lies in its own cell, as wide as its weight (Chebyshev–Markov–Stieltjes).
-            let (pa, pb) =
-                (law.slope_from_excess(a), if beta == 0.0 { 0.0 } else { law.slope_from_excess(b) });
-            let steep = (-(w / s2 + 0.5) + alpha * pa - beta * pb).abs() + bending * width;
+            let steep = slope + bending * width;
             summary.add_cell(density, width, steep, (pa + pb) * (1.0 - width.min(0.9)));
             if law.knee < f64::INFINITY {
                 self.points.jumps.push(law.jump(w, density, width, steep));
@@ -529,12 +552,12 @@ impl Builder<'_> {
         if self.law.floor > f64::NEG_INFINITY {
             return self.finish_above_floor(quiet);
         }
-        let excess = sums.excess - self.law.correction(self.alpha);
+        let excess = sums.excess + sums.lost - self.law.correction(self.alpha);
         if !excess.is_finite() || sums.largest > 650.0 || !(1.0 + excess > 0.0) {
             return None;
         }
         let mass = 1.0 + excess;
-        let error = sums.still + cut + UNIT * (8.0 * sums.rounding + 400.0 * excess.abs());
+        let error = sums.still + cut + UNIT * (sums.rounding + 16.0 * excess.abs());
         if error > 0.1 * mass {
             return None;
         }
@@ -557,7 +580,9 @@ impl Builder<'_> {
         if !(mass > 1e-280 && mass.is_finite()) || self.sums.largest > 650.0 {
             return None;
         }
-        let error = self.sums.modulus / mass + 1000.0 * UNIT;
+        let many = self.points.weights.len() as f64;
+        let worst = self.points.roundings.iter().copied().fold(0.0f32, f32::max);
+        let error = self.sums.modulus / mass + UNIT * (64.0 + many + f64::from(worst));
         if error > 0.1 {
             return None;
         }
