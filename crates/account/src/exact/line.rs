@@ -24,8 +24,11 @@ impl Line {
         worth: f64,
         care: Care,
     ) -> Option<Line> {
-        if let Some((offset, spacing)) = lattice(losses) {
-            return LatticeSum::draw(losses, saddle, offset, spacing).map(Line::Lattice);
+        // A lattice too fine to sum is as good as a continuous law.
+        if let Some((offset, spacing)) = lattice(losses)
+            && let Some(sum) = LatticeSum::draw(losses, saddle, offset, spacing)
+        {
+            return Some(Line::Lattice(sum));
         }
         let (capped, left_out) = losses.capped(left_out);
         if care == Care::Split {

@@ -123,11 +123,11 @@ fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
 
 /// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
 fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
-    if sigma > 1e5 || shift > 1_000_000 {
+    if sigma > 1e4 || shift > 1_000_000 {
         return Err(Refusal::out_of_range(
             "sigma",
             sigma,
-            "sigma ≤ 1e5 and sensitivity ≤ 10^6 for discrete noise",
+            "sigma ≤ 1e4 and sensitivity ≤ 10^6 for discrete noise; for larger ones use --method zcdp or rdp",
         ));
     }
     let d = shift as f64;
