@@ -270,7 +270,7 @@ impl Contour {
         let (above, below) = (scale * (1.0 + scale_error), scale * (1.0 - scale_error).max(0.0));
         let middle = scale * measure * sum;
         let rest = self.rest.map_or(0.0, |(d, log)| (log - d * epsilon).exp());
-        let upper = above * (measure * sum + error).max(0.0) + self.left_out + rest;
+        let upper = above * at_least_zero(measure * sum + error) + self.left_out + rest;
         // Smoothing and aliasing only ever add to δ.
         let gap = if self.smoothing > 0.0 {
             let s = self.smoothing;
@@ -337,6 +337,11 @@ impl Factor {
     }
 }
 
+/// max(x, 0), but NaN stays: `f64::max` would turn it into a bound.
+pub(super) fn at_least_zero(x: f64) -> f64 {
+    if x < 0.0 { 0.0 } else { x }
+}
+
 /// e^w − 1 without cancellation near zero.
 fn exp_m1(w: Complex64) -> Complex64 {
     let (sin, cos) = w.im.sin_cos();
@@ -353,16 +358,24 @@ pub(super) fn accumulate(
 ) {
     let (values, bounds) = transform;
     for (k, (value, bound)) in values.iter().zip(&bounds).enumerate() {
+        // Near 1 the modulus is found from its distance to 1, elsewhere directly: neither way cancels.
         let square = 2.0 * value.re + value.norm_sqr();
-        let modulus = (1.0 + square).max(0.0).sqrt();
-        let log = Complex64::new(0.5 * square.max(-1.0).ln_1p(), value.im.atan2(1.0 + value.re));
+        let (log_modulus, modulus) = if square > -0.75 {
+            (0.5 * square.ln_1p(), (1.0 + square).sqrt())
+        } else {
+            let modulus = (1.0 + value.re).hypot(value.im);
+            (modulus.max(1e-300).ln(), modulus)
+        };
+        let log = Complex64::new(log_modulus, value.im.atan2(1.0 + value.re));
         if k == 0 {
             continue;
         }
         let share = bound / modulus.max(1e-300);
         if share < 0.25 {
             exponents[k] += times * log;
-            errors[k] += times * (1.2 * share + UNIT * (4.0 * log.norm() + 4.0 * value.norm()));
+            let cancelled = value.norm() / modulus.max(1e-300);
+            errors[k] +=
+                times * (1.2 * share + UNIT * (4.0 * log.norm() + 4.0 * value.norm() + 8.0 * cancelled));
         } else {
             // The value drowns in its error: keep only a bound on the modulus.
             exponents[k] += times * (modulus + bound).min(1.0).ln();

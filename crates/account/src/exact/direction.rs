@@ -38,6 +38,7 @@ impl Direction {
     fn ordered(composition: &Composition, order: Order) -> Result<Direction, Refusal> {
         let mut direction = Direction { infinite: (0.0, 0.0), losses: Composed::default(), largest: 0.0 };
         let mut log_survive = (0.0, 0.0);
+        let mut declared = Vec::new();
         for (part, times) in &composition.parts {
             let times = times.as_f64();
             match pairs::pair(part, order)? {
@@ -45,16 +46,22 @@ impl Direction {
                     direction.losses.gaussian += times * mu * mu;
                     direction.largest = f64::INFINITY;
                 }
-                Pair::Losses { law, infinite } => {
+                Pair::Losses { law, infinite, largest } => {
+                    declared.push((infinite, times));
                     let log = times * (-infinite).ln_1p();
                     log_survive.0 += log * (1.0 + 8.0 * UNIT);
                     log_survive.1 += log * (1.0 - 8.0 * UNIT);
-                    direction.largest += times * law.largest();
+                    direction.largest += times * largest;
                     direction.losses.laws.push((law, times));
                 }
             }
         }
-        direction.infinite = (-log_survive.1.exp_m1(), -log_survive.0.exp_m1());
+        declared.retain(|&(infinite, _)| infinite > 0.0);
+        direction.infinite = match declared.as_slice() {
+            // One use fails with just the probability declared.
+            &[(infinite, 1.0)] => (infinite, infinite),
+            _ => (-log_survive.1.exp_m1(), -log_survive.0.exp_m1()),
+        };
         Ok(direction)
     }
 
@@ -73,7 +80,7 @@ impl Direction {
     pub(super) fn epsilon_at(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
         let (least, most) = self.infinite;
         let share = |mass: f64| (delta - mass) / (1.0 - mass);
-        if share(least) < 0.0 || (share(most) <= 0.0 && most > 0.0 && self.largest.is_infinite()) {
+        if share(most) < 0.0 || (share(most) == 0.0 && most > 0.0 && self.largest.is_infinite()) {
             return Err(Refusal::NoAnswer(format!(
                 "delta is {delta:e}, below the {least:e} with which a declared mechanism may fail outright, where \
                  epsilon is infinite; ask a larger delta"
@@ -90,7 +97,7 @@ impl Direction {
 
     /// Closed forms, where there is one.
     fn closed(&self, epsilon: f64) -> Option<(f64, f64)> {
-        if epsilon >= self.largest {
+        if epsilon > self.largest * (1.0 + 16.0 * UNIT) {
             return Some((0.0, 0.0));
         }
         let gaussian = self.losses.gaussian;
@@ -106,9 +113,7 @@ impl Direction {
             return Ok(closed);
         }
         let mut best: (f64, f64) = (0.0, 1.0);
-        if let Some(top) =
-            Top::of(&self.losses).and_then(|top| top.delta(self.largest - epsilon, self.largest))
-        {
+        if let Some(top) = self.top().and_then(|top| top.delta(self.largest - epsilon, self.largest)) {
             best = top;
         }
         // The more is known of δ the more can be left out: start generously, then repeat for the δ found.
@@ -160,7 +165,7 @@ impl Direction {
         }
         let rounding = 8.0 * UNIT * self.largest;
         let mut sides = (0.0, self.largest + rounding);
-        if let Some((least, most)) = Top::of(&self.losses).and_then(|top| top.distance(delta)) {
+        if let Some((least, most)) = self.top().and_then(|top| top.distance(delta)) {
             sides = ((self.largest - most - rounding).max(0.0), self.largest - least + rounding);
         }
         if (sides.1.is_infinite() || sides.1 - sides.0 > NARROW * sides.1)
@@ -189,6 +194,11 @@ impl Direction {
         search(&self.losses, delta, &losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?)
     }
 
+    /// The outcome with all losses largest, where there is one.
+    fn top(&self) -> Option<Top> {
+        if self.largest.is_finite() { Top::of(&self.losses) } else { None }
+    }
+
     /// At least δ(0): total variation distances add up at most.
     fn total_variation(&self) -> f64 {
         let uses = self.losses.laws.iter().map(|(law, times)| times * once(law, 0.0).1);
@@ -202,10 +212,10 @@ impl Direction {
             return (0.0, 0.0);
         }
         let mut high = 1.0;
-        while at(high).1 > delta && high < 1e300 {
+        while !(at(high).1 <= delta) && high < 1e300 {
             high *= 2.0;
         }
-        let high = high.min(self.largest);
+        let high = high.min(self.largest * (1.0 + 32.0 * UNIT));
         let upper = root::bisect(high, 0.0, 0.0, |epsilon| at(epsilon).1 <= delta).holds;
         let lower = if at(0.0).0 <= delta {
             0.0

@@ -22,7 +22,9 @@ pub(super) fn delta(mu: f64, epsilon: f64) -> (f64, f64) {
     let (near, far) = (normal::mills(a), normal::mills(a + mu));
     let difference = near - far;
     // The rounding of a turns into a relative error a·|δa| of the density and enters both ratios alike.
-    let relative = UNIT * (32.0 + 16.0 * near / difference + 8.0 * a.abs() * (a.abs() + mu + epsilon / mu));
+    // and, since dδ/da = −φ(a) with μ fixed, by 1/(m(a) − m(a+μ)) relatively.
+    let size = a.abs() + mu + (epsilon / mu).abs();
+    let relative = UNIT * (32.0 + 16.0 * near / difference + 8.0 * a.abs() * size + 8.0 * size / difference);
     let value = normal::density(a) * difference;
     if !(relative < 0.5) || value < 1e-290 {
         // Deep in the tail only an upper bound is needed: m(a) − m(a+μ) ≤ μ·m(a)/max(a,1) loosely.
@@ -75,21 +77,27 @@ fn replaced_delta(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
         high *= 2.0;
     }
     let x = root::crossing(-1e-9, high, 1e-15, ratio);
-    let e = epsilon.exp();
-    let (plus, zero, minus) = (normal::cdf(s - x), normal::cdf(-x), normal::cdf(-s - x));
-    let value = q * plus - (1.0 - q) * epsilon.exp_m1() * zero - e * q * minus;
+    // e^ε meets tails that shrink as fast: only their products are formed.
+    let log_growth = if epsilon > 30.0 { epsilon } else { epsilon.exp_m1().ln() };
+    let present = q * normal::cdf(s - x);
+    let neither = ((-q).ln_1p() + log_growth + normal::log_cdf(-x)).exp();
+    let opposite = (q.ln() + epsilon + normal::log_cdf(-s - x)).exp();
+    let value = present - neither - opposite;
     // Being off by dx costs only to second order; what cancels is bounded absolutely.
-    let size = q * plus + ((1.0 - q) * epsilon.exp_m1() + e * q) * zero;
-    let error = UNIT * (64.0 + 16.0 * x * x) * size;
+    let size = present + neither + opposite;
+    let error = UNIT * (64.0 + 16.0 * x * x + 8.0 * epsilon) * size
+        + if epsilon > 30.0 { 1e-13 * neither } else { 0.0 };
     ((value - error).max(0.0), value + error)
 }
 
 /// δ(ε) of one Laplace mechanism moved by `total` scales: 1 − e^{(ε − total)/2} below `total`.
 pub(super) fn laplace_delta(total: f64, epsilon: f64) -> (f64, f64) {
-    if epsilon >= total {
+    // The largest loss is itself rounded.
+    let blur = 8.0 * UNIT * total;
+    if epsilon >= total + blur {
         return (0.0, 0.0);
     }
-    let exact = -(0.5 * (epsilon - total)).exp_m1();
-    let relative = 8.0 * UNIT * (1.0 + total / (total - epsilon));
-    ((exact * (1.0 - relative)).max(0.0), (exact * (1.0 + relative)).min(1.0))
+    let exact = -(0.5 * (epsilon - total).min(0.0)).exp_m1();
+    let error = 8.0 * UNIT * exact + blur;
+    ((exact - error).max(0.0), (exact + error).min(1.0))
 }

@@ -55,8 +55,10 @@ impl Horizon {
             (rest / y, if gaussian > 0.0 { rest / (gaussian * y) } else { f64::INFINITY });
         let mut found = None;
         for &(y, size) in bounds.iter().rev() {
-            tail += size * (1.0 - 1.0 / RATIO) / y;
-            density += size * (RATIO - 1.0) * y;
+            // A sum of nodes exceeds the integral of a bound that may rise again: by one node for each stretch, and a
+            // stretch holds more than one.
+            tail += 2.2 * size * (1.0 - 1.0 / RATIO) / y;
+            density += 2.2 * size * (RATIO - 1.0) * y;
             if tail > allowed * PI || y < start {
                 break;
             }

@@ -5,7 +5,7 @@
 //! period Ng. The payoff enters by its lattice transform, a difference of two geometric series.
 
 use super::composed::{Composed, Saddle, tilt_all};
-use super::contour::{Value, accumulate};
+use super::contour::{Value, accumulate, at_least_zero};
 use super::placement::{Care, Placement, high_alias};
 use super::points::Fineness;
 use num_complex::Complex64;
@@ -33,7 +33,8 @@ pub(super) struct LatticeSum {
 struct Node {
     /// Transform of the losses, times 1/N or 2/N.
     value: Complex64,
-    relative: f64,
+    /// At least by how much the value may be off.
+    lost: f64,
     /// 1/(1 − e^{−zg}) and 1/(1 − e^{−(z+1)g}).
     first: Complex64,
     second: Complex64,
@@ -92,8 +93,14 @@ impl LatticeSum {
             let geometric = |z: Complex64| 1.0 / (1.0 - (-z * self.spacing).exp());
             let relative =
                 (error + UNIT * (32.0 + 4.0 * exponent.norm() + 4.0 / (self.c * self.spacing))).exp_m1();
+            // A node whose relative error is not small counts as error altogether.
+            let (value, lost) = if relative < 0.5 {
+                (value, value.norm() * relative)
+            } else {
+                (Complex64::new(0.0, 0.0), 2.0 / count as f64 * (exponent.re + error).min(0.0).exp())
+            };
             self.phase_error += value.norm() * z.im;
-            self.nodes.push(Node { value, relative, first: geometric(z), second: geometric(z + 1.0) });
+            self.nodes.push(Node { value, lost, first: geometric(z), second: geometric(z + 1.0) });
         }
     }
 
@@ -113,8 +120,8 @@ impl LatticeSum {
             let falling = decay * (turned * node.second).re;
             sum += (turned * node.first).re - falling;
             slope -= falling;
-            let size = node.value.norm() * (node.first.norm() + decay * node.second.norm());
-            error += size * (node.relative + 64.0 * UNIT);
+            let kernel = node.first.norm() + decay * node.second.norm();
+            error += kernel * (node.lost + 64.0 * UNIT * node.value.norm());
         }
         let largest = self.nodes.first().map_or(0.0, |node| node.first.norm() + decay * node.second.norm());
         let position = 8.0 * UNIT * (self.offset.abs() + point.abs() + epsilon.abs() + self.spacing);
@@ -126,10 +133,12 @@ impl LatticeSum {
         let (above, below) = (scale * (1.0 + relative), scale * (1.0 - relative).max(0.0));
         let (d, log_bound) = self.high_alias;
         let aliases = (log_bound - d * epsilon).exp() + self.low_alias;
+        let upper = above * at_least_zero(sum + error);
         Value {
             lower: (below * (sum - error) - aliases).max(0.0),
             middle: scale * sum,
-            upper: (above * (sum + error).max(0.0)).min(1.0),
+            // What is not a number bounds nothing.
+            upper: if upper.is_nan() { 1.0 } else { upper.min(1.0) },
             slope: scale * slope,
             noise: above * error,
         }

@@ -18,13 +18,19 @@ pub(super) enum Order {
 pub(super) enum Pair {
     /// N(μ, 1) against N(0, 1): all of these compose to one of them.
     Gaussian { mu: f64 },
-    /// Any other law of finite losses, and the probability that the loss is infinite.
-    Losses { law: Law, infinite: f64 },
+    /// Any other law of finite losses, the probability that the loss is infinite, and the largest finite loss.
+    Losses { law: Law, infinite: f64, largest: f64 },
 }
 
 impl Pair {
     fn finite(law: Law) -> Pair {
-        Pair::Losses { law, infinite: 0.0 }
+        let largest = law.largest();
+        Pair::Losses { law, infinite: 0.0, largest }
+    }
+
+    /// A law of atoms that stands for one without a largest loss: what its finite list lacks cannot be seen in `f64`.
+    fn unbounded(law: Law) -> Pair {
+        Pair::Losses { law, infinite: 0.0, largest: f64::INFINITY }
     }
 }
 
@@ -36,16 +42,18 @@ pub(super) fn pair(part: &Part, order: Order) -> Result<Pair, Refusal> {
     match part {
         Part::Gaussian { mu } => Ok(Pair::Gaussian { mu: *mu }),
         Part::Approximate { epsilon, delta } => {
-            Ok(Pair::Losses { law: two_point(*epsilon), infinite: *delta })
+            Ok(Pair::Losses { law: two_point(*epsilon), infinite: *delta, largest: *epsilon })
         }
         Part::Laplace { epsilon } => Ok(Pair::finite(Law::Laplace { epsilon: *epsilon })),
         Part::RandomizedResponse { buckets, noise, neighbours } => {
             Ok(Pair::finite(randomized_response(*buckets, *noise, *neighbours, order)))
         }
         Part::DiscreteLaplace { scale, shift } => discrete_laplace(*scale, *shift).map(Pair::finite),
-        Part::DiscreteGaussian { sigma, shift } => discrete_gaussian(*sigma, *shift).map(Pair::finite),
+        Part::DiscreteGaussian { sigma, shift } => discrete_gaussian(*sigma, *shift).map(Pair::unbounded),
         Part::PoissonSampled { rate, part, neighbours } => {
-            sampled(*rate, part, *neighbours, order).map(Pair::finite)
+            let law = sampled(*rate, part, *neighbours, order)?;
+            let endless = matches!(**part, Part::DiscreteGaussian { .. });
+            Ok(if endless { Pair::unbounded(law) } else { Pair::finite(law) })
         }
         Part::BoundedRange { .. } => Err(no_pair("the exponential mechanism", "zcdp or rdp")),
         Part::Zcdp { .. } => Err(no_pair("declared zcdp", "zcdp or rdp")),
@@ -71,9 +79,12 @@ fn two_point(epsilon: f64) -> Law {
 fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: Order) -> Law {
     let k = f64::from(buckets);
     let other = noise / k;
-    let keep = (1.0 - noise) + other;
-    let log_keep = (-(noise * (k - 1.0) / k)).ln_1p();
-    let gap = log_keep - other.ln();
+    // 1 − noise is exact where it is small; every loss is a logarithm of 1 plus something accurate.
+    let truth = 1.0 - noise;
+    let keep = truth + other;
+    let log_keep = if keep > 0.5 { (-(noise * (k - 1.0) / k)).ln_1p() } else { keep.ln() };
+    let gap = (truth * k / noise).ln_1p();
+    let (against_blank, below_blank) = ((truth * (k - 1.0)).ln_1p(), (-truth).ln_1p());
     let atoms = match (neighbours, order) {
         (Neighbours::Replaced, _) => {
             let mut atoms =
@@ -85,12 +96,12 @@ fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: 
         }
         // Against a blank, which reports every bucket with probability 1/k.
         (Neighbours::Present, Order::PresentFirst) => vec![
-            Atom { log_mass: log_keep, loss: (keep * k).ln() },
-            Atom { log_mass: ((k - 1.0) * other).ln(), loss: noise.ln() },
+            Atom { log_mass: log_keep, loss: against_blank },
+            Atom { log_mass: ((k - 1.0) * other).ln(), loss: below_blank },
         ],
         (Neighbours::Present, Order::AbsentFirst) => vec![
-            Atom { log_mass: -k.ln(), loss: -(keep * k).ln() },
-            Atom { log_mass: ((k - 1.0) / k).ln(), loss: -noise.ln() },
+            Atom { log_mass: -k.ln(), loss: -against_blank },
+            Atom { log_mass: ((k - 1.0) / k).ln(), loss: -below_blank },
         ],
     };
     let spacing = match neighbours {
@@ -180,7 +191,8 @@ fn sampled_atoms(rate: f64, inner: &Law, situation: Situation) -> Law {
         .iter()
         .map(|atom| {
             let log_absent = atom.log_mass - atom.loss;
-            let ratio = (rate * atom.loss.exp_m1()).ln_1p();
+            let ratio =
+                if atom.loss > 600.0 { atom.loss + rate.ln() } else { (rate * atom.loss.exp_m1()).ln_1p() };
             match situation {
                 Situation::Remove | Situation::Replace => Atom { log_mass: log_absent + ratio, loss: ratio },
                 Situation::Add => Atom { log_mass: log_absent, loss: -ratio },

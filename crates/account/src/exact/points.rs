@@ -243,6 +243,7 @@ impl Points {
                 let moved = (k as f64 * step * size).min(2.0);
                 self.quadrature
                     + moved * (UNIT * (8.0 + worst + self.losses.len() as f64) + self.weight_error)
+                    + 8.0 * UNIT * k as f64 * step * size
             })
             .collect();
         Transform { values, errors }

@@ -69,7 +69,8 @@ impl Split {
             total.slope += ways * value.slope;
             total.noise += ways * value.noise;
         }
-        Value { upper: total.upper.min(1.0), ..total }
+        // What is not a number bounds nothing.
+        Value { upper: if total.upper.is_nan() { 1.0 } else { total.upper.min(1.0) }, ..total }
     }
 }
 
