@@ -1,0 +1,84 @@
+//! Corners where a certified side was once wrong: each was found by attacking the accountant with numbers from outside.
+
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+use veracity_account::{Profile, Question};
+use veracity_core::{
+    Adjacency, Buckets, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Probability, SamplingRate,
+};
+
+fn profile(mechanism: Mechanism, adjacency: Adjacency) -> Profile {
+    Profile::new(&Question { mechanism, adjacency }).unwrap()
+}
+
+fn epsilon(profile: &Profile, delta: f64) -> (f64, f64) {
+    let found = profile.epsilon_at(Delta::new(delta).unwrap()).unwrap();
+    (found.lower.0.get(), found.upper.0.get())
+}
+
+fn delta(profile: &Profile, epsilon: f64) -> (f64, f64) {
+    let found = profile.delta_at(Epsilon::new(epsilon).unwrap()).unwrap();
+    (found.lower.0.get(), found.upper.0.get())
+}
+
+fn noise(x: f64) -> NoiseMultiplier {
+    NoiseMultiplier::new(x).unwrap()
+}
+
+fn holds((lower, upper): (f64, f64), truth: f64) {
+    assert!(lower <= truth && truth <= upper, "{lower} {truth} {upper}");
+}
+
+/// # mpmath 1.3, 700 digits: 0.5 ncdf(...) - ...
+#[test]
+fn an_epsilon_beyond_the_largest_exponent_is_no_overflow() {
+    let step = Mechanism::dp_sgd(SamplingRate::new(0.5).unwrap(), noise(0.02), Count::ONE);
+    let profile = profile(step, Adjacency::ReplaceOne);
+    holds(delta(&profile, 800.0), 0.499_999_999_999_999_999_93);
+    let (lower, upper) = epsilon(&profile, 1e-5);
+    assert!(1450.0 < lower && upper < 1463.0, "{lower} {upper}");
+}
+
+#[test]
+fn noise_on_all_integers_has_no_pure_epsilon() {
+    let discrete = Mechanism::DiscreteGaussian { sigma: noise(10.0), sensitivity: Count::ONE };
+    let profile = profile(discrete, Adjacency::AddRemove);
+    assert!(profile.epsilon_at(Delta::new(0.0).unwrap()).is_err());
+}
+
+/// # mpmath 1.3, 50 digits: log(1 + (1-p)*k/p)
+#[test]
+fn randomized_response_keeps_its_digits_when_it_is_nearly_all_noise() {
+    let response = |buckets, noise| {
+        let (buckets, noise) = (Buckets::new(buckets).unwrap(), Probability::new(noise).unwrap());
+        profile(Mechanism::RandomizedResponse { buckets, noise }, Adjacency::ReplaceOne)
+    };
+    let (lower, upper) = epsilon(&response(1_000_000, 0.999_999), 0.0);
+    assert!(lower <= 0.693_147_680_574_697_7 + 1e-14 && 0.693_147_680_574_69 <= upper, "{lower} {upper}");
+    assert_eq!(epsilon(&response(3, 1.0), 0.0), (0.0, 0.0));
+}
+
+/// # mpmath 1.3, 50 digits: ncdf(mu/2 - e/mu) - exp(e) ncdf(-mu/2 - e/mu)
+#[test]
+fn a_gaussian_with_next_to_no_noise_is_still_bracketed() {
+    let profile = profile(Mechanism::Gaussian { noise_multiplier: noise(0.0039) }, Adjacency::AddRemove);
+    holds(delta(&profile, 32_874.126_029_084_866), 0.496_863_057_924_127_69);
+}
+
+#[test]
+fn the_largest_loss_is_rounded_and_delta_there_is_not_zero() {
+    let laplace = |x| profile(Mechanism::Laplace { noise_multiplier: noise(x) }, Adjacency::AddRemove);
+    // # mpmath 1.3, 50 digits: 1 - exp((e - 1/x)/2)
+    holds(delta(&laplace(6.002_807_825_835_597e-6), 166_588.707_986_965_9), 4.27e-12);
+    let (_, upper) = epsilon(&laplace(3.0), 1e-300);
+    assert!(upper > 1.0 / 3.0, "{upper}");
+}
+
+#[test]
+fn a_delta_below_the_declared_failure_is_refused() {
+    let declared =
+        Mechanism::Approximate { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-7).unwrap() };
+    let profile = profile(declared, Adjacency::AddRemove);
+    assert!(profile.epsilon_at(Delta::new(9.999_999_999_999_998e-8).unwrap()).is_err());
+    holds(epsilon(&profile, 1e-7), 1.0);
+}
