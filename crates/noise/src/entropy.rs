@@ -1,0 +1,184 @@
+//! Entropy enters once, at the rim, and is drawn through streams that are named by purpose and keyed by (run, trial, step).
+//!
+//! Every key is a chain of ChaCha20 blocks from one 256-bit root: root → purpose → run → trial; the step is the nonce. So
+//! the same key gives the same bits in any order, on any machine, in any shard, and no two keys share a stream.
+
+use crate::{Stream, fork};
+use chacha20::{
+    ChaCha20Rng,
+    rand_core::{Rng, SeedableRng},
+};
+use std::fmt;
+use veracity_core::Refusal;
+use zeroize::Zeroize;
+
+/// Where the root came from, and so what may be done with the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The operating system: fit for release.
+    System,
+    /// A number that someone knows: for tests and audits, never for release.
+    Seeded,
+}
+
+impl Origin {
+    /// Whether noise from it may protect anyone.
+    pub fn is_releasable(self) -> bool {
+        match self {
+            Origin::System => true,
+            Origin::Seeded => false,
+        }
+    }
+
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::System => "system",
+            Origin::Seeded => "seeded",
+        }
+    }
+}
+
+/// What a stream is for. Streams of different purposes are independent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Which records enter a batch.
+    Batch,
+    /// Noise that protects.
+    Noise,
+    /// Initial parameters.
+    Init,
+    /// What an auditor plants.
+    Canary,
+    /// How records or runs are divided.
+    Split,
+    /// What a client reports.
+    Report,
+    /// A simulated attack.
+    Attack,
+}
+
+impl Purpose {
+    /// A code that never changes: it is part of every stream's key.
+    fn code(self) -> u64 {
+        match self {
+            Purpose::Batch => 1,
+            Purpose::Noise => 2,
+            Purpose::Init => 3,
+            Purpose::Canary => 4,
+            Purpose::Split => 5,
+            Purpose::Report => 6,
+            Purpose::Attack => 7,
+        }
+    }
+}
+
+/// Which run, which trial of it, which step of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Key {
+    /// The run.
+    pub run: u64,
+    /// The trial within the run: one model of a cohort, one client, one repetition.
+    pub trial: u64,
+    /// The step within the trial.
+    pub step: u64,
+}
+
+/// The root of all randomness of a program. It is never printed, compared or saved, and wiped when dropped.
+pub struct Entropy {
+    root: [u8; 32],
+    origin: Origin,
+}
+
+impl Entropy {
+    /// Fresh entropy of the operating system.
+    pub fn system() -> Result<Entropy, Refusal> {
+        fork::watch();
+        Ok(Entropy { root: fresh_root()?, origin: Origin::System })
+    }
+
+    /// Entropy that anyone who knows the seed can repeat. What is drawn from it is not for release.
+    pub fn seeded(seed: u64) -> Entropy {
+        let mut root = [0; 32];
+        root[..8].copy_from_slice(&seed.to_le_bytes());
+        root[8..].copy_from_slice(b"veracity.seeded.entropy1");
+        Entropy { root, origin: Origin::Seeded }
+    }
+
+    /// Where it came from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The stream of a purpose and a key.
+    pub fn stream(&self, purpose: Purpose, key: Key) -> Stream {
+        self.family(purpose, key.run, key.trial).stream(key.step)
+    }
+
+    /// All streams of a purpose, run and trial: what they share is derived once.
+    pub fn family(&self, purpose: Purpose, run: u64, trial: u64) -> Family {
+        let mut key = self.root;
+        for label in [purpose.code(), run, trial] {
+            key = derive(&mut key, label);
+        }
+        Family { key, origin: self.origin }
+    }
+}
+
+impl fmt::Debug for Entropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entropy").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Entropy {
+    fn drop(&mut self) {
+        self.root.zeroize();
+    }
+}
+
+/// The streams of one purpose, run and trial, one for each step.
+pub struct Family {
+    key: [u8; 32],
+    origin: Origin,
+}
+
+impl Family {
+    /// The stream of a step.
+    pub fn stream(&self, step: u64) -> Stream {
+        Stream::new(self.key, step, self.origin)
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Family").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+/// 256 bits of the operating system.
+pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
+    let mut root = [0; 32];
+    getrandom::fill(&mut root).map_err(|error| {
+        Refusal::NoAnswer(format!(
+            "the operating system has no entropy to give ({error}), so nothing is released"
+        ))
+    })?;
+    Ok(root)
+}
+
+/// The child of a key under a label: the first 32 bytes of its keystream with the label as nonce. The parent is wiped.
+fn derive(parent: &mut [u8; 32], label: u64) -> [u8; 32] {
+    let mut generator = ChaCha20Rng::from_seed(*parent);
+    parent.zeroize();
+    generator.set_stream(label);
+    let mut child = [0; 32];
+    generator.fill_bytes(&mut child);
+    child
+}

@@ -1,0 +1,33 @@
+//! Uniform whole numbers, by rejection.
+
+use crate::Bits;
+
+/// A uniform number from 0 to `bound` − 1.
+///
+/// # Promise  Exactly uniform
+/// # Assumes  `bound` ≥ 1
+#[inline]
+pub fn uniform_below(bound: u128, bits: &mut impl Bits) -> u128 {
+    debug_assert!(bound >= 1);
+    let width = 128 - (bound - 1).leading_zeros();
+    loop {
+        let candidate = if width <= 64 {
+            u128::from(bits.bits(width))
+        } else {
+            u128::from(bits.bits(64)) | u128::from(bits.bits(width - 64)) << 64
+        };
+        if candidate < bound {
+            return candidate;
+        }
+    }
+}
+
+/// Puts `items` into a uniformly random order.
+///
+/// # Promise  Every order has the same probability, exactly
+pub fn shuffle<T>(items: &mut [T], bits: &mut impl Bits) {
+    for last in (1..items.len()).rev() {
+        // The index is at most `last`, so the cast is exact.
+        items.swap(last, uniform_below(last as u128 + 1, bits) as usize);
+    }
+}
