@@ -3,9 +3,8 @@
 //! The attacker sees every noisy sum (the white-box setting). Along the canary's coordinate it is B + σN with the canary
 //! in the data and σN without, B being whether the canary was in the batch; nothing else in the sum helps.
 
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use veracity_core::{Count, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
+use veracity_noise::{Entropy, Key, Purpose, Stream};
 
 /// A run of noisy gradient descent: what it declares, and what it really does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,22 +81,17 @@ impl Subject {
 
 /// Randomness of simulated attacks, a function of (seed, trial) alone. Seeded: not for release, and never noise that
 /// protects anyone.
-pub(crate) struct AttackStream(ChaCha20Rng);
+pub(crate) struct AttackStream(Stream);
 
 impl AttackStream {
     /// The stream of one trial: any shard of the trials, on any machine, draws the same.
     pub(crate) fn of(seed: u64, trial: u64) -> AttackStream {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8..15].copy_from_slice(b"audit-1");
-        let mut rng = ChaCha20Rng::from_seed(key);
-        rng.set_stream(trial);
-        AttackStream(rng)
+        AttackStream(Entropy::seeded(seed).stream(Purpose::Attack, Key { trial, ..Key::default() }))
     }
 
     /// Uniform on [0, 1), in steps of 2^-53.
     fn uniform(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (f64::EPSILON / 2.0)
+        (self.0.word() >> 11) as f64 * (f64::EPSILON / 2.0)
     }
 
     /// Two independent standard normals (Box–Muller). Good for an attack; release noise needs an exact sampler.
@@ -115,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_stream_depends_on_seed_and_trial_alone() {
-        let draw = |seed, trial| AttackStream::of(seed, trial).0.next_u64();
+        let draw = |seed, trial| AttackStream::of(seed, trial).0.word();
         assert_eq!(draw(1, 2), draw(1, 2));
         assert!(draw(1, 2) != draw(1, 3) && draw(1, 2) != draw(2, 2));
     }
