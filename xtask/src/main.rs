@@ -1,5 +1,5 @@
-//! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account` asks us and the peers the same
-//! questions. Arguments name the chore; each chore is one file and returns whether it went well.
+//! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account` and `… noise` ask us and the peers
+//! the same questions. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
@@ -8,14 +8,15 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account";
+const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
-        ["bench", "account"] => bench::run(&root()),
+        ["bench", "noise"] => bench::noise::run(&root()),
+        ["bench", "account"] => bench::account::run(&root()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

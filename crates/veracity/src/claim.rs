@@ -1,18 +1,23 @@
 //! A claim as a file: what is promised, to whom, by which mechanism, how it was computed and what it leaves out.
 
 use crate::{
-    Answer, Delta, Finding, PrivacyProfile, Refusal, Subject, Target, files::Interval, spec::MechanismSpec,
+    Answer, Delta, Finding, PrivacyProfile, Refusal, Subject, Target,
+    files::Interval,
+    spec::{MechanismSpec, Whole},
 };
 use serde::{Deserialize, Serialize};
+use veracity_noise::Origin;
 
 /// The schema of the files that this module writes and reads.
 pub const SCHEMA: &str = "veracity.claim/1";
 /// Points of the profile that are written down.
 const POINTS: usize = 33;
 
+/// What a claim about a description leaves to whoever runs it. A release draws its own noise, and answers for it.
+const NOT_DRAWN: &str = "that the program draws the noise it describes: floating-point samplers differ from the real distributions";
+
 /// What a claim does not speak of. A reader must not have to guess.
-const NOT_COVERED: [&str; 6] = [
-    "that the program draws the noise it describes: floating-point samplers differ from the real distributions",
+const NOT_COVERED: [&str; 5] = [
     "side channels: running time, memory, errors, logs",
     "other releases from the same data, including hyper-parameter search and earlier runs",
     "choices made by looking at the data: clip norms, bounds, architectures, what to publish",
@@ -48,6 +53,39 @@ pub struct ClaimFile {
     pub versions: Versions,
     /// What the claim does not speak of.
     pub not_covered: Vec<String>,
+    /// How the noise was drawn, where an answer was released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<ReleaseNote>,
+}
+
+/// How the noise of a release was drawn. No answer, no seed and no datum is in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseNote {
+    /// What was released.
+    pub statistic: String,
+    /// Where the randomness came from: `system` or `seeded`.
+    pub entropy: String,
+    /// Whether the answer may be published: never with a seed.
+    pub for_release: bool,
+    /// Every noise call.
+    pub noise: Vec<NoiseNote>,
+}
+
+/// One noise call of a release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseNote {
+    /// What it protects.
+    pub place: String,
+    /// The sampler, an exact one.
+    pub sampler: String,
+    /// Answers are multiples of this; it does not depend on data.
+    pub granularity: f64,
+    /// How far one record can move the answer, in multiples of the granularity.
+    pub sensitivity: Whole,
+    /// The scale of the noise, in multiples of the granularity.
+    pub scale: f64,
 }
 
 /// δ at one ε.
@@ -130,8 +168,16 @@ impl ClaimFile {
                     .into(),
             },
             versions: Versions { veracity: env!("CARGO_PKG_VERSION").to_owned() },
-            not_covered: NOT_COVERED.map(str::to_owned).into(),
+            not_covered: [NOT_DRAWN].iter().chain(&NOT_COVERED).map(|line| (*line).to_owned()).collect(),
+            release: None,
         })
+    }
+
+    /// The same claim for an answer that was released with noise of our own.
+    pub fn with_release(mut self, release: ReleaseNote) -> ClaimFile {
+        self.not_covered.retain(|line| line != NOT_DRAWN);
+        self.release = Some(release);
+        self
     }
 
     /// Reads a claim. Never panics, whatever the text.
@@ -143,6 +189,12 @@ impl ClaimFile {
         if claim.schema != SCHEMA {
             let found: String = claim.schema.chars().filter(|c| !c.is_control()).take(80).collect();
             return Err(Refusal::out_of_range("schema", found, SCHEMA));
+        }
+        if let Some(release) = &claim.release
+            && release.for_release
+            && release.entropy != Origin::System.name()
+        {
+            return Err(Refusal::out_of_range("for_release", true, "false, unless entropy is system"));
         }
         Ok(claim)
     }

@@ -26,7 +26,7 @@ mod subject;
 mod verification;
 
 pub use accounting::{Answer, Choice, Row, Target, account, compare};
-pub use claim::{ClaimFile, SCHEMA as CLAIM_SCHEMA};
+pub use claim::{ClaimFile, NoiseNote, ReleaseNote, SCHEMA as CLAIM_SCHEMA};
 pub use explanation::{AtRate, Explanation, Group, Promise, explain, explain_promise};
 pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Interval, RowFile};
 pub use profile::{Point, PrivacyProfile};

@@ -38,6 +38,11 @@ impl Confirmation {
     pub fn failure(&self) -> Option<&Check> {
         self.checks.iter().find(|check| !check.holds)
     }
+
+    /// Whether the claim goes with an answer whose noise someone can repeat: its numbers may hold, but for nobody's data.
+    pub fn is_rehearsal(&self) -> bool {
+        self.claim.release.as_ref().is_some_and(|release| !release.for_release)
+    }
 }
 
 /// Recomputes what a claim file states.

@@ -10,7 +10,7 @@ use veracity::{
 /// Says whether a claim holds; exit code 1 when it does not.
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
     let confirmation = verify(&plan::read_text("claim", &args.file)?)?;
-    let stands = confirmation.failure().is_none();
+    let stands = confirmation.failure().is_none() && !confirmation.is_rehearsal();
     let text = if args.json { json(&confirmation)? } else { words(&confirmation) };
     Ok(Outcome { text, stands })
 }
@@ -26,6 +26,9 @@ fn words(confirmation: &Confirmation) -> String {
                 check.claimed,
                 found(check)
             )
+        }
+        (None, _) if confirmation.is_rehearsal() => {
+            "not for release: the noise was seeded, and whoever knows the seed can take it off\n".to_owned()
         }
         (None, Some(check)) => format!(
             "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked\n",
@@ -58,7 +61,11 @@ fn json(confirmation: &Confirmation) -> Result<String, Refusal> {
     let claim = &confirmation.claim;
     text::json(&serde_json::json!({
         "schema": "veracity.verify/1",
-        "verdict": if confirmation.failure().is_none() { "confirmed" } else { "does-not-hold" },
+        "verdict": match confirmation.failure() {
+            Some(_) => "does-not-hold",
+            None if confirmation.is_rehearsal() => "not-for-release",
+            None => "confirmed",
+        },
         "adjacency": claim.adjacency,
         "method": claim.method.name,
         "mechanism": claim.mechanism,

@@ -3,6 +3,7 @@
 //! Sets up a Python environment for the peers, builds our example, asks, and prints Markdown. A peer that fails or needs
 //! more than a minute is shown as such.
 
+use super::{build_example, environment, field, must, output, release_folder};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -24,12 +25,13 @@ struct Answer {
 
 /// Asks everyone everything and prints the tables.
 pub fn run(root: &Path) -> io::Result<bool> {
-    let questions = fs::read_to_string(root.join("xtask/bench/questions.csv"))?;
+    let questions = fs::read_to_string(root.join("xtask/bench/account_questions.csv"))?;
     let rows: Vec<&str> = questions.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
     let release = build(root)?;
-    let python = environment(root)?;
+    let python = environment(root, &PACKAGES)?;
     let said = output(
-        Command::new(release.join("examples/bench_questions")).arg(root.join("xtask/bench/questions.csv")),
+        Command::new(release.join("examples/bench_questions"))
+            .arg(root.join("xtask/bench/account_questions.csv")),
     )?;
     println!("| question | tool | ε lower (or noise) | ε upper | width | ms | time ÷ ours | width ÷ ours |");
     println!("|---|---|---|---|---|---|---|---|");
@@ -56,48 +58,18 @@ pub fn run(root: &Path) -> io::Result<bool> {
 
 /// Builds what is timed; the folder of release artefacts.
 fn build(root: &Path) -> io::Result<std::path::PathBuf> {
-    must(
-        Command::new("cargo").current_dir(root).args([
-            "build",
-            "--release",
-            "--package",
-            "veracity-account",
-            "--example",
-            "bench_questions",
-        ]),
-        "our example does not build",
-    )?;
+    build_example(root, "veracity-account", "bench_questions")?;
     must(
         Command::new("cargo").current_dir(root).args(["build", "--release", "--package", "veracity-cli"]),
         "the command line does not build",
     )?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    Ok(target.join("release"))
-}
-
-/// The peers' Python environment, made once.
-fn environment(root: &Path) -> io::Result<std::path::PathBuf> {
-    let folder = root.join(".venv");
-    let python = folder.join("bin/python");
-    if !python.exists() {
-        must(
-            Command::new("python3").args(["-m", "venv"]).arg(&folder),
-            "python3 cannot make an environment; install python3-venv",
-        )?;
-    }
-    must(
-        Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(PACKAGES),
-        "the peers cannot be installed; is there a Python package index to reach?",
-    )?;
-    Ok(python)
+    Ok(release_folder(root))
 }
 
 fn ask_peer(root: &Path, python: &Path, tool: &str, row: &str) -> io::Result<Result<Answer, String>> {
     let errors = std::env::temp_dir().join(format!("veracity-bench-{}.txt", std::process::id()));
     let mut child = Command::new(python)
-        .arg(root.join("xtask/bench/ask_peer.py"))
+        .arg(root.join("xtask/bench/account_peer.py"))
         .args([tool, row])
         .stdout(Stdio::piped())
         .stderr(fs::File::create(&errors)?)
@@ -133,16 +105,6 @@ fn parse(line: &str) -> Result<Answer, String> {
         milliseconds: number("milliseconds"),
         peak_kib: number("peak_kib"),
     })
-}
-
-fn field(line: &str, name: &str) -> Option<String> {
-    let rest = line.split_once(&format!("\"{name}\": "))?.1;
-    let end = if let Some(text) = rest.strip_prefix('"') {
-        return text.split_once('"').map(|(text, _)| text.to_owned());
-    } else {
-        rest.find([',', '}'])?
-    };
-    Some(rest[..end].to_owned())
 }
 
 fn print_row(name: &str, tool: &str, answer: &Result<Answer, String>, ours: Option<&Answer>) {
@@ -193,17 +155,6 @@ fn start_to_exit(release: &Path) -> io::Result<String> {
     }
     times.sort_by(f64::total_cmp);
     Ok(format!("`veracity {words}` takes {:.1} ms from start to exit (median of 21).", times[10]))
-}
-
-fn must(command: &mut Command, otherwise: &str) -> io::Result<()> {
-    // Progress belongs on stderr: stdout is the table.
-    let status = command.stdout(Stdio::null()).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(otherwise.to_owned())) }
-}
-
-fn output(command: &mut Command) -> io::Result<String> {
-    let done = command.stderr(Stdio::inherit()).output()?;
-    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
 #[cfg(test)]
