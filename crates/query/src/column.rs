@@ -1,0 +1,51 @@
+//! A column of data: numbers or texts, some missing. Its kind and, where the adjacency says so, its length are public.
+
+use veracity_core::Refusal;
+
+/// One value per row; `None` is missing, and so is a number that is not a number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Numbers.
+    Numbers(Vec<Option<f64>>),
+    /// Texts.
+    Texts(Vec<Option<String>>),
+}
+
+impl Column {
+    /// How many rows there are, missing values included.
+    pub fn rows(&self) -> usize {
+        match self {
+            Column::Numbers(values) => values.len(),
+            Column::Texts(values) => values.len(),
+        }
+    }
+
+    /// How many values are present.
+    pub(crate) fn present(&self) -> usize {
+        match self {
+            Column::Numbers(values) => present(values).count(),
+            Column::Texts(values) => values.iter().flatten().count(),
+        }
+    }
+
+    /// The numbers, or a refusal that rests on the kind of column alone.
+    pub(crate) fn numbers(&self) -> Result<&[Option<f64>], Refusal> {
+        match self {
+            Column::Numbers(values) => Ok(values),
+            Column::Texts(_) => Err(Refusal::out_of_range("column", "texts", "numbers for this statistic")),
+        }
+    }
+
+    /// The texts, or a refusal that rests on the kind of column alone.
+    pub(crate) fn texts(&self) -> Result<&[Option<String>], Refusal> {
+        match self {
+            Column::Texts(values) => Ok(values),
+            Column::Numbers(_) => Err(Refusal::out_of_range("column", "numbers", "texts for categories")),
+        }
+    }
+}
+
+/// The numbers that are there.
+pub(crate) fn present(values: &[Option<f64>]) -> impl Iterator<Item = f64> {
+    values.iter().flatten().copied().filter(|x| !x.is_nan())
+}

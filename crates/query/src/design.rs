@@ -1,0 +1,166 @@
+//! A question at a noise level: everything public about the release, then the release itself.
+
+use crate::statistic::{Count, Histogram, Mean, Method, Quantile, Sum, Variance};
+use crate::{Column, NoiseKind, Question, Statistic};
+use veracity_core::{Count as Whole, Epsilon, Mechanism, NoiseMultiplier, Refusal};
+use veracity_noise::{Noise, NoiseStream};
+
+/// Everything public about a release: grids, sensitivities, scales. Making one touches no data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    question: Question,
+    kind: NoiseKind,
+    multiplier: NoiseMultiplier,
+    plan: Plan,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Plan {
+    Count(Count),
+    Sum(Sum),
+    Mean(Mean),
+    Variance(Variance),
+    Quantile(Quantile),
+    Histogram(Histogram),
+}
+
+/// One noise call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// Where in the program.
+    pub place: &'static str,
+    /// What one step of the integer scale is worth: the answer of this call is a multiple of it.
+    pub granularity: f64,
+    /// How far one record moves the integer answer (for a choice: how far adjacent datasets move a score).
+    pub sensitivity: Whole,
+    /// What is drawn.
+    pub draw: Draw,
+}
+
+/// What a noise call draws.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Draw {
+    /// Integer noise, added to the integer answer.
+    Added(Noise),
+    /// A candidate, by the exponential mechanism.
+    Chosen {
+        /// Its ε.
+        epsilon: Epsilon,
+    },
+}
+
+/// What to expect of a release.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preview {
+    /// How many cells it will have.
+    pub cells: usize,
+    /// About the error bar of each.
+    pub error_bar: f64,
+    /// For a quantile, how many records' ranks it may be off.
+    pub rank_error: Option<f64>,
+}
+
+/// An answer that protects the records it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Release {
+    /// The answers: one, or one for each bin.
+    pub cells: Vec<Cell>,
+    /// What the accountant reads.
+    pub mechanism: Mechanism,
+}
+
+/// One number of a release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The bin, in a histogram.
+    pub label: Option<String>,
+    /// The answer.
+    pub value: f64,
+    /// With chance at least 95 % over the noise, the exact statistic of the clamped values is within this of the answer.
+    /// For a quantile it is the distance to the farther bound: a narrower one would have to be paid for.
+    pub error_bar: f64,
+    /// For a quantile, with chance at least 95 %: by how many records the answer's rank misses that of the best point.
+    pub rank_error: Option<f64>,
+}
+
+impl Question {
+    /// Everything public about the release at this noise level. `multiplier` is the noise scale over the largest
+    /// contribution of one record to each part; for a quantile, 1/ε.
+    pub fn design(&self, kind: NoiseKind, multiplier: NoiseMultiplier) -> Result<Design, Refusal> {
+        let (noise, adjacency) = ((kind, multiplier), self.adjacency);
+        let plan = match &self.statistic {
+            Statistic::Count => Plan::Count(Count::new(noise, adjacency)?),
+            Statistic::Sum(bounds) => Plan::Sum(Sum::new(*bounds, noise, adjacency)?),
+            Statistic::Mean(bounds) => Plan::Mean(Mean::new(*bounds, noise, adjacency)?),
+            Statistic::Variance(bounds) => Plan::Variance(Variance::new(*bounds, noise, adjacency)?),
+            Statistic::Quantile { bounds, rank, steps } => {
+                Plan::Quantile(Quantile::new(*bounds, *rank, *steps, noise, adjacency)?)
+            }
+            Statistic::Histogram(bins) => Plan::Histogram(Histogram::new(bins, noise, adjacency)?),
+        };
+        let parts = plan.method().parts();
+        Ok(Design { question: self.clone(), kind, multiplier, plan, parts })
+    }
+}
+
+impl Design {
+    /// What it answers.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// The kind of noise.
+    pub fn kind(&self) -> NoiseKind {
+        self.kind
+    }
+
+    /// The noise level.
+    pub fn multiplier(&self) -> NoiseMultiplier {
+        self.multiplier
+    }
+
+    /// What the accountant reads, under the question's adjacency. Its floats are the sampler's ratios.
+    pub fn mechanism(&self) -> Mechanism {
+        self.plan.method().mechanism()
+    }
+
+    /// The noise calls, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// What to expect of a release from a column with this many values, none of them missing.
+    pub fn preview(&self, rows: u64) -> Preview {
+        self.plan.method().preview(rows)
+    }
+
+    /// Answers from data. A refusal rests on the kind of column alone, never on its values.
+    ///
+    /// # Promise  What is released of adjacent columns is as far apart as [`Design::mechanism`] says
+    /// # Assumes  One record is one row; the time it takes is not watched
+    pub fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Release, Refusal> {
+        let cells = self.plan.method().release(column, rng)?;
+        Ok(Release { cells, mechanism: self.mechanism() })
+    }
+}
+
+impl Plan {
+    fn method(&self) -> &dyn Method {
+        match self {
+            Plan::Count(method) => method,
+            Plan::Sum(method) => method,
+            Plan::Mean(method) => method,
+            Plan::Variance(method) => method,
+            Plan::Quantile(method) => method,
+            Plan::Histogram(method) => method,
+        }
+    }
+}
+
+impl Cell {
+    /// A number without a label.
+    pub(crate) fn plain(value: f64, error_bar: f64) -> Cell {
+        Cell { label: None, value, error_bar, rank_error: None }
+    }
+}
