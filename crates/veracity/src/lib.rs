@@ -21,8 +21,10 @@ mod explanation;
 mod files;
 pub mod plan;
 mod profile;
+pub mod releasing;
 pub mod spec;
 mod subject;
+pub mod table;
 mod verification;
 
 pub use accounting::{Answer, Choice, Row, Target, account, compare};
@@ -38,4 +40,6 @@ pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
     Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
 };
+pub use veracity_noise::{Entropy, Origin};
+pub use veracity_query as query;
 pub use veracity_report as report;

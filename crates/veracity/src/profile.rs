@@ -17,7 +17,7 @@ pub struct Point {
     pub upper: f64,
 }
 
-/// Points of a privacy profile by rising ε, the first at ε = 0.
+/// Points of a privacy profile by rising ε, the first at ε = 0 or where δ falls below 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrivacyProfile {
     /// The points.
@@ -34,13 +34,17 @@ impl PrivacyProfile {
         let source = Source::new(subject)?;
         let farthest = source.farthest()?;
         let steps = count.max(2) - 1;
-        let points = (0..=steps)
-            .map(|index| {
-                // Closer together at the far end, where the profile of a pure mechanism drops to zero.
-                let share = (std::f64::consts::FRAC_PI_2 * index as f64 / steps as f64).sin();
-                source.at(farthest * share)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let found = (0..=steps).map(|index| {
+            // Closer together at the far end, where the profile of a pure mechanism drops to zero.
+            let share = (std::f64::consts::FRAC_PI_2 * index as f64 / steps as f64).sin();
+            source.at(farthest * share)
+        });
+        // Where δ is 1 to within rounding there is nothing to promise, and the point is left out.
+        let points: Vec<Point> =
+            found.filter(|point| !matches!(point, Err(Refusal::NoAnswer(_)))).collect::<Result<_, _>>()?;
+        if points.is_empty() {
+            return Err(Refusal::NoAnswer("no delta below 1 was certified, expected more noise".into()));
+        }
         Ok(PrivacyProfile { points, method: source.method(), adjacency: subject.adjacency })
     }
 }

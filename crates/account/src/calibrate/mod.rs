@@ -29,8 +29,18 @@ pub fn noise(
     epsilon: Epsilon,
     delta: Delta,
 ) -> Result<NoiseMultiplier, Refusal> {
+    least_noise(&|noise| Ok(family(noise)), adjacency, epsilon, delta)
+}
+
+/// As [`noise`], for a family that exists for some noise multipliers only; where it does not, it counts as too revealing.
+pub fn least_noise(
+    family: &dyn Fn(NoiseMultiplier) -> Result<Mechanism, Refusal>,
+    adjacency: Adjacency,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<NoiseMultiplier, Refusal> {
     let budget = Budget::new(adjacency, epsilon, delta)?;
-    let with = |x: f64| NoiseMultiplier::new(x).map(family);
+    let with = |x: f64| NoiseMultiplier::new(x).and_then(family);
     match search::last_within(&NOISE, budget.start(&NOISE, with), epsilon.get(), |x| budget.leak(with(x)?))? {
         Some(noise) => NoiseMultiplier::new(noise),
         None => Err(budget.unreachable("every noise multiplier up to 1e9")),

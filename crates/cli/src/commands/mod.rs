@@ -6,4 +6,5 @@ pub mod calibrate;
 pub mod completions;
 pub mod curve;
 pub mod explain;
+pub mod release;
 pub mod verify;

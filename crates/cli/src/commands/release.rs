@@ -1,0 +1,286 @@
+//! `veracity release`: one private statistic of a column.
+
+use crate::{Outcome, args::ReleaseArgs, text};
+use serde_json::{Value, json};
+use veracity::{
+    Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
+    query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
+    releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
+    report::{decimal, table::align},
+    spec::Whole,
+    table::{self, Cells},
+};
+
+/// Digits of an error bar; an answer is shown to the same decimal place.
+const ERROR_DIGITS: usize = 2;
+
+/// Previews or releases. The claim is on disk before the answer is on the screen.
+pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
+    let statistic = statistic(args)?;
+    let order = order(args, statistic)?;
+    let delimiter = delimiter(&args.delimiter)?;
+    let prepared = prepare(&order)?;
+    let column = args.column.as_deref();
+    if args.dry_run {
+        table::check(&args.file, column, delimiter)?;
+        let rows =
+            args.rows.map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
+        return Outcome::done(match args.json {
+            true => text::json(&preview_json(&prepared, rows))?,
+            false => preview_words(args, &prepared, rows),
+        });
+    }
+    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
+    let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
+    let released = prepared.release(&column, &entropy)?;
+    text::write_file("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
+    Outcome::done(match args.json {
+        true => text::json(&release_json(args, &prepared, &released))?,
+        false => release_words(args, &prepared, &released),
+    })
+}
+
+fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
+    if args.column.is_none() && statistic != Statistic::Count {
+        return Err(missing("--column", statistic.name()));
+    }
+    let kind = match args.noise.as_deref() {
+        None => None,
+        Some("laplace") => Some(NoiseKind::Laplace),
+        Some("gaussian") => Some(NoiseKind::Gaussian),
+        Some(other) => return Err(Refusal::out_of_range("noise", clean(other), "laplace or gaussian")),
+    };
+    Ok(Order {
+        question: Question { statistic, adjacency: args.adjacency.parse::<Adjacency>()? },
+        unit: PrivacyUnit::new(&args.unit)?,
+        epsilon: Epsilon::new(args.epsilon)?,
+        delta: Delta::new(args.delta)?,
+        kind,
+    })
+}
+
+/// The statistic that the flags describe. A flag that it would ignore is a misunderstanding, and is refused.
+fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
+    let name = args.statistic.as_str();
+    let bounds = || match (args.lower, args.upper) {
+        (Some(lower), Some(upper)) => Bounds::new(lower, upper),
+        (None, _) => Err(missing("--lower", name)),
+        (_, None) => Err(missing("--upper", name)),
+    };
+    let read: &[&str] = match name {
+        "count" => &[],
+        "sum" | "mean" | "variance" => &["--lower", "--upper"],
+        "quantile" => &["--lower", "--upper", "--rank"],
+        "histogram" if args.categories.is_some() => &["--categories"],
+        "histogram" => &["--lower", "--upper", "--bins"],
+        other => {
+            let expected = "count, sum, mean, variance, quantile or histogram";
+            return Err(Refusal::out_of_range("statistic", clean(other), expected));
+        }
+    };
+    let given = [
+        ("--lower", args.lower.is_some()),
+        ("--upper", args.upper.is_some()),
+        ("--rank", args.rank.is_some()),
+        ("--bins", args.bins.is_some()),
+        ("--categories", args.categories.is_some()),
+    ];
+    if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
+        return Err(Refusal::NoAnswer(format!("{flag} is given, expected no such flag with this {name}")));
+    }
+    Ok(match name {
+        "count" => Statistic::Count,
+        "sum" => Statistic::Sum(bounds()?),
+        "mean" => Statistic::Mean(bounds()?),
+        "variance" => Statistic::Variance(bounds()?),
+        "quantile" => Statistic::Quantile {
+            bounds: bounds()?,
+            rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
+            steps: Rank::STEPS,
+        },
+        _ => Statistic::Histogram(match &args.categories {
+            Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),
+            None => {
+                let bins = Whole(args.bins.ok_or_else(|| missing("--bins or --categories", name))?);
+                let bins = u32::try_from(bins.count("bins")?.get())
+                    .map_err(|_| Refusal::out_of_range("bins", bins.0, "1 to 10^6 bins"))?;
+                Bins::Numeric { bounds: bounds()?, bins }
+            }
+        }),
+    })
+}
+
+fn missing(flag: &str, statistic: &str) -> Refusal {
+    Refusal::NoAnswer(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
+}
+
+fn clean(word: &str) -> String {
+    word.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+fn delimiter(text: &str) -> Result<u8, Refusal> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ if text == "\\t" || text == "tab" => Ok(b'\t'),
+        _ => Err(Refusal::out_of_range("delimiter", clean(text), "one character, or tab")),
+    }
+}
+
+/// How the cells of a column are read for a statistic.
+fn cells(statistic: &Statistic) -> Cells {
+    match statistic {
+        Statistic::Count | Statistic::Histogram(Bins::Categories(_)) => Cells::Texts,
+        Statistic::Sum(_)
+        | Statistic::Mean(_)
+        | Statistic::Variance(_)
+        | Statistic::Quantile { .. }
+        | Statistic::Histogram(Bins::Numeric { .. }) => Cells::Numbers,
+    }
+}
+
+fn title(args: &ReleaseArgs) -> String {
+    match &args.column {
+        Some(column) => format!("{} of {}", args.statistic, clean(column)),
+        None => args.statistic.clone(),
+    }
+}
+
+/// An answer to the decimal place at which its error bar ends. A count has no decimals.
+fn shown(value: f64, error_bar: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return format!("{value:.0}");
+    }
+    if !(1e-6..1e15).contains(&error_bar) {
+        return decimal::nearest(value, 6);
+    }
+    let last = error_bar.log10().floor() as i32 - (ERROR_DIGITS as i32 - 1);
+    let decimals = usize::try_from(-last).unwrap_or(0).min(17);
+    format!("{value:.decimals$}")
+}
+
+fn with_error(cell: &Cell) -> String {
+    match cell.rank_error {
+        Some(ranks) => {
+            format!(
+                "{}   (95%: off by at most {} ranks)",
+                decimal::nearest(cell.value, 9),
+                decimal::up(ranks, 3)
+            )
+        }
+        None => {
+            format!(
+                "{} ± {}   (95%)",
+                shown(cell.value, cell.error_bar),
+                decimal::up(cell.error_bar, ERROR_DIGITS)
+            )
+        }
+    }
+}
+
+fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> String {
+    let mut text = match released.release.cells.as_slice() {
+        [only] if only.label.is_none() => format!("{}: {}\n", title(args), with_error(only)),
+        cells => {
+            let rows: Vec<[String; 3]> = cells
+                .iter()
+                .map(|cell| {
+                    [
+                        cell.label.clone().unwrap_or_default(),
+                        shown(cell.value, cell.error_bar),
+                        format!("± {}", decimal::up(cell.error_bar, ERROR_DIGITS)),
+                    ]
+                })
+                .collect();
+            format!("{}\n\n{}\n", title(args), align(["bin", "count", "95%, each"], &rows))
+        }
+    };
+    text += &cost_words(prepared);
+    text += &format!("claim written to {}\n", args.claim.display());
+    if args.seed.is_some() {
+        text += "seeded: not for release\n";
+    }
+    text
+}
+
+fn preview_words(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> String {
+    let preview = prepared.design.preview(rows);
+    let error = match preview.rank_error {
+        Some(ranks) => format!("off by at most {} ranks", decimal::up(ranks, 3)),
+        None => format!("± {}", decimal::up(preview.error_bar, ERROR_DIGITS)),
+    };
+    let cells =
+        if preview.cells == 1 { String::new() } else { format!(", in each of {} bins", preview.cells) };
+    format!(
+        "{}: {error}{cells}   (95%, {rows} rows assumed)\n{}dry run: no row was read, nothing was released or spent\n",
+        title(args),
+        cost_words(prepared)
+    )
+}
+
+/// What it costs, in which terms, and by which noise.
+fn cost_words(prepared: &Prepared) -> String {
+    let mut lines = text::answer(&prepared.subject, &prepared.answer);
+    lines.truncate(lines.find('\n').map_or(lines.len(), |end| end + 1));
+    for note in prepared.notes() {
+        let scale = decimal::nearest(note.scale * note.granularity, 4);
+        let grid = decimal::nearest(note.granularity, 6);
+        lines += &match note.sampler.as_str() {
+            "exponential" => format!("{}: chosen among multiples of {grid}\n", note.place),
+            sampler => format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place),
+        };
+    }
+    lines
+}
+
+fn cell_json(cell: &Cell) -> Value {
+    let mut object = json!({ "answer": cell.value, "error_bar": cell.error_bar });
+    if let Some(label) = &cell.label {
+        object["bin"] = json!(label);
+    }
+    if let Some(ranks) = cell.rank_error {
+        object["rank_error"] = json!(ranks);
+    }
+    object
+}
+
+fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> Value {
+    let mut object = cost_json(prepared);
+    object["schema"] = json!("veracity.release/1");
+    object["statistic"] = json!(args.statistic);
+    match released.release.cells.as_slice() {
+        [only] if only.label.is_none() => {
+            for (name, value) in cell_json(only).as_object().into_iter().flatten() {
+                object[name.as_str()] = value.clone();
+            }
+        }
+        cells => {
+            object["answer"] = json!(cells.iter().map(|cell| cell.value).collect::<Vec<_>>());
+            object["error_bar"] = json!(cells.iter().map(|cell| cell.error_bar).fold(0.0, f64::max));
+            object["cells"] = json!(cells.iter().map(cell_json).collect::<Vec<_>>());
+        }
+    }
+    object["for_release"] = json!(released.claim.release.as_ref().is_some_and(|note| note.for_release));
+    object["noise"] = json!(released.claim.release.as_ref().map(|note| &note.noise));
+    object["claim"] = json!(args.claim.display().to_string());
+    object
+}
+
+fn preview_json(prepared: &Prepared, rows: u64) -> Value {
+    let preview = prepared.design.preview(rows);
+    let mut object = cost_json(prepared);
+    object["schema"] = json!("veracity.release-preview/1");
+    object["statistic"] = json!(prepared.design.question().statistic.name());
+    object["rows_assumed"] = json!(rows);
+    object["cells"] = json!(preview.cells);
+    object["error_bar"] = json!(preview.error_bar);
+    if let Some(ranks) = preview.rank_error {
+        object["rank_error"] = json!(ranks);
+    }
+    object
+}
+
+/// The fields of `veracity account --json`, whose names scripts know.
+fn cost_json(prepared: &Prepared) -> Value {
+    let file = AnswerFile::new(&prepared.subject, &prepared.answer);
+    serde_json::to_value(file).unwrap_or_else(|_| json!({}))
+}

@@ -1,0 +1,140 @@
+//! From a question about a column and a budget to an answer with its error bar and its claim.
+//!
+//! The accountant finds the least noise whose certified ε is within the budget; the design at that noise both draws the
+//! noise and describes it, so that code and claim cannot drift.
+
+use crate::{
+    Answer, Choice, ClaimFile, Delta, Epsilon, NoiseNote, PrivacyUnit, Refusal, ReleaseNote, Subject, Target,
+    account,
+};
+use veracity_account::calibrate;
+use veracity_noise::{Entropy, Key, Noise, NoiseStream, Origin, Purpose};
+use veracity_query::{Column, Design, Draw, NoiseKind, Part, Question, Release};
+
+/// Rows that a preview assumes where it is told none.
+pub const USUAL_ROWS: u64 = 1000;
+
+/// What is asked of a column, and what it may cost.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The question.
+    pub question: Question,
+    /// Whose data one row is.
+    pub unit: PrivacyUnit,
+    /// The ε to keep within.
+    pub epsilon: Epsilon,
+    /// The δ it is for.
+    pub delta: Delta,
+    /// Which noise; by default the one with the smaller error.
+    pub kind: Option<NoiseKind>,
+}
+
+/// A release that is ready to be made: its noise and its certified cost. No data were seen.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The release at the least noise within the budget.
+    pub design: Design,
+    /// What it does to whose data.
+    pub subject: Subject,
+    /// What it leaks.
+    pub answer: Answer,
+}
+
+/// Finds the least noise within the budget.
+pub fn prepare(order: &Order) -> Result<Prepared, Refusal> {
+    let kinds: &[NoiseKind] = match order.kind {
+        Some(NoiseKind::Laplace) => &[NoiseKind::Laplace],
+        Some(NoiseKind::Gaussian) => &[NoiseKind::Gaussian],
+        // Gaussian noise has no finite ε at δ = 0.
+        None if order.delta.get() == 0.0 => &[NoiseKind::Laplace],
+        None => &[NoiseKind::Laplace, NoiseKind::Gaussian],
+    };
+    let mut best: Option<Prepared> = None;
+    let mut refusal = None;
+    for kind in kinds {
+        match prepare_with(order, *kind) {
+            Ok(found) if best.as_ref().is_none_or(|best| error(&found) < error(best)) => best = Some(found),
+            Ok(_) => {}
+            Err(why) => refusal = Some(why),
+        }
+    }
+    match (best, refusal) {
+        (Some(best), _) => Ok(best),
+        (None, Some(refusal)) => Err(refusal),
+        (None, None) => Err(Refusal::NoAnswer("no noise was tried".into())),
+    }
+}
+
+fn error(prepared: &Prepared) -> f64 {
+    let preview = prepared.design.preview(USUAL_ROWS);
+    preview.rank_error.unwrap_or(preview.error_bar)
+}
+
+fn prepare_with(order: &Order, kind: NoiseKind) -> Result<Prepared, Refusal> {
+    if kind == NoiseKind::Gaussian && order.delta.get() == 0.0 {
+        return Err(Refusal::out_of_range("delta", 0, "delta > 0 with gaussian noise"));
+    }
+    let adjacency = order.question.adjacency;
+    let family = |noise| order.question.design(kind, noise).map(|design| design.mechanism());
+    let noise = calibrate::least_noise(&family, adjacency, order.epsilon, order.delta)?;
+    let design = order.question.design(kind, noise)?;
+    let subject = Subject { mechanism: design.mechanism(), adjacency, unit: order.unit.clone() };
+    let answer = account(&subject, Target::Delta(order.delta), Choice::Best)?;
+    match answer.epsilon.upper() {
+        Some(spent) if spent.0 <= order.epsilon => Ok(Prepared { design, subject, answer }),
+        _ => Err(Refusal::NoAnswer(format!(
+            "no noise was certified within epsilon {}, expected a larger epsilon",
+            order.epsilon
+        ))),
+    }
+}
+
+/// An answer and the claim that goes with it.
+#[derive(Debug, Clone)]
+pub struct Released {
+    /// The answer.
+    pub release: Release,
+    /// What it promises.
+    pub claim: ClaimFile,
+}
+
+impl Prepared {
+    /// Answers from data. Each call spends the budget anew.
+    pub fn release(&self, column: &Column, entropy: &Entropy) -> Result<Released, Refusal> {
+        // The claim first: an answer whose promise cannot be written down is not given.
+        let claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(entropy.origin()));
+        let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
+        let release = self.design.release(column, &mut rng)?;
+        Ok(Released { release, claim })
+    }
+
+    fn note(&self, origin: Origin) -> ReleaseNote {
+        ReleaseNote {
+            statistic: self.design.question().statistic.name().to_owned(),
+            entropy: origin.name().to_owned(),
+            for_release: origin.is_releasable(),
+            noise: self.notes(),
+        }
+    }
+
+    /// The noise calls, as a claim lists them.
+    pub fn notes(&self) -> Vec<NoiseNote> {
+        self.design.parts().iter().map(noise_note).collect()
+    }
+}
+
+fn noise_note(part: &Part) -> NoiseNote {
+    let (sampler, scale) = match part.draw {
+        Draw::Added(Noise::Laplace { scale }) => ("discrete-laplace", scale.as_f64()),
+        Draw::Added(Noise::Gaussian { sigma }) => ("discrete-gaussian", sigma.as_f64()),
+        // exp(ε u / 2Δ): the temperature in units of the score.
+        Draw::Chosen { epsilon } => ("exponential", 2.0 * part.sensitivity.as_f64() / epsilon.get()),
+    };
+    NoiseNote {
+        place: part.place.to_owned(),
+        sampler: sampler.to_owned(),
+        granularity: part.granularity,
+        sensitivity: part.sensitivity.into(),
+        scale,
+    }
+}
