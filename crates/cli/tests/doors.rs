@@ -2,49 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+mod door;
 
-fn veracity(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_veracity")).args(args).output().unwrap()
-}
-
-fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
-}
-
-fn answer(line: &str) -> String {
-    let output = veracity(&words(line));
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-    assert!(stderr.is_empty(), "{line}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Exit 2, one line on stderr, nothing on stdout.
-fn refusal(args: &[&str]) -> String {
-    let output = veracity(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
-    assert!(output.stdout.is_empty(), "{args:?}");
-    assert_eq!(stderr.matches('\n').count(), 1, "{args:?}: {stderr}");
-    assert!(stderr.starts_with("veracity: ") && !stderr.contains("panicked"), "{args:?}: {stderr}");
-    stderr.trim_end().trim_start_matches("veracity: ").to_owned()
-}
-
-/// A fresh directory for one test.
-fn room(name: &str) -> PathBuf {
-    let room = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&room);
-    std::fs::create_dir_all(&room).unwrap();
-    room
-}
-
-fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap()
-}
+use door::{answer, json, refusal, room, veracity, words};
+use std::process::Command;
 
 /// # mpmath 1.3, 50 digits: findroot of ncdf(1/2 - e) - exp(e) ncdf(-1/2 - e) - 1e-5
 const EPSILON_OF_UNIT_GAUSSIAN: f64 = 4.377_178_095_7;

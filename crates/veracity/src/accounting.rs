@@ -15,7 +15,7 @@ pub enum Target {
 /// Which method answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// Exact; where it has no theorem, Rényi divergences, and the answer says so.
+    /// Exact; where it has no theorem, Rényi divergences or basic composition, and the answer says so.
     Best,
     /// This one, or a refusal.
     Only(Method),
@@ -57,13 +57,25 @@ pub fn account(subject: &Subject, target: Target, choice: Choice) -> Result<Answ
         Choice::Best => Method::Exact,
     };
     match ask(&question, target, method) {
-        Err(refusal @ Refusal::NoTheorem { .. }) => match ask(&question, target, Method::Rdp) {
-            Ok(answer) => Ok(Answer { fallback: Some(refusal), ..answer }),
-            // What neither can do is best explained by the first.
-            Err(_) => Err(refusal),
+        // What none can do is best explained by the first.
+        Err(refusal @ Refusal::NoTheorem { .. }) => match without_exact(&question, target) {
+            Some(answer) => Ok(Answer { fallback: Some(refusal), ..answer }),
+            None => Err(refusal),
         },
         answer => answer,
     }
+}
+
+/// The best upper bound where exact has no theorem: Rényi divergences, or the plain sum of what parts declare.
+pub(crate) fn without_exact(question: &Question, target: Target) -> Option<Answer> {
+    let bound = |answer: &Answer| match target {
+        Target::Delta(_) => answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get()),
+        Target::Epsilon(_) => answer.delta.upper().map_or(f64::INFINITY, |upper| upper.0.get()),
+    };
+    [Method::Rdp, Method::Basic]
+        .into_iter()
+        .filter_map(|method| ask(question, target, method).ok())
+        .min_by(|one, other| bound(one).total_cmp(&bound(other)))
 }
 
 fn ask(question: &Question, target: Target, method: Method) -> Result<Answer, Refusal> {

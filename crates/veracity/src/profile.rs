@@ -1,6 +1,6 @@
 //! The privacy profile δ(ε) at enough points to draw it, to write it down and to see what attacks it allows.
 
-use crate::{Adjacency, Delta, Epsilon, Method, Refusal, Subject};
+use crate::{Adjacency, Delta, Epsilon, Method, Refusal, Subject, Target, accounting::without_exact};
 use veracity_account::Profile;
 
 /// The profile is followed down to this δ.
@@ -29,7 +29,7 @@ pub struct PrivacyProfile {
 }
 
 impl PrivacyProfile {
-    /// `count` points from ε = 0 to where δ passes below 1e-10; exact, or by Rényi divergences where exact has no theorem.
+    /// `count` points from ε = 0 to where δ passes below 1e-10; exact, or an upper bound where exact has no theorem.
     pub fn new(subject: &Subject, count: usize) -> Result<PrivacyProfile, Refusal> {
         let source = Source::new(subject)?;
         let farthest = source.farthest()?;
@@ -52,7 +52,7 @@ impl PrivacyProfile {
 /// Where points come from: prepared once where the exact accountant can, asked one by one elsewhere.
 enum Source<'a> {
     Exact(Profile),
-    Renyi(&'a Subject),
+    Other(&'a Subject),
 }
 
 impl Source<'_> {
@@ -60,8 +60,8 @@ impl Source<'_> {
         match Profile::new(&subject.question()) {
             Ok(profile) => Ok(Source::Exact(profile)),
             Err(refusal @ Refusal::NoTheorem { .. }) => {
-                let renyi = Source::Renyi(subject);
-                renyi.at(1.0).map(|_| renyi).map_err(|_| refusal)
+                let known = without_exact(&subject.question(), Target::Delta(Delta::new(LEAST_DELTA)?));
+                known.map(|_| Source::Other(subject)).ok_or(refusal)
             }
             Err(refusal) => Err(refusal),
         }
@@ -70,7 +70,7 @@ impl Source<'_> {
     fn method(&self) -> Method {
         match self {
             Source::Exact(_) => Method::Exact,
-            Source::Renyi(_) => Method::Rdp,
+            Source::Other(_) => Method::Rdp,
         }
     }
 
@@ -81,9 +81,11 @@ impl Source<'_> {
                 let bracket = profile.delta_at(asked)?;
                 (Some(bracket.lower.0.get()), bracket.upper.0.get())
             }
-            Source::Renyi(subject) => {
-                let found = veracity_account::delta_at(&subject.question(), asked, Method::Rdp)?;
-                (found.lower().map(|bound| bound.0.get()), found.upper().map_or(1.0, |bound| bound.0.get()))
+            Source::Other(subject) => {
+                let found = without_exact(&subject.question(), Target::Epsilon(asked))
+                    .ok_or_else(|| Refusal::NoAnswer("no bound on delta is known at this epsilon".into()))?;
+                let (lower, upper) = (found.delta.lower(), found.delta.upper());
+                (lower.map(|bound| bound.0.get()), upper.map_or(1.0, |bound| bound.0.get()))
             }
         };
         Ok(Point { epsilon, lower, upper })
@@ -94,8 +96,8 @@ impl Source<'_> {
         let least = Delta::new(LEAST_DELTA)?;
         let epsilon = match self {
             Source::Exact(profile) => profile.epsilon_at(least)?.upper.0.get(),
-            Source::Renyi(subject) => veracity_account::epsilon_at(&subject.question(), least, Method::Rdp)?
-                .upper()
+            Source::Other(subject) => without_exact(&subject.question(), Target::Delta(least))
+                .and_then(|answer| answer.epsilon.upper())
                 .map_or(f64::INFINITY, |epsilon| epsilon.0.get()),
         };
         // A mechanism that leaks nothing still gets an axis.

@@ -20,7 +20,7 @@ const RATE: Axis = Axis { private: 1e-15, revealing: 1.0, elasticity: 1.0, grain
 
 /// The smallest noise multiplier for which `family(noise)` has a certified ε ≤ `epsilon` at `delta`.
 ///
-/// # Promise   The ε of `family` at the result was certified: exact, or by Rényi divergences where exact has no theorem
+/// # Promise   The ε of `family` at the result was certified: exact, or by Rényi divergences or basic composition where exact has no theorem
 /// # Assumes   More noise never costs more; otherwise the promise stands but a smaller noise may do as well
 /// # Numerics  Within 1e-7, relative, of a noise multiplier whose certified ε is above `epsilon`
 pub fn noise(
@@ -109,13 +109,16 @@ impl Budget {
     fn leak(&self, mechanism: Mechanism) -> Result<f64, Refusal> {
         let question = Question { mechanism, adjacency: self.adjacency };
         let found = match crate::epsilon_at(&question, self.delta, Method::Exact) {
-            // What neither can do is best explained by the first.
-            Err(refusal @ Refusal::NoTheorem { .. }) => {
-                crate::epsilon_at(&question, self.delta, Method::Rdp).map_err(|_| refusal)
-            }
-            found => found,
+            // What none can do is best explained by the first.
+            Err(refusal @ Refusal::NoTheorem { .. }) => [Method::Rdp, Method::Basic]
+                .into_iter()
+                .filter_map(|method| crate::epsilon_at(&question, self.delta, method).ok()?.upper())
+                .map(|upper| upper.0.get())
+                .min_by(f64::total_cmp)
+                .ok_or(refusal),
+            found => found.map(|found| found.upper().map_or(f64::INFINITY, |upper| upper.0.get())),
         }?;
-        Ok(found.upper().map_or(f64::INFINITY, |upper| upper.0.get()))
+        Ok(found)
     }
 
     fn start(&self, axis: &Axis, with: impl Fn(f64) -> Result<Mechanism, Refusal>) -> f64 {

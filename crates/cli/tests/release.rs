@@ -1,0 +1,211 @@
+//! `veracity release` on the real binary: what it prints, what it writes, and how it fails closed.
+
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod door;
+
+use door::{json, refusal, room, veracity};
+use std::{fs, path::Path, process::Output};
+
+/// A word that must never come back in a message.
+const SECRET: &str = "hunter2";
+
+const BOUNDS: [&str; 8] = ["--column", "age", "--lower", "0", "--upper", "100", "--epsilon", "1"];
+
+/// `release STAT file.csv …` in a room of its own, with the claim there too.
+fn release(room: &Path, statistic: &str, text: &[u8], more: &[&str]) -> Output {
+    let (file, claim) = (room.join("people.csv"), room.join("claim.json"));
+    fs::write(&file, text).unwrap();
+    let mut args = vec!["release", statistic, file.to_str().unwrap(), "--claim", claim.to_str().unwrap()];
+    args.extend(more);
+    veracity(&args)
+}
+
+fn table(rows: usize) -> Vec<u8> {
+    let mut text = String::from("age,city\n");
+    for row in 0..rows {
+        text += &format!("{},{}\n", 20 + row % 60, ["Basel", "Bern"][row % 2]);
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn the_answer_comes_first_then_its_cost_and_a_claim_that_verifies() {
+    let room = room("release-answer");
+    for (statistic, more) in [
+        ("count", vec!["--epsilon", "1"]),
+        ("sum", BOUNDS.to_vec()),
+        ("mean", BOUNDS.to_vec()),
+        ("variance", BOUNDS.to_vec()),
+        ("quantile", [&BOUNDS[..], &["--rank", "0.25"]].concat()),
+        ("histogram", [&BOUNDS[..], &["--bins", "4"]].concat()),
+        ("histogram", vec!["--column", "city", "--categories", "Basel,Bern", "--epsilon", "1"]),
+        (
+            "sum",
+            [&BOUNDS[..], &["--delta", "1e-6", "--noise", "gaussian", "--adjacency", "replace-one"]].concat(),
+        ),
+    ] {
+        let output = release(&room, statistic, &table(1000), &more);
+        assert_eq!(output.status.code(), Some(0), "{statistic}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with(statistic), "{text}");
+        assert!(
+            text.contains("95%") && text.contains("epsilon ≤ 0.99") && text.contains("per person"),
+            "{text}"
+        );
+        let verified = veracity(&["verify", room.join("claim.json").to_str().unwrap()]);
+        assert_eq!(verified.status.code(), Some(0), "{statistic}");
+        let claim = json(&fs::read_to_string(room.join("claim.json")).unwrap());
+        assert_eq!(claim["release"]["for_release"], true);
+        assert!(claim["release"]["noise"][0]["granularity"].as_f64().unwrap() > 0.0);
+        let output = release(&room, statistic, &table(1000), &[&more[..], &["--json"]].concat());
+        let object = json(&String::from_utf8(output.stdout).unwrap());
+        assert!(object["error_bar"].as_f64().unwrap() > 0.0);
+        assert!(object["answer"].is_number() || object["answer"].is_array());
+        assert!(object["epsilon"]["upper"].as_f64().unwrap() <= 1.0);
+    }
+}
+
+/// 1000 rows, ε = 1: the answer is within five error bars of the truth with chance above 1 − 1e-6.
+#[test]
+fn answers_are_near_the_truth() {
+    let room = room("release-truth");
+    let rows = table(1000);
+    let ages = (0..1000).map(|row| f64::from(20 + row % 60));
+    let mean = ages.sum::<f64>() / 1000.0;
+    for (statistic, truth) in [("count", 1000.0), ("sum", 1000.0 * mean), ("mean", mean)] {
+        let more = if statistic == "count" { &BOUNDS[6..] } else { &BOUNDS[..] };
+        let output = release(&room, statistic, &rows, &[more, &["--json"]].concat());
+        let object = json(&String::from_utf8(output.stdout).unwrap());
+        let (answer, bar) = (object["answer"].as_f64().unwrap(), object["error_bar"].as_f64().unwrap());
+        assert!((answer - truth).abs() < 5.0 * bar, "{statistic}: {answer} {truth} {bar}");
+    }
+}
+
+#[test]
+fn two_releases_differ_and_a_seed_is_repeatable_but_never_for_release() {
+    let room = room("release-seed");
+    let run = |more: &[&str]| release(&room, "sum", &table(10), &[&BOUNDS[..], more].concat()).stdout;
+    assert!((0..8).any(|_| run(&[]) != run(&[])), "eight pairs of equal answers have chance below 1e-16");
+    let seed = "123456789012345";
+    assert_eq!(run(&["--seed", seed]), run(&["--seed", seed]));
+    assert!(String::from_utf8(run(&["--seed", seed])).unwrap().contains("not for release"));
+    let claim = fs::read_to_string(room.join("claim.json")).unwrap();
+    assert!(!claim.contains(seed), "a seed is in the claim");
+    assert_eq!(json(&claim)["release"]["for_release"], false);
+    let verified = veracity(&["verify", room.join("claim.json").to_str().unwrap()]);
+    assert_eq!(verified.status.code(), Some(1));
+    // Nor can it be marked so by hand.
+    let forged = claim.replace("\"for_release\": false", "\"for_release\": true");
+    fs::write(room.join("forged.json"), forged).unwrap();
+    refusal(&["verify", room.join("forged.json").to_str().unwrap()]);
+}
+
+#[test]
+fn a_dry_run_reads_no_row_and_leaves_nothing_behind() {
+    let room = room("release-dry");
+    let output =
+        release(&room, "mean", b"age\n\"cut off", &[&BOUNDS[..], &["--dry-run", "--rows", "5000"]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text.starts_with("mean of age: ±") && text.contains("5000 rows assumed"), "{text}");
+    assert!(!room.join("claim.json").exists());
+}
+
+/// What is wrong with the file or the flags: exit 2, one line, nothing released, no cell in the message.
+#[test]
+fn what_is_wrong_with_a_file_or_a_flag_is_refused_in_one_line() {
+    let room = room("release-refused");
+    let file = room.join("people.csv");
+    let claim = room.join("claim.json");
+    let long = format!("{}\n1\n", "x".repeat(1_000_000));
+    let files: [(&[u8], &str); 7] = [
+        (b"", "empty"),
+        (b"\n\n", "empty"),
+        (b"age,age\nhunter2,2\n", "twice"),
+        (b"name\nhunter2\n", "a name that is"),
+        (b"hunter2\n1\n", "a name that is"),
+        (b"age\n1\n\"hunter2", "cut off"),
+        (long.as_bytes(), "a name that is"),
+    ];
+    let base = ["release", "sum", file.to_str().unwrap(), "--claim", claim.to_str().unwrap()];
+    for (text, expected) in files {
+        fs::write(&file, text).unwrap();
+        let line = refusal(&[&base[..], &BOUNDS].concat());
+        assert!(line.contains(expected) && !line.contains(SECRET) && line.len() < 400, "{line}");
+        assert!(!claim.exists());
+    }
+    fs::write(&file, table(3)).unwrap();
+    let flags: [(&[&str], &str); 12] = [
+        (&["--column", "age", "--epsilon", "1"], "--lower is missing"),
+        (&["--column", "age", "--lower", "0", "--epsilon", "1"], "--upper is missing"),
+        (&["--lower", "0", "--upper", "1", "--epsilon", "1"], "--column is missing"),
+        (&["--column", "age", "--lower", "5", "--upper", "1", "--epsilon", "1"], "lower < upper"),
+        (&["--column", "age", "--lower", "nan", "--upper", "1", "--epsilon", "1"], "lower < upper"),
+        (&["--column", "age", "--lower", "0", "--upper", "inf", "--epsilon", "1"], "lower < upper"),
+        (&["--column", "age", "--lower", "0", "--upper", "1", "--epsilon", "0"], "epsilon is 0"),
+        (&["--column", "age", "--lower", "0", "--upper", "1", "--epsilon", "nan"], "epsilon is NaN"),
+        (&["--column", "age", "--lower", "0", "--upper", "1", "--epsilon", "1e-12"], "larger epsilon"),
+        (&["--column", "age", "--lower", "0", "--upper", "1"], "--epsilon is missing"),
+        (
+            &["--column", "age", "--lower", "0", "--upper", "1", "--epsilon", "1", "--bins", "3"],
+            "--bins is given",
+        ),
+        (
+            &["--column", "age", "--lower", "0", "--upper", "1", "--epsilon", "1", "--delimiter", "ab"],
+            "delimiter",
+        ),
+    ];
+    for (more, expected) in flags {
+        let line = refusal(&[&base[..], more].concat());
+        assert!(line.contains(expected), "{line}");
+    }
+    // An answer whose claim cannot be written is not given.
+    let nowhere = room.join("nowhere/claim.json");
+    let args =
+        [&["release", "sum", file.to_str().unwrap(), "--claim", nowhere.to_str().unwrap()], &BOUNDS[..]];
+    assert!(refusal(&args.concat()).contains("writable path"));
+}
+
+/// What is in a cell never decides whether there is an answer: that would tell about the person. Each of these tables has
+/// the exit path of its neighbours.
+#[test]
+fn no_value_of_any_row_changes_the_exit_path() {
+    let room = room("release-cells");
+    let long = "9".repeat(1_000_000);
+    for cell in [
+        "",
+        "NA",
+        "null",
+        SECRET,
+        "nan",
+        "NaN",
+        "inf",
+        "-inf",
+        "1e999",
+        "-0",
+        "5e-324",
+        "1,2",
+        "\"a\"\"b\"",
+        &long,
+    ] {
+        for statistic in ["sum", "quantile"] {
+            let output = release(&room, statistic, format!("age\n{cell}\n").as_bytes(), &BOUNDS);
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{statistic}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert!(output.stderr.is_empty());
+            assert!(!String::from_utf8(output.stdout).unwrap().contains(SECRET));
+        }
+    }
+    // A mean and a variance read cells as a sum does; their claims take longer to compute.
+    let output = release(&room, "variance", format!("age\n{SECRET}\n").as_bytes(), &BOUNDS);
+    assert_eq!(output.status.code(), Some(0));
+    for rows in [&b"age\n"[..], b"age", b"age\n\xff\xfe\n", b"age\n1\n\n\n2\n", b"b,age\n1\n2,3,4,5\n"] {
+        let output = release(&room, "sum", rows, &BOUNDS);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
