@@ -1,1 +1,50 @@
 //! Local privacy: each person randomises their own answer before it leaves them; estimators undo the noise on average.
+//!
+//! A [`Domain`] says what may be answered and a [`Protocol`] how an answer is randomised. The client calls
+//! [`Protocol::encode`] and sends a [`Report`]; the server puts reports into a [`Tally`] of whole numbers, and
+//! [`Tally::estimate`] gives [`Estimates`] with standard errors. [`Mean`] does the same for a number. A [`Survey`] is what
+//! client and server agree on, written as the first of the JSON lines that carry the reports. [`plan`] says which protocol
+//! has the least variance, and what a trusted curator would have had at the same ε.
+//!
+//! Every claim is per report: whatever the person's value, any report is at most e^ε times likelier than under any other
+//! value. So the adjacency is replace-one. No floating point decides what a client sends.
+
+mod chances;
+mod coin;
+mod columns;
+mod domain;
+mod estimate;
+mod format;
+mod hadamard;
+mod hashing;
+mod mean;
+mod odds;
+mod packed;
+mod plan;
+mod protocol;
+mod rappor;
+mod response;
+pub mod simplex;
+mod sketch;
+mod tabulation;
+mod tally;
+mod unary;
+mod walsh;
+
+pub use chances::Chances;
+pub use coin::Coin;
+pub use domain::Domain;
+pub use estimate::{Confidence, Estimate, Estimates, Interval, MeanEstimate};
+pub use format::{Reader, SCHEMA, Survey};
+pub use hadamard::Hadamard;
+pub use hashing::LocalHashing;
+pub use mean::{Mean, MeanTally, Shape};
+pub use odds::Odds;
+pub use packed::Packed;
+pub use plan::{Central, Plan, Row, plan};
+pub use protocol::{Kind, Protocol, Report};
+pub use rappor::{Memo, Rappor, RapporSettings};
+pub use response::RandomizedResponse;
+pub use sketch::{CellNoise, Sketch};
+pub use tally::Tally;
+pub use unary::{Unary, UnaryKind};

@@ -1,0 +1,45 @@
+//! Time to encode and to estimate a million reports over 1024 values at ε = 1, single thread: one JSON object per line.
+//!
+//! `cargo run --release -p veracity-local --example bench_local [reports]`
+
+use std::time::Instant;
+use veracity_core::{Epsilon, Refusal};
+use veracity_local::{Domain, Kind, Protocol, Report};
+use veracity_noise::{Entropy, Key, Purpose};
+
+const SIZE: u32 = 1024;
+
+fn main() -> Result<(), Refusal> {
+    let reports = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(1_000_000);
+    let domain = Domain::range(SIZE)?;
+    for kind in [
+        Kind::OptimisedUnary,
+        Kind::LocalHashing,
+        Kind::Hadamard,
+        Kind::RandomizedResponse,
+        Kind::SymmetricUnary,
+        Kind::Sketch,
+        Kind::HadamardSketch,
+    ] {
+        let protocol = Protocol::new(kind, &domain, Epsilon::new(1.0)?, 1)?;
+        let mut rng = Entropy::system()?.stream(Purpose::Report, Key::default());
+        let start = Instant::now();
+        let sent: Vec<Report> =
+            (0..reports).map(|person| protocol.encode(person % SIZE, &mut rng)).collect::<Result<_, _>>()?;
+        let encode = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let mut tally = protocol.tally();
+        tally.absorb(&sent)?;
+        let estimates = tally.estimate();
+        let estimate = start.elapsed().as_secs_f64();
+        // Printed so that nothing is optimised away, and as a check: 1 on average.
+        let truth = f64::from(reports) / f64::from(SIZE);
+        let square = estimates.values.iter().map(|e| ((e.count - truth) / e.standard_error).powi(2)).sum::<f64>();
+        println!(
+            r#"{{"protocol":"{}","reports":{reports},"size":{SIZE},"encode_s":{encode:.4},"estimate_s":{estimate:.4},"squared_error_over_variance":{:.3}}}"#,
+            protocol.name(),
+            square / f64::from(SIZE)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! What the server learns: estimates with standard errors and intervals.
+
+use crate::simplex;
+use veracity_core::Refusal;
+use veracity_numerics::normal;
+
+/// An interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// How sure intervals shall be.
+///
+/// # Assumes  Normal approximation: reports are many and independent. Standard errors are those of the randomisation; the
+///   people who reported are taken as given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Confidence {
+    level: f64,
+    quantile: f64,
+}
+
+impl Confidence {
+    /// Each interval holds with probability `level`.
+    pub fn new(level: f64) -> Result<Confidence, Refusal> {
+        Confidence::for_all(level, 1)
+    }
+
+    /// `intervals` intervals hold all together with probability `level` (Bonferroni).
+    pub fn for_all(level: f64, intervals: u32) -> Result<Confidence, Refusal> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(Refusal::out_of_range("confidence level", level, "0 < level < 1"));
+        }
+        let tail = (1.0 - level) / 2.0 / f64::from(intervals.max(1));
+        Ok(Confidence { level, quantile: -normal::quantile(tail) })
+    }
+
+    /// The level.
+    pub fn level(self) -> f64 {
+        self.level
+    }
+
+    fn around(self, centre: f64, standard_error: f64) -> Interval {
+        let half = self.quantile * standard_error;
+        Interval { low: centre - half, high: centre + half }
+    }
+}
+
+/// How many of those who reported have one value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The unbiased estimate of the count; it may be negative or exceed the number of reports.
+    pub count: f64,
+    /// The standard deviation of the count.
+    pub standard_error: f64,
+}
+
+impl Estimate {
+    /// The two-sided interval of the count.
+    pub fn interval(self, confidence: Confidence) -> Interval {
+        confidence.around(self.count, self.standard_error)
+    }
+}
+
+/// The estimates of all values, in the order of the domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimates {
+    /// How many reports there were.
+    pub reports: u64,
+    /// One estimate for each value.
+    pub values: Vec<Estimate>,
+}
+
+impl Estimates {
+    /// The unbiased frequencies: counts over reports, or zeros when there are no reports.
+    pub fn frequencies(&self) -> Vec<f64> {
+        let n = self.reports.max(1) as f64;
+        self.values.iter().map(|estimate| estimate.count / n).collect()
+    }
+
+    /// The nearest frequencies that are a distribution. Biased: see [`simplex::project`].
+    pub fn projected(&self) -> Vec<f64> {
+        simplex::project(&self.frequencies())
+    }
+}
+
+/// The mean of a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanEstimate {
+    /// How many reports there were.
+    pub reports: u64,
+    /// The unbiased estimate; it may lie outside the range.
+    pub mean: f64,
+    /// Its standard deviation.
+    pub standard_error: f64,
+}
+
+impl MeanEstimate {
+    /// The two-sided interval of the mean.
+    pub fn interval(self, confidence: Confidence) -> Interval {
+        confidence.around(self.mean, self.standard_error)
+    }
+}

@@ -1,0 +1,419 @@
+//! The report format: JSON lines, a header that says what is asked and how, then one report on each line.
+//!
+//! Reading never panics, and a refusal names the line and what is wrong with it, but repeats nothing of it.
+
+use crate::{
+    CellNoise, Domain, Kind, Mean, Packed, Protocol, Rappor, RapporSettings, Report, Shape, Sketch,
+};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, Read};
+use veracity_core::{Epsilon, Probability, Refusal};
+
+/// The name and version of the format.
+pub const SCHEMA: &str = "veracity.local/1";
+
+/// What client and server agree on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Survey {
+    /// How many people have each value.
+    Frequency {
+        /// The values.
+        domain: Domain,
+        /// How they are reported.
+        protocol: Protocol,
+    },
+    /// The mean of a number.
+    Mean(Mean),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    schema: String,
+    protocol: String,
+    epsilon: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    categories: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sketch: Option<SketchPart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rappor: Option<RapporPart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<RangePart>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SketchPart {
+    width: u32,
+    functions: u32,
+    seed: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RapporPart {
+    bits: u32,
+    hashes: u32,
+    cohorts: u32,
+    zero_shows: f64,
+    one_shows: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RangePart {
+    lower: f64,
+    upper: f64,
+    shape: String,
+}
+
+/// One report; which fields are there depends on the protocol.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cohort: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sign: Option<i8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<u32>,
+}
+
+const MEAN: &str = "mean";
+
+impl Survey {
+    /// A survey of categories.
+    pub fn frequency(domain: Domain, kind: Kind, epsilon: Epsilon, seed: u64) -> Result<Survey, Refusal> {
+        let protocol = Protocol::new(kind, &domain, epsilon, seed)?;
+        Ok(Survey::Frequency { domain, protocol })
+    }
+
+    /// The first line.
+    pub fn header(&self) -> String {
+        let plain = |protocol: &str, epsilon: Epsilon| Header {
+            schema: SCHEMA.into(),
+            protocol: protocol.into(),
+            epsilon: epsilon.get(),
+            size: None,
+            categories: None,
+            sketch: None,
+            rappor: None,
+            range: None,
+        };
+        let header = match self {
+            Survey::Frequency { domain, protocol } => Header {
+                size: domain.names().is_none().then_some(domain.size()),
+                categories: domain.names().map(<[String]>::to_vec),
+                sketch: sketch_part(protocol),
+                rappor: rappor_part(protocol),
+                ..plain(protocol.name(), protocol.epsilon())
+            },
+            Survey::Mean(mean) => Header {
+                range: Some(RangePart {
+                    lower: mean.lower(),
+                    upper: mean.upper(),
+                    shape: shape_name(mean.shape()).into(),
+                }),
+                ..plain(MEAN, mean.epsilon())
+            },
+        };
+        serde_json::to_string(&header).expect("strings and finite numbers are always JSON")
+    }
+
+    /// Reads a header.
+    pub fn from_header(line: &str) -> Result<Survey, Refusal> {
+        let header: Header = serde_json::from_str(line).map_err(|error| broken(1, &error, "a header"))?;
+        if header.schema != SCHEMA {
+            return Err(Refusal::NoAnswer(format!("line 1: the schema is not {SCHEMA}")));
+        }
+        let epsilon = Epsilon::new(header.epsilon)?;
+        if header.protocol == MEAN {
+            return match header {
+                Header { range: Some(range), size: None, categories: None, sketch: None, rappor: None, .. } => {
+                    let shape = shape_named(&range.shape)?;
+                    Mean::shaped(range.lower, range.upper, epsilon, shape).map(Survey::Mean)
+                }
+                _ => Err(mismatch(MEAN)),
+            };
+        }
+        let kind = Kind::named(&header.protocol)?;
+        let domain = match (header.size, header.categories, header.range) {
+            (Some(size), None, None) => Domain::range(size)?,
+            (None, Some(names), None) => Domain::categories(names)?,
+            _ => return Err(mismatch(kind.name())),
+        };
+        let protocol = protocol_from(kind, &domain, epsilon, header.sketch, header.rappor)?;
+        Ok(Survey::Frequency { domain, protocol })
+    }
+
+    /// A report as a line.
+    pub fn line(&self, report: &Report) -> String {
+        let sign = |negative: bool| Some(if negative { -1 } else { 1 });
+        let line = match report {
+            Report::Value(value) => Line { value: Some(*value), ..Line::default() },
+            Report::Bits(row) => Line { bits: Some(row.to_hex()), ..Line::default() },
+            Report::Hashed { seed, cell } => {
+                Line { seed: Some(format!("{seed:016x}")), cell: Some(*cell), ..Line::default() }
+            }
+            Report::Sign { row, negative } => {
+                Line { row: Some(*row), sign: sign(*negative), ..Line::default() }
+            }
+            Report::SketchBits { function, row } => {
+                Line { function: Some(*function), bits: Some(row.to_hex()), ..Line::default() }
+            }
+            Report::SketchSign { function, row, negative } => Line {
+                function: Some(*function),
+                row: Some(*row),
+                sign: sign(*negative),
+                ..Line::default()
+            },
+            Report::Cohort { cohort, row } => {
+                Line { cohort: Some(*cohort), bits: Some(row.to_hex()), ..Line::default() }
+            }
+            Report::Number(place) => Line { number: Some(*place), ..Line::default() },
+        };
+        serde_json::to_string(&line).expect("strings and whole numbers are always JSON")
+    }
+
+    /// Reads a report from the line with this number.
+    pub fn report(&self, number: u64, line: &str) -> Result<Report, Refusal> {
+        let name = self.name();
+        let parsed: Line = serde_json::from_str(line).map_err(|error| broken(number, &error, "a report"))?;
+        let report = parsed.report(self.row_length()).map_err(|refusal| {
+            Refusal::NoAnswer(format!("line {number}: {refusal}"))
+        })?;
+        let fits = match self {
+            Survey::Frequency { protocol, .. } => protocol.fits(&report),
+            Survey::Mean(mean) => mean.fits(&report),
+        };
+        if fits {
+            Ok(report)
+        } else {
+            Err(Refusal::NoAnswer(format!("line {number}: the report does not fit the protocol {name}")))
+        }
+    }
+
+    /// The name of the protocol.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Survey::Frequency { protocol, .. } => protocol.name(),
+            Survey::Mean(_) => MEAN,
+        }
+    }
+
+    /// How many bits a row of a report has.
+    fn row_length(&self) -> u32 {
+        match self {
+            Survey::Frequency { protocol: Protocol::Unary(unary), .. } => unary.size(),
+            Survey::Frequency { protocol: Protocol::Sketch(sketch), .. } => sketch.width(),
+            Survey::Frequency { protocol: Protocol::Rappor(rappor), .. } => rappor.settings().bits,
+            Survey::Frequency { .. } | Survey::Mean(_) => 0,
+        }
+    }
+}
+
+impl Line {
+    /// The report with exactly these fields.
+    fn report(self, row_length: u32) -> Result<Report, Refusal> {
+        let bits = |hex: &str| Packed::from_hex(row_length, hex);
+        let Line { value, seed, cell, function, cohort, row, sign, bits: hex, number } = self;
+        let negative = match sign {
+            None | Some(1) => false,
+            Some(-1) => true,
+            Some(_) => return Err(Refusal::NoAnswer("the sign is neither 1 nor -1".into())),
+        };
+        let hex = hex.as_deref();
+        match (value, seed, cell, function, cohort, row, sign, hex, number) {
+            (Some(value), None, None, None, None, None, None, None, None) => Ok(Report::Value(value)),
+            (None, None, None, None, None, None, None, Some(hex), None) => Ok(Report::Bits(bits(hex)?)),
+            (None, Some(seed), Some(cell), None, None, None, None, None, None) => {
+                Ok(Report::Hashed { seed: seed_from(&seed)?, cell })
+            }
+            (None, None, None, None, None, Some(row), Some(_), None, None) => {
+                Ok(Report::Sign { row, negative })
+            }
+            (None, None, None, Some(function), None, None, None, Some(hex), None) => {
+                Ok(Report::SketchBits { function, row: bits(hex)? })
+            }
+            (None, None, None, Some(function), None, Some(row), Some(_), None, None) => {
+                Ok(Report::SketchSign { function, row, negative })
+            }
+            (None, None, None, None, Some(cohort), None, None, Some(hex), None) => {
+                Ok(Report::Cohort { cohort, row: bits(hex)? })
+            }
+            (None, None, None, None, None, None, None, None, Some(place)) => Ok(Report::Number(place)),
+            _ => Err(Refusal::NoAnswer("no protocol has a report with these fields".into())),
+        }
+    }
+}
+
+/// Reports from a source of lines, one after another, after its header.
+#[derive(Debug)]
+pub struct Reader<R> {
+    survey: Survey,
+    input: R,
+    number: u64,
+    ended: bool,
+}
+
+/// The longest header: a million categories of some fifty letters.
+const LONGEST_HEADER: u64 = 1 << 26;
+/// The longest report: the bits of the largest domain, and what is around them.
+const LONGEST_REPORT: u64 = (Domain::MOST / 4) as u64 + 256;
+
+impl<R: BufRead> Reader<R> {
+    /// Reads the header.
+    pub fn new(mut input: R) -> Result<Reader<R>, Refusal> {
+        let line = next_line(&mut input, 1, LONGEST_HEADER)?
+            .ok_or_else(|| Refusal::NoAnswer("line 1: there is no header".into()))?;
+        Ok(Reader { survey: Survey::from_header(&line)?, input, number: 1, ended: false })
+    }
+
+    /// What the header says.
+    pub fn survey(&self) -> &Survey {
+        &self.survey
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Report, Refusal>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        self.number += 1;
+        let report = match next_line(&mut self.input, self.number, LONGEST_REPORT) {
+            Ok(Some(line)) => self.survey.report(self.number, &line),
+            Ok(None) => {
+                self.ended = true;
+                return None;
+            }
+            Err(refusal) => Err(refusal),
+        };
+        // After a broken line nothing can be trusted to start where it seems to.
+        self.ended = report.is_err();
+        Some(report)
+    }
+}
+
+/// The next line without its end, or none at the end of input.
+fn next_line(input: &mut impl BufRead, number: u64, longest: u64) -> Result<Option<String>, Refusal> {
+    let wrong = |what: &str| Refusal::NoAnswer(format!("line {number}: {what}"));
+    let mut bytes = Vec::new();
+    let read = input
+        .by_ref()
+        .take(longest + 1)
+        .read_until(b'\n', &mut bytes)
+        .map_err(|error| wrong(&format!("cannot be read ({})", error.kind())))?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if read as u64 > longest {
+        return Err(wrong("is too long"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| wrong("is not UTF-8"))?;
+    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
+}
+
+fn protocol_from(
+    kind: Kind,
+    domain: &Domain,
+    epsilon: Epsilon,
+    sketch: Option<SketchPart>,
+    rappor: Option<RapporPart>,
+) -> Result<Protocol, Refusal> {
+    let noise = match kind {
+        Kind::Sketch => Some(CellNoise::Symmetric),
+        Kind::HadamardSketch => Some(CellNoise::Hadamard),
+        _ => None,
+    };
+    match (noise, sketch, rappor) {
+        (Some(noise), Some(part), None) => {
+            let seed = seed_from(&part.seed)?;
+            let sketch = Sketch::new(domain.size(), epsilon, noise, part.width, part.functions, seed)?;
+            Ok(Protocol::Sketch(sketch))
+        }
+        (None, None, Some(part)) if kind == Kind::Rappor => {
+            let settings = RapporSettings {
+                bits: part.bits,
+                hashes: part.hashes,
+                cohorts: part.cohorts,
+                zero_shows: Probability::new(part.zero_shows)?,
+                one_shows: Probability::new(part.one_shows)?,
+            };
+            Ok(Protocol::Rappor(Rappor::new(domain, epsilon, settings)?))
+        }
+        (None, None, None) if kind != Kind::Rappor => Protocol::new(kind, domain, epsilon, 0),
+        _ => Err(mismatch(kind.name())),
+    }
+}
+
+fn sketch_part(protocol: &Protocol) -> Option<SketchPart> {
+    let Protocol::Sketch(sketch) = protocol else { return None };
+    Some(SketchPart {
+        width: sketch.width(),
+        functions: sketch.functions(),
+        seed: format!("{:016x}", sketch.seed()),
+    })
+}
+
+fn rappor_part(protocol: &Protocol) -> Option<RapporPart> {
+    let Protocol::Rappor(rappor) = protocol else { return None };
+    let settings = rappor.settings();
+    Some(RapporPart {
+        bits: settings.bits,
+        hashes: settings.hashes,
+        cohorts: settings.cohorts,
+        zero_shows: settings.zero_shows.get(),
+        one_shows: settings.one_shows.get(),
+    })
+}
+
+fn shape_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::OneBit => "one-bit",
+        Shape::Window => "window",
+    }
+}
+
+fn shape_named(name: &str) -> Result<Shape, Refusal> {
+    [Shape::OneBit, Shape::Window]
+        .into_iter()
+        .find(|shape| shape_name(*shape) == name)
+        .ok_or_else(|| Refusal::NoAnswer("line 1: the shape is neither one-bit nor window".into()))
+}
+
+/// Sixteen lower-case hexadecimal digits.
+fn seed_from(hex: &str) -> Result<u64, Refusal> {
+    let lower = hex.len() == 16 && hex.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    match u64::from_str_radix(hex, 16) {
+        Ok(seed) if lower => Ok(seed),
+        _ => Err(Refusal::NoAnswer("the seed is not 16 lower-case hexadecimal digits".into())),
+    }
+}
+
+fn mismatch(name: &str) -> Refusal {
+    Refusal::NoAnswer(format!("line 1: the header lacks a field of protocol {name}, or has one of another"))
+}
+
+/// What is wrong with a line. The parser's own words may repeat what it read, so they are not used.
+fn broken(number: u64, error: &serde_json::Error, expected: &str) -> Refusal {
+    let what = if error.is_data() { "has wrong fields for" } else { "is not JSON; expected" };
+    Refusal::NoAnswer(format!("line {number}: {what} {expected} (near column {})", error.column()))
+}

@@ -1,0 +1,118 @@
+//! e^ε from below, as whole numbers: what every client weighs its outcomes with.
+
+use veracity_core::{Epsilon, Refusal};
+
+/// Odds `yes` : `no` that never exceed e^ε : 1. `no` is 2^50.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Odds {
+    yes: u128,
+}
+
+impl Odds {
+    /// Fractional bits of the fixed-point numbers, and so of `no`.
+    const BITS: u32 = 50;
+    /// The least and largest ε: below, no count is large enough to notice; above, the report is all but the value.
+    const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=16.0;
+
+    /// The odds for a whole report.
+    ///
+    /// # Promise   e^ε (1 − 1e-13) ≤ yes/no ≤ e^ε, and the same numbers on every machine
+    /// # Numerics  Taylor's series in whole numbers, every term rounded down. All terms are positive, so the sum is below e^ε.
+    ///   A unit lost in one term costs at most e^ε units in the rest of the series; there are fewer than 100 terms of
+    ///   2^-50.
+    pub fn within(epsilon: Epsilon) -> Result<Odds, Refusal> {
+        if Odds::RANGE.contains(&epsilon.get()) {
+            Ok(Odds::below_exp(epsilon.get()))
+        } else {
+            Err(Refusal::out_of_range("epsilon", epsilon, "1e-6 ≤ epsilon ≤ 16 for local privacy"))
+        }
+    }
+
+    /// The odds for one of `parts` independent choices whose losses add up to ε.
+    ///
+    /// # Promise  (yes/no)^parts ≤ e^ε
+    pub fn share(epsilon: Epsilon, parts: u32) -> Result<Odds, Refusal> {
+        Odds::within(epsilon)?;
+        let part = epsilon.get() / f64::from(parts);
+        // The quotient may have been rounded up; a power of two is exact.
+        Ok(Odds::below_exp(if parts.is_power_of_two() { part } else { part.next_down() }))
+    }
+
+    fn below_exp(x: f64) -> Odds {
+        let one = 1u128 << Odds::BITS;
+        // Scaling by a power of two is exact; the cast rounds down.
+        let x = (x * one as f64) as u128;
+        let (mut sum, mut term) = (0, one);
+        let mut order = 0;
+        // The largest term for x = 16 is below 2^20, so that products stay below 2^(70 + 54).
+        while term > 0 {
+            sum += term;
+            order += 1;
+            term = term * x / (order << Odds::BITS);
+        }
+        Odds { yes: sum }
+    }
+
+    /// The weight of the outcome that the value favours.
+    pub fn yes(self) -> u128 {
+        self.yes
+    }
+
+    /// The weight of any other outcome.
+    pub fn no(self) -> u128 {
+        1 << Odds::BITS
+    }
+
+    /// The odds as a float, to the nearest.
+    pub fn ratio(self) -> f64 {
+        self.yes as f64 / self.no() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn odds(epsilon: f64) -> Odds {
+        Odds::within(Epsilon::new(epsilon).unwrap()).unwrap()
+    }
+
+    /// mpmath 1.4, 40 digits: [int(mp.floor(mp.exp(mp.mpf(x)) * 10**13)) for x in (1e-6, 0.5, 1, 2, 4, 8, 16)]
+    const GOLDEN: [(f64, u128); 7] = [
+        (1e-6, 10000010000005),
+        (0.5, 16487212707001),
+        (1.0, 27182818284590),
+        (2.0, 73890560989306),
+        (4.0, 545981500331442),
+        (8.0, 29809579870417282),
+        (16.0, 88861105205078726367),
+    ];
+
+    #[test]
+    fn odds_are_below_e_to_the_epsilon_and_close() {
+        for (epsilon, scaled) in GOLDEN {
+            let odds = odds(epsilon);
+            // All in whole numbers: yes/no ≤ (scaled + 1)/10^13, for e^ε lies between scaled and scaled + 1.
+            let ours = odds.yes() * 10u128.pow(13);
+            assert!(ours <= (scaled + 1) * odds.no(), "{epsilon}");
+            let slack = 2 * odds.no() + scaled * odds.no() / 10u128.pow(13);
+            assert!(ours + slack >= scaled * odds.no(), "{epsilon}");
+        }
+    }
+
+    #[test]
+    fn shares_multiply_to_no_more_than_the_whole() {
+        let epsilon = Epsilon::new(1.0).unwrap();
+        for parts in 1..=16 {
+            let whole = Odds::share(epsilon, parts).unwrap().ratio().powi(parts as i32);
+            assert!(whole <= 1f64.exp() * (1.0 + 1e-14) && whole >= 1f64.exp() * (1.0 - 1e-12), "{parts}");
+        }
+    }
+
+    #[test]
+    fn an_epsilon_without_meaning_here_is_refused() {
+        for bad in [0.0, 1e-7, 16.1, f64::INFINITY] {
+            assert!(Odds::within(Epsilon::new(bad).unwrap()).is_err());
+        }
+    }
+}

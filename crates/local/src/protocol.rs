@@ -1,0 +1,290 @@
+//! All protocols for categories behind one door, for those who choose at run time.
+
+use crate::{
+    Chances, Domain, Hadamard, LocalHashing, CellNoise, Packed, Rappor, RapporSettings, RandomizedResponse, Sketch,
+    Tally, Unary, UnaryKind,
+};
+use veracity_core::{Epsilon, Mechanism, Refusal};
+use veracity_noise::Bits;
+
+/// What a client sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// A value, perhaps the true one.
+    Value(u32),
+    /// A bit for each value.
+    Bits(Packed),
+    /// A cell under the client's own hash function.
+    Hashed {
+        /// The function.
+        seed: u64,
+        /// The cell.
+        cell: u32,
+    },
+    /// A sign in a row of the Hadamard matrix.
+    Sign {
+        /// The row.
+        row: u32,
+        /// Whether the sign is said to be negative.
+        negative: bool,
+    },
+    /// A bit for each cell of a function of the pool.
+    SketchBits {
+        /// The function.
+        function: u32,
+        /// The bits.
+        row: Packed,
+    },
+    /// A sign in a row, for a function of the pool.
+    SketchSign {
+        /// The function.
+        function: u32,
+        /// The row.
+        row: u32,
+        /// Whether the sign is said to be negative.
+        negative: bool,
+    },
+    /// The bits of a Bloom filter.
+    Cohort {
+        /// The client's cohort.
+        cohort: u32,
+        /// The bits.
+        row: Packed,
+    },
+    /// A place on the scale of a number.
+    Number(u32),
+}
+
+/// Which protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// k-ary randomized response.
+    RandomizedResponse,
+    /// Symmetric unary encoding.
+    SymmetricUnary,
+    /// Optimised unary encoding.
+    OptimisedUnary,
+    /// Optimised local hashing.
+    LocalHashing,
+    /// One-bit Hadamard response.
+    Hadamard,
+    /// Count-mean sketch.
+    Sketch,
+    /// Hadamard count-mean sketch.
+    HadamardSketch,
+    /// RAPPOR with Bloom filter and memory.
+    Rappor,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 8] = [
+        Kind::RandomizedResponse,
+        Kind::SymmetricUnary,
+        Kind::OptimisedUnary,
+        Kind::LocalHashing,
+        Kind::Hadamard,
+        Kind::Sketch,
+        Kind::HadamardSketch,
+        Kind::Rappor,
+    ];
+
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::RandomizedResponse => "grr",
+            Kind::SymmetricUnary => "sue",
+            Kind::OptimisedUnary => "oue",
+            Kind::LocalHashing => "olh",
+            Kind::Hadamard => "hadamard",
+            Kind::Sketch => "cms",
+            Kind::HadamardSketch => "hcms",
+            Kind::Rappor => "rappor",
+        }
+    }
+
+    /// The kind of a name.
+    pub fn named(name: &str) -> Result<Kind, Refusal> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            Refusal::out_of_range("protocol", name, "grr, sue, oue, olh, hadamard, cms, hcms or rappor")
+        })
+    }
+}
+
+/// A protocol with its parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Protocol {
+    /// k-ary randomized response.
+    RandomizedResponse(RandomizedResponse),
+    /// A unary encoding.
+    Unary(Unary),
+    /// Optimised local hashing.
+    LocalHashing(LocalHashing),
+    /// One-bit Hadamard response.
+    Hadamard(Hadamard),
+    /// A count-mean sketch.
+    Sketch(Sketch),
+    /// RAPPOR with Bloom filter and memory.
+    Rappor(Rappor),
+}
+
+/// The same expression for whichever protocol it is.
+macro_rules! each {
+    ($self:expr, $protocol:ident => $what:expr) => {
+        match $self {
+            Protocol::RandomizedResponse($protocol) => $what,
+            Protocol::Unary($protocol) => $what,
+            Protocol::LocalHashing($protocol) => $what,
+            Protocol::Hadamard($protocol) => $what,
+            Protocol::Sketch($protocol) => $what,
+            Protocol::Rappor($protocol) => $what,
+        }
+    };
+}
+
+impl Protocol {
+    /// A protocol of a kind with its usual sizes. `seed` is public and names the hash functions of a sketch, to be drawn at
+    /// random for each survey; others do not read it.
+    pub fn new(kind: Kind, domain: &Domain, epsilon: Epsilon, seed: u64) -> Result<Protocol, Refusal> {
+        let size = domain.size();
+        let unary = |kind| Unary::new(size, epsilon, kind).map(Protocol::Unary);
+        let sketch = |noise| Sketch::new(size, epsilon, noise, 1024, 1024, seed).map(Protocol::Sketch);
+        match kind {
+            Kind::RandomizedResponse => {
+                RandomizedResponse::new(size, epsilon).map(Protocol::RandomizedResponse)
+            }
+            Kind::SymmetricUnary => unary(UnaryKind::Symmetric),
+            Kind::OptimisedUnary => unary(UnaryKind::Optimised),
+            Kind::LocalHashing => LocalHashing::new(size, epsilon).map(Protocol::LocalHashing),
+            Kind::Hadamard => Hadamard::new(size, epsilon).map(Protocol::Hadamard),
+            Kind::Sketch => sketch(CellNoise::Symmetric),
+            Kind::HadamardSketch => sketch(CellNoise::Hadamard),
+            Kind::Rappor => {
+                Rappor::new(domain, epsilon, RapporSettings::usual()).map(Protocol::Rappor)
+            }
+        }
+    }
+
+    /// Which kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Protocol::RandomizedResponse(_) => Kind::RandomizedResponse,
+            Protocol::Unary(unary) => match unary.kind() {
+                UnaryKind::Symmetric => Kind::SymmetricUnary,
+                UnaryKind::Optimised => Kind::OptimisedUnary,
+            },
+            Protocol::LocalHashing(_) => Kind::LocalHashing,
+            Protocol::Hadamard(_) => Kind::Hadamard,
+            Protocol::Sketch(sketch) => match sketch.noise() {
+                CellNoise::Symmetric => Kind::Sketch,
+                CellNoise::Hadamard => Kind::HadamardSketch,
+            },
+            Protocol::Rappor(_) => Kind::Rappor,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// How many values.
+    pub fn size(&self) -> u32 {
+        match self {
+            Protocol::RandomizedResponse(protocol) => protocol.size(),
+            Protocol::Unary(protocol) => protocol.size(),
+            Protocol::LocalHashing(protocol) => protocol.size(),
+            Protocol::Hadamard(protocol) => protocol.size(),
+            Protocol::Sketch(protocol) => protocol.size(),
+            Protocol::Rappor(protocol) => protocol.domain().size(),
+        }
+    }
+
+    /// The ε of one report; of all reports on one value for RAPPOR.
+    pub fn epsilon(&self) -> Epsilon {
+        each!(self, protocol => protocol.epsilon())
+    }
+
+    /// What a client sends about the value at a place of the domain. A value outside is refused without being named.
+    pub fn encode(&self, value: u32, bits: &mut impl Bits) -> Result<Report, Refusal> {
+        each!(self, protocol => protocol.encode(value, bits))
+    }
+
+    /// P(report | value).
+    pub fn likelihood(&self, value: u32, report: &Report) -> f64 {
+        each!(self, protocol => protocol.likelihood(value, report))
+    }
+
+    /// Whether a report can have come from this protocol.
+    pub fn fits(&self, report: &Report) -> bool {
+        each!(self, protocol => protocol.fits(report))
+    }
+
+    /// What one report costs the person who sends it (all reports on one value, for RAPPOR), under replace-one.
+    pub fn mechanism(&self) -> Result<Mechanism, Refusal> {
+        match self {
+            Protocol::RandomizedResponse(protocol) => protocol.mechanism(),
+            Protocol::Unary(protocol) => Ok(protocol.mechanism()),
+            Protocol::LocalHashing(protocol) => Ok(protocol.mechanism()),
+            Protocol::Hadamard(protocol) => Ok(protocol.mechanism()),
+            Protocol::Sketch(protocol) => Ok(protocol.mechanism()),
+            Protocol::Rappor(protocol) => Ok(protocol.mechanism()),
+        }
+    }
+
+    /// The chances of support; none for RAPPOR, whose bits are shared by candidates.
+    pub fn chances(&self) -> Option<Chances> {
+        match self {
+            Protocol::RandomizedResponse(protocol) => Some(protocol.chances()),
+            Protocol::Unary(protocol) => Some(protocol.chances()),
+            Protocol::LocalHashing(protocol) => Some(protocol.chances()),
+            Protocol::Hadamard(protocol) => Some(protocol.chances()),
+            Protocol::Sketch(protocol) => Some(protocol.chances()),
+            Protocol::Rappor(_) => None,
+        }
+    }
+
+    /// The exact variance of the estimated count at a place when `holders` people have each value, over all that is random:
+    /// noise, hash functions, cohorts. The people are fixed.
+    pub fn variance(&self, place: u32, holders: &[f64]) -> f64 {
+        let (own, everyone) = (holders[place as usize], holders.iter().sum());
+        match self {
+            Protocol::Sketch(protocol) => {
+                protocol.chances().variance(own, everyone) + protocol.collisions(holders)[place as usize]
+            }
+            Protocol::Rappor(protocol) => {
+                protocol.decoder().variance(place as usize, holders, protocol.shown())
+            }
+            Protocol::RandomizedResponse(protocol) => protocol.chances().variance(own, everyone),
+            Protocol::Unary(protocol) => protocol.chances().variance(own, everyone),
+            Protocol::LocalHashing(protocol) => protocol.chances().variance(own, everyone),
+            Protocol::Hadamard(protocol) => protocol.chances().variance(own, everyone),
+        }
+    }
+
+    /// Bits of information a report is written with, at the least.
+    pub fn report_bits(&self) -> u32 {
+        let index = |count: u32| u32::BITS - (count - 1).leading_zeros();
+        match self {
+            Protocol::RandomizedResponse(protocol) => index(protocol.size()),
+            Protocol::Unary(protocol) => protocol.size(),
+            Protocol::LocalHashing(protocol) => 64 + index(protocol.cells()),
+            Protocol::Hadamard(protocol) => index(protocol.rows()) + 1,
+            Protocol::Sketch(protocol) => {
+                let function = index(protocol.functions());
+                match protocol.noise() {
+                    CellNoise::Symmetric => function + protocol.width(),
+                    CellNoise::Hadamard => function + index(protocol.width()) + 1,
+                }
+            }
+            Protocol::Rappor(protocol) => {
+                index(protocol.settings().cohorts) + protocol.settings().bits
+            }
+        }
+    }
+
+    /// A tally of no reports.
+    pub fn tally(&self) -> Tally {
+        Tally::new(self.clone())
+    }
+}

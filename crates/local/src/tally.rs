@@ -1,0 +1,89 @@
+//! The server's side: reports become whole numbers, whole numbers become estimates.
+
+use crate::{Estimates, Protocol, Report};
+use veracity_core::Refusal;
+
+/// Counts of reports of one protocol. Tallies of parts add up to the tally of the whole, in any order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    protocol: Protocol,
+    reports: u64,
+    /// By value, by row, by function and cell, or by cohort and bit, as the protocol says.
+    counts: Vec<i64>,
+}
+
+impl Tally {
+    pub(crate) fn new(protocol: Protocol) -> Tally {
+        let cells = match &protocol {
+            Protocol::RandomizedResponse(_) | Protocol::Unary(_) | Protocol::LocalHashing(_) => {
+                protocol.size() as usize
+            }
+            Protocol::Hadamard(hadamard) => hadamard.rows() as usize,
+            Protocol::Sketch(sketch) => sketch.functions() as usize * sketch.width() as usize,
+            Protocol::Rappor(rappor) => rappor.cells(),
+        };
+        Tally { protocol, reports: 0, counts: vec![0; cells] }
+    }
+
+    /// The protocol.
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// How many reports.
+    pub fn reports(&self) -> u64 {
+        self.reports
+    }
+
+    /// Adds reports, the more at once the faster; if one does not fit the protocol, none is added.
+    pub fn absorb(&mut self, reports: &[Report]) -> Result<(), Refusal> {
+        if !reports.iter().all(|report| self.protocol.fits(report)) {
+            return Err(Refusal::NoAnswer("a report does not fit the protocol".into()));
+        }
+        match &self.protocol {
+            Protocol::RandomizedResponse(protocol) => protocol.absorb(reports, &mut self.counts),
+            Protocol::Unary(protocol) => protocol.absorb(reports, &mut self.counts),
+            Protocol::LocalHashing(protocol) => protocol.absorb(reports, &mut self.counts),
+            Protocol::Hadamard(protocol) => protocol.absorb(reports, &mut self.counts),
+            Protocol::Sketch(protocol) => protocol.absorb(reports, &mut self.counts),
+            Protocol::Rappor(protocol) => protocol.absorb(reports, &mut self.counts),
+        }
+        self.reports += reports.len() as u64;
+        Ok(())
+    }
+
+    /// Adds another tally of the same protocol.
+    pub fn merge(&mut self, other: &Tally) -> Result<(), Refusal> {
+        if self.protocol != other.protocol {
+            return Err(Refusal::NoAnswer("the tallies are of different protocols".into()));
+        }
+        self.reports += other.reports;
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        Ok(())
+    }
+
+    /// The estimated count of every value, unbiased, with its standard error.
+    ///
+    /// # Assumes  One report from each person
+    pub fn estimate(&self) -> Estimates {
+        let independent = |counts: &[f64]| vec![0.0; counts.len()];
+        let n = self.reports;
+        match &self.protocol {
+            Protocol::RandomizedResponse(protocol) => {
+                protocol.chances().estimates(&self.counts, n, independent)
+            }
+            Protocol::Unary(protocol) => protocol.chances().estimates(&self.counts, n, independent),
+            Protocol::LocalHashing(protocol) => protocol.chances().estimates(&self.counts, n, independent),
+            Protocol::Hadamard(protocol) => {
+                let supports = protocol.supports(&self.counts, n);
+                protocol.chances().estimates(&supports, n, independent)
+            }
+            Protocol::Sketch(protocol) => {
+                let supports = protocol.supports(&self.counts, n);
+                let collisions = |counts: &[f64]| protocol.estimated_collisions(counts, n);
+                protocol.chances().estimates(&supports, n, collisions)
+            }
+            Protocol::Rappor(protocol) => protocol.decoder().estimates(&self.counts, protocol.shown()),
+        }
+    }
+}
