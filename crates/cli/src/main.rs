@@ -48,7 +48,7 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Release(args) => commands::release::run(&args),
-        Command::Local(_) => Err(Refusal::NoAnswer("not yet".into())),
+        Command::Local(command) => commands::local::run(&command),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
     }

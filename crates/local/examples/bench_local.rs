@@ -34,7 +34,8 @@ fn main() -> Result<(), Refusal> {
         let estimate = start.elapsed().as_secs_f64();
         // Printed so that nothing is optimised away, and as a check: 1 on average.
         let truth = f64::from(reports) / f64::from(SIZE);
-        let square = estimates.values.iter().map(|e| ((e.count - truth) / e.standard_error).powi(2)).sum::<f64>();
+        let square =
+            estimates.values.iter().map(|e| ((e.count - truth) / e.standard_error).powi(2)).sum::<f64>();
         println!(
             r#"{{"protocol":"{}","reports":{reports},"size":{SIZE},"encode_s":{encode:.4},"estimate_s":{estimate:.4},"squared_error_over_variance":{:.3}}}"#,
             protocol.name(),

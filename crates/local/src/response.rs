@@ -67,7 +67,8 @@ impl RandomizedResponse {
 
     /// Randomized response with its chance of ignoring the truth, rounded down: the claim is never too small.
     pub fn mechanism(&self) -> Result<Mechanism, Refusal> {
-        let noise = (f64::from(self.size) * self.odds.no() as f64 / self.total() as f64).next_down().next_down();
+        let noise =
+            (f64::from(self.size) * self.odds.no() as f64 / self.total() as f64).next_down().next_down();
         Ok(Mechanism::RandomizedResponse {
             buckets: Buckets::new(self.size)?,
             noise: Probability::new(noise)?,

@@ -1,7 +1,10 @@
 //! Count-mean sketches, corrected: the value is hashed by one function of a public pool, and its cell reported with noise.
 
 use crate::{
-    Chances, Coin, Odds, Packed, Report, columns::add_columns, domain, simplex, tabulation::Pool,
+    Chances, Coin, Odds, Packed, Report,
+    columns::add_columns,
+    domain, simplex,
+    tabulation::Pool,
     unary::{one_hot, one_hot_likelihood},
     walsh,
 };

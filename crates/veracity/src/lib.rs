@@ -16,6 +16,7 @@ mod accounting;
 pub mod auditing;
 pub mod calibration;
 mod claim;
+pub mod collecting;
 pub mod drawing;
 mod explanation;
 mod files;
@@ -40,6 +41,8 @@ pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
     Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
 };
+pub use veracity_local as local;
+pub use veracity_noise as noise;
 pub use veracity_noise::{Entropy, Origin};
 pub use veracity_query as query;
 pub use veracity_report as report;

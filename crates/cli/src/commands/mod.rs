@@ -6,5 +6,6 @@ pub mod calibrate;
 pub mod completions;
 pub mod curve;
 pub mod explain;
+pub mod local;
 pub mod release;
 pub mod verify;

@@ -114,11 +114,13 @@ fn missing(flag: &str, statistic: &str) -> Refusal {
     Refusal::NoAnswer(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
 }
 
-fn clean(word: &str) -> String {
+/// A word of the command line, fit to be shown.
+pub fn clean(word: &str) -> String {
     word.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
-fn delimiter(text: &str) -> Result<u8, Refusal> {
+/// The byte between cells.
+pub fn delimiter(text: &str) -> Result<u8, Refusal> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
         _ if text == "\\t" || text == "tab" => Ok(b'\t'),

@@ -1,0 +1,344 @@
+//! `veracity local`: plan a collection, randomise on the client, estimate on the server.
+
+use crate::{
+    Outcome,
+    args::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs},
+    commands::release::{clean, delimiter},
+    text,
+};
+use serde_json::json;
+use std::{fs::File, io::BufReader, path::Path};
+use veracity::{
+    Count, Entropy, Epsilon, Refusal, collecting,
+    local::{Confidence, Domain, Estimate, Kind, Mean, Plan, Reader, Report, Survey, plan},
+    noise::{Key, Purpose},
+    query::Column,
+    report::{decimal, table::align},
+    spec::Whole,
+    table::{self, Cells},
+};
+
+/// Reports that are put into the tally at once.
+const BATCH: usize = 4096;
+
+/// Runs one of the three.
+pub fn run(command: &LocalCommand) -> Result<Outcome, Refusal> {
+    match command {
+        LocalCommand::Plan(args) => plan_collection(args),
+        LocalCommand::Encode(args) => encode(args),
+        LocalCommand::Estimate(args) => estimate(args),
+    }
+}
+
+fn plan_collection(args: &LocalPlanArgs) -> Result<Outcome, Refusal> {
+    let domain = domain(&args.domain)?;
+    let plan = plan(domain.size(), Epsilon::new(args.epsilon)?, Whole(args.reports).count("reports")?)?;
+    Outcome::done(match args.json {
+        true => text::json(&plan_json(&plan))?,
+        false => plan_words(&plan),
+    })
+}
+
+fn domain(args: &DomainArgs) -> Result<Domain, Refusal> {
+    match (&args.categories, args.domain_size) {
+        (Some(names), _) => Domain::categories(names.iter().map(|name| name.trim().to_owned()).collect()),
+        (None, Some(size)) => {
+            let size = Whole(size).count("domain size")?.get();
+            Domain::range(u32::try_from(size).unwrap_or(u32::MAX))
+        }
+        (None, None) => Err(Refusal::NoAnswer(
+            "--categories is missing, expected --categories A,B,… or --domain-size K (or --lower and --upper to encode numbers)"
+                .into(),
+        )),
+    }
+}
+
+fn plan_words(plan: &Plan) -> String {
+    let rows: Vec<[String; 6]> = plan
+        .rows
+        .iter()
+        .map(|row| {
+            [
+                row.kind.name().to_owned(),
+                decimal::nearest(row.noise, 4),
+                decimal::nearest(1.96 * row.count_deviation, 3),
+                match row.collision_deviation {
+                    0.0 => String::new(),
+                    more => format!("+ collisions, up to ± {}", decimal::nearest(1.96 * more, 3)),
+                },
+                row.report_bits.to_string(),
+                decimal::nearest(row.largest_gain, 3),
+            ]
+        })
+        .collect();
+    let head = ["protocol", "n·variance", "± people (95%)", "", "bits a report", "gain of a fake report"];
+    format!(
+        "{}: ± {} people of {} (95%), for each of {} categories at epsilon {} a report\n{}\n\n{}\n\
+         a trusted curator at the same epsilon: ± {} people; the best protocol here is {} times as wide\n",
+        plan.choice().name(),
+        decimal::nearest(1.96 * plan.rows[0].count_deviation, 3),
+        plan.reports.get(),
+        plan.size,
+        plan.epsilon,
+        plan.reason,
+        align(head, &rows),
+        decimal::nearest(1.96 * plan.central.count_deviation, 3),
+        decimal::nearest(plan.central.local_is_larger, 3),
+    )
+}
+
+fn plan_json(plan: &Plan) -> serde_json::Value {
+    let rows: Vec<_> = plan
+        .rows
+        .iter()
+        .map(|row| {
+            json!({
+                "protocol": row.kind.name(),
+                "n_variance": row.noise,
+                "count_deviation": row.count_deviation,
+                "collision_deviation": row.collision_deviation,
+                "report_bits": row.report_bits,
+                "largest_gain": row.largest_gain,
+            })
+        })
+        .collect();
+    json!({
+        "schema": "veracity.local-plan/1",
+        "protocol": plan.choice().name(),
+        "reason": plan.reason,
+        "domain_size": plan.size,
+        "epsilon": plan.epsilon.get(),
+        "reports": plan.reports.get(),
+        "protocols": rows,
+        "central": { "count_deviation": plan.central.count_deviation, "local_is_larger": plan.central.local_is_larger },
+    })
+}
+
+fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
+    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
+    let mut rng = entropy.stream(Purpose::Report, Key::default());
+    let survey = survey(args, rng.word())?;
+    let column = column(args, &survey)?;
+    let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;
+    if let Some(path) = &args.claim {
+        let claim = collecting::claim(&survey, entropy.origin())?;
+        text::write_file("claim", path, claim.to_json()?.as_bytes())?;
+    }
+    let mut lines = survey.header() + "\n";
+    for report in &reports {
+        lines += &survey.line(report);
+        lines.push('\n');
+    }
+    let Some(path) = &args.out else { return Outcome::done(lines) };
+    text::write_file("out", path, lines.as_bytes())?;
+    let seeded = if args.seed.is_some() { "seeded: these reports protect nobody\n" } else { "" };
+    Outcome::done(format!(
+        "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{seeded}",
+        reports.len(),
+        path.display(),
+        survey.name(),
+        args.epsilon,
+    ))
+}
+
+/// What client and server agree on. `public` names the hash functions of a sketch.
+fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
+    let epsilon = Epsilon::new(args.epsilon)?;
+    if let (Some(lower), Some(upper)) = (args.lower, args.upper) {
+        let given = [
+            ("--categories", args.domain.categories.is_some()),
+            ("--domain-size", args.domain.domain_size.is_some()),
+            ("--protocol", args.protocol.is_some()),
+            ("--other", args.other.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Refusal::NoAnswer(format!(
+                "{flag} is given, expected no such flag with --lower and --upper"
+            )));
+        }
+        return Mean::new(lower, upper, epsilon).map(Survey::Mean);
+    }
+    let domain = domain(&args.domain)?;
+    let kind = match args.protocol.as_deref() {
+        Some(name) => Kind::named(&clean(name))?,
+        None => plan(domain.size(), epsilon, Count::ONE)?.choice(),
+    };
+    Survey::frequency(domain, kind, epsilon, public)
+}
+
+fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
+    let cells = match survey {
+        Survey::Frequency { .. } => Cells::Texts,
+        Survey::Mean(_) => Cells::Numbers,
+    };
+    if let Some(value) = &args.value {
+        return Ok(match cells {
+            Cells::Texts => Column::Texts(vec![Some(value.trim().to_owned())]),
+            Cells::Numbers => Column::Numbers(vec![Some(value.trim().parse().map_err(|_| {
+                Refusal::NoAnswer("--value is not a number, expected one with --lower and --upper".into())
+            })?)]),
+        });
+    }
+    let (Some(file), Some(name)) = (&args.file, &args.column) else {
+        return Err(Refusal::NoAnswer("--column is missing, expected it with a file".into()));
+    };
+    table::read(file, Some(name), delimiter(&args.delimiter)?, cells)
+}
+
+fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Refusal> {
+    let confidence = Confidence::new(args.confidence)?;
+    let mut reader = Reader::new(BufReader::new(open(&args.file)?))?;
+    let survey = reader.survey().clone();
+    match &survey {
+        Survey::Frequency { domain, protocol } => {
+            let mut tally = protocol.tally();
+            absorb(&mut reader, |reports| tally.absorb(reports))?;
+            let estimates = tally.estimate();
+            let frequencies = if args.project { estimates.projected() } else { estimates.frequencies() };
+            let mut order: Vec<usize> = (0..estimates.values.len()).collect();
+            if let Some(top) = args.top {
+                order.sort_by(|a, b| frequencies[*b].total_cmp(&frequencies[*a]));
+                order.truncate(top);
+            }
+            let found: Vec<Found> = order
+                .into_iter()
+                .map(|at| Found {
+                    name: domain.name(at as u32),
+                    frequency: frequencies[at],
+                    estimate: estimates.values[at],
+                })
+                .collect();
+            Outcome::done(match args.json {
+                true => text::json(&frequencies_json(args, &survey, estimates.reports, &found, confidence))?,
+                false => frequencies_words(args, &survey, estimates.reports, &found, confidence),
+            })
+        }
+        Survey::Mean(mean) => {
+            let mut tally = mean.tally();
+            absorb(&mut reader, |reports| tally.absorb(reports))?;
+            let found = tally.estimate()?;
+            let interval = found.interval(confidence);
+            let bar = (interval.high - interval.low) / 2.0;
+            Outcome::done(match args.json {
+                true => text::json(&json!({
+                    "schema": "veracity.local-estimate/1",
+                    "protocol": survey.name(),
+                    "epsilon": mean.epsilon().get(),
+                    "reports": found.reports,
+                    "confidence": args.confidence,
+                    "answer": found.mean,
+                    "error_bar": bar,
+                }))?,
+                false => format!(
+                    "mean: {} ± {}   ({}%, {} reports)\nepsilon ≤ {} a report   (replace-one; local)\n",
+                    decimal::nearest(found.mean, 6),
+                    decimal::up(bar, 2),
+                    100.0 * args.confidence,
+                    found.reports,
+                    decimal::up(mean.epsilon().get(), 9),
+                ),
+            })
+        }
+    }
+}
+
+/// Hands the reports over in batches, so that a file of any size fits into memory.
+fn absorb(
+    reader: &mut Reader<BufReader<File>>,
+    mut take: impl FnMut(&[Report]) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let mut batch = Vec::with_capacity(BATCH);
+    for report in reader {
+        batch.push(report?);
+        if batch.len() == BATCH {
+            take(&batch)?;
+            batch.clear();
+        }
+    }
+    take(&batch)
+}
+
+fn open(path: &Path) -> Result<File, Refusal> {
+    let refuse = |why: String| Refusal::NoAnswer(format!("file is {}, expected {why}", path.display()));
+    let file = File::open(path).map_err(|error| refuse(format!("a readable file of reports ({error})")))?;
+    match file.metadata() {
+        Ok(about) if about.is_dir() => Err(refuse("a file of reports, found a directory".into())),
+        _ => Ok(file),
+    }
+}
+
+/// One category and what is known of it.
+struct Found {
+    name: String,
+    frequency: f64,
+    estimate: Estimate,
+}
+
+fn frequencies_words(
+    args: &LocalEstimateArgs,
+    survey: &Survey,
+    reports: u64,
+    found: &[Found],
+    confidence: Confidence,
+) -> String {
+    let n = reports.max(1) as f64;
+    let rows: Vec<[String; 3]> = found
+        .iter()
+        .map(|one| {
+            let interval = one.estimate.interval(confidence);
+            let bar = (interval.high - interval.low) / 2.0 / n;
+            [one.name.clone(), format!("{:.4}", one.frequency), format!("± {:.4}", bar)]
+        })
+        .collect();
+    let each = format!("{}%, each", 100.0 * args.confidence);
+    let projected = if args.project {
+        "moved to the nearest distribution, which biases; the error bars are of the unbiased estimates\n"
+    } else {
+        ""
+    };
+    format!(
+        "{}\n{reports} reports\nepsilon ≤ {} a report   (replace-one; {}, local)\n{projected}",
+        align(["category", "frequency", &each], &rows),
+        decimal::up(epsilon(survey), 9),
+        survey.name(),
+    )
+}
+
+fn epsilon(survey: &Survey) -> f64 {
+    match survey {
+        Survey::Frequency { protocol, .. } => protocol.epsilon().get(),
+        Survey::Mean(mean) => mean.epsilon().get(),
+    }
+}
+
+fn frequencies_json(
+    args: &LocalEstimateArgs,
+    survey: &Survey,
+    reports: u64,
+    found: &[Found],
+    confidence: Confidence,
+) -> serde_json::Value {
+    let n = reports.max(1) as f64;
+    let rows: Vec<_> = found
+        .iter()
+        .map(|one| {
+            let interval = one.estimate.interval(confidence);
+            json!({
+                "category": one.name,
+                "answer": one.frequency,
+                "count": one.estimate.count,
+                "standard_error": one.estimate.standard_error / n,
+                "error_bar": (interval.high - interval.low) / 2.0 / n,
+            })
+        })
+        .collect();
+    json!({
+        "schema": "veracity.local-estimate/1",
+        "protocol": survey.name(),
+        "epsilon": epsilon(survey),
+        "reports": reports,
+        "confidence": args.confidence,
+        "projected": args.project,
+        "categories": rows,
+    })
+}
