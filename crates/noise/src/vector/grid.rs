@@ -1,6 +1,6 @@
 //! A vector of floats and its noise, on one public grid.
 
-use super::{BLOCK, SCALE, fill};
+use super::{BLOCK, Keystream, SCALE};
 use crate::Stream;
 use pulp::{Arch, Simd, WithSimd};
 use veracity_core::Refusal;
@@ -56,27 +56,27 @@ impl Grid {
         self.granularity * (dimension as f64).sqrt() * (1.0 + DIVISION)
     }
 
-    /// Replaces every value by γ·(round(value/γ) + K), with K of [`fill`].
+    /// Replaces every value by γ·(round(value/γ) + K), with K of [`fill`](super::fill).
     ///
     /// Values beyond ±2²⁰ standard deviations, infinite ones among them, count as that. A NaN counts as 0: it shows that
     /// clipping failed before, but it is not released, and its coordinate gets noise like any other. How far a sum of floats
     /// can move for one record, rounding in its own additions included, is the caller's to bound.
     ///
-    /// The stream is used as by a [`fill`] of the same length.
+    /// The stream is used as by a [`fill`](super::fill) of the same length.
     ///
-    /// # Promise    Each output is a function of the integer round(value/γ) + K alone, so the vector of outputs is a
-    ///              post-processing of the Gaussian mechanism on the rounded vector
+    /// # Promise    Each output is a function of the integer round(value/γ) + K alone: a post-processing of the Gaussian
+    /// mechanism on the rounded vector
     /// # Assumes    Standard deviation over (ℓ2 sensitivity + [`extra_l2`](Grid::extra_l2)) is the noise multiplier accounted
     /// # Numerics   Rounding and addition are exact; for K see [`crate::vector`]
     /// # Reference  [Mironov12] for what goes wrong without a grid
     pub fn add_noise(&self, values: &mut [f32], stream: &mut Stream) {
         let arch = Arch::new();
+        let mut keystream = Keystream::new();
         let mut noise = [0; BLOCK];
         let drawn = values.len().min(BLOCK);
-        // Blocks as long as those of `fill`, so that the stream is used alike.
         for block in values.chunks_mut(BLOCK) {
             let noise = &mut noise[..block.len()];
-            fill(noise, stream);
+            keystream.fill_block(noise, stream, |work| arch.dispatch(work));
             arch.dispatch(Addition { values: block, noise, granularity: self.granularity });
         }
         // What is left on the stack would undo the noise.
@@ -114,6 +114,7 @@ fn noisy(value: f32, k: i32, granularity: f64) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fill;
     use super::*;
     use crate::{Entropy, Key, Purpose};
 

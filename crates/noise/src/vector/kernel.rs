@@ -69,7 +69,8 @@ pub(super) fn radius(word: u32, coefficients: &[f64; 4]) -> f64 {
     let u = f64::from((word ^ (1 << 31)) as i32) + 2_147_483_648.5;
     let exponent = ((u.to_bits() >> 32) as i32 - ROOT_BITS) >> 20;
     let fraction = f64::from_bits(u.to_bits().wrapping_sub(((32 + i64::from(exponent)) as u64) << 52));
-    let minus_log_u = f64::from(-exponent) * std::f64::consts::LN_2 - log_of_one_plus(fraction - 1.0, coefficients);
+    let minus_log_u =
+        f64::from(-exponent) * std::f64::consts::LN_2 - log_of_one_plus(fraction - 1.0, coefficients);
     (minus_log_u * TWO_SQUARED_UNITS).sqrt()
 }
 
