@@ -12,6 +12,7 @@ mod fork;
 mod ratio;
 mod stream;
 mod tape;
+pub mod vector;
 
 pub use additive::Noise;
 pub use bits::Bits;

@@ -1,0 +1,201 @@
+//! A vector of floats and its noise, on one public grid.
+
+use super::{BLOCK, Keystream, SCALE};
+use crate::Stream;
+use pulp::{Arch, Simd, WithSimd};
+use veracity_core::Refusal;
+use zeroize::Zeroize;
+
+/// Clean values end at this many grid steps, 2²⁰ standard deviations; far beyond, and sums stay exact in `f64`.
+const FARTHEST: f64 = (1u64 << 40) as f64;
+/// Adding and taking it away rounds a number below 2⁵¹ to an integer, even at ties.
+const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
+/// What the division by the grid step can add to a rounding, in steps, for two vectors: 2·2⁴⁰·2⁻⁵³; and as much again for
+/// the rounding of the bound itself.
+const DIVISION: f64 = 1.0 / (1u64 << 11) as f64;
+
+/// The grid of Gaussian noise with one standard deviation: multiples of σ·2⁻²⁰, whatever the data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grid {
+    granularity: f64,
+}
+
+impl Grid {
+    /// The grid for noise of a standard deviation.
+    pub fn new(standard_deviation: f64) -> Result<Grid, Refusal> {
+        let granularity = standard_deviation / SCALE;
+        // A subnormal step has too few digits to divide by.
+        if standard_deviation > 0.0 && granularity.is_normal() {
+            Ok(Grid { granularity })
+        } else {
+            Err(Refusal::out_of_range(
+                "standard deviation",
+                standard_deviation,
+                "a finite number of at least 2.4e-302",
+            ))
+        }
+    }
+
+    /// The standard deviation of the noise.
+    pub fn standard_deviation(&self) -> f64 {
+        self.granularity * SCALE
+    }
+
+    /// The step γ of the grid: every output is the `f32` nearest to an integer multiple of it.
+    pub fn granularity(&self) -> f64 {
+        self.granularity
+    }
+
+    /// How much farther apart, in ℓ2, two vectors of this many coordinates can be once each is rounded to the grid: γ√d.
+    ///
+    /// The sensitivity that an accountant reads is that of the sum before rounding, plus this.
+    ///
+    /// # Promise   Never below the true largest increase
+    /// # Numerics  Rounding to nearest moves a coordinate by γ/2 and two by γ apart; 2⁻¹¹ is added for the division
+    pub fn extra_l2(&self, dimension: usize) -> f64 {
+        self.granularity * (dimension as f64).sqrt() * (1.0 + DIVISION)
+    }
+
+    /// Replaces every value by γ·(round(value/γ) + K), with K of [`fill`](super::fill).
+    ///
+    /// Values beyond ±2²⁰ standard deviations, infinite ones among them, count as that. A NaN counts as 0: it shows that
+    /// clipping failed before, but it is not released, and its coordinate gets noise like any other. How far a sum of floats
+    /// can move for one record, rounding in its own additions included, is the caller's to bound.
+    ///
+    /// The stream is used as by a [`fill`](super::fill) of the same length.
+    ///
+    /// # Promise    Each output is a function of the integer round(value/γ) + K alone: a post-processing of the Gaussian
+    /// mechanism on the rounded vector
+    /// # Assumes    Standard deviation over (ℓ2 sensitivity + [`extra_l2`](Grid::extra_l2)) is the noise multiplier accounted
+    /// # Numerics   Rounding and addition are exact; for K see [`crate::vector`]
+    /// # Reference  [Mironov12] for what goes wrong without a grid
+    pub fn add_noise(&self, values: &mut [f32], stream: &mut Stream) {
+        let arch = Arch::new();
+        let mut keystream = Keystream::new();
+        let mut noise = [0; BLOCK];
+        let drawn = values.len().min(BLOCK);
+        for block in values.chunks_mut(BLOCK) {
+            let noise = &mut noise[..block.len()];
+            keystream.fill_block(noise, stream, |work| arch.dispatch(work));
+            arch.dispatch(Addition { values: block, noise, granularity: self.granularity });
+        }
+        // What is left on the stack would undo the noise.
+        noise[..drawn].zeroize();
+    }
+}
+
+struct Addition<'a> {
+    values: &'a mut [f32],
+    noise: &'a [i32],
+    granularity: f64,
+}
+
+impl WithSimd for Addition<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (value, &k) in self.values.iter_mut().zip(self.noise) {
+            *value = noisy(*value, k, self.granularity);
+        }
+    }
+}
+
+/// The `f32` of γ·(round(value/γ) + k).
+#[inline(always)]
+fn noisy(value: f32, k: i32, granularity: f64) -> f32 {
+    let steps = f64::from(value) / granularity;
+    let steps = if steps.is_nan() { 0.0 } else { steps };
+    let steps = if steps > FARTHEST { FARTHEST } else { steps };
+    let steps = if steps < -FARTHEST { -FARTHEST } else { steps };
+    let whole = (steps + ROUNDER) - ROUNDER;
+    (granularity * (whole + f64::from(k))) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fill;
+    use super::*;
+    use crate::{Entropy, Key, Purpose};
+
+    fn stream() -> Stream {
+        Entropy::seeded(5).stream(Purpose::Noise, Key::default())
+    }
+
+    #[test]
+    fn the_sum_is_one_of_integers() {
+        // With γ = 2⁻²⁰ all is exact, and integers can be read off.
+        let grid = Grid::new(1.0).unwrap();
+        let clean = |i: usize| (i as f32 - 2000.0) / 512.0;
+        let mut values: Vec<f32> = (0..4000).map(clean).collect();
+        let mut noise = vec![0; values.len()];
+        grid.add_noise(&mut values, &mut stream());
+        fill(&mut noise, &mut stream());
+        for (i, (value, k)) in values.iter().zip(&noise).enumerate() {
+            let integer = (f64::from(clean(i)) * SCALE) as i64 + i64::from(*k);
+            assert_eq!(*value, (integer as f64 / SCALE) as f32);
+        }
+    }
+
+    #[test]
+    fn values_in_one_cell_give_one_output() {
+        let grid = Grid::new(3.7).unwrap();
+        let step = grid.granularity();
+        for q in [-3_000_000i64, -17, 0, 1, 123_456] {
+            for k in [-2_000_000, 0, 5] {
+                let middle = noisy((q as f64 * step) as f32, k, step);
+                assert_eq!(middle, (step * (q + i64::from(k)) as f64) as f32);
+                if q.abs() < 1 << 20 {
+                    let inside = noisy(((q as f64 + 0.4) * step) as f32, k, step);
+                    assert_eq!(inside.to_bits(), middle.to_bits());
+                }
+            }
+        }
+        // The twin: the float sum, which tells 0 from a hundredth of a step.
+        let naive = |value: f64| value as f32 + (5.0 * step) as f32;
+        assert_ne!(naive(0.0).to_bits(), naive(0.01 * step).to_bits());
+    }
+
+    #[test]
+    fn hostile_values_fail_closed() {
+        let step = Grid::new(2.0).unwrap().granularity();
+        let far = (step * (FARTHEST + 3.0)) as f32;
+        assert_eq!(noisy(f32::NAN, 3, step), noisy(0.0, 3, step));
+        for huge in [f32::INFINITY, f32::MAX] {
+            assert_eq!(noisy(huge, 3, step), far);
+            assert_eq!(noisy(-huge, -3, step), -far);
+        }
+        assert_eq!(noisy(-0.0, 0, step).to_bits(), 0);
+        assert_eq!(noisy((-5.0 * step) as f32, 5, step).to_bits(), 0);
+        assert_eq!(noisy(f32::from_bits(1), 1, step), step as f32);
+    }
+
+    #[test]
+    fn rounding_parts_two_vectors_by_no_more_than_promised() {
+        let grid = Grid::new(0.3).unwrap();
+        let step = grid.granularity();
+        let rounded = |value: f32| f64::from(value) / step;
+        let mut largest = 0f64;
+        for i in 0..2_000_000u32 {
+            // Neighbouring floats around half steps, near and far.
+            let base = ((f64::from(i % 4099) + 0.5) * step * f64::from(1 + i % 257)) as f32;
+            let other = f32::from_bits(base.to_bits() + i % 3);
+            let whole = |value: f32| (rounded(value) + ROUNDER) - ROUNDER;
+            largest = largest.max(step * (whole(other) - whole(base)) - f64::from(other - base));
+        }
+        assert!(largest <= grid.extra_l2(1) && largest > 0.9 * grid.extra_l2(1), "{largest}");
+        assert_eq!(grid.extra_l2(0), 0.0);
+        assert!(grid.extra_l2(4) >= 2.0 * step && grid.extra_l2(4) < 2.002 * step);
+    }
+
+    #[test]
+    fn a_deviation_must_be_positive_and_finite() {
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-303] {
+            let error = Grid::new(wrong).unwrap_err().to_string();
+            assert!(error.starts_with("standard deviation is") && error.contains("2.4e-302"), "{error}");
+        }
+        for right in [2.4e-302, 1.0, f64::MAX] {
+            assert_eq!(Grid::new(right).unwrap().standard_deviation(), right);
+        }
+    }
+}
