@@ -55,6 +55,18 @@ impl<T: Ord> Enumeration<T> {
     }
 }
 
+impl<T: Ord> Enumeration<Option<T>> {
+    /// The probability of an output, given that there is one, lies between these. That is the law of a sampler which makes
+    /// the enumerated attempt again and again until it succeeds: attempts are independent and alike.
+    pub fn probability_of_success_with(&self, output: T) -> (f64, f64) {
+        let decided = self.masses.get(&Some(output)).copied().unwrap_or_default();
+        let failures = self.masses.get(&None).copied().unwrap_or_default();
+        // The least if all that is undecided succeeds with another output, the most if with this one.
+        let successes = ((1u64 << self.depth) - failures) as f64;
+        (decided as f64 / successes, (decided + self.undecided) as f64 / successes)
+    }
+}
+
 /// A written-out string of bits.
 ///
 /// Past its end come pseudo-random bits, so that any sampler comes to an end; what it then says is thrown away. That costs
@@ -87,9 +99,11 @@ impl StringBits {
     }
 }
 
-impl Bits for StringBits {
+impl StringBits {
+    /// The next `count` ≤ 64 bits, as [`Bits::bits`] gives them. Unit tests of the crate that owns that trait see another
+    /// copy of it, and wrap this.
     #[inline]
-    fn bits(&mut self, count: u32) -> u64 {
+    pub fn take(&mut self, count: u32) -> u64 {
         if count == 0 {
             return 0;
         }
@@ -102,6 +116,13 @@ impl Bits for StringBits {
         self.rest = self.rest.checked_shl(count).unwrap_or(0);
         self.read += count;
         taken
+    }
+}
+
+impl Bits for StringBits {
+    #[inline]
+    fn bits(&mut self, count: u32) -> u64 {
+        self.take(count)
     }
 }
 
@@ -141,6 +162,8 @@ mod tests {
         assert_eq!(found.masses, BTreeMap::from([(0, 10), (1, 10), (2, 10)]));
         assert_eq!((found.undecided, found.undecided()), (2, 1.0 / 16.0));
         assert_eq!(found.probability(&1), (10.0 / 32.0, 12.0 / 32.0));
+        let attempt = enumerate(5, |bits| Some(bits.bits(2)).filter(|side| *side < 3));
+        assert_eq!(attempt.probability_of_success_with(1), (1.0 / 3.0, 1.0 / 3.0));
         // Twin: a die that forgets to reject is seen to be unfair.
         let unfair = enumerate(5, |bits| bits.bits(2) % 3);
         assert_eq!(unfair.masses, BTreeMap::from([(0, 16), (1, 8), (2, 8)]));

@@ -111,7 +111,10 @@ fn first_failure_is_odd<B: Bits>(bits: &mut B, mut x: impl FnMut(&mut B) -> bool
 /// a/n whatever follows; if it is ≤ 0, above; otherwise the rest of u, again uniform, is compared with (2^w a − b n)/n.
 #[inline]
 pub(super) fn coin(mut a: u64, n: u64, bits: &mut impl Bits) -> bool {
-    // Stages of bias 1/2 are the most frequent, and one bit decides them.
+    // What is certain takes no bit; a fair coin, the most frequent stage, takes one.
+    if a == 0 || a == n {
+        return a == n;
+    }
     if 2 * a == n {
         return bits.bits(1) == 0;
     }

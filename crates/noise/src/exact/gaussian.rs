@@ -18,33 +18,35 @@ use crate::{Bits, Ratio};
 pub fn discrete_gaussian(sigma: Ratio, bits: &mut impl Bits) -> i128 {
     let cells = Cells::new(sigma);
     loop {
-        let k = cell(bits);
-        let Some(place) = cells.uniform(k, bits) else { continue };
-        let kept = (0..k).all(|_| coin_exp(place.past, cells.whole(), bits))
-            && coin_exp_half_square(place.past, cells.whole(), bits);
-        if kept && let Some(x) = signed(place.number, bits) {
+        if let Some(x) = attempt(cells, bits) {
             return x;
         }
     }
 }
 
-/// A whole number k ≥ 0 with probability proportional to e^−k²/2.
+#[inline]
+fn attempt(cells: Cells, bits: &mut impl Bits) -> Option<i128> {
+    let k = cell(bits)?;
+    let place = cells.uniform(k, bits)?;
+    let kept = (0..k).all(|_| coin_exp(place.past, cells.whole(), bits))
+        && coin_exp_half_square(place.past, cells.whole(), bits);
+    if kept { signed(place.number, bits) } else { None }
+}
+
+/// Nothing, or a whole number k ≥ 0 with probability proportional to e^−k²/2.
 ///
 /// Proposed with probability 2^−(k+1) and kept with probability 2^(k−1) e^−(k²−1)/2, which is proportional to the ratio of
 /// the two and at most 1: √e/2 at 0, 1 at 1, and (2/e)^m e^−m²/2 for m = k − 1 above, as k² − 1 = m² + 2m.
 #[inline]
-fn cell(bits: &mut impl Bits) -> u64 {
-    loop {
-        let k = heads(bits);
-        let kept = match k {
-            0 => half_root_of_e(bits),
-            1 => true,
-            _ => (1..k).all(|_| two_over_e(bits)) && bernoulli_exp(u128::from(k - 1).pow(2), 2, bits),
-        };
-        if kept {
-            return k;
-        }
-    }
+fn cell(bits: &mut impl Bits) -> Option<u64> {
+    let k = heads(bits);
+    let kept = match k {
+        0 => half_root_of_e(bits),
+        1 => true,
+        // The factor that is rarely kept goes first.
+        _ => bernoulli_exp(u128::from(k - 1).pow(2), 2, bits) && (1..k).all(|_| two_over_e(bits)),
+    };
+    kept.then_some(k)
 }
 
 /// True with probability √e/2 = Σ 2^−(j+1)/j!: j is drawn with probability 2^−(j+1) and kept with probability 1/j!.
@@ -62,4 +64,31 @@ fn heads(bits: &mut impl Bits) -> u64 {
         heads += 1;
     }
     heads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::written::{assert_attempts_fit, attempts};
+    use veracity_testkit::lattice::Law;
+
+    #[test]
+    fn an_attempt_has_the_law_of_its_formula_on_every_string() {
+        for (numerator, denominator) in [(1, 2), (2, 3), (1, 1), (3, 2), (2, 1), (7, 3)] {
+            let sigma = Ratio::new(numerator, denominator).unwrap();
+            let found = attempts(|bits| attempt(Cells::new(sigma), bits));
+            assert_attempts_fit(&found, sigma, Law::gaussian);
+        }
+    }
+
+    #[test]
+    fn a_cell_has_its_law_on_every_string() {
+        let found = attempts(|bits| cell(bits).map(i128::from));
+        let whole: f64 = (0..40).map(|k| f64::from(k * k) / -2.0).map(f64::exp).sum();
+        for k in 0..4 {
+            let (least, most) = found.probability_of_success_with(k);
+            let truth = ((k * k) as f64 / -2.0).exp() / whole;
+            assert!(least <= truth && truth <= most && most - least < 4e-3, "{k}: {least} {truth} {most}");
+        }
+    }
 }

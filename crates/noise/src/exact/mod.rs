@@ -8,6 +8,8 @@ mod cell;
 mod gaussian;
 mod laplace;
 mod uniform;
+#[cfg(test)]
+mod written;
 
 use crate::Bits;
 
