@@ -1,10 +1,13 @@
 //! A forked child never repeats its parent's noise, whatever it inherits; with a seed it always does.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 #![cfg(unix)]
 
 use std::{
     fs::File,
     io::{Read, Write},
     os::fd::FromRawFd,
+    sync::Barrier,
+    thread,
 };
 use veracity_noise::{Bits, Entropy, Key, Purpose, Stream};
 
@@ -100,6 +103,28 @@ fn a_grandchild_parts_from_all_before_it() {
     });
     let parent = draw();
     assert!(differ(&two[..4], &two[4..]) && differ(&parent, &two));
+}
+
+/// Threads of a child that ask at the same time agree on what a key means there.
+#[test]
+fn threads_of_a_child_agree() {
+    let entropy = Entropy::system().unwrap();
+    let draw = || -> [u64; 2] { words(&mut entropy.stream(Purpose::Noise, KEY)) };
+    let all: [u64; 16] = in_a_child(|| {
+        let start = Barrier::new(8);
+        let found = thread::scope(|scope| {
+            let threads = [(); 8].map(|()| {
+                scope.spawn(|| {
+                    start.wait();
+                    draw()
+                })
+            });
+            threads.map(|thread| thread.join().unwrap_or_default())
+        });
+        std::array::from_fn(|i| found[i / 2][i % 2])
+    });
+    assert!(all.chunks_exact(2).all(|two| two == &all[..2]), "{all:?}");
+    assert!(differ(&all, &draw()) && all[0] != 0);
 }
 
 /// Twin: what the tests above compare would be equal, were it not for the origin.

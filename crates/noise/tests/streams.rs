@@ -1,4 +1,5 @@
 //! Streams: what their keys promise, for ever and on any machine.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use veracity_noise::{Bits, Entropy, Key, Origin, Purpose, Stream};
 
@@ -24,8 +25,8 @@ fn words(mut stream: Stream) -> [u64; 4] {
 fn chacha20_block(key: [u8; 32], counter: u64, nonce: u64) -> [u8; 64] {
     let mut state = [0u32; 16];
     state[..4].copy_from_slice(&[0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]);
-    for (word, bytes) in state[4..12].iter_mut().zip(key.chunks_exact(4)) {
-        *word = u32::from_le_bytes(bytes.try_into().unwrap());
+    for (word, bytes) in state[4..12].iter_mut().zip(key.as_chunks::<4>().0) {
+        *word = u32::from_le_bytes(*bytes);
     }
     state[12..].copy_from_slice(&[
         counter as u32,
