@@ -50,7 +50,8 @@ pub(super) fn coin_exp(a: u64, n: u64, bits: &mut impl Bits) -> bool {
     first_failure_is_odd(bits, |bits| coin(a, n, bits))
 }
 
-/// True with probability exp(−`a`²/2`n`²), for `a` ≤ `n` ≤ [`COIN_MOST`]: stage k has bias x²/2k for x = `a`/`n`, as three coins.
+/// True with probability exp(−`a`²/2`n`²), for `a` ≤ `n` ≤ [`COIN_MOST`]: with x = `a`/`n`, stage k has bias x²/2k, as three
+/// coins.
 #[inline]
 pub(super) fn coin_exp_half_square(a: u64, n: u64, bits: &mut impl Bits) -> bool {
     let mut k = 1;

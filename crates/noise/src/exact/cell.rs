@@ -70,3 +70,25 @@ impl Cells {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_begins_with_the_least_whole_number_not_below_its_edge() {
+        let most = Ratio::MOST;
+        for (numerator, denominator) in
+            [(1, 1), (7, 3), (1, 4), (2, 3), (most, 3), (most - 1, most), (1, most)]
+        {
+            let cells = Cells::new(Ratio::new(numerator, denominator).unwrap());
+            // The last two are past one word, for long numerators.
+            for k in [0, 1, 2, 3, 4, 1000, 1 << 20, u64::from(u32::MAX)] {
+                let (first, past) = cells.first(k);
+                let edge = u128::from(k) * u128::from(numerator);
+                assert_eq!(first * u128::from(denominator), edge + u128::from(past));
+                assert!(past < denominator, "{numerator}/{denominator}, cell {k}: a smaller one would do");
+            }
+        }
+    }
+}

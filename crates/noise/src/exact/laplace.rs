@@ -61,4 +61,26 @@ mod tests {
             assert!(zero > less * (one + undecided), "{scale:?} would be more private than it is");
         }
     }
+
+    /// Zeros for a uniform number and as many heads of the 1/e coin as told, then tails and a positive sign.
+    struct Heads(u32);
+
+    impl Bits for Heads {
+        fn bits(&mut self, count: u32) -> u64 {
+            if count != 4 {
+                return 0;
+            }
+            let heads = self.0 > 0;
+            self.0 = self.0.saturating_sub(1);
+            if heads { 0 } else { 15 }
+        }
+    }
+
+    #[test]
+    fn noise_past_one_word_is_right_though_nobody_will_see_it() {
+        let scale = Ratio::new(Ratio::MOST, 3).unwrap();
+        for high in [0, 1, 65_535, 65_536, 100_000] {
+            assert_eq!(discrete_laplace(scale, &mut Heads(high)), (i128::from(high) << 48) / 3);
+        }
+    }
 }
