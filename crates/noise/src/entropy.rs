@@ -1,7 +1,8 @@
 //! Entropy enters once, at the rim, and is drawn through streams that are named by purpose and keyed by (run, trial, step).
 //!
 //! Every key is a chain of ChaCha20 blocks from one 256-bit root: root → purpose → run → trial; the step is the nonce. So
-//! the same key gives the same bits in any order, on any machine, in any shard, and no two keys share a stream.
+//! the same key gives the same bits in any order, on any machine, in any shard, and no two keys share a stream. The one
+//! exception is meant: in a forked child, keys of system entropy lead to other streams than in its parent.
 
 use crate::{Stream, fork};
 use chacha20::{
@@ -88,13 +89,16 @@ pub struct Key {
 pub struct Entropy {
     root: [u8; 32],
     origin: Origin,
+    /// The generation of the process in which the root was drawn.
+    generation: u64,
 }
 
 impl Entropy {
     /// Fresh entropy of the operating system.
     pub fn system() -> Result<Entropy, Refusal> {
         fork::watch();
-        Ok(Entropy { root: fresh_root()?, origin: Origin::System })
+        let generation = fork::generation();
+        Ok(Entropy { root: fresh_root()?, origin: Origin::System, generation })
     }
 
     /// Entropy that anyone who knows the seed can repeat. What is drawn from it is not for release.
@@ -102,7 +106,7 @@ impl Entropy {
         let mut root = [0; 32];
         root[..8].copy_from_slice(&seed.to_le_bytes());
         root[8..].copy_from_slice(b"veracity.seeded.entropy1");
-        Entropy { root, origin: Origin::Seeded }
+        Entropy { root, origin: Origin::Seeded, generation: fork::generation() }
     }
 
     /// Where it came from.
@@ -121,7 +125,7 @@ impl Entropy {
         for label in [purpose.code(), run, trial] {
             key = derive(&mut key, label);
         }
-        Family { key, origin: self.origin }
+        Family { key, origin: self.origin, generation: self.generation }
     }
 }
 
@@ -141,12 +145,34 @@ impl Drop for Entropy {
 pub struct Family {
     key: [u8; 32],
     origin: Origin,
+    /// That of the entropy it came from.
+    generation: u64,
 }
 
 impl Family {
     /// The stream of a step.
     pub fn stream(&self, step: u64) -> Stream {
-        Stream::new(self.key, step, self.origin)
+        let inherited = self.generation != fork::generation();
+        let key = match self.origin {
+            Origin::System if inherited => self.key_of_child(),
+            Origin::System | Origin::Seeded => self.key,
+        };
+        Stream::new(key, step, self.origin)
+    }
+
+    /// What the key becomes in a forked child: a chain from the child's own salt, with the parent's key for labels. The
+    /// parent knows every label and not the root; two families of one child share the root and no label.
+    #[cold]
+    fn key_of_child(&self) -> [u8; 32] {
+        let salt = fork::salt().expect("a forked child must have entropy of its own, or stop");
+        let mut key = [0; 32];
+        for (bytes, word) in key.as_chunks_mut::<8>().0.iter_mut().zip(salt) {
+            *bytes = word.to_le_bytes();
+        }
+        for label in self.key.as_chunks::<8>().0 {
+            key = derive(&mut key, u64::from_le_bytes(*label));
+        }
+        key
     }
 }
 

@@ -76,8 +76,9 @@ impl Bits for Stream {
         if count > self.left {
             return self.refill(count);
         }
-        let taken = self.reservoir & mask(count);
-        self.reservoir = self.reservoir.checked_shr(count).unwrap_or(0);
+        // A refill takes at least one bit of its word, so `left` and here `count` are below 64.
+        let taken = self.reservoir & ((1 << count) - 1);
+        self.reservoir >>= count;
         self.left -= count;
         taken
     }

@@ -1,6 +1,13 @@
 //! What tests lean on: golden numbers from outside the project, and slow, obvious twins of fast routines. Dev only.
 //!
-//! `golden` reads the CSV files that `golden/make_truth.py` wrote; `twin` enumerates what can be enumerated.
+//! `golden` reads the CSV files that `golden/make_truth.py` wrote; `twin` and `enumerate` go through what can be
+//! enumerated: outcomes, and strings of random bits. `lattice` has the laws of integer noise as formulas; `chi_squared`,
+//! `binomial` and `kolmogorov` say how surprising a sample of a law is.
 
+pub mod binomial;
+pub mod chi_squared;
+pub mod enumerate;
 pub mod golden;
+pub mod kolmogorov;
+pub mod lattice;
 pub mod twin;

@@ -9,13 +9,29 @@ use crate::Bits;
 #[inline]
 pub fn uniform_below(bound: u128, bits: &mut impl Bits) -> u128 {
     debug_assert!(bound >= 1);
+    match u64::try_from(bound) {
+        Ok(bound) => u128::from(uniform_below_word(bound, bits)),
+        Err(_) => uniform_below_wide(bound, bits),
+    }
+}
+
+/// A uniform number from 0 to `bound` − 1, in one word.
+#[inline]
+pub(super) fn uniform_below_word(bound: u64, bits: &mut impl Bits) -> u64 {
+    let width = 64 - (bound - 1).leading_zeros();
+    loop {
+        let candidate = bits.bits(width);
+        if candidate < bound {
+            return candidate;
+        }
+    }
+}
+
+fn uniform_below_wide(bound: u128, bits: &mut impl Bits) -> u128 {
     let width = 128 - (bound - 1).leading_zeros();
     loop {
-        let candidate = if width <= 64 {
-            u128::from(bits.bits(width))
-        } else {
-            u128::from(bits.bits(64)) | u128::from(bits.bits(width - 64)) << 64
-        };
+        // A bound of 2^64 has a width of 64, so the upper part may be empty.
+        let candidate = u128::from(bits.bits(64)) | u128::from(bits.bits(width - 64)) << 64;
         if candidate < bound {
             return candidate;
         }
