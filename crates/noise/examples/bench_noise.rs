@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use veracity_noise::{Entropy, Key, Purpose, Ratio, Stream, exact};
+use veracity_noise::{Entropy, Key, Purpose, Ratio, Stream, exact, vector};
 
 fn main() {
     let entropy = Entropy::system().expect("a system with entropy");
@@ -20,6 +20,8 @@ fn main() {
             }
         });
     }
+    let mut normals = vec![0; 1 << 16];
+    say("vector Gaussians", 1 << 16, &mut stream, |stream| vector::fill(black_box(&mut normals), stream));
 }
 
 /// Runs `work`, which draws `count` times, for a second, and prints the speed of its fastest run.
