@@ -11,12 +11,17 @@ mod design;
 mod fixed;
 mod lane;
 mod question;
+mod response;
 mod select;
 mod statistic;
 mod tail;
+mod vector;
 
 pub use bounds::Bounds;
 pub use column::Column;
 pub use design::{Cell, Design, Draw, Part, Preview, Release};
 pub use fixed::FixedPoint;
 pub use question::{Bins, NoiseKind, Question, Rank, Statistic};
+pub use response::RandomizedResponse;
+pub use select::{Chosen, Movement, Side, SparseVector, exponential, permute_and_flip, report_noisy_max};
+pub use vector::{NoisyVector, VectorDesign};
