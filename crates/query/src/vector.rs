@@ -20,6 +20,8 @@ pub struct VectorDesign {
     single: Option<Count>,
     /// The whole move, in noise scales.
     moves: f64,
+    /// Of one coordinate, on the integer scale.
+    half_width: f64,
 }
 
 /// A vector that protects.
@@ -40,9 +42,6 @@ impl VectorDesign {
     const FAR: i32 = 100;
 
     /// Noise of `multiplier` times the largest ℓ1 (Laplace) or ℓ2 (Gaussian) norm of one record's contribution.
-    ///
-    /// Rounding to a grid of step g moves the difference of two coordinates by less than one step, so an integer ℓ1
-    /// distance is at most ⌈Δ/g⌉ + d − 1 and an ℓ2 distance at most Δ/g + √d.
     pub fn new(
         dimension: Count,
         kind: NoiseKind,
@@ -56,39 +55,17 @@ impl VectorDesign {
         if !(1e-100..=1e100).contains(&contribution.get()) {
             return Err(Refusal::out_of_range("sensitivity", contribution, "1e-100 ≤ sensitivity ≤ 1e100"));
         }
-        let d = dimension.as_f64();
-        let extra = match kind {
-            NoiseKind::Laplace => d,
-            NoiseKind::Gaussian => d.sqrt(),
-        };
-        // Fine enough that the noise is 128 steps wide, and what the grid adds is below one in a hundred.
-        let fineness = (128.0 / multiplier.get()).max(128.0 * extra).log2().ceil() as i32;
-        let exponent = exponent_of(contribution.get()) - fineness;
-        let steps = contribution.get() / power_of_two(exponent); // exact
-        let whole = f64::from(adjacency.contributions()) * steps; // exact
-
-        let (one, most, declared) = match kind {
-            NoiseKind::Laplace => {
-                let most = whole.ceil() + d - 1.0;
-                (steps.ceil() + d - 1.0, most, Distance::L1(most as u128))
-            }
-            NoiseKind::Gaussian if dimension == Count::ONE => {
-                let most = whole.ceil();
-                (steps.ceil(), most, Distance::L2Squared((most * most) as u128))
-            }
-            NoiseKind::Gaussian => {
-                let most = (whole + extra) * OUTWARD;
-                (steps + extra, most, Distance::L2Squared((most * most * OUTWARD) as u128))
-            }
-        };
+        let grid = Grid::new(dimension, kind, contribution, multiplier);
+        let (one, most, declared) = grid.moves(kind, adjacency);
         let scale = Ratio::at_least(multiplier.get() * one)?;
         let noise = match kind {
             NoiseKind::Laplace => Noise::Laplace { scale },
             NoiseKind::Gaussian => Noise::Gaussian { sigma: scale },
         };
-        let single = if dimension == Count::ONE { Some(Count::new(steps.ceil() as u64)?) } else { None };
+        let single = if dimension == Count::ONE { Some(Count::new(one as u64)?) } else { None };
         let moves = most / scale.as_f64() * OUTWARD;
-        Ok(VectorDesign { dimension, exponent, noise, declared, single, moves })
+        let half_width = tail::half_width(noise, 0.05) + 0.5;
+        Ok(VectorDesign { dimension, exponent: grid.exponent, noise, declared, single, moves, half_width })
     }
 
     /// What every coordinate is a multiple of.
@@ -141,12 +118,62 @@ impl VectorDesign {
         let noisy = self.noise.add("vector", &exact, self.declared, rng);
         let values: Vec<f64> = noisy.iter().map(|k| *k as f64 * self.granularity()).collect();
         let largest = values.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-        let half_width = (tail::half_width(self.noise, 0.05) + 0.5) * self.granularity();
         Ok(NoisyVector {
             values,
-            error_bar: half_width + f64::EPSILON * largest,
+            error_bar: self.half_width * self.granularity() + f64::EPSILON * largest,
             mechanism: self.mechanism(),
         })
+    }
+}
+
+/// The public grid of a vector.
+struct Grid {
+    dimension: f64,
+    exponent: i32,
+    /// How many steps one record's contribution is long.
+    steps: f64,
+}
+
+impl Grid {
+    /// Fine enough that the noise is 128 steps wide, and what the grid adds is below one in a hundred.
+    fn new(
+        dimension: Count,
+        kind: NoiseKind,
+        contribution: Sensitivity,
+        multiplier: NoiseMultiplier,
+    ) -> Grid {
+        let dimension = dimension.as_f64();
+        let added = match kind {
+            NoiseKind::Laplace => dimension,
+            NoiseKind::Gaussian => dimension.sqrt(),
+        };
+        let fineness = (128.0 / multiplier.get()).max(128.0 * added).log2().ceil() as i32;
+        let exponent = exponent_of(contribution.get()) - fineness;
+        // Exact: by a power of two.
+        Grid { dimension, exponent, steps: contribution.get() / power_of_two(exponent) }
+    }
+
+    /// How far one record, and how far adjacent datasets, move the vector on the grid.
+    ///
+    /// # Promise  Rounding to a step g moves the difference of two coordinates by less than g, so an integer ℓ1 distance is
+    /// at most ⌈Δ/g⌉ + d − 1 and an ℓ2 distance at most Δ/g + √d; of one coordinate, ⌈Δ/g⌉
+    fn moves(&self, kind: NoiseKind, adjacency: Adjacency) -> (f64, f64, Distance) {
+        let (d, whole) = (self.dimension, f64::from(adjacency.contributions()) * self.steps);
+        match kind {
+            NoiseKind::Laplace => {
+                let most = whole.ceil() + d - 1.0;
+                (self.steps.ceil() + d - 1.0, most, Distance::L1(most as u128))
+            }
+            NoiseKind::Gaussian if d == 1.0 => {
+                let most = whole.ceil();
+                (self.steps.ceil(), most, Distance::L2Squared((most as u128).pow(2)))
+            }
+            NoiseKind::Gaussian => {
+                let most = (whole + d.sqrt()) * OUTWARD;
+                // Integer distances below a real bound are below its whole part.
+                (self.steps + d.sqrt(), most, Distance::L2Squared((most * most * OUTWARD) as u128))
+            }
+        }
     }
 }
 
