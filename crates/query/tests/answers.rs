@@ -70,6 +70,23 @@ fn missing_values_stand_in_the_middle_where_rows_are_public_and_nowhere_else() {
 }
 
 #[test]
+fn what_lies_outside_is_in_the_end_bins_and_unknown_texts_in_none() {
+    let values = |statistic: Statistic, column: Column| -> Vec<f64> {
+        let design = design(&statistic, Adjacency::ZeroOut, NoiseKind::Laplace, 1e-3);
+        design.release(&column, &mut rng(8)).unwrap().cells.iter().map(|cell| cell.value).collect()
+    };
+    let bins = Bins::Numeric { bounds: Bounds::new(-1.0, 2.0).unwrap(), bins: 3 };
+    let numbers = [-9.0, f64::NEG_INFINITY, -0.0, 0.5, 1.0, 2.0, 1e300, f64::NAN].map(Some);
+    let found = values(Statistic::Histogram(bins), Column::Numbers(numbers.to_vec()));
+    assert_eq!(found, [2.0, 2.0, 3.0]);
+
+    let names = Bins::Categories(["b", "a"].map(str::to_owned).to_vec());
+    let texts = ["a", "a", "b", "c", "A", ""].map(|text| Some(text.to_owned()));
+    let found = values(Statistic::Histogram(names), Column::Texts(texts.to_vec()));
+    assert_eq!(found, [1.0, 2.0]);
+}
+
+#[test]
 fn empty_columns_are_answered_like_all_others() {
     let bounds = Bounds::new(-1.0, 3.0).unwrap();
     for adjacency in Adjacency::ALL {

@@ -4,6 +4,7 @@
 
 use veracity_core::{Adjacency, Count, NoiseMultiplier, Sensitivity};
 use veracity_noise::{Entropy, Key, NoiseStream, Purpose, Ratio, Stream, Tape, exact::discrete_laplace};
+use veracity_numerics::binomial::{lower_limit, upper_limit};
 use veracity_query::{Bounds, Column, NoiseKind, Question, Statistic, VectorDesign};
 
 fn stream(seed: u64) -> Stream {
@@ -126,6 +127,31 @@ fn both_answers_have_the_same_outputs() {
         (0..10_000).map(|_| (answer + naive_laplace(1.0, &mut rng)).to_bits()).collect()
     };
     assert!(naive(0.1).intersection(&naive(1.1)).count() < 10);
+}
+
+/// What half a million outputs on each of two adjacent columns show of ε, at most with chance 1e-6; seed 6.
+fn shown(multiplier: f64) -> f64 {
+    let bounds = Bounds::new(0.0, 1.0).unwrap();
+    let question = Question { statistic: Statistic::Sum(bounds), adjacency: Adjacency::AddRemove };
+    let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(multiplier).unwrap()).unwrap();
+    let mut rng = NoiseStream::new(Entropy::seeded(6).stream(Purpose::Noise, Key::default()));
+    let runs = 500_000;
+    let mut above = |values: Vec<Option<f64>>| {
+        let column = Column::Numbers(values);
+        let large = |_: &u64| design.release(&column, &mut rng).unwrap().cells[0].value >= 1.1;
+        (0..runs).filter(large).count() as u64
+    };
+    let (with, without) = (above(vec![Some(0.1), Some(1.0)]), above(vec![Some(0.1)]));
+    (lower_limit(with, runs, 5e-7) / upper_limit(without, runs, 5e-7)).ln()
+}
+
+/// Noise of one contribution is ε = 1 and no more: what is shown comes near and stays below. The twin has less noise, and
+/// is refuted.
+#[test]
+fn what_is_shown_nearly_reaches_epsilon_and_does_not_pass_it() {
+    let found = shown(1.0);
+    assert!((0.95..=1.0).contains(&found), "{found}");
+    assert!(shown(0.9) > 1.0);
 }
 
 /// [HaneyEtAl22]: the noise is exact, but it is added to an answer that is not on its grid. The low bits of the answer
