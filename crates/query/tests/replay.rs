@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use veracity_core::{Adjacency, Buckets, Count, Epsilon, NoiseMultiplier, Probability, Sensitivity};
+use veracity_core::{
+    Adjacency, Buckets, Count, Epsilon, Mechanism, NoiseMultiplier, Probability, Sensitivity,
+};
 use veracity_noise::{
     Departure, Distance, Entropy, Family, Noise, NoiseStream, Purpose, Ratio, Stream, exact::uniform_below,
 };
 use veracity_query::{
-    Bins, Bounds, Column, Design, Movement, NoiseKind, Question, RandomizedResponse, Rank, SparseVector,
-    Statistic, VectorDesign, exponential, permute_and_flip, report_noisy_max,
+    Bins, Bounds, Column, Design, Draw, Movement, NoiseKind, Question, RandomizedResponse, Rank,
+    SparseVector, Statistic, VectorDesign, exponential, permute_and_flip, report_noisy_max,
 };
 
 type Rows = Vec<Option<f64>>;
@@ -153,6 +155,50 @@ fn no_statistic_departs_on_adjacent_columns() {
         let run = |column: &Column, rng: &mut NoiseStream| drop(design.release(column, rng).unwrap());
         let (one, other) = (Column::Numbers(one), Column::Numbers(other));
         assert_eq!(bench.departure(&one, &other, run), None, "{design:?}\n{one:?}\n{other:?}");
+    }
+}
+
+/// What the accountant reads, one noise call after the other: the noise, and one record's sensitivity.
+fn read(mechanism: &Mechanism) -> Vec<(f64, u64)> {
+    match mechanism {
+        Mechanism::DiscreteLaplace { scale, sensitivity } => vec![(scale.get(), sensitivity.get())],
+        Mechanism::DiscreteGaussian { sigma, sensitivity } => vec![(sigma.get(), sensitivity.get())],
+        Mechanism::Composed(parts) => parts.iter().flat_map(read).collect(),
+        // Each bin is one part; adjacency says how many of them a record moves.
+        Mechanism::Parallel(parts) => read(&parts[0]),
+        Mechanism::Exponential { .. } => vec![],
+        other => panic!("no statistic is a {}", other.kind()),
+    }
+}
+
+/// 2 000 designs, seed 7: code and claim cannot drift, since what is declared at the door, what is drawn and what the
+/// accountant reads are the same numbers.
+#[test]
+fn the_accountant_reads_what_is_declared_and_drawn() {
+    let mut bench = Bench::new(7);
+    for _ in 0..2_000 {
+        let bounds = bench.any_bounds();
+        let design = bench.any_design(bounds);
+        let mut rng = NoiseStream::recording(bench.streams.stream(0));
+        let release = design.release(&Column::Numbers(bench.dice.rows(bounds)), &mut rng).unwrap();
+        assert_eq!(release.mechanism, design.mechanism());
+        let calls = rng.into_tape().unwrap().calls;
+        assert_eq!(calls.len(), design.parts().len());
+        let mut heard = read(&release.mechanism).into_iter();
+        let contributions = u128::from(design.question().adjacency.contributions());
+        for (call, part) in calls.iter().zip(design.parts()) {
+            let Draw::Added(noise) = part.draw else { continue };
+            let (level, sensitivity) = heard.next().unwrap();
+            let moved = contributions * u128::from(sensitivity);
+            let (drawn, declared) = match noise {
+                Noise::Laplace { scale } => (scale, Distance::L1(moved)),
+                Noise::Gaussian { sigma } if call.place == "histogram" => (sigma, Distance::L2Squared(moved)),
+                Noise::Gaussian { sigma } => (sigma, Distance::L2Squared(moved * moved)),
+            };
+            assert_eq!((call.place, call.declared), (part.place, declared), "{design:?}");
+            assert_eq!((level, sensitivity), (drawn.as_f64(), part.sensitivity.get()), "{design:?}");
+        }
+        assert_eq!(heard.next(), None);
     }
 }
 
