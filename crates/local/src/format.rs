@@ -2,9 +2,7 @@
 //!
 //! Reading never panics, and a refusal names the line and what is wrong with it, but repeats nothing of it.
 
-use crate::{
-    CellNoise, Domain, Kind, Mean, Packed, Protocol, Rappor, RapporSettings, Report, Shape, Sketch,
-};
+use crate::{CellNoise, Domain, Kind, Mean, Packed, Protocol, Rappor, RapporSettings, Report, Shape, Sketch};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Read};
 use veracity_core::{Epsilon, Probability, Refusal};
@@ -144,7 +142,14 @@ impl Survey {
         let epsilon = Epsilon::new(header.epsilon)?;
         if header.protocol == MEAN {
             return match header {
-                Header { range: Some(range), size: None, categories: None, sketch: None, rappor: None, .. } => {
+                Header {
+                    range: Some(range),
+                    size: None,
+                    categories: None,
+                    sketch: None,
+                    rappor: None,
+                    ..
+                } => {
                     let shape = shape_named(&range.shape)?;
                     Mean::shaped(range.lower, range.upper, epsilon, shape).map(Survey::Mean)
                 }
@@ -176,12 +181,9 @@ impl Survey {
             Report::SketchBits { function, row } => {
                 Line { function: Some(*function), bits: Some(row.to_hex()), ..Line::default() }
             }
-            Report::SketchSign { function, row, negative } => Line {
-                function: Some(*function),
-                row: Some(*row),
-                sign: sign(*negative),
-                ..Line::default()
-            },
+            Report::SketchSign { function, row, negative } => {
+                Line { function: Some(*function), row: Some(*row), sign: sign(*negative), ..Line::default() }
+            }
             Report::Cohort { cohort, row } => {
                 Line { cohort: Some(*cohort), bits: Some(row.to_hex()), ..Line::default() }
             }
@@ -194,9 +196,9 @@ impl Survey {
     pub fn report(&self, number: u64, line: &str) -> Result<Report, Refusal> {
         let name = self.name();
         let parsed: Line = serde_json::from_str(line).map_err(|error| broken(number, &error, "a report"))?;
-        let report = parsed.report(self.row_length()).map_err(|refusal| {
-            Refusal::NoAnswer(format!("line {number}: {refusal}"))
-        })?;
+        let report = parsed
+            .report(self.row_length())
+            .map_err(|refusal| Refusal::NoAnswer(format!("line {number}: {refusal}")))?;
         let fits = match self {
             Survey::Frequency { protocol, .. } => protocol.fits(&report),
             Survey::Mean(mean) => mean.fits(&report),

@@ -1,6 +1,7 @@
 //! e^ε from below, as whole numbers: what every client weighs its outcomes with.
 
 use veracity_core::{Epsilon, Refusal};
+use veracity_noise::{Bits, exact::uniform_below};
 
 /// Odds `yes` : `no` that never exceed e^ε : 1. `no` is 2^50.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,27 @@ impl Odds {
     /// The weight of any other outcome.
     pub fn no(self) -> u128 {
         1 << Odds::BITS
+    }
+
+    /// Draws the favoured outcome (none) with weight `yes`, or one of `others` outcomes with weight `no` each.
+    ///
+    /// Slots of weight `no` are drawn uniformly: one for each other outcome, and as many as `yes` needs; the last of those
+    /// is only in part its own, and the draw is repeated when it falls on the rest. Few bits decide nearly always.
+    ///
+    /// # Promise  Exact; how many bits are read says nothing of which outcome is favoured
+    #[inline]
+    pub(crate) fn choose(self, others: u32, bits: &mut impl Bits) -> Option<u32> {
+        let (whole, rest) = (self.yes >> Odds::BITS, self.yes & (self.no() - 1));
+        let slots = u128::from(others) + whole + 1;
+        loop {
+            let slot = uniform_below(slots, bits);
+            if slot < u128::from(others) {
+                return Some(slot as u32);
+            }
+            if slot + 1 < slots || u128::from(bits.bits(Odds::BITS)) < rest {
+                return None;
+            }
+        }
     }
 
     /// The odds as a float, to the nearest.

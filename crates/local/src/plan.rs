@@ -84,10 +84,7 @@ pub fn plan(size: u32, epsilon: Epsilon, reports: Count) -> Result<Plan, Refusal
         size,
         epsilon,
         reports,
-        central: Central {
-            count_deviation: central,
-            local_is_larger: rows[0].count_deviation / central,
-        },
+        central: Central { count_deviation: central, local_is_larger: rows[0].count_deviation / central },
         reason: reason(size, Odds::within(epsilon)?.ratio(), &rows),
         rows,
     })

@@ -1,8 +1,8 @@
 //! All protocols for categories behind one door, for those who choose at run time.
 
 use crate::{
-    Chances, Domain, Hadamard, LocalHashing, CellNoise, Packed, Rappor, RapporSettings, RandomizedResponse, Sketch,
-    Tally, Unary, UnaryKind,
+    CellNoise, Chances, Domain, Hadamard, LocalHashing, Packed, RandomizedResponse, Rappor, RapporSettings,
+    Sketch, Tally, Unary, UnaryKind,
 };
 use veracity_core::{Epsilon, Mechanism, Refusal};
 use veracity_noise::Bits;
@@ -159,9 +159,7 @@ impl Protocol {
             Kind::Hadamard => Hadamard::new(size, epsilon).map(Protocol::Hadamard),
             Kind::Sketch => sketch(CellNoise::Symmetric),
             Kind::HadamardSketch => sketch(CellNoise::Hadamard),
-            Kind::Rappor => {
-                Rappor::new(domain, epsilon, RapporSettings::usual()).map(Protocol::Rappor)
-            }
+            Kind::Rappor => Rappor::new(domain, epsilon, RapporSettings::usual()).map(Protocol::Rappor),
         }
     }
 
@@ -277,9 +275,7 @@ impl Protocol {
                     CellNoise::Hadamard => function + index(protocol.width()) + 1,
                 }
             }
-            Protocol::Rappor(protocol) => {
-                index(protocol.settings().cohorts) + protocol.settings().bits
-            }
+            Protocol::Rappor(protocol) => index(protocol.settings().cohorts) + protocol.settings().bits,
         }
     }
 

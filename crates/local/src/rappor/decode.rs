@@ -104,7 +104,8 @@ impl Decoder {
             .iter()
             .zip(holders)
             .map(|(cohorts, n)| {
-                let squares = cohorts.iter().map(|rows| rows.iter().map(|row| weights[*row]).sum::<f64>().powi(2));
+                let squares =
+                    cohorts.iter().map(|rows| rows.iter().map(|row| weights[*row]).sum::<f64>().powi(2));
                 n * squares.sum::<f64>()
             })
             .sum();
@@ -127,7 +128,8 @@ fn solve(set: &[Vec<Vec<usize>>], cohorts: usize, rows: usize) -> Result<Vec<Vec
     }
     let factor = cholesky(gram).ok_or_else(|| {
         Refusal::NoAnswer(
-            "the candidates cannot be told apart by their bits; use more bits, cohorts, or fewer candidates".into(),
+            "the candidates cannot be told apart by their bits; use more bits, cohorts, or fewer candidates"
+                .into(),
         )
     })?;
     let mut solution = vec![vec![0.0; rows]; size];
