@@ -122,6 +122,36 @@ mod tests {
         }
     }
 
+    /// Answers as written, each below 2^count.
+    struct Written(Vec<u64>);
+
+    impl Bits for Written {
+        fn bits(&mut self, count: u32) -> u64 {
+            let next = self.0.remove(0);
+            assert!(next >> count == 0, "{next} has more than {count} bits");
+            next
+        }
+    }
+
+    #[test]
+    fn a_choice_has_the_weights_by_enumeration() {
+        // e^0.5 is 1.65: one slot for each of two others, one whole slot and part of another for the favoured one.
+        let odds = odds(0.5);
+        let rest = (odds.yes() - odds.no()) as u64;
+        let choose = |draws: &[u64]| {
+            let mut written = Written(draws.to_vec());
+            let choice = odds.choose(2, &mut written);
+            assert!(written.0.is_empty(), "all was read");
+            choice
+        };
+        assert_eq!([choose(&[0]), choose(&[1]), choose(&[2])], [Some(0), Some(1), None]);
+        // The last slot is the favoured one's for exactly `rest` of its 2^50 draws; on the others all is drawn again.
+        assert_eq!((choose(&[3, 0]), choose(&[3, rest - 1])), (None, None));
+        assert_eq!((choose(&[3, rest, 1]), choose(&[3, (1 << 50) - 1, 2])), (Some(1), None));
+        // So the weights are 1 + rest/2^50 to 1: yes to no.
+        assert_eq!(odds.no() + u128::from(rest), odds.yes());
+    }
+
     #[test]
     fn shares_multiply_to_no_more_than_the_whole() {
         let epsilon = Epsilon::new(1.0).unwrap();

@@ -58,11 +58,11 @@ impl Sketch {
         if !(width.is_power_of_two() && (2..=1 << 16).contains(&width)) {
             return Err(Refusal::out_of_range("sketch width", width, "a power of two from 2 to 2^16"));
         }
-        if !(1..=1 << 14).contains(&functions) || u64::from(width) * u64::from(functions) > 1 << 26 {
+        if !(1..=1 << 16).contains(&functions) || u64::from(width) * u64::from(functions) > 1 << 26 {
             return Err(Refusal::out_of_range(
                 "hash functions",
                 functions,
-                "1 to 2^14, with at most 2^26 cells in all",
+                "1 to 2^16, with at most 2^26 cells in all",
             ));
         }
         let flip = Coin::against(match noise {
