@@ -24,8 +24,10 @@ fn main() -> Result<(), Refusal> {
         let protocol = Protocol::new(kind, &domain, Epsilon::new(1.0)?, 1)?;
         let mut rng = Entropy::system()?.stream(Purpose::Report, Key::default());
         let start = Instant::now();
-        let sent: Vec<Report> =
-            (0..reports).map(|person| protocol.encode(person % SIZE, &mut rng)).collect::<Result<_, _>>()?;
+        let mut sent: Vec<Report> = Vec::with_capacity(reports as usize);
+        for person in 0..reports {
+            sent.push(protocol.encode(person % SIZE, &mut rng)?);
+        }
         let encode = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let mut tally = protocol.tally();
