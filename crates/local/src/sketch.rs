@@ -1,13 +1,8 @@
 //! Count-mean sketches, corrected: the value is hashed by one function of a public pool, and its cell reported with noise.
 
 use crate::{
-<<<<<<< HEAD
-    Chances, Coin, Odds, Packed, Report,
-    columns::add_columns,
-=======
     Chances, Coin, Odds, Report,
     columns::Columns,
->>>>>>> local
     domain, simplex,
     tabulation::Pool,
     unary::{one_hot, one_hot_likelihood},
