@@ -62,11 +62,11 @@ def pure_ldp():
     k, epsilon = 1024, 1.0
     hadamard = HadamardResponseServer(epsilon, k)
     peers = [
-        ("GRR", 200_000, DEClient(epsilon, k), DEServer(epsilon, k)),
-        ("SUE", 20_000, UEClient(epsilon, k, use_oue=False), UEServer(epsilon, k, use_oue=False)),
-        ("OUE", 20_000, UEClient(epsilon, k, use_oue=True), UEServer(epsilon, k, use_oue=True)),
-        ("OLH", 2_000, LHClient(epsilon, k, use_olh=True), LHServer(epsilon, k, use_olh=True)),
-        ("Hadamard", 100_000, HadamardResponseClient(epsilon, k, hadamard.get_hash_funcs()), hadamard),
+        ("grr", 200_000, DEClient(epsilon, k), DEServer(epsilon, k)),
+        ("sue", 20_000, UEClient(epsilon, k, use_oue=False), UEServer(epsilon, k, use_oue=False)),
+        ("oue", 20_000, UEClient(epsilon, k, use_oue=True), UEServer(epsilon, k, use_oue=True)),
+        ("olh", 2_000, LHClient(epsilon, k, use_olh=True), LHServer(epsilon, k, use_olh=True)),
+        ("hadamard", 100_000, HadamardResponseClient(epsilon, k, hadamard.get_hash_funcs()), hadamard),
     ]
     for name, count, client, server in peers:
         values = np.random.default_rng(1).integers(1, k + 1, size=count).tolist()

@@ -24,8 +24,10 @@ fn main() -> Result<(), Refusal> {
         let protocol = Protocol::new(kind, &domain, Epsilon::new(1.0)?, 1)?;
         let mut rng = Entropy::system()?.stream(Purpose::Report, Key::default());
         let start = Instant::now();
-        let sent: Vec<Report> =
-            (0..reports).map(|person| protocol.encode(person % SIZE, &mut rng)).collect::<Result<_, _>>()?;
+        let mut sent: Vec<Report> = Vec::with_capacity(reports as usize);
+        for person in 0..reports {
+            sent.push(protocol.encode(person % SIZE, &mut rng)?);
+        }
         let encode = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let mut tally = protocol.tally();
@@ -36,10 +38,11 @@ fn main() -> Result<(), Refusal> {
         let truth = f64::from(reports) / f64::from(SIZE);
         let square =
             estimates.values.iter().map(|e| ((e.count - truth) / e.standard_error).powi(2)).sum::<f64>();
+        let task = format!("local reports, k {SIZE}, {}", protocol.name());
+        let speed = f64::from(reports) / (encode + estimate);
+        let fit = square / f64::from(SIZE);
         println!(
-            r#"{{"protocol":"{}","reports":{reports},"size":{SIZE},"encode_s":{encode:.4},"estimate_s":{estimate:.4},"squared_error_over_variance":{:.3}}}"#,
-            protocol.name(),
-            square / f64::from(SIZE)
+            r#"{{"task": "{task}", "tool": "veracity", "per_second": {speed:.0}, "squared_error_over_variance": {fit:.3}}}"#
         );
     }
     Ok(())

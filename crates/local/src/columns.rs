@@ -3,35 +3,52 @@
 /// Eight counters of eight bits in a word.
 const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
 
-/// Adds to each count how many rows have its bit set.
-///
-/// Rows are added as eight counters to a word, which overflow after 255 rows and are emptied before that.
-pub(crate) fn add_columns<'a>(rows: impl IntoIterator<Item = &'a [u64]>, counts: &mut [i64]) {
-    let words = counts.len().div_ceil(64);
-    let mut lanes = vec![0u64; 8 * words];
-    let mut held = 0;
-    for row in rows {
-        for (shift, lane) in lanes.chunks_exact_mut(words).enumerate() {
+/// Counters for the places of rows, eight to a word. They overflow after 255 rows and are emptied before that.
+pub(crate) struct Columns {
+    /// Byte b of word w in lane s counts the bit 64 w + 8 b + s.
+    lanes: Vec<u64>,
+    words: usize,
+    held: u32,
+}
+
+impl Columns {
+    /// Counters for rows of `places` bits.
+    pub(crate) fn new(places: usize) -> Columns {
+        let words = places.div_ceil(64);
+        Columns { lanes: vec![0; 8 * words], words, held: 0 }
+    }
+
+    /// Counts the bits of a row; when the counters are full they are emptied into `counts`.
+    pub(crate) fn add(&mut self, row: &[u64], counts: &mut [i64]) {
+        for (shift, lane) in self.lanes.chunks_exact_mut(self.words).enumerate() {
             for (counters, word) in lane.iter_mut().zip(row) {
                 *counters += word >> shift & EACH_BYTE;
             }
         }
-        held += 1;
-        if held == 255 {
-            empty(&mut lanes, words, counts);
-            held = 0;
+        self.held += 1;
+        if self.held == 255 {
+            self.empty(counts);
         }
     }
-    empty(&mut lanes, words, counts);
+
+    /// Moves what is held into `counts`.
+    pub(crate) fn empty(&mut self, counts: &mut [i64]) {
+        for (place, count) in counts.iter_mut().enumerate() {
+            let (word, byte, shift) = (place / 64, place / 8 % 8, place % 8);
+            *count += (self.lanes[shift * self.words + word] >> (8 * byte) & 255) as i64;
+        }
+        self.lanes.fill(0);
+        self.held = 0;
+    }
 }
 
-/// Byte b of the word w in lane s counts the bit 64 w + 8 b + s.
-fn empty(lanes: &mut [u64], words: usize, counts: &mut [i64]) {
-    for (place, count) in counts.iter_mut().enumerate() {
-        let (word, byte, shift) = (place / 64, place / 8 % 8, place % 8);
-        *count += (lanes[shift * words + word] >> (8 * byte) & 255) as i64;
+/// Adds to each count how many rows have its bit set.
+pub(crate) fn add_columns<'a>(rows: impl IntoIterator<Item = &'a [u64]>, counts: &mut [i64]) {
+    let mut columns = Columns::new(counts.len());
+    for row in rows {
+        columns.add(row, counts);
     }
-    lanes.fill(0);
+    columns.empty(counts);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::{Chances, Odds, Report, domain};
 use veracity_core::{Epsilon, Mechanism, Refusal};
-use veracity_noise::{Bits, exact::uniform_below};
+use veracity_noise::Bits;
 
 /// Local hashing of `size` values to about e^ε + 1 cells.
 ///
@@ -11,7 +11,7 @@ use veracity_noise::{Bits, exact::uniform_below};
 /// than chance. A seed is a multiplier and an offset (a, b) of 32 bits; v goes to the top bits of (a v + b) mod 2^32, which
 /// for a pair of values are uniform and independent. So the chances of support are exact over the draw of the seed.
 ///
-/// # Reference  [WangBlockiLiJha17] (OLH); [DietzfelbingerEtAl97] (multiply-shift)
+/// # Reference  [WangBlockiLiJha17] (OLH); [Dietzfelbinger96] (multiply-shift with an offset)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LocalHashing {
     size: u32,
@@ -60,13 +60,13 @@ impl LocalHashing {
     pub fn encode(&self, value: u32, bits: &mut impl Bits) -> Result<Report, Refusal> {
         domain::check_place(value, self.size)?;
         let seed = bits.bits(64);
-        let draw = uniform_below(self.total(), bits);
         let truth = self.cell(seed, value);
-        if draw < self.odds.yes() {
-            return Ok(Report::Hashed { seed, cell: truth });
-        }
-        let other = ((draw - self.odds.yes()) / self.odds.no()) as u32;
-        Ok(Report::Hashed { seed, cell: if other < truth { other } else { other + 1 } })
+        let cell = match self.odds.choose(self.cells - 1, bits) {
+            None => truth,
+            Some(other) if other < truth => other,
+            Some(other) => other + 1,
+        };
+        Ok(Report::Hashed { seed, cell })
     }
 
     /// The weights of all cells together.
@@ -199,7 +199,7 @@ mod tests {
             let mut seen = vec![0u32; 1 << (2 * TOP)];
             for a in 0..1u32 << RING {
                 for b in 0..1u32 << RING {
-                    let hash = |v: u32| (a * v + b) % (1 << RING) >> (RING - TOP);
+                    let hash = |v: u32| ((a * v + b) % (1 << RING)) >> (RING - TOP);
                     seen[(hash(one) << TOP | hash(two)) as usize] += 1;
                 }
             }

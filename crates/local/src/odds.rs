@@ -1,6 +1,7 @@
 //! e^ε from below, as whole numbers: what every client weighs its outcomes with.
 
 use veracity_core::{Epsilon, Refusal};
+use veracity_noise::{Bits, exact::uniform_below};
 
 /// Odds `yes` : `no` that never exceed e^ε : 1. `no` is 2^50.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,27 @@ impl Odds {
         1 << Odds::BITS
     }
 
+    /// Draws the favoured outcome (none) with weight `yes`, or one of `others` outcomes with weight `no` each.
+    ///
+    /// Slots of weight `no` are drawn uniformly: one for each other outcome, and as many as `yes` needs; the last of those
+    /// is only in part its own, and the draw is repeated when it falls on the rest. Few bits decide nearly always.
+    ///
+    /// # Promise  Exact; how many bits are read says nothing of which outcome is favoured
+    #[inline]
+    pub(crate) fn choose(self, others: u32, bits: &mut impl Bits) -> Option<u32> {
+        let (whole, rest) = (self.yes >> Odds::BITS, self.yes & (self.no() - 1));
+        let slots = u128::from(others) + whole + 1;
+        loop {
+            let slot = uniform_below(slots, bits);
+            if slot < u128::from(others) {
+                return Some(slot as u32);
+            }
+            if slot + 1 < slots || u128::from(bits.bits(Odds::BITS)) < rest {
+                return None;
+            }
+        }
+    }
+
     /// The odds as a float, to the nearest.
     pub fn ratio(self) -> f64 {
         self.yes as f64 / self.no() as f64
@@ -98,6 +120,36 @@ mod tests {
             let slack = 2 * odds.no() + scaled * odds.no() / 10u128.pow(13);
             assert!(ours + slack >= scaled * odds.no(), "{epsilon}");
         }
+    }
+
+    /// Answers as written, each below 2^count.
+    struct Written(Vec<u64>);
+
+    impl Bits for Written {
+        fn bits(&mut self, count: u32) -> u64 {
+            let next = self.0.remove(0);
+            assert!(next >> count == 0, "{next} has more than {count} bits");
+            next
+        }
+    }
+
+    #[test]
+    fn a_choice_has_the_weights_by_enumeration() {
+        // e^0.5 is 1.65: one slot for each of two others, one whole slot and part of another for the favoured one.
+        let odds = odds(0.5);
+        let rest = (odds.yes() - odds.no()) as u64;
+        let choose = |draws: &[u64]| {
+            let mut written = Written(draws.to_vec());
+            let choice = odds.choose(2, &mut written);
+            assert!(written.0.is_empty(), "all was read");
+            choice
+        };
+        assert_eq!([choose(&[0]), choose(&[1]), choose(&[2])], [Some(0), Some(1), None]);
+        // The last slot is the favoured one's for exactly `rest` of its 2^50 draws; on the others all is drawn again.
+        assert_eq!((choose(&[3, 0]), choose(&[3, rest - 1])), (None, None));
+        assert_eq!((choose(&[3, rest, 1]), choose(&[3, (1 << 50) - 1, 2])), (Some(1), None));
+        // So the weights are 1 + rest/2^50 to 1: yes to no.
+        assert_eq!(odds.no() + u128::from(rest), odds.yes());
     }
 
     #[test]

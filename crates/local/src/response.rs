@@ -2,7 +2,7 @@
 
 use crate::{Chances, Odds, Report, domain};
 use veracity_core::{Buckets, Epsilon, Mechanism, Probability, Refusal};
-use veracity_noise::{Bits, exact::uniform_below};
+use veracity_noise::Bits;
 
 /// Generalised randomized response on `size` values.
 ///
@@ -41,13 +41,11 @@ impl RandomizedResponse {
     /// # Promise  P(true value) : P(any other) = yes : no exactly, at most e^ε : 1
     pub fn encode(&self, value: u32, bits: &mut impl Bits) -> Result<Report, Refusal> {
         domain::check_place(value, self.size)?;
-        let draw = uniform_below(self.total(), bits);
-        if draw < self.odds.yes() {
-            return Ok(Report::Value(value));
-        }
-        // What remains is uniform over (others × no): its quotient names one of the others.
-        let other = ((draw - self.odds.yes()) / self.odds.no()) as u32;
-        Ok(Report::Value(if other < value { other } else { other + 1 }))
+        Ok(Report::Value(match self.odds.choose(self.size - 1, bits) {
+            None => value,
+            Some(other) if other < value => other,
+            Some(other) => other + 1,
+        }))
     }
 
     /// P(report | value).

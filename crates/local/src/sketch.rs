@@ -1,8 +1,8 @@
 //! Count-mean sketches, corrected: the value is hashed by one function of a public pool, and its cell reported with noise.
 
 use crate::{
-    Chances, Coin, Odds, Packed, Report,
-    columns::add_columns,
+    Chances, Coin, Odds, Report,
+    columns::Columns,
     domain, simplex,
     tabulation::Pool,
     unary::{one_hot, one_hot_likelihood},
@@ -58,11 +58,11 @@ impl Sketch {
         if !(width.is_power_of_two() && (2..=1 << 16).contains(&width)) {
             return Err(Refusal::out_of_range("sketch width", width, "a power of two from 2 to 2^16"));
         }
-        if !(1..=1 << 14).contains(&functions) || u64::from(width) * u64::from(functions) > 1 << 26 {
+        if !(1..=1 << 16).contains(&functions) || u64::from(width) * u64::from(functions) > 1 << 26 {
             return Err(Refusal::out_of_range(
                 "hash functions",
                 functions,
-                "1 to 2^14, with at most 2^26 cells in all",
+                "1 to 2^16, with at most 2^26 cells in all",
             ));
         }
         let flip = Coin::against(match noise {
@@ -191,21 +191,25 @@ impl Sketch {
 
     pub(crate) fn absorb(&self, reports: &[Report], counts: &mut [i64]) {
         let width = self.width as usize;
-        let mut rows: Vec<(u32, &Packed)> = Vec::new();
+        // Made for a function when its first row comes, for a batch may be small.
+        let mut columns: Vec<Option<Columns>> = (0..self.functions).map(|_| None).collect();
         for report in reports {
             match report {
-                Report::SketchBits { function, row } => rows.push((*function, row)),
+                Report::SketchBits { function, row } => {
+                    let function = *function as usize;
+                    let cells = &mut counts[function * width..][..width];
+                    columns[function].get_or_insert_with(|| Columns::new(width)).add(row.words(), cells);
+                }
                 Report::SketchSign { function, row, negative } => {
                     counts[*function as usize * width + *row as usize] += 1 - 2 * i64::from(*negative);
                 }
                 _ => {}
             }
         }
-        // Rows of one function together, so that columns are added many at a time.
-        rows.sort_unstable_by_key(|(function, _)| *function);
-        for group in rows.chunk_by(|a, b| a.0 == b.0) {
-            let start = group[0].0 as usize * width;
-            add_columns(group.iter().map(|(_, row)| row.words()), &mut counts[start..start + width]);
+        for (columns, cells) in columns.iter_mut().zip(counts.chunks_exact_mut(width)) {
+            if let Some(columns) = columns {
+                columns.empty(cells);
+            }
         }
     }
 

@@ -130,7 +130,7 @@ impl Design {
         &self.parts
     }
 
-    /// What to expect of a release from a column with this many values, none of them missing.
+    /// What to expect of a release from a column with this many values, none missing, spread evenly between the bounds.
     pub fn preview(&self, rows: u64) -> Preview {
         self.plan.method().preview(rows)
     }

@@ -4,6 +4,20 @@
 //! [`Column`] into exact fixed-point integers, coarsens them to the public grid, passes them through the one door for
 //! noise, and hands back a [`Release`]: answers, error bars, and the `Mechanism` that the accountant reads. Floats touch
 //! the data only before (clamping and an exact conversion) and the noisy integers only after.
+//!
+//! ```
+//! use veracity_core::{Adjacency, NoiseMultiplier};
+//! use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+//! use veracity_query::{Bounds, Column, NoiseKind, Question, Statistic};
+//!
+//! let question =
+//!     Question { statistic: Statistic::Sum(Bounds::new(0.0, 100.0)?), adjacency: Adjacency::AddRemove };
+//! let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(2.0)?)?;
+//! let mut rng = NoiseStream::new(Entropy::system()?.stream(Purpose::Noise, Key::default()));
+//! let release = design.release(&Column::Numbers(vec![Some(31.0), None, Some(1e9)]), &mut rng)?;
+//! println!("{} ± {}", release.cells[0].value, release.cells[0].error_bar);
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 mod bounds;
 mod column;
@@ -11,12 +25,17 @@ mod design;
 mod fixed;
 mod lane;
 mod question;
+mod response;
 mod select;
 mod statistic;
 mod tail;
+mod vector;
 
 pub use bounds::Bounds;
 pub use column::Column;
 pub use design::{Cell, Design, Draw, Part, Preview, Release};
 pub use fixed::FixedPoint;
 pub use question::{Bins, NoiseKind, Question, Rank, Statistic};
+pub use response::RandomizedResponse;
+pub use select::{Chosen, Movement, Side, SparseVector, exponential, permute_and_flip, report_noisy_max};
+pub use vector::{NoisyVector, VectorDesign};

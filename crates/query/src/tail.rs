@@ -44,3 +44,40 @@ fn summed(sigma: f64, miss: f64) -> f64 {
 }
 
 const OUTWARD: f64 = 1.0 + 1e-12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use veracity_noise::Ratio;
+
+    /// # mpmath 1.3, 30 digits: the smallest t with 2 exp(-(t+1)/b)/(1 + exp(-1/b)) <= miss, and with
+    /// 1 - sum(exp(-x*x/(2*s*s)), |x| <= t)/sum(exp(-x*x/(2*s*s))) <= miss
+    #[test]
+    fn half_widths_are_the_smallest_or_one_more() {
+        let laplace = [
+            (0.05, [(0.2, 0.0), (0.5, 1.0), (1.0, 3.0), (2.5, 7.0), (128.0, 383.0), (1e5, 299_573.0)]),
+            (0.025, [(0.2, 0.0), (0.5, 2.0), (1.0, 4.0), (2.5, 9.0), (128.0, 472.0), (1e5, 368_888.0)]),
+            (0.001, [(0.2, 1.0), (0.5, 3.0), (1.0, 7.0), (2.5, 17.0), (128.0, 884.0), (1e5, 690_776.0)]),
+        ];
+        let gaussian = [
+            (0.05, [(0.1, 0.0), (0.5, 1.0), (1.0, 2.0), (2.5, 5.0), (40.0, 78.0), (1000.0, 1960.0)]),
+            (0.025, [(0.1, 0.0), (0.5, 1.0), (1.0, 2.0), (2.5, 6.0), (40.0, 90.0), (1000.0, 2241.0)]),
+            (0.001, [(0.3, 1.0), (0.5, 1.0), (1.0, 3.0), (2.5, 8.0), (40.0, 132.0), (1000.0, 3291.0)]),
+        ];
+        let holds = |found: f64, smallest: f64| smallest <= found && found <= smallest + 1.0;
+        let ratio = |x: f64| Ratio::at_least(x).unwrap();
+        for ((miss, laplaces), (_, gaussians)) in laplace.into_iter().zip(gaussian) {
+            for (scale, smallest) in laplaces {
+                let found = half_width(Noise::Laplace { scale: ratio(scale) }, miss);
+                assert!(holds(found, smallest), "laplace {scale} {miss}: {found}");
+            }
+            for (sigma, smallest) in gaussians {
+                let found = half_width(Noise::Gaussian { sigma: ratio(sigma) }, miss);
+                assert!(holds(found, smallest), "gaussian {sigma} {miss}: {found}");
+            }
+        }
+        // Narrow noise is summed, so not even one step is lost.
+        assert_eq!(half_width(Noise::Gaussian { sigma: ratio(2.5) }, 0.05), 5.0);
+        assert_eq!(half_width(Noise::Laplace { scale: ratio(2.5) }, 0.05), 7.0);
+    }
+}

@@ -24,6 +24,8 @@ type Shown = (f64, f64);
 
 impl Decoder {
     const MOST: u32 = 1024;
+    /// Numbers in M: 128 MiB.
+    const MOST_NUMBERS: usize = 1 << 24;
 
     pub(super) fn new(candidates: &Domain, settings: &RapporSettings) -> Result<Decoder, Refusal> {
         if candidates.size() > Decoder::MOST {
@@ -34,6 +36,11 @@ impl Decoder {
             ));
         }
         let (cohorts, bits) = (settings.cohorts as usize, settings.bits as usize);
+        if candidates.size() as usize * cohorts * bits > Decoder::MOST_NUMBERS {
+            return Err(Refusal::NoAnswer(
+                "candidates × cohorts × bits of RAPPOR is above 2^24; use fewer of one of them".into(),
+            ));
+        }
         let rows_of = |text: &str| -> Vec<Vec<usize>> {
             (0..cohorts)
                 .map(|cohort| {
@@ -132,12 +139,18 @@ fn solve(set: &[Vec<Vec<usize>>], cohorts: usize, rows: usize) -> Result<Vec<Vec
                 .into(),
         )
     })?;
+    let inverse: Vec<Vec<f64>> = (0..size)
+        .map(|column| {
+            let mut unit = vec![0.0; size];
+            unit[column] = cohorts as f64;
+            back_solve(&factor, unit)
+        })
+        .collect();
+    // A row of B has few ones, so its part of the product is the sum of a few columns.
     let mut solution = vec![vec![0.0; rows]; size];
-    for (row, columns) in columns_of.iter().enumerate().filter(|(_, columns)| !columns.is_empty()) {
-        let mut right = vec![0.0; size];
-        columns.iter().for_each(|&column| right[column] = cohorts as f64);
-        for (line, weight) in solution.iter_mut().zip(back_solve(&factor, right)) {
-            line[row] = weight;
+    for (row, columns) in columns_of.iter().enumerate() {
+        for (line, inverse) in solution.iter_mut().zip(&inverse) {
+            line[row] = columns.iter().map(|&column| inverse[column]).sum();
         }
     }
     Ok(solution)

@@ -270,3 +270,23 @@ fn mix(state: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Python 3.11, with M = 2^64 − 1 and mix as above:
+    /// s = mix(cohort << 32 | number); for b in text.encode(): s = mix(s ^ b); bits * (s >> 32) >> 32
+    #[test]
+    fn bloom_filters_are_part_of_the_format() {
+        let places = |text: &str, cohort, bits, hashes| -> Vec<u32> {
+            let settings = RapporSettings { bits, hashes, ..RapporSettings::usual() };
+            let filter = bloom(text.as_bytes(), cohort, &settings);
+            (0..bits).filter(|place| filter.bit(*place)).collect()
+        };
+        assert_eq!(places("anna", 0, 128, 2), [39, 115]);
+        assert_eq!(places("anna", 7, 128, 2), [39, 69]);
+        assert_eq!(places("", 3, 100, 3), [3, 31, 50]);
+        assert_eq!(places("ß", 1, 128, 2), [44, 102]);
+    }
+}

@@ -58,9 +58,9 @@ impl Method for Mean {
     }
 
     fn preview(&self, rows: u64) -> Preview {
-        // The worst place of the mean: at a bound.
-        let bar = self.error_bar(self.bounds.width() / 2.0, rows as f64);
-        Preview { cells: 1, error_bar: bar.min(self.bounds.width()), rank_error: None }
+        // Evenly spread values have no mean distance.
+        let bar = self.error_bar(0.0, rows as f64);
+        Preview { cells: 1, error_bar: bar.min(self.bounds.width() / 2.0), rank_error: None }
     }
 
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {

@@ -27,7 +27,7 @@ pub(crate) trait Method {
     fn parts(&self) -> Vec<Part>;
     /// What the accountant reads.
     fn mechanism(&self) -> Mechanism;
-    /// What to expect with this many values.
+    /// What to expect with this many values, spread evenly between the bounds.
     fn preview(&self, rows: u64) -> Preview;
     /// The answer.
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal>;

@@ -82,10 +82,10 @@ impl Method for Variance {
     }
 
     fn preview(&self, rows: u64) -> Preview {
-        // The worst place of the moments: all values at a bound.
+        // Evenly spread values have no mean distance, and a third of the largest mean square.
         let count = rows as f64;
-        let worst = Moments { count, sum: count * self.half(), squares: count * self.most() };
-        Preview { cells: 1, error_bar: self.error_bar(&worst).min(self.most()), rank_error: None }
+        let even = Moments { count, sum: 0.0, squares: count * self.most() / 3.0 };
+        Preview { cells: 1, error_bar: self.error_bar(&even).min(self.most()), rank_error: None }
     }
 
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {

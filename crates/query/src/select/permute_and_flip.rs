@@ -1,0 +1,36 @@
+//! Permute-and-flip: candidates in random order, each with a coin that the best one always wins.
+
+use super::{Choice, Chosen, Movement};
+use veracity_core::{Count, Epsilon, Mechanism, Refusal};
+use veracity_noise::{Distance, NoiseStream, exact};
+
+/// The first candidate, in uniformly random order, whose coin of bias exp(−ε gap/2Δ) comes up (Δ in place of 2Δ where
+/// scores move together). It errs no more than the exponential mechanism at the same ε.
+///
+/// # Promise    ε-differentially private
+/// # Reference  [McKennaSheldon20]
+/// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
+pub fn permute_and_flip(
+    scores: &[i64],
+    sensitivity: Count,
+    movement: Movement,
+    epsilon: Epsilon,
+    rng: &mut NoiseStream,
+) -> Result<Chosen, Refusal> {
+    let choice = Choice::new(scores, sensitivity, movement, epsilon)?;
+    let (over, per) = (
+        u128::from(choice.widening) * u128::from(choice.multiplier.numerator()),
+        u128::from(choice.multiplier.denominator()),
+    );
+    let declared = Distance::LInf(u128::from(sensitivity.get()));
+    let said = rng.call("permute-and-flip", &choice.scores, declared, |scores, stream| {
+        let best = scores.iter().copied().max().unwrap_or(0);
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        exact::shuffle(&mut order, stream);
+        let heads = |i: &usize| exact::bernoulli_exp(best.abs_diff(scores[*i]) * per, over, stream);
+        // The best candidate's coin has bias 1, so one is always found.
+        vec![order.into_iter().find(heads).map_or(0, |i| i as i128)]
+    });
+    let score_error = choice.score_error();
+    Ok(Chosen { index: said[0] as usize, score_error, mechanism: Mechanism::Pure { epsilon } })
+}
