@@ -38,7 +38,9 @@ impl Dataset {
     pub fn new(features: Vec<f32>, width: usize, labels: Labels) -> Result<Dataset, Refusal> {
         let wrong = |why: &str| Err(Refusal::NoAnswer(why.to_owned()));
         if width == 0 || features.len() != width.saturating_mul(labels.len()) {
-            return wrong("features and labels have different numbers of records, expected one row for each label");
+            return wrong(
+                "features and labels have different numbers of records, expected one row for each label",
+            );
         }
         if features.iter().any(|x| !x.is_finite()) {
             return wrong("a feature is not a finite number, expected all of them to be");

@@ -8,6 +8,7 @@
 mod clip;
 pub mod cohort;
 mod data;
+mod lanes;
 mod layer;
 mod loss;
 mod network;
@@ -26,6 +27,6 @@ pub use loss::Loss;
 pub use network::Network;
 pub use optimiser::{Optimiser, Schedule};
 pub use plan::{Plan, Privacy};
-pub use private::{ClippedSum, Noisy, privatize};
+pub use private::{Calibrated, ClippedSum, Noisy, privatize};
 pub use sampling::Sampling;
 pub use shape::Shape;

@@ -21,7 +21,9 @@ impl Loss {
     /// Checks that a network's output can be held against these labels.
     pub(crate) fn check(self, output: Shape, labels: &Labels) -> Result<(), Refusal> {
         match (self, labels) {
-            (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) if output.size() == *classes => Ok(()),
+            (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) if output.size() == *classes => {
+                Ok(())
+            }
             (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) => Err(Refusal::NoAnswer(format!(
                 "the network has {} outputs, expected {classes}, one for each class",
                 output.size()

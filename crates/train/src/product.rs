@@ -94,11 +94,17 @@ mod tests {
         let mut slow = vec![0.0; rows * columns];
         for i in 0..rows {
             for j in 0..columns {
-                slow[i * columns + j] = (0..inner).map(|k| left[i * inner + k] * right[k * columns + j]).sum();
+                slow[i * columns + j] =
+                    (0..inner).map(|k| left[i * inner + k] * right[k * columns + j]).sum();
             }
         }
         let mut fast = vec![1.0; rows * columns];
-        multiply(&mut fast, Into::Replace, Matrix::new(&left, rows, inner), Matrix::new(&right, inner, columns));
+        multiply(
+            &mut fast,
+            Into::Replace,
+            Matrix::new(&left, rows, inner),
+            Matrix::new(&right, inner, columns),
+        );
         assert_eq!(fast, slow);
         let flipped: Vec<f32> = (0..inner * rows).map(|i| left[i % rows * inner + i / rows]).collect();
         let turned = Matrix::new(&flipped, inner, rows).transposed();

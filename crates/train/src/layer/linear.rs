@@ -1,7 +1,7 @@
 //! Weighted sums and a bias. One example's gradient is the outer product of its input a and its output gradient g, so its
 //! squared norm is ‖a‖²‖g‖² + ‖g‖², and the clipped sum is one matrix product, Aᵀ diag(c) G.
 
-use super::Stage;
+use super::{Stage, Trace};
 use crate::{
     Shape,
     product::{Into, Matrix, multiply},
@@ -66,34 +66,23 @@ impl Stage for Linear {
     fn backward(
         &self,
         parameters: &[f32],
-        count: usize,
-        _: &[f32],
-        _: &[f32],
+        trace: Trace<'_>,
         output_gradient: &[f32],
         input_gradient: &mut [f32],
-        _: &mut [f32],
     ) {
         let weights = Matrix::new(&parameters[..self.weights()], self.inputs, self.outputs);
-        let gradient = Matrix::new(output_gradient, count, self.outputs);
+        let gradient = Matrix::new(output_gradient, trace.count, self.outputs);
         multiply(input_gradient, Into::Replace, gradient, weights.transposed());
     }
 
-    fn square_norms(&self, _: usize, input: &[f32], output_gradient: &[f32], _: &mut [f32], norms: &mut [f32]) {
-        let rows = input.chunks_exact(self.inputs).zip(output_gradient.chunks_exact(self.outputs));
+    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+        let rows = trace.input.chunks_exact(self.inputs).zip(output_gradient.chunks_exact(self.outputs));
         for ((a, g), norm) in rows.zip(norms) {
             *norm += (square(a) + 1.0) * square(g);
         }
     }
 
-    fn clipped_sum(
-        &self,
-        count: usize,
-        input: &[f32],
-        output_gradient: &mut [f32],
-        _: &mut [f32],
-        factors: &[f32],
-        sum: &mut [f32],
-    ) {
+    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let (weights, biases) = sum.split_at_mut(self.weights());
         for (g, factor) in output_gradient.chunks_exact_mut(self.outputs).zip(factors) {
             for (g, bias) in g.iter_mut().zip(&mut *biases) {
@@ -101,8 +90,8 @@ impl Stage for Linear {
                 *bias += *g;
             }
         }
-        let input = Matrix::new(input, count, self.inputs).transposed();
-        multiply(weights, Into::Add, input, Matrix::new(output_gradient, count, self.outputs));
+        let input = Matrix::new(trace.input, trace.count, self.inputs).transposed();
+        multiply(weights, Into::Add, input, Matrix::new(output_gradient, trace.count, self.outputs));
     }
 }
 

@@ -41,9 +41,19 @@ impl Layer {
     }
 }
 
-/// A layer at work. All slices hold `count` examples one after another; parameters are shared by them.
-///
-/// `kept` is the layer's own memory from `forward` to `clipped_sum`, [`Stage::kept`] numbers for each example.
+/// What went through a stage for some examples, one after another.
+pub(crate) struct Trace<'a> {
+    /// How many examples.
+    pub count: usize,
+    /// What went in.
+    pub input: &'a [f32],
+    /// What came out.
+    pub output: &'a [f32],
+    /// The stage's own memory from `forward` to `clipped_sum`, [`Stage::kept`] numbers for each example.
+    pub kept: &'a mut [f32],
+}
+
+/// A layer at work. All slices hold examples one after another; parameters are shared by them.
 pub(crate) trait Stage: fmt::Debug + Send + Sync {
     /// What comes out.
     fn output(&self) -> Shape;
@@ -68,26 +78,21 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
     fn backward(
         &self,
         parameters: &[f32],
-        count: usize,
-        input: &[f32],
-        output: &[f32],
+        trace: Trace<'_>,
         output_gradient: &[f32],
         input_gradient: &mut [f32],
-        kept: &mut [f32],
     );
 
     /// Adds the squared norm of each example's gradient by the parameters to `norms`. Called after `backward`.
     ///
     /// # Promise  Within a relative 1e-5 of the squared norm of what `clipped_sum` adds at factor 1
-    fn square_norms(&self, _count: usize, _input: &[f32], _output_gradient: &[f32], _kept: &mut [f32], _norms: &mut [f32]) {}
+    fn square_norms(&self, _trace: Trace<'_>, _output_gradient: &[f32], _norms: &mut [f32]) {}
 
     /// Adds Σᵢ factorᵢ × gradientᵢ by the parameters to `sum`. Called after `square_norms`; may spoil `output_gradient`.
     fn clipped_sum(
         &self,
-        _count: usize,
-        _input: &[f32],
+        _trace: Trace<'_>,
         _output_gradient: &mut [f32],
-        _kept: &mut [f32],
         _factors: &[f32],
         _sum: &mut [f32],
     ) {

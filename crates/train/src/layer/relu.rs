@@ -1,6 +1,6 @@
 //! max(0, x), number by number.
 
-use super::Stage;
+use super::{Stage, Trace};
 use crate::Shape;
 
 #[derive(Debug)]
@@ -25,17 +25,8 @@ impl Stage for Relu {
         }
     }
 
-    fn backward(
-        &self,
-        _: &[f32],
-        _: usize,
-        input: &[f32],
-        _: &[f32],
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-        _: &mut [f32],
-    ) {
-        for ((dx, dy), x) in input_gradient.iter_mut().zip(output_gradient).zip(input) {
+    fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
+        for ((dx, dy), x) in input_gradient.iter_mut().zip(output_gradient).zip(trace.input) {
             *dx = if *x > 0.0 { *dy } else { 0.0 };
         }
     }

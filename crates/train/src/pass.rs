@@ -1,0 +1,157 @@
+//! One micro-batch, forward and back: values up through the stages, gradients down, norms, factors, clipped sums.
+//!
+//! All memory is allocated once and belongs to one lane; nothing here draws randomness or knows of noise.
+
+use crate::{Clipping, Loss, Network, layer::Trace, loss::Label};
+
+/// The memory of one lane.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    /// The input of each stage, and the output of the last.
+    values: Vec<Vec<f32>>,
+    /// The gradient by each of them; that by the network's own input is not needed and empty.
+    gradients: Vec<Vec<f32>>,
+    /// What each stage keeps.
+    kept: Vec<Vec<f32>>,
+    square_norms: Vec<f32>,
+    factors: Vec<f32>,
+}
+
+impl Pass {
+    pub(crate) fn new(network: &Network, capacity: usize) -> Pass {
+        let sized = |size: usize| vec![0.0; capacity * size];
+        let mut gradients: Vec<Vec<f32>> = network.shapes().iter().map(|shape| sized(shape.size())).collect();
+        gradients[0] = Vec::new();
+        Pass {
+            values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
+            gradients,
+            kept: network.stages().iter().map(|stage| sized(stage.kept())).collect(),
+            square_norms: vec![0.0; capacity],
+            factors: vec![0.0; capacity],
+        }
+    }
+
+    /// Where the features of the next `count` examples go.
+    pub(crate) fn input(&mut self, network: &Network, count: usize) -> &mut [f32] {
+        &mut self.values[0][..count * network.input().size()]
+    }
+
+    /// The outputs of the last forward pass.
+    pub(crate) fn output(&self, network: &Network, count: usize) -> &[f32] {
+        &self.values[self.values.len() - 1][..count * network.output().size()]
+    }
+
+    /// From the input to the output.
+    pub(crate) fn forward(&mut self, network: &Network, parameters: &[f32], count: usize) {
+        for (at, stage) in network.stages().iter().enumerate() {
+            let (before, after) = self.values.split_at_mut(at + 1);
+            let (inputs, outputs) = (network.shapes()[at].size(), network.shapes()[at + 1].size());
+            stage.forward(
+                &parameters[network.places()[at].clone()],
+                count,
+                &before[at][..count * inputs],
+                &mut after[0][..count * outputs],
+                &mut self.kept[at][..count * stage.kept()],
+            );
+        }
+    }
+
+    /// From the labels back to every stage. Returns the sum of the losses, which is private.
+    pub(crate) fn backward(
+        &mut self,
+        network: &Network,
+        parameters: &[f32],
+        loss: Loss,
+        labels: impl Iterator<Item = Label>,
+        count: usize,
+    ) -> f32 {
+        let last = network.stages().len();
+        let width = network.output().size();
+        let rows = self.values[last].chunks_exact(width).zip(self.gradients[last].chunks_exact_mut(width));
+        let total =
+            rows.zip(labels).map(|((output, gradient), label)| loss.gradient(output, label, gradient)).sum();
+        for at in (1..last).rev() {
+            let stage = &network.stages()[at];
+            let (inputs, outputs) = (network.shapes()[at].size(), network.shapes()[at + 1].size());
+            let (before, after) = self.gradients.split_at_mut(at + 1);
+            let trace = trace(&self.values, &mut self.kept, network, at, count);
+            stage.backward(
+                &parameters[network.places()[at].clone()],
+                trace,
+                &after[0][..count * outputs],
+                &mut before[at][..count * inputs],
+            );
+        }
+        total
+    }
+
+    /// Adds the clipped gradients of the micro-batch to `sum`.
+    ///
+    /// # Promise  One example adds a vector of norm at most `clip`, up to the rounding of floats; one whose gradient is not
+    /// finite adds nothing
+    pub(crate) fn clipped_sum(
+        &mut self,
+        network: &Network,
+        clipping: Clipping,
+        clip: f32,
+        count: usize,
+        sum: &mut [f32],
+    ) {
+        self.square_norms[..count].fill(0.0);
+        for (at, stage) in network.stages().iter().enumerate() {
+            let outputs = network.shapes()[at + 1].size();
+            stage.square_norms(
+                trace(&self.values, &mut self.kept, network, at, count),
+                &self.gradients[at + 1][..count * outputs],
+                &mut self.square_norms[..count],
+            );
+        }
+        for example in 0..count {
+            self.factors[example] = clipping.factor(self.square_norms[example], clip);
+            if !self.square_norms[example].is_finite() {
+                self.silence(network, example);
+            }
+        }
+        for (at, stage) in network.stages().iter().enumerate() {
+            let outputs = network.shapes()[at + 1].size();
+            stage.clipped_sum(
+                trace(&self.values, &mut self.kept, network, at, count),
+                &mut self.gradients[at + 1][..count * outputs],
+                &self.factors[..count],
+                &mut sum[network.places()[at].clone()],
+            );
+        }
+    }
+
+    /// Zeroes all that is known of an example: zero times infinity is not zero.
+    #[cold]
+    fn silence(&mut self, network: &Network, example: usize) {
+        for (at, shape) in network.shapes().iter().enumerate() {
+            let row = example * shape.size()..(example + 1) * shape.size();
+            self.values[at][row.clone()].fill(0.0);
+            if at > 0 {
+                self.gradients[at][row].fill(0.0);
+            }
+        }
+        for (stage, kept) in network.stages().iter().zip(&mut self.kept) {
+            kept[example * stage.kept()..(example + 1) * stage.kept()].fill(0.0);
+        }
+    }
+}
+
+/// What went through the stage at a place.
+fn trace<'a>(
+    values: &'a [Vec<f32>],
+    kept: &'a mut [Vec<f32>],
+    network: &Network,
+    at: usize,
+    count: usize,
+) -> Trace<'a> {
+    let (inputs, outputs) = (network.shapes()[at].size(), network.shapes()[at + 1].size());
+    Trace {
+        count,
+        input: &values[at][..count * inputs],
+        output: &values[at + 1][..count * outputs],
+        kept: &mut kept[at][..count * network.stages()[at].kept()],
+    }
+}
