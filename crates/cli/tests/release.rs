@@ -209,3 +209,27 @@ fn no_value_of_any_row_changes_the_exit_path() {
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// Under zero-out and replace-one the number of rows is public, so a cell made blank must stay a row: were an empty line
+/// dropped, a sum between 1000 and 1001 would fall by a thousand where half a unit is hidden. Seed 1, twice.
+#[test]
+fn a_blank_cell_is_a_row_in_a_table_of_one_column_too() {
+    let room = room("release-blank");
+    for adjacency in ["zero-out", "replace-one"] {
+        let more = ["--lower", "1000", "--upper", "1001", "--epsilon", "50", "--adjacency", adjacency];
+        let more = [&["--column", "age", "--seed", "1", "--json"], &more[..]].concat();
+        let sum = |text: &[u8]| {
+            let output = release(&room, "sum", text, &more);
+            json(&String::from_utf8(output.stdout).unwrap())["answer"].as_f64().unwrap()
+        };
+        let full = sum(b"age\n1000.5\n1000.7\n1000.2\n");
+        for blank in
+            [&b"age\n1000.5\n\n1000.2\n"[..], b"age\r\n1000.5\r\n\r\n1000.2", b"age\r1000.5\r\"\"\r1000.2"]
+        {
+            let moved = sum(blank) - full;
+            assert!((moved + 0.2).abs() < 0.01, "{adjacency}: moved by {moved}");
+        }
+        // Twin: a row that is gone is gone.
+        assert!(sum(b"age\n1000.5\n1000.2\n") < full - 999.0);
+    }
+}
