@@ -233,3 +233,33 @@ fn a_blank_cell_is_a_row_in_a_table_of_one_column_too() {
         assert!(sum(b"age\n1000.5\n1000.2\n") < full - 999.0);
     }
 }
+
+#[test]
+fn a_claim_is_written_over_nothing_but_a_claim() {
+    let room = room("release-over");
+    let (people, claim) = (room.join("people.csv"), room.join("claim.json"));
+    let (people, claim) = (people.to_str().unwrap(), claim.to_str().unwrap());
+    fs::write(people, table(3)).unwrap();
+    let refused = |args: &[&str]| {
+        let line = refusal(args);
+        assert!(line.contains("expected a new file or an earlier"), "{line}");
+        assert_eq!(fs::read(people).unwrap(), table(3), "{args:?}");
+    };
+    refused(&["release", "count", people, "--epsilon", "1", "--claim", people]);
+    #[cfg(unix)]
+    {
+        let link = room.join("link.json");
+        std::os::unix::fs::symlink(people, &link).unwrap();
+        refused(&["release", "count", people, "--epsilon", "1", "--claim", link.to_str().unwrap()]);
+    }
+    let encode =
+        ["local", "encode", people, "--column", "city", "--categories", "Basel,Bern", "--epsilon", "1"];
+    refused(&[&encode[..], &["--out", people]].concat());
+    refused(&[&encode[..], &["--claim", people]].concat());
+    // An earlier claim may go, and so may an empty file.
+    fs::write(claim, "").unwrap();
+    for _ in 0..2 {
+        let output = veracity(&["release", "count", people, "--epsilon", "1", "--claim", claim]);
+        assert_eq!(output.status.code(), Some(0));
+    }
+}

@@ -30,10 +30,11 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
             false => preview_words(args, &prepared, rows),
         });
     }
+    text::spare_others("claim", &args.claim)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
     let released = prepared.release(&column, &entropy)?;
-    text::write_file("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
+    text::write_record("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
     Outcome::done(match args.json {
         true => text::json(&release_json(args, &prepared, &released))?,
         false => release_words(args, &prepared, &released),
