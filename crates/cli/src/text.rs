@@ -96,13 +96,13 @@ pub fn write_record(what: &str, path: &Path, bytes: &[u8]) -> Result<(), Refusal
     write_file(what, path, bytes)
 }
 
-/// Refuses a path where something lies that no record of ours begins like.
+/// Refuses a path where something lies that is no record of ours.
 pub fn spare_others(what: &str, path: &Path) -> Result<(), Refusal> {
-    // Every record names its schema in its first line or two.
+    // Every record names its schema, the first thing in it unless someone sorted its fields.
     const NAME: &[u8] = b"\"veracity.";
     let mut head = Vec::new();
     let lies_there = std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0);
-    let mut read = || File::open(path)?.take(256).read_to_end(&mut head);
+    let mut read = || File::open(path)?.take(1 << 16).read_to_end(&mut head);
     if lies_there && (read().is_err() || !head.windows(NAME.len()).any(|window| window == NAME)) {
         return Err(Refusal::NoAnswer(format!(
             "{what} is {}, expected a new file or an earlier {what} to replace, found something else",

@@ -263,3 +263,38 @@ fn a_claim_is_written_over_nothing_but_a_claim() {
         assert_eq!(output.status.code(), Some(0));
     }
 }
+
+/// A release says what it drew in its mechanism and in its note. One of them changed alone is a lie that must be seen.
+#[test]
+fn a_note_that_contradicts_its_mechanism_is_not_confirmed() {
+    let room = room("release-tampered");
+    let file = room.join("claim.json");
+    for (statistic, more) in [
+        ("sum", BOUNDS.to_vec()),
+        ("quantile", BOUNDS.to_vec()),
+        ("histogram", [&BOUNDS[..], &["--bins", "4", "--adjacency", "replace-one"]].concat()),
+    ] {
+        assert_eq!(release(&room, statistic, &table(9), &more).status.code(), Some(0));
+        let written = json(&fs::read_to_string(&file).unwrap());
+        let verify = |tamper: &dyn Fn(&mut serde_json::Value)| {
+            let mut claim = written.clone();
+            tamper(&mut claim["release"]);
+            fs::write(&file, claim.to_string()).unwrap();
+            veracity(&["verify", file.to_str().unwrap()]).status.code()
+        };
+        assert_eq!(verify(&|_| {}), Some(0), "{statistic}");
+        // Numbers that differ do not hold.
+        assert_eq!(verify(&|note| note["noise"][0]["scale"] = 1000.into()), Some(1));
+        assert_eq!(verify(&|note| note["noise"][0]["scale"] = (-1).into()), Some(1));
+        assert_eq!(verify(&|note| note["noise"][0]["sensitivity"] = 7.into()), Some(1));
+        // What cannot be compared is an error.
+        assert_eq!(verify(&|note| note["noise"][0]["sensitivity"] = 0.5.into()), Some(2));
+        assert_eq!(verify(&|note| note["noise"][0]["granularity"] = 0.into()), Some(2));
+        assert_eq!(verify(&|note| note["noise"][0]["sampler"] = "discrete-gaussian".into()), Some(2));
+        assert_eq!(verify(&|note| note["noise"].as_array_mut().unwrap().clear()), Some(2));
+        assert_eq!(verify(&|note| note["entropy"] = "dice".into()), Some(2));
+        assert_eq!(verify(&|note| note["entropy"] = "seeded".into()), Some(2));
+        assert_eq!(verify(&|note| note["for_release"] = false.into()), Some(2));
+        assert_eq!(verify(&|note| note["seed"] = 1.into()), Some(2));
+    }
+}

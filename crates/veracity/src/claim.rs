@@ -190,11 +190,15 @@ impl ClaimFile {
             let found: String = claim.schema.chars().filter(|c| !c.is_control()).take(80).collect();
             return Err(Refusal::out_of_range("schema", found, SCHEMA));
         }
-        if let Some(release) = &claim.release
-            && release.for_release
-            && release.entropy != Origin::System.name()
-        {
-            return Err(Refusal::out_of_range("for_release", true, "false, unless entropy is system"));
+        if let Some(release) = &claim.release {
+            let origin = [Origin::System, Origin::Seeded]
+                .into_iter()
+                .find(|origin| origin.name() == release.entropy)
+                .ok_or(Refusal::out_of_range("entropy", "another word", "system or seeded"))?;
+            if release.for_release != origin.is_releasable() {
+                let expected = "true if entropy is system, false if it is seeded";
+                return Err(Refusal::out_of_range("for_release", release.for_release, expected));
+            }
         }
         Ok(claim)
     }
