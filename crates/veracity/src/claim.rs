@@ -195,9 +195,8 @@ impl ClaimFile {
                 .into_iter()
                 .find(|origin| origin.name() == release.entropy)
                 .ok_or(Refusal::out_of_range("entropy", "another word", "system or seeded"))?;
-            if release.for_release != origin.is_releasable() {
-                let expected = "true if entropy is system, false if it is seeded";
-                return Err(Refusal::out_of_range("for_release", release.for_release, expected));
+            if release.for_release && !origin.is_releasable() {
+                return Err(Refusal::out_of_range("for_release", true, "false, unless entropy is system"));
             }
         }
         Ok(claim)

@@ -4,6 +4,7 @@ use crate::{Outcome, args::ReleaseArgs, text};
 use serde_json::{Value, json};
 use veracity::{
     Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
+    noise::{Key, NoiseStream, Purpose},
     query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
     report::{decimal, table::align},
@@ -33,7 +34,8 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
     text::spare_others("claim", &args.claim)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
-    let released = prepared.release(&column, &entropy)?;
+    let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
+    let released = prepared.release(&column, &mut rng)?;
     text::write_record("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
     Outcome::done(match args.json {
         true => text::json(&release_json(args, &prepared, &released))?,
