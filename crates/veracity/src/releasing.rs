@@ -14,6 +14,9 @@ use veracity_query::{Column, Design, Draw, NoiseKind, Part, Question, Release};
 /// Rows that a preview assumes where it is told none.
 pub const USUAL_ROWS: u64 = 1000;
 
+/// The ε of a release. Below, no noise that is drawn would do; above, it protects nobody, and its certificate takes minutes.
+const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
+
 /// What is asked of a column, and what it may cost.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -42,6 +45,9 @@ pub struct Prepared {
 
 /// Finds the least noise within the budget.
 pub fn prepare(order: &Order) -> Result<Prepared, Refusal> {
+    if !RANGE.contains(&order.epsilon.get()) {
+        return Err(Refusal::out_of_range("epsilon", order.epsilon, "1e-9 ≤ epsilon ≤ 1000 for a release"));
+    }
     let kinds: &[NoiseKind] = match order.kind {
         Some(NoiseKind::Laplace) => &[NoiseKind::Laplace],
         Some(NoiseKind::Gaussian) => &[NoiseKind::Gaussian],
