@@ -280,23 +280,29 @@ fn a_note_that_contradicts_its_mechanism_is_not_confirmed() {
         let written = json(&fs::read_to_string(&file).unwrap());
         let verify = |tamper: &dyn Fn(&mut serde_json::Value)| {
             let mut claim = written.clone();
-            tamper(&mut claim["release"]);
+            tamper(&mut claim);
             fs::write(&file, claim.to_string()).unwrap();
             veracity(&["verify", file.to_str().unwrap()]).status.code()
         };
         assert_eq!(verify(&|_| {}), Some(0), "{statistic}");
         // Numbers that differ do not hold.
-        assert_eq!(verify(&|note| note["noise"][0]["scale"] = 1000.into()), Some(1));
-        assert_eq!(verify(&|note| note["noise"][0]["scale"] = (-1).into()), Some(1));
-        assert_eq!(verify(&|note| note["noise"][0]["sensitivity"] = 7.into()), Some(1));
+        assert_eq!(verify(&|claim| claim["release"]["noise"][0]["scale"] = 1000.into()), Some(1));
+        assert_eq!(verify(&|claim| claim["release"]["noise"][0]["scale"] = (-1).into()), Some(1));
+        assert_eq!(verify(&|claim| claim["release"]["noise"][0]["sensitivity"] = 7.into()), Some(1));
         // What cannot be compared is an error.
-        assert_eq!(verify(&|note| note["noise"][0]["sensitivity"] = 0.5.into()), Some(2));
-        assert_eq!(verify(&|note| note["noise"][0]["granularity"] = 0.into()), Some(2));
-        assert_eq!(verify(&|note| note["noise"][0]["sampler"] = "discrete-gaussian".into()), Some(2));
-        assert_eq!(verify(&|note| note["noise"].as_array_mut().unwrap().clear()), Some(2));
-        assert_eq!(verify(&|note| note["entropy"] = "dice".into()), Some(2));
-        assert_eq!(verify(&|note| note["entropy"] = "seeded".into()), Some(2));
-        assert_eq!(verify(&|note| note["for_release"] = false.into()), Some(1));
-        assert_eq!(verify(&|note| note["seed"] = 1.into()), Some(2));
+        assert_eq!(verify(&|claim| claim["release"]["noise"][0]["sensitivity"] = 0.5.into()), Some(2));
+        assert_eq!(verify(&|claim| claim["release"]["noise"][0]["granularity"] = 0.into()), Some(2));
+        assert_eq!(
+            verify(&|claim| claim["release"]["noise"][0]["sampler"] = "discrete-gaussian".into()),
+            Some(2)
+        );
+        assert_eq!(verify(&|claim| claim["release"]["noise"].as_array_mut().unwrap().clear()), Some(2));
+        assert_eq!(verify(&|claim| claim["release"]["entropy"] = "dice".into()), Some(2));
+        assert_eq!(verify(&|claim| claim["release"]["entropy"] = "seeded".into()), Some(2));
+        assert_eq!(verify(&|claim| claim["release"]["for_release"] = false.into()), Some(1));
+        assert_eq!(verify(&|claim| claim["release"]["seed"] = 1.into()), Some(2));
+        // So is a limit that is left out, and a note that is: then nobody answers for the noise.
+        assert_eq!(verify(&|claim| drop(claim["not_covered"].as_array_mut().unwrap().pop())), Some(2));
+        assert_eq!(verify(&|claim| drop(claim.as_object_mut().unwrap().remove("release"))), Some(2));
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::{
     Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, Method, PrivacyUnit, Refusal, Subject, Target,
-    account, claim::definition, files::Interval, noted,
+    account,
+    claim::{definition, not_covered},
+    files::Interval,
+    noted,
 };
 use veracity_report::decimal;
 
@@ -60,6 +63,10 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
             "definition is not the one of this adjacency and unit, expected the wording that veracity writes"
                 .into(),
         ));
+    }
+    // A limit left out is a promise that nobody computed.
+    if not_covered(claim.release.as_ref()).any(|line| claim.not_covered.iter().all(|stated| stated != line)) {
+        return Err(Refusal::NoAnswer("not_covered lacks a line, expected all that veracity writes".into()));
     }
     let found = account(&subject, Target::Delta(delta), Choice::Only(method))?;
     let mut checks = vec![judge(
