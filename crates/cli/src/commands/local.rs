@@ -122,7 +122,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;
     if let Some(path) = &args.claim {
         let claim = collecting::claim(&survey, entropy.origin())?;
-        text::write_file("claim", path, claim.to_json()?.as_bytes())?;
+        text::write_record("claim", path, claim.to_json()?.as_bytes())?;
     }
     let mut lines = survey.header() + "\n";
     for report in &reports {
@@ -130,7 +130,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
         lines.push('\n');
     }
     let Some(path) = &args.out else { return Outcome::done(lines) };
-    text::write_file("out", path, lines.as_bytes())?;
+    text::write_record("out", path, lines.as_bytes())?;
     let seeded = if args.seed.is_some() { "seeded: these reports protect nobody\n" } else { "" };
     Outcome::done(format!(
         "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{seeded}",
