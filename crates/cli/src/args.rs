@@ -356,7 +356,8 @@ Examples:
   veracity local encode people.csv --column city --categories Basel,Bern,Chur,other --other other --epsilon 1 --out reports.jsonl
   veracity local encode people.csv --column age --lower 0 --upper 100 --epsilon 1 --out ages.jsonl
 
-The first line says what client and server agree on; each other line is one report, safe to send."
+The first line says what client and server agree on; each other line is one report, safe to send. --survey reads such a
+line: count-mean sketches have hash functions of their own in it, which all clients must share."
 )]
 pub struct LocalEncodeArgs {
     /// A CSV file with a header, one row per person
@@ -382,9 +383,12 @@ pub struct LocalEncodeArgs {
     /// The character between cells
     #[arg(long, value_name = "C", default_value = ",", help_heading = "Question")]
     pub delimiter: String,
+    /// Report on what the first line of this file says: clients that share it can be estimated together
+    #[arg(long, value_name = "FILE", help_heading = "Question", conflicts_with_all = ["categories", "domain_size", "lower", "upper", "epsilon", "protocol"])]
+    pub survey: Option<PathBuf>,
     /// The ε of one report
-    #[arg(long, value_name = "E", help_heading = "Budget")]
-    pub epsilon: f64,
+    #[arg(long, value_name = "E", help_heading = "Budget", required_unless_present = "survey")]
+    pub epsilon: Option<f64>,
     /// grr, sue, oue, olh, hadamard, cms, hcms or rappor [default: the one with the least variance]
     #[arg(long, value_name = "P", help_heading = "Budget")]
     pub protocol: Option<String>,

@@ -64,8 +64,45 @@ fn one_answer_is_one_report_and_two_people_with_one_answer_differ() {
     let one = || answer("local encode --value 7 --domain-size 1000 --epsilon 1");
     assert_eq!(one().lines().count(), 2);
     assert_ne!(one(), one(), "equal reports have chance below 1e-100");
-    let seeded = || answer("local encode --value 7 --domain-size 1000 --epsilon 1 --seed 5");
-    assert_eq!(seeded(), seeded());
+    let seeded = || {
+        veracity(&[
+            "local",
+            "encode",
+            "--value",
+            "7",
+            "--domain-size",
+            "1000",
+            "--epsilon",
+            "1",
+            "--seed",
+            "5",
+        ])
+    };
+    assert_eq!(seeded().stdout, seeded().stdout);
+    assert!(String::from_utf8(seeded().stderr).unwrap().contains("protect nobody"));
+}
+
+/// Sketches have hash functions of their own; clients that encode one by one must be able to agree on them.
+#[test]
+fn clients_that_share_a_survey_can_be_estimated_together() {
+    let room = room("local-survey");
+    let survey = room.join("survey.jsonl");
+    let first = answer("local encode --value a --categories a,b --epsilon 8 --protocol cms");
+    fs::write(&survey, &first).unwrap();
+    let mut all = first;
+    for _ in 0..40 {
+        let other = answer(&format!("local encode --value b --survey {}", survey.to_str().unwrap()));
+        assert_eq!(other.lines().next(), all.lines().next());
+        all += &(other.lines().nth(1).unwrap().to_owned() + "\n");
+    }
+    fs::write(&survey, all).unwrap();
+    let found = json(&answer(&format!("local estimate {} --json", survey.to_str().unwrap())));
+    assert_eq!(found["reports"], 41);
+    let (share, error) = (
+        found["categories"][1]["answer"].as_f64().unwrap(),
+        found["categories"][1]["standard_error"].as_f64().unwrap(),
+    );
+    assert!((share - 40.0 / 41.0).abs() < 6.0 * error + 0.05, "{share} ± {error}");
 }
 
 #[test]

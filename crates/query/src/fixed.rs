@@ -44,7 +44,7 @@ impl FixedPoint {
         FixedPoint::new(bounds, bounds.width() / 2.0, FixedPoint::SQUARE_BITS)
     }
 
-    /// The integer of a number: clamped, scaled exactly, rounded half to even.
+    /// The integer of a number: clamped, scaled exactly, rounded, halves up.
     ///
     /// # Promise  Monotone, between [`FixedPoint::lower`] and [`FixedPoint::upper`]
     /// # Assumes  `x` is a number; infinities are clamped
@@ -88,7 +88,10 @@ impl FixedPoint {
     }
 }
 
-/// The nearest integer to x/2^`exponent`, half to even, in integers alone.
+/// The nearest integer to x/2^`exponent`, halves up, in integers alone.
+///
+/// Halves up, not to even: then it is ⌊x/2^`exponent` + ½⌋, and numbers m units apart round to integers at most ⌈m⌉ apart.
+/// To even, 0.5 and 1.5 would become 0 and 2.
 ///
 /// # Promise  Monotone in x; exact scaling for every finite float, subnormal ones too; past ±2^126 it stops there
 pub(crate) fn round_to(x: f64, exponent: i32) -> i128 {
@@ -99,6 +102,7 @@ pub(crate) fn round_to(x: f64, exponent: i32) -> i128 {
     // x = ± mantissa 2^power
     let (mantissa, power) = if field == 0 { (fraction, -1074) } else { (fraction + (1 << 52), field - 1075) };
     let shift = power - exponent;
+    let negative = x.is_sign_negative();
     let rounded = match shift {
         _ if mantissa == 0 => 0,
         73.. => STOP,
@@ -106,12 +110,12 @@ pub(crate) fn round_to(x: f64, exponent: i32) -> i128 {
         -54..0 => {
             let (floor, rest, half) =
                 (mantissa >> -shift, mantissa & ((1 << -shift) - 1), 1i128 << (-shift - 1));
-            floor + i128::from(rest > half || rest == half && floor % 2 == 1)
+            floor + i128::from(rest > half || rest == half && !negative)
         }
         // A mantissa below 2^53 is less than half a unit.
         _ => 0,
     };
-    if x.is_sign_negative() { -rounded } else { rounded }
+    if negative { -rounded } else { rounded }
 }
 
 /// The largest e with 2^e ≤ x.
@@ -134,16 +138,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_is_half_to_even_and_knows_all_floats() {
+    fn rounding_takes_halves_up_and_knows_all_floats() {
         for (x, exponent, expected) in [
-            (2.5, 0, 2),
+            (2.5, 0, 3),
             (3.5, 0, 4),
             (-2.5, 0, -2),
-            (0.5, 0, 0),
-            (0.5 + f64::EPSILON, 0, 1),
+            (-3.5, 0, -3),
+            (0.5, 0, 1),
+            (-0.5, 0, 0),
+            (0.5f64.next_down(), 0, 0),
+            ((-0.5f64).next_down(), 0, -1),
             (-0.0, 0, 0),
             (5e-324, -1074, 1),
-            (5e-324, -1073, 0),
+            (5e-324, -1073, 1),
+            (-5e-324, -1073, 0),
+            (5e-324, -1072, 0),
             (1.0, -60, 1 << 60),
             (f64::MAX, 0, 1 << 126),
             (f64::INFINITY, 0, 1 << 126),

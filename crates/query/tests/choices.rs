@@ -246,6 +246,16 @@ fn the_sparse_vector_follows_its_law_and_stops() {
 
 /// 100 000 reports each, seed 6.
 #[test]
+fn the_noisy_threshold_is_not_printed() {
+    // 10^12 with noise of scale below 10^4: whatever it is, its first digits are these.
+    let (one, movement) = (Count::ONE, Movement::Any);
+    let sparse =
+        SparseVector::new(1_000_000_500_000, one, movement, one, epsilon(0.01), &mut rng(1)).unwrap();
+    let printed = format!("{sparse:?}");
+    assert!(!printed.contains("10000") && printed.contains("hits_left"), "{printed}");
+}
+
+#[test]
 fn reports_follow_their_law() {
     let buckets = Buckets::new(4).unwrap();
     let response = RandomizedResponse::new(buckets, Probability::new(0.3).unwrap()).unwrap();

@@ -306,6 +306,36 @@ fn no_vector_and_no_response_departs() {
     }
 }
 
+/// Ties are where rounding is farthest from a shift: with halves to even, 0.5 and 129.5 steps would be 130 apart, though the
+/// contribution is 129. Every contribution of 128 to 255 steps, from a tie to a tie, in one coordinate and in several.
+#[test]
+fn a_move_from_tie_to_tie_is_no_longer_than_declared() {
+    let mut bench = Bench::new(8);
+    for steps in 128..256u32 {
+        for (kind, d) in [(NoiseKind::Laplace, 1), (NoiseKind::Gaussian, 1), (NoiseKind::Laplace, 2)] {
+            // The grid is 128 times as fine as the contribution's power of two, for each coordinate.
+            let step = 1.0 / f64::from(128 * d);
+            let design = VectorDesign::new(
+                Count::new(u64::from(d)).unwrap(),
+                kind,
+                Sensitivity::new(f64::from(steps) / 128.0).unwrap(),
+                Adjacency::AddRemove,
+                NoiseMultiplier::new(1.0).unwrap(),
+            )
+            .unwrap();
+            assert_eq!(design.granularity(), step);
+            for start in [-300.5, -1.5, -0.5, 0.5, 1.5] {
+                // One step in every coordinate but the first, which takes the rest.
+                let one = vec![start * step; d as usize];
+                let mut other: Vec<f64> = one.iter().map(|x| x + step).collect();
+                other[0] = one[0] + f64::from(steps * d - (d - 1)) * step;
+                let run = |answer: &[f64], rng: &mut NoiseStream| drop(design.release(answer, rng).unwrap());
+                assert_eq!(bench.departure(&one[..], &other[..], run), None, "{steps} steps from {start}");
+            }
+        }
+    }
+}
+
 fn noise() -> Noise {
     Noise::Laplace { scale: Ratio::new(1 << 20, 1).unwrap() }
 }

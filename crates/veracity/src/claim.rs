@@ -168,14 +168,14 @@ impl ClaimFile {
                     .into(),
             },
             versions: Versions { veracity: env!("CARGO_PKG_VERSION").to_owned() },
-            not_covered: [NOT_DRAWN].iter().chain(&NOT_COVERED).map(|line| (*line).to_owned()).collect(),
+            not_covered: not_covered(None).map(str::to_owned).collect(),
             release: None,
         })
     }
 
     /// The same claim for an answer that was released with noise of our own.
     pub fn with_release(mut self, release: ReleaseNote) -> ClaimFile {
-        self.not_covered.retain(|line| line != NOT_DRAWN);
+        self.not_covered = not_covered(Some(&release)).map(str::to_owned).collect();
         self.release = Some(release);
         self
     }
@@ -190,11 +190,14 @@ impl ClaimFile {
             let found: String = claim.schema.chars().filter(|c| !c.is_control()).take(80).collect();
             return Err(Refusal::out_of_range("schema", found, SCHEMA));
         }
-        if let Some(release) = &claim.release
-            && release.for_release
-            && release.entropy != Origin::System.name()
-        {
-            return Err(Refusal::out_of_range("for_release", true, "false, unless entropy is system"));
+        if let Some(release) = &claim.release {
+            let origin = [Origin::System, Origin::Seeded]
+                .into_iter()
+                .find(|origin| origin.name() == release.entropy)
+                .ok_or(Refusal::out_of_range("entropy", "another word", "system or seeded"))?;
+            if release.for_release && !origin.is_releasable() {
+                return Err(Refusal::out_of_range("for_release", true, "false, unless entropy is system"));
+            }
         }
         Ok(claim)
     }
@@ -205,6 +208,11 @@ impl ClaimFile {
             .map(|text| text + "\n")
             .map_err(|error| Refusal::NoAnswer(format!("claim cannot be written: {error}")))
     }
+}
+
+/// What a claim must say it does not speak of.
+pub(crate) fn not_covered(release: Option<&ReleaseNote>) -> impl Iterator<Item = &'static str> {
+    release.is_none().then_some(NOT_DRAWN).into_iter().chain(NOT_COVERED)
 }
 
 /// The promise in words. The reader of a file is told the same as the reader of the screen.

@@ -20,6 +20,7 @@ pub mod collecting;
 pub mod drawing;
 mod explanation;
 mod files;
+mod noted;
 pub mod plan;
 mod profile;
 pub mod releasing;

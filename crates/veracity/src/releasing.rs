@@ -8,11 +8,14 @@ use crate::{
     account,
 };
 use veracity_account::calibrate;
-use veracity_noise::{Entropy, Key, Noise, NoiseStream, Origin, Purpose};
+use veracity_noise::{Noise, NoiseStream};
 use veracity_query::{Column, Design, Draw, NoiseKind, Part, Question, Release};
 
 /// Rows that a preview assumes where it is told none.
 pub const USUAL_ROWS: u64 = 1000;
+
+/// The ε of a release. Below, no noise that is drawn would do; above, it protects nobody, and its certificate takes minutes.
+const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
 
 /// What is asked of a column, and what it may cost.
 #[derive(Debug, Clone)]
@@ -42,6 +45,9 @@ pub struct Prepared {
 
 /// Finds the least noise within the budget.
 pub fn prepare(order: &Order) -> Result<Prepared, Refusal> {
+    if !RANGE.contains(&order.epsilon.get()) {
+        return Err(Refusal::out_of_range("epsilon", order.epsilon, "1e-9 ≤ epsilon ≤ 1000 for a release"));
+    }
     let kinds: &[NoiseKind] = match order.kind {
         Some(NoiseKind::Laplace) => &[NoiseKind::Laplace],
         Some(NoiseKind::Gaussian) => &[NoiseKind::Gaussian],
@@ -100,19 +106,21 @@ pub struct Released {
 
 impl Prepared {
     /// Answers from data. Each call spends the budget anew.
-    pub fn release(&self, column: &Column, entropy: &Entropy) -> Result<Released, Refusal> {
+    ///
+    /// The stream is the caller's and goes on from call to call. One drawn here, from a key, would be the same for every
+    /// call, and the difference of two answers would have no noise at all.
+    pub fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Released, Refusal> {
         // The claim first: an answer whose promise cannot be written down is not given.
-        let claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(entropy.origin()));
-        let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-        let release = self.design.release(column, &mut rng)?;
+        let claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(rng));
+        let release = self.design.release(column, rng)?;
         Ok(Released { release, claim })
     }
 
-    fn note(&self, origin: Origin) -> ReleaseNote {
+    fn note(&self, rng: &NoiseStream) -> ReleaseNote {
         ReleaseNote {
             statistic: self.design.question().statistic.name().to_owned(),
-            entropy: origin.name().to_owned(),
-            for_release: origin.is_releasable(),
+            entropy: rng.origin().name().to_owned(),
+            for_release: rng.is_releasable(),
             noise: self.notes(),
         }
     }

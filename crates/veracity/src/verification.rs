@@ -2,12 +2,15 @@
 
 use crate::{
     Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, Method, PrivacyUnit, Refusal, Subject, Target,
-    account, claim::definition, files::Interval,
+    account,
+    claim::{definition, not_covered},
+    files::Interval,
+    noted,
 };
 use veracity_report::decimal;
 
 /// Two machines may round a transcendental function differently; claims are not refuted by that.
-const ROUNDING: f64 = 1e-12;
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// One number of a claim, and what was found in its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +51,7 @@ impl Confirmation {
 /// Recomputes what a claim file states.
 ///
 /// A claim holds when no number in it is on the unsafe side of what was recomputed, rounding apart. A claim that
-/// promises less than it could also holds.
+/// promises less than it could also holds. What it notes of a release must be the noise of its mechanism.
 pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
     let claim = ClaimFile::parse(text)?;
     let subject = subject_of(&claim)?;
@@ -60,6 +63,10 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
             "definition is not the one of this adjacency and unit, expected the wording that veracity writes"
                 .into(),
         ));
+    }
+    // A limit left out is a promise that nobody computed.
+    if not_covered(claim.release.as_ref()).any(|line| claim.not_covered.iter().all(|stated| stated != line)) {
+        return Err(Refusal::NoAnswer("not_covered lacks a line, expected all that veracity writes".into()));
     }
     let found = account(&subject, Target::Delta(delta), Choice::Only(method))?;
     let mut checks = vec![judge(
@@ -80,6 +87,9 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
             claimed,
             sides,
         )?);
+    }
+    if let Some(note) = &claim.release {
+        checks.extend(noted::compare(note, &subject.mechanism)?);
     }
     Ok(Confirmation { claim, checks })
 }

@@ -28,7 +28,7 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
     let answer = account(&subject, target, choice)?;
     if let Some(path) = &args.claim {
         let claim = ClaimFile::new(&subject, &answer)?;
-        text::write_file("claim", path, claim.to_json()?.as_bytes())?;
+        text::write_record("claim", path, claim.to_json()?.as_bytes())?;
     }
     Outcome::done(match args.json {
         true => text::json(&AnswerFile::new(&subject, &answer))?,

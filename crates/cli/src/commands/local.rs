@@ -122,28 +122,35 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;
     if let Some(path) = &args.claim {
         let claim = collecting::claim(&survey, entropy.origin())?;
-        text::write_file("claim", path, claim.to_json()?.as_bytes())?;
+        text::write_record("claim", path, claim.to_json()?.as_bytes())?;
     }
     let mut lines = survey.header() + "\n";
     for report in &reports {
         lines += &survey.line(report);
         lines.push('\n');
     }
-    let Some(path) = &args.out else { return Outcome::done(lines) };
-    text::write_file("out", path, lines.as_bytes())?;
     let seeded = if args.seed.is_some() { "seeded: these reports protect nobody\n" } else { "" };
+    let Some(path) = &args.out else {
+        // stdout is for the reports alone.
+        eprint!("{seeded}");
+        return Outcome::done(lines);
+    };
+    text::write_record("out", path, lines.as_bytes())?;
     Outcome::done(format!(
         "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{seeded}",
         reports.len(),
         path.display(),
         survey.name(),
-        args.epsilon,
+        epsilon(&survey),
     ))
 }
 
 /// What client and server agree on. `public` names the hash functions of a sketch.
 fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
-    let epsilon = Epsilon::new(args.epsilon)?;
+    if let Some(path) = &args.survey {
+        return Reader::new(BufReader::new(open(path)?)).map(|reader| reader.survey().clone());
+    }
+    let epsilon = Epsilon::new(args.epsilon.unwrap_or_default())?;
     if let (Some(lower), Some(upper)) = (args.lower, args.upper) {
         let given = [
             ("--categories", args.domain.categories.is_some()),

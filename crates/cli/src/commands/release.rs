@@ -4,6 +4,7 @@ use crate::{Outcome, args::ReleaseArgs, text};
 use serde_json::{Value, json};
 use veracity::{
     Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
+    noise::{Key, NoiseStream, Purpose},
     query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
     report::{decimal, table::align},
@@ -30,10 +31,12 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
             false => preview_words(args, &prepared, rows),
         });
     }
+    text::spare_others("claim", &args.claim)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
-    let released = prepared.release(&column, &entropy)?;
-    text::write_file("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
+    let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
+    let released = prepared.release(&column, &mut rng)?;
+    text::write_record("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
     Outcome::done(match args.json {
         true => text::json(&release_json(args, &prepared, &released))?,
         false => release_words(args, &prepared, &released),
@@ -149,15 +152,18 @@ fn title(args: &ReleaseArgs) -> String {
 
 /// An answer to the decimal place at which its error bar ends. A count has no decimals.
 fn shown(value: f64, error_bar: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        return format!("{value:.0}");
-    }
-    if !(1e-6..1e15).contains(&error_bar) {
-        return decimal::nearest(value, 6);
-    }
-    let last = error_bar.log10().floor() as i32 - (ERROR_DIGITS as i32 - 1);
-    let decimals = usize::try_from(-last).unwrap_or(0).min(17);
-    format!("{value:.decimals$}")
+    let decimals = match error_bar {
+        _ if value.fract() == 0.0 && value.abs() < 1e15 => 0,
+        1e-6..1e15 => {
+            let last = error_bar.log10().floor() as i32 - (ERROR_DIGITS as i32 - 1);
+            usize::try_from(-last).unwrap_or(0).min(17)
+        }
+        _ => return decimal::nearest(value, 6),
+    };
+    let text = format!("{value:.decimals$}");
+    // What rounds to nothing has no sign.
+    let is_zero = text.bytes().all(|byte| b"-0.".contains(&byte));
+    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
 fn with_error(cell: &Cell) -> String {
@@ -227,7 +233,7 @@ fn cost_words(prepared: &Prepared) -> String {
         let scale = decimal::nearest(note.scale * note.granularity, 4);
         let grid = decimal::nearest(note.granularity, 6);
         lines += &match note.sampler.as_str() {
-            "exponential" => format!("{}: chosen among multiples of {grid}\n", note.place),
+            "exponential" => format!("{}: chosen among points {grid} apart\n", note.place),
             sampler => format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place),
         };
     }
@@ -285,4 +291,25 @@ fn preview_json(prepared: &Prepared, rows: u64) -> Value {
 fn cost_json(prepared: &Prepared) -> Value {
     let file = AnswerFile::new(&prepared.subject, &prepared.answer);
     serde_json::to_value(file).unwrap_or_else(|_| json!({}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_end_where_their_error_bar_does_and_nothing_has_no_sign() {
+        for (value, error_bar, expected) in [
+            (-0.0004, 0.6, "0.00"),
+            (-0.04, 0.6, "-0.04"),
+            (-0.3, 25.0, "0"),
+            (12.3456, 0.12, "12.35"),
+            (-0.0, 3.0, "0"),
+            (-0.0, 0.0, "0"),
+            (7.0, 0.0, "7"),
+            (1e16, 25.0, "10000000000000000"),
+        ] {
+            assert_eq!(shown(value, error_bar), expected, "{value} ± {error_bar}");
+        }
+    }
 }

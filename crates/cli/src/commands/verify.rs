@@ -28,7 +28,8 @@ fn words(confirmation: &Confirmation) -> String {
             )
         }
         (None, _) if confirmation.is_rehearsal() => {
-            "not for release: the noise was seeded, and whoever knows the seed can take it off\n".to_owned()
+            "not for release: the noise was seeded or recorded, and whoever has the seed or the tape can take it off\n"
+                .to_owned()
         }
         (None, Some(check)) => format!(
             "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked\n",

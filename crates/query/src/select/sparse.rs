@@ -2,6 +2,7 @@
 
 use super::{MISS, Movement, OUTWARD, checked_multiplier};
 use crate::tail;
+use std::fmt;
 use veracity_core::{Count, Epsilon, Mechanism, Refusal};
 use veracity_noise::{Distance, Noise, NoiseStream, Ratio, exact};
 
@@ -25,7 +26,6 @@ pub enum Side {
 /// where all fall, the threshold stays and Δ for each hit is enough
 /// # Reference  [LyuSuLi17], without numeric answers
 /// # Assumes    Adjacent datasets move each query by at most the sensitivity, and in the way that the movement says
-#[derive(Debug)]
 pub struct SparseVector {
     /// Secret: the threshold with its noise.
     threshold: i128,
@@ -94,5 +94,15 @@ impl SparseVector {
     /// What the accountant reads.
     pub fn mechanism(&self) -> Mechanism {
         Mechanism::Pure { epsilon: self.epsilon }
+    }
+}
+
+/// Without the noisy threshold: who has seen it needs no more answers.
+impl fmt::Debug for SparseVector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SparseVector")
+            .field("hits_left", &self.hits_left)
+            .field("epsilon", &self.epsilon)
+            .finish_non_exhaustive()
     }
 }

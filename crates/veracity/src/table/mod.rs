@@ -3,18 +3,16 @@
 //! What is wrong with the file as such (unreadable, empty, no such column, cut off inside a quoted cell) is refused.
 //! What is in a cell never is: a refusal that depends on a value tells about the person it belongs to. A cell that is not
 //! what was asked for counts as missing.
+//!
+//! Which lines are rows must not depend on values either, as the number of rows may be public: in a table of one column an
+//! empty line is a row whose cell is missing. In a wider table a row has delimiters, so an empty line is none.
+
+mod lines;
 
 use crate::Refusal;
 use csv::{ByteRecord, ReaderBuilder};
-use std::{
-    fs::File,
-    io::{BufReader, Read},
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use lines::Lines;
+use std::{fs::File, io::BufReader, path::Path};
 use veracity_query::Column;
 
 /// What the cells of a column are read as.
@@ -68,9 +66,8 @@ fn number(text: &str) -> Option<f64> {
 /// A CSV file after its header.
 struct Table {
     path: String,
-    reader: csv::Reader<Quotes<BufReader<File>>>,
+    reader: csv::Reader<Lines<BufReader<File>>>,
     row: ByteRecord,
-    cut_off: Arc<AtomicBool>,
 }
 
 impl Table {
@@ -82,19 +79,20 @@ impl Table {
         if file.metadata().map_err(unreadable)?.is_dir() {
             return Err(refuse("a CSV file, found a directory"));
         }
-        let cut_off = Arc::new(AtomicBool::new(false));
-        let source = Quotes {
-            inner: BufReader::new(file),
-            delimiter,
-            state: State::Start,
-            cut_off: Arc::clone(&cut_off),
-        };
-        let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(source);
-        let header = reader.byte_headers().map_err(|_| refuse("a readable CSV file"))?;
-        if header.is_empty() || (header.len() == 1 && header[0].trim_ascii().is_empty()) {
-            return Err(refuse("a CSV file with a header, found it empty"));
+        let lines = Lines::new(BufReader::new(file), delimiter);
+        let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(lines);
+        let is_empty = reader
+            .byte_headers()
+            .map(|header| header.is_empty() || (header.len() == 1 && header[0].trim_ascii().is_empty()));
+        match is_empty {
+            Ok(false) => {}
+            Ok(true) => return Err(refuse("a CSV file with a header, found it empty")),
+            Err(_) if reader.get_ref().header_is_too_long() => {
+                return Err(refuse("a CSV file with a header of at most 1 MiB"));
+            }
+            Err(_) => return Err(refuse("a readable CSV file")),
         }
-        Ok(Table { path: shown, reader, row: ByteRecord::new(), cut_off })
+        Ok(Table { path: shown, reader, row: ByteRecord::new() })
     }
 
     /// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
@@ -120,47 +118,9 @@ impl Table {
     fn next(&mut self) -> Result<Option<&ByteRecord>, Refusal> {
         let refuse = |why: &str| Refusal::NoAnswer(format!("file is {}, expected {why}", self.path));
         let more = self.reader.read_byte_record(&mut self.row).map_err(|_| refuse("a readable CSV file"))?;
-        if !more && self.cut_off.load(Ordering::Relaxed) {
+        if !more && self.reader.get_ref().is_cut_off() {
             return Err(refuse("a whole CSV file, found it cut off inside a quoted cell"));
         }
         Ok(more.then_some(&self.row))
-    }
-}
-
-/// Watches the bytes that pass and remembers whether they end inside a quoted cell, which the reader forgives.
-struct Quotes<R> {
-    inner: R,
-    delimiter: u8,
-    state: State,
-    cut_off: Arc<AtomicBool>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// At the start of a cell.
-    Start,
-    /// Inside a cell without quotes.
-    Plain,
-    /// Inside a quoted cell.
-    Quoted,
-    /// After a quote inside a quoted cell: its end, or half of a doubled quote.
-    AfterQuote,
-}
-
-impl<R: Read> Read for Quotes<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        for &byte in &buffer[..count] {
-            let ends_cell = byte == self.delimiter || byte == b'\n' || byte == b'\r';
-            self.state = match (self.state, byte) {
-                (State::Start, b'"') | (State::AfterQuote, b'"') => State::Quoted,
-                (State::Quoted, b'"') => State::AfterQuote,
-                (State::Quoted, _) => State::Quoted,
-                _ if ends_cell => State::Start,
-                _ => State::Plain,
-            };
-        }
-        self.cut_off.store(self.state == State::Quoted, Ordering::Relaxed);
-        Ok(count)
     }
 }

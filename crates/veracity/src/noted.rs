@@ -1,0 +1,87 @@
+//! Whether the noise that a release notes is the noise of the mechanism that its claim was computed for.
+//!
+//! A claim says twice what was drawn: the accountant reads the mechanism, people read the note. A note of other noise
+//! would lend a good ε to a release that never had it, so both must say the same.
+
+use crate::{
+    Check, Count, Mechanism, NoiseMultiplier, NoiseNote, Refusal, ReleaseNote, verification::ROUNDING,
+};
+
+/// Compares a note with a mechanism, number by number. What cannot be compared is refused: other calls, other samplers.
+pub(crate) fn compare(note: &ReleaseNote, mechanism: &Mechanism) -> Result<Vec<Check>, Refusal> {
+    let drawn = calls(mechanism);
+    if drawn.len() != note.noise.len() {
+        return Err(Refusal::NoAnswer(format!(
+            "noise has {} calls, expected {} as the mechanism has",
+            note.noise.len(),
+            drawn.len()
+        )));
+    }
+    let mut checks = Vec::new();
+    for (at, (noise, drawn)) in note.noise.iter().zip(drawn).enumerate() {
+        checks.extend(numbers(at + 1, noise, drawn)?);
+    }
+    Ok(checks)
+}
+
+/// What one noise call draws, as the accountant reads it.
+enum Drawn {
+    /// Integer noise on an answer.
+    Added { sampler: &'static str, scale: f64, sensitivity: f64 },
+    /// A choice of this ε.
+    Chosen { epsilon: f64 },
+}
+
+/// The noise calls of a mechanism, in order. Declared and local mechanisms have none that a release notes.
+fn calls(mechanism: &Mechanism) -> Vec<Drawn> {
+    let added = |scale: NoiseMultiplier, sensitivity: Count| Drawn::Added {
+        sampler: mechanism.kind(),
+        scale: scale.get(),
+        sensitivity: sensitivity.as_f64(),
+    };
+    match mechanism {
+        Mechanism::DiscreteLaplace { scale, sensitivity } => vec![added(*scale, *sensitivity)],
+        Mechanism::DiscreteGaussian { sigma, sensitivity } => vec![added(*sigma, *sensitivity)],
+        Mechanism::Exponential { epsilon } => vec![Drawn::Chosen { epsilon: epsilon.get() }],
+        Mechanism::Composed(parts) => parts.iter().flat_map(calls).collect(),
+        // The bins of a histogram are parts of one call, and all alike.
+        Mechanism::Parallel(parts) => parts.first().map_or(Vec::new(), calls),
+        Mechanism::Gaussian { .. }
+        | Mechanism::Laplace { .. }
+        | Mechanism::RandomizedResponse { .. }
+        | Mechanism::Pure { .. }
+        | Mechanism::Approximate { .. }
+        | Mechanism::Zcdp { .. }
+        | Mechanism::Rdp { .. }
+        | Mechanism::Gdp { .. }
+        | Mechanism::PoissonSampled { .. }
+        | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::Repeated { .. }
+        | Mechanism::Group { .. } => Vec::new(),
+    }
+}
+
+fn numbers(at: usize, noise: &NoiseNote, drawn: Drawn) -> Result<[Check; 2], Refusal> {
+    if !(noise.granularity > 0.0 && noise.granularity.is_finite()) {
+        return Err(Refusal::out_of_range("granularity", noise.granularity, "a finite number > 0"));
+    }
+    let noted = noise.sensitivity.count("sensitivity")?.as_f64();
+    let (sampler, scale, sensitivity) = match drawn {
+        Drawn::Added { sampler, scale, sensitivity } => (sampler, scale, sensitivity),
+        // Scores are weighted by exp(ε u/2Δ): the ε fits any sensitivity Δ, at a scale of 2Δ/ε.
+        Drawn::Chosen { epsilon } => ("exponential", 2.0 * noted / epsilon, noted),
+    };
+    if noise.sampler != sampler {
+        return Err(Refusal::NoAnswer(format!(
+            "sampler of noise call {at} is not the mechanism's, expected {sampler}"
+        )));
+    }
+    let check = |what: &str, claimed: f64, found: f64| Check {
+        what: format!("{what} of noise call {at}"),
+        claimed,
+        lower: Some(found),
+        upper: found,
+        holds: (claimed - found).abs() <= ROUNDING * found,
+    };
+    Ok([check("scale", noise.scale, scale), check("sensitivity", noted, sensitivity)])
+}

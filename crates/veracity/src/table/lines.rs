@@ -1,0 +1,196 @@
+//! The bytes of a CSV file on their way to its reader, and what that reader would forgive or drop.
+//!
+//! The reader forgives a file that ends inside a quoted cell, takes a header of any length, and drops empty lines. Here the
+//! first is remembered, the second refused, and in a table of one column an empty line becomes a quoted empty cell.
+
+use std::io::{Error, Read, Result};
+
+/// The longest header: past it, a file is something else.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// What a table of one column has in place of an empty line.
+const EMPTY_CELL: [u8; 2] = *b"\"\"";
+
+/// Bytes that pass, line by line.
+pub(super) struct Lines<R> {
+    inner: R,
+    delimiter: u8,
+    state: State,
+    /// Whether nothing of the current line has passed.
+    at_start: bool,
+    /// The byte before: a line feed after a carriage return ends no other line.
+    last: u8,
+    header: Header,
+    /// What an empty line became and the buffer did not hold, from the given place.
+    waiting: (Vec<u8>, usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At the start of a cell.
+    Start,
+    /// Inside a cell without quotes.
+    Plain,
+    /// Inside a quoted cell.
+    Quoted,
+    /// After a quote inside a quoted cell: its end, or half of a doubled quote.
+    AfterQuote,
+}
+
+/// The first line that is not empty.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Header {
+    /// It has not ended, and has this many bytes; whether it has one column so far.
+    Open { bytes: u64, one_column: bool },
+    /// It has ended.
+    Ended { one_column: bool },
+}
+
+impl<R> Lines<R> {
+    pub(super) fn new(inner: R, delimiter: u8) -> Lines<R> {
+        let header = Header::Open { bytes: 0, one_column: true };
+        Lines {
+            inner,
+            delimiter,
+            state: State::Start,
+            at_start: true,
+            last: 0,
+            header,
+            waiting: (Vec::new(), 0),
+        }
+    }
+
+    /// Whether what has passed ends inside a quoted cell.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.state == State::Quoted
+    }
+
+    /// Whether the header was refused.
+    pub(super) fn header_is_too_long(&self) -> bool {
+        matches!(self.header, Header::Open { bytes, .. } if bytes > LONGEST_HEADER)
+    }
+
+    /// Follows one byte. True where it ends an empty line that is a row.
+    fn is_empty_row(&mut self, byte: u8) -> bool {
+        let is_end = byte == b'\n' || byte == b'\r';
+        // A byte order mark is no part of the first cell.
+        let is_mark =
+            matches!(self.header, Header::Open { bytes: 0..3, .. }) && b"\xef\xbb\xbf".contains(&byte);
+        self.state = match (self.state, byte) {
+            (state, _) if is_mark => state,
+            (State::Start | State::AfterQuote, b'"') => State::Quoted,
+            (State::Quoted, b'"') => State::AfterQuote,
+            (State::Quoted, _) => State::Quoted,
+            _ if is_end || byte == self.delimiter => State::Start,
+            _ => State::Plain,
+        };
+        let ends_line = is_end && self.state == State::Start;
+        let is_empty = ends_line && self.at_start && !(byte == b'\n' && self.last == b'\r');
+        let is_row = is_empty && self.header == Header::Ended { one_column: true };
+        self.header = match self.header {
+            Header::Open { one_column, .. } if ends_line && !self.at_start => Header::Ended { one_column },
+            Header::Open { bytes, one_column } => {
+                let splits = byte == self.delimiter && self.state == State::Start;
+                Header::Open { bytes: bytes + 1, one_column: one_column && !splits }
+            }
+            ended => ended,
+        };
+        (self.at_start, self.last) = (ends_line || is_mark, byte);
+        is_row
+    }
+
+    /// Hands out what waits.
+    fn take_waiting(&mut self, buffer: &mut [u8]) -> usize {
+        let left = &self.waiting.0[self.waiting.1..];
+        let count = left.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&left[..count]);
+        self.waiting.1 += count;
+        count
+    }
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.take_waiting(buffer);
+        if count > 0 {
+            return Ok(count);
+        }
+        let mut count = self.inner.read(buffer)?;
+        for at in 0..count {
+            if self.is_empty_row(buffer[at]) {
+                // From here on there are more bytes than the buffer holds.
+                let rest = buffer[at..count].to_vec();
+                self.waiting = (self.with_empty_cells(&rest), 0);
+                count = at + self.take_waiting(&mut buffer[at..]);
+                break;
+            }
+        }
+        if self.header_is_too_long() {
+            return Err(Error::other("the header is too long"));
+        }
+        Ok(count)
+    }
+}
+
+impl<R> Lines<R> {
+    /// Bytes of which the first ends an empty row, with a cell for each empty row.
+    fn with_empty_cells(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut all = Vec::with_capacity(bytes.len() + bytes.len() / 4);
+        for (at, byte) in bytes.iter().enumerate() {
+            // The first was followed already.
+            if at == 0 || self.is_empty_row(*byte) {
+                all.extend(EMPTY_CELL);
+            }
+            all.push(*byte);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn passed(text: &[u8], piece: usize) -> Vec<u8> {
+        let mut lines = Lines::new(text, b',');
+        let (mut all, mut buffer) = (Vec::new(), vec![0; piece]);
+        loop {
+            match lines.read(&mut buffer).unwrap() {
+                0 => return all,
+                count => all.extend(&buffer[..count]),
+            }
+        }
+    }
+
+    #[test]
+    fn empty_lines_of_one_column_become_cells_and_all_else_passes_as_it_is() {
+        let one: [(&str, &str); 8] = [
+            ("x\n1\n\n2\n", "x\n1\n\"\"\n2\n"),
+            ("x\r\n1\r\n\r\n\r\n", "x\r\n1\r\n\"\"\r\n\"\"\r\n"),
+            ("x\r1\r\r2", "x\r1\r\"\"\r2"),
+            ("\n\nx\n\n", "\n\nx\n\"\"\n"),
+            ("\"x,\n\ny\"\n\n", "\"x,\n\ny\"\n\"\"\n"),
+            ("x\n\"a\n\nb\"\n\n", "x\n\"a\n\nb\"\n\"\"\n"),
+            ("\u{feff}\"x,y\"\n\n", "\u{feff}\"x,y\"\n\"\"\n"),
+            ("x,y\n\n1,2\n\n", "x,y\n\n1,2\n\n"),
+        ];
+        for (text, expected) in one {
+            for piece in [1, 2, 3, 7, 8192] {
+                let found = String::from_utf8(passed(text.as_bytes(), piece)).unwrap();
+                assert_eq!(found, expected, "in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_without_end_is_not_read_to_the_end() {
+        let mut endless = Lines::new(std::io::BufReader::new(std::io::repeat(0)), b',');
+        let mut all = Vec::new();
+        assert!(endless.read_to_end(&mut all).is_err() && endless.header_is_too_long());
+        assert!(all.len() as u64 <= LONGEST_HEADER + (1 << 16));
+        // Twin: a row may be as long as it likes.
+        let row = [b"x\n".to_vec(), vec![b'1'; 2 << 20]].concat();
+        assert_eq!(passed(&row, 8192), row);
+    }
+}
