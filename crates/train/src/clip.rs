@@ -190,3 +190,64 @@ fn stage_norms(weights: Option<&[f32]>, network: &Network, norm: f32) -> Vec<f32
     let mut of = |is_empty: bool| if is_empty { 0.0 } else { weights.next().unwrap_or(0.0) };
     network.places().iter().map(|place| (f64::from(norm) * of(place.is_empty()) / length) as f32).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, Shape};
+
+    fn network() -> Network {
+        let layers = vec![Layer::Linear { outputs: 3 }, Layer::Relu, Layer::Linear { outputs: 2 }];
+        Network::new(Shape::Flat(4), layers).unwrap()
+    }
+
+    /// The factors of two examples, and the balance.
+    fn factors(clipping: &Clipping, squares: [f32; 6]) -> ([f32; 6], Balance) {
+        let mut factors = [f32::NAN; 6];
+        let balance = Clip::new(clipping, &network(), 5.0).factors(&squares, 2, 2, &mut factors);
+        (factors, balance)
+    }
+
+    #[test]
+    fn factors_are_those_of_their_rule() {
+        // Stage by stage: the first example has parts of norm 6 and 8, the second of 3 and 0.
+        let squares = [36.0, 9.0, 0.0, 0.0, 64.0, 0.0];
+        assert_eq!(factors(&Clipping::Flat, squares), ([0.5, 1.0, 0.5, 1.0, 0.5, 1.0], 0));
+        let (found, _) = factors(&Clipping::Automatic { gamma: 2.0 }, squares);
+        assert_eq!(found, [5.0 / 12.0, 1.0, 5.0 / 12.0, 1.0, 5.0 / 12.0, 1.0]);
+        // Norms 3 and 4; the second example is just within its own.
+        let weights = Some(vec![30.0, 40.0]);
+        let (found, balance) = factors(&Clipping::PerLayer { weights }, squares);
+        assert_eq!((found[0], found[4], found[1], found[5], balance), (0.5, 0.5, 1.0, 1.0, 0));
+        let (found, balance) = factors(&Clipping::PerLayer { weights: None }, squares);
+        let each = 5.0 / 2f32.sqrt();
+        assert!((found[0] - each / 6.0).abs() < 1e-6 && (found[4] - each / 8.0).abs() < 1e-6);
+        assert_eq!(balance, 0);
+    }
+
+    #[test]
+    fn what_is_not_finite_has_no_factor_and_is_on_no_side() {
+        let weights = None;
+        for clipping in [Clipping::Flat, Clipping::Automatic { gamma: 0.1 }, Clipping::PerLayer { weights }] {
+            for bad in [f32::INFINITY, f32::NAN] {
+                let (found, balance) = factors(&clipping, [1.0, 1.0, 0.0, 0.0, bad, 1.0]);
+                assert_eq!([found[0], found[2], found[4]].map(f32::to_bits), [0; 3], "{clipping:?}");
+                assert!(found[1] > 0.0 && balance == 1, "{clipping:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn clippings_are_checked() {
+        let refused = |clipping: Clipping| clipping.check(&network()).is_err();
+        for weights in [vec![1.0], vec![1.0; 3], vec![1.0, 0.0], vec![1.0, f32::NAN]] {
+            assert!(refused(Clipping::PerLayer { weights: Some(weights) }));
+        }
+        assert!(!refused(Clipping::PerLayer { weights: Some(vec![1.0, 2.0]) }));
+        assert!(
+            refused(Clipping::Automatic { gamma: 0.0 }) && refused(Clipping::Automatic { gamma: f32::NAN })
+        );
+        let (quantile, count_noise) = (Probability::new(0.5).unwrap(), NoiseMultiplier::new(10.0).unwrap());
+        assert!(refused(Clipping::Adaptive { quantile, rate: 1.5, count_noise }));
+    }
+}

@@ -131,3 +131,71 @@ fn logistic(output: f32, positive: bool) -> (f32, f32) {
     let miss = if margin < 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) };
     (loss, if positive { -miss } else { miss })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOSSES: [(Loss, Label, &[f32]); 8] = [
+        (Loss::SoftmaxCrossEntropy, Label::Class(1), &[0.3, -0.7, 1.1]),
+        (Loss::Logistic, Label::Class(1), &[0.4]),
+        (Loss::Logistic, Label::Class(0), &[0.4]),
+        (Loss::Logistic, Label::Class(1), &[-3.0]),
+        (Loss::Squared, Label::Value(0.3), &[1.5]),
+        (Loss::Huber { delta: 0.5 }, Label::Value(0.3), &[0.6]),
+        (Loss::Huber { delta: 0.5 }, Label::Value(0.3), &[1.6]),
+        (Loss::Huber { delta: 0.5 }, Label::Value(0.3), &[-1.6]),
+    ];
+
+    #[test]
+    fn gradients_are_finite_differences() {
+        for (loss, label, output) in LOSSES {
+            let mut gradient = vec![0.0; output.len()];
+            loss.gradient(output, label, &mut gradient);
+            for at in 0..output.len() {
+                let shifted = |by: f32| {
+                    let mut output = output.to_vec();
+                    output[at] += by;
+                    f64::from(loss.gradient(&output, label, &mut vec![0.0; output.len()]))
+                };
+                let slope = (shifted(1e-2) - shifted(-1e-2)) / 2e-2;
+                assert!((slope - f64::from(gradient[at])).abs() < 1e-3, "{loss:?} {label:?} {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_outputs_overflow_nowhere_and_what_is_no_number_stays_none() {
+        for (loss, label, output) in LOSSES {
+            let mut gradient = vec![0.0; output.len()];
+            for extreme in [3e38, -3e38] {
+                let mut output = output.to_vec();
+                output[0] = extreme;
+                loss.gradient(&output, label, &mut gradient);
+                assert!(gradient.iter().all(|g| g.is_finite()), "{loss:?} {extreme}");
+            }
+            let mut output = output.to_vec();
+            output[0] = f32::NAN;
+            loss.gradient(&output, label, &mut gradient);
+            assert!(gradient.iter().any(|g| g.is_nan()), "{loss:?} hides a NaN");
+        }
+    }
+
+    #[test]
+    fn losses_are_told_what_they_can_be_held_against() {
+        let classes = |classes| Labels::Classes { of: vec![0, 1], classes };
+        let values = || Labels::Values(vec![0.5]);
+        let fits = |loss: Loss, outputs, labels: &Labels| loss.check(Shape::Flat(outputs), labels).is_ok();
+        assert!(
+            fits(Loss::SoftmaxCrossEntropy, 3, &classes(3))
+                && !fits(Loss::SoftmaxCrossEntropy, 2, &classes(3))
+        );
+        assert!(fits(Loss::Logistic, 1, &classes(2)) && !fits(Loss::Logistic, 1, &classes(3)));
+        assert!(!fits(Loss::Logistic, 2, &classes(2)) && !fits(Loss::Logistic, 1, &values()));
+        assert!(fits(Loss::Squared, 1, &values()) && !fits(Loss::Squared, 1, &classes(2)));
+        assert!(
+            fits(Loss::Huber { delta: 1.0 }, 1, &values()) && !fits(Loss::Huber { delta: 0.0 }, 1, &values())
+        );
+        assert!(!fits(Loss::Squared, 2, &values()) && !fits(Loss::Huber { delta: f32::NAN }, 1, &values()));
+    }
+}

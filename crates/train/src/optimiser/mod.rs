@@ -137,3 +137,62 @@ impl Optimiser {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three steps from 1 along sums 8, −4, 2 of batches planned at 4, at rate 0.1.
+    fn path(optimiser: Optimiser, decay: f32) -> f64 {
+        let (mut w, mut memory) = ([1.0f32], optimiser.memory(1));
+        for (step, sum) in [8.0f32, -4.0, 2.0].into_iter().enumerate() {
+            let stride = Stride { step: step as u64, scale: 0.25, rate: 0.1, decay };
+            optimiser.step(&mut w, &[sum], stride, &mut memory);
+        }
+        f64::from(w[0])
+    }
+
+    /// The same by formulas in doubles, written as their papers have them.
+    fn slow(rule: impl Fn(f64, &mut (f64, f64), i32) -> f64) -> f64 {
+        let (mut w, mut memory) = (1.0, (0.0, 0.0));
+        for (t, g) in [2.0, -1.0, 0.5].into_iter().enumerate() {
+            w -= 0.1 * rule(g, &mut memory, t as i32 + 1);
+        }
+        w
+    }
+
+    #[test]
+    fn every_optimiser_follows_its_formula() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+        near(path(Optimiser::Sgd { momentum: 0.0 }, 0.0), slow(|g, _, _| g));
+        let heavy = |g: f64, m: &mut (f64, f64), _: i32| {
+            m.0 = 0.9 * m.0 + g;
+            m.0
+        };
+        near(path(Optimiser::Sgd { momentum: 0.9 }, 0.0), slow(heavy));
+        let ahead = |g: f64, m: &mut (f64, f64), _: i32| {
+            m.0 = 0.9 * m.0 + g;
+            g + 0.9 * m.0
+        };
+        near(path(Optimiser::Nesterov { momentum: 0.9 }, 0.0), slow(ahead));
+        let adam = |g: f64, m: &mut (f64, f64), t: i32| {
+            *m = (0.9 * m.0 + 0.1 * g, 0.99 * m.1 + 0.01 * g * g);
+            (m.0 / (1.0 - 0.9f64.powi(t))) / ((m.1 / (1.0 - 0.99f64.powi(t))).sqrt() + 1e-3)
+        };
+        near(path(Optimiser::Adam { beta1: 0.9, beta2: 0.99, epsilon: 1e-3 }, 0.0), slow(adam));
+        // Decay: each step first shrinks by 0.1 × 0.5.
+        let shrunk = [2.0, -1.0, 0.5].into_iter().fold(1.0, |w, g| w * 0.95 - 0.1 * g);
+        near(path(Optimiser::Sgd { momentum: 0.0 }, 0.5), shrunk);
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        for bad in [-0.1, 1.0, f32::NAN] {
+            assert!(Optimiser::Sgd { momentum: bad }.check().is_err());
+            assert!(Optimiser::Nesterov { momentum: bad }.check().is_err());
+            assert!(Optimiser::Adam { beta1: bad, beta2: 0.9, epsilon: 1e-8 }.check().is_err());
+            assert!(Optimiser::Adam { beta1: 0.9, beta2: bad, epsilon: 1e-8 }.check().is_err());
+        }
+        assert!(Optimiser::Adam { beta1: 0.9, beta2: 0.9, epsilon: 0.0 }.check().is_err());
+    }
+}

@@ -73,7 +73,7 @@ impl Gaps {
 }
 
 /// A gap by the logarithm of a uniform number on (0, 1].
-fn far_gap(log_miss: f64, rng: &mut Stream) -> f64 {
+fn far_gap(log_miss: f64, rng: &mut impl Bits) -> f64 {
     let u = (rng.bits(53) + 1) as f64 * (f64::EPSILON / 2.0);
     (libm::log(u) / log_miss).floor()
 }
@@ -94,7 +94,7 @@ impl Table {
 
     /// A gap. Half a word decides nearly always; where it does not, the other half is drawn too.
     #[inline]
-    fn gap(&self, rng: &mut Stream) -> u64 {
+    fn gap(&self, rng: &mut impl Bits) -> u64 {
         let mut before = 0;
         loop {
             let high = rng.bits(32);
@@ -112,6 +112,90 @@ impl Table {
                 return before + gap as u64;
             }
             before += gap as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use veracity_noise::{Entropy, Family, Purpose};
+
+    fn gaps(rate: f64) -> Gaps {
+        Gaps::new(SamplingRate::new(rate).unwrap())
+    }
+
+    fn streams() -> Family {
+        Entropy::seeded(12).family(Purpose::Batch, 0, 0)
+    }
+
+    /// A word, and then nothing but ones.
+    struct Word(u64);
+
+    impl Bits for Word {
+        fn bits(&mut self, count: u32) -> u64 {
+            assert_eq!(count, 32);
+            let high = self.0 >> 32;
+            self.0 = self.0 << 32 | u64::from(u32::MAX);
+            high
+        }
+    }
+
+    #[test]
+    fn a_looked_up_gap_is_the_first_whose_limit_exceeds_the_word() {
+        for rate in [0.001, 0.0357, 0.2, 0.5, 0.93] {
+            let Gaps::Table(table) = gaps(rate) else { panic!("{rate} has no table") };
+            for (gap, limit) in table.limits.iter().enumerate() {
+                // Beside every limit, and far from any.
+                for word in [limit - 1, *limit, limit.saturating_add(1), limit ^ 1 << 31, limit ^ 1 << 62] {
+                    let slow = table.limits.iter().take_while(|limit| **limit <= word).count();
+                    if slow < table.limits.len() {
+                        assert_eq!(table.gap(&mut Word(word)), slow as u64, "{rate}, {gap}");
+                    }
+                }
+                // P(gap ≤ g) as repeated multiplication has it, which is good to 1e-13 here.
+                let miss = (0..=gap).fold(1.0, |miss, _| miss * (1.0 - rate));
+                assert!((*limit as f64 / 2f64.powi(64) - (1.0 - miss)).abs() < 1e-12, "{rate}, {gap}");
+            }
+        }
+    }
+
+    /// How far the share of included positions is from a rate, in standard deviations, and how often neighbours come together.
+    fn departures(gaps: &Gaps, rate: f64) -> (f64, f64) {
+        let (draws, positions) = (400, 20_000);
+        let (mut singles, mut pairs) = (0u64, 0u64);
+        for step in 0..draws {
+            let mut batch = Vec::new();
+            gaps.draw(positions, &mut batch, &mut streams().stream(step));
+            singles += batch.len() as u64;
+            pairs += batch.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count() as u64;
+        }
+        let n = draws as f64 * positions as f64;
+        let off = |count: u64, p: f64| (count as f64 - n * p) / (n * p * (1.0 - p)).sqrt();
+        (off(singles, rate), off(pairs, rate * rate))
+    }
+
+    #[test]
+    fn records_enter_at_the_rate_and_independently() {
+        // Six standard deviations have a chance of 2e-9; pairs overlap a little, which widens theirs by less than a half.
+        for rate in [0.0003, 0.003, 0.0357, 0.3, 0.9] {
+            let (single, pair) = departures(&gaps(rate), rate);
+            assert!(single.abs() < 6.0 && pair.abs() < 9.0, "{rate}: {single} {pair}");
+            let (single, _) = departures(&gaps(rate / 1.2), rate);
+            assert!(single < -6.0, "the twin: a rate wrong by a fifth, {rate}: {single}");
+        }
+    }
+
+    #[test]
+    fn records_at_the_end_do_not_move_the_others() {
+        for rate in [0.0004, 0.05, 0.5, 1.0] {
+            for step in 0..200 {
+                let (mut few, mut many) = (Vec::new(), Vec::new());
+                gaps(rate).draw(1000, &mut few, &mut streams().stream(step));
+                gaps(rate).draw(1017, &mut many, &mut streams().stream(step));
+                many.retain(|position| *position < 1000);
+                assert_eq!(few, many);
+            }
         }
     }
 }
