@@ -72,7 +72,11 @@ impl Explicit {
                 lane.add(&plan.network, measure);
             }
         };
-        self.0.par_iter_mut().enumerate().for_each(work);
+        if count == 1 {
+            work((0, &mut self.0[0]));
+        } else {
+            self.0.par_iter_mut().enumerate().for_each(work);
+        }
         let balance = self.0.iter().map(|lane| lane.balance).sum();
         let (first, others) = self.0.split_at_mut(1);
         for other in others {

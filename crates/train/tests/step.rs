@@ -1,6 +1,8 @@
 //! The laws of the private step: what is accounted, what is the same bits, what a batch without records or a gradient that is
 //! no number does.
 
+#![allow(clippy::unwrap_used)]
+
 use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Probability, SamplingRate};
 use veracity_noise::{Call, Distance, Entropy, Tape};
 use veracity_train::*;

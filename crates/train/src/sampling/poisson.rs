@@ -11,7 +11,7 @@ use veracity_noise::{Bits, Stream};
 /// The most gaps in a table; rates below its inverse use logarithms.
 const LONGEST: usize = 1024;
 /// The guide has an entry for each value of this many leading bits.
-const GUIDE_BITS: u32 = 8;
+const GUIDE_BITS: u32 = 10;
 
 /// The law of the gaps for a rate.
 #[derive(Debug, Clone)]
