@@ -18,6 +18,7 @@ mod pass;
 mod plan;
 mod private;
 mod product;
+pub mod replay;
 mod run;
 mod sampling;
 mod shape;

@@ -7,51 +7,14 @@ mod slow;
 
 use slow::{Mutant, Problem};
 use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability};
-use veracity_noise::{Bits, Distance, Entropy, Key, Purpose, Stream, Tape};
-use veracity_train::*;
+use veracity_noise::{Bits, Departure, Entropy, Key, Purpose, Stream};
+use veracity_train::{
+    replay::{Fault, Recorded},
+    *,
+};
 
-/// What a recorded run leaves: its tape, and its parameters' bits at the end.
-struct Recorded {
-    tape: Tape,
-    parameters: Vec<u32>,
-}
-
-/// What is wrong with a run, from its tape and that of a replay on an adjacent dataset.
-fn fault(run: &Recorded, replay: &Recorded) -> Option<String> {
-    if let Some(departure) = run.tape.departure(&replay.tape) {
-        return Some(format!("{departure:?}"));
-    }
-    if run.parameters != replay.parameters {
-        return Some("the parameters depend on more than what was said".into());
-    }
-    let noises = noises(&run.tape);
-    let reused = |(at, noise): (usize, &Vec<i128>)| noise.len() > 1 && noises[..at].contains(noise);
-    noises.iter().enumerate().any(reused).then(|| "noise is used twice".into())
-}
-
-/// What was added, call by call.
-fn noises(tape: &Tape) -> Vec<Vec<i128>> {
-    let noise = |(said, hidden): (&i128, &i128)| said - hidden;
-    tape.calls.iter().map(|call| call.output.iter().zip(&call.input).map(noise).collect()).collect()
-}
-
-/// How much of what is declared the sums have moved, at the most.
-fn used(one: &Tape, other: &Tape) -> f64 {
-    let part = |(one, other): (&veracity_noise::Call, &veracity_noise::Call)| {
-        let moved = one.input.iter().zip(&other.input).map(|(a, b)| a.abs_diff(*b) as f64);
-        match one.declared {
-            Distance::L1(most) => moved.sum::<f64>() / most as f64,
-            Distance::L2Squared(most) => moved.map(|x| x * x).sum::<f64>().sqrt() / (most as f64).sqrt(),
-            Distance::LInf(most) => moved.fold(0.0, f64::max) / most as f64,
-        }
-    };
-    one.calls.iter().zip(&other.calls).map(part).fold(0.0, f64::max)
-}
-
-fn finish(mut run: Run<'_>) -> Recorded {
-    while run.step().unwrap() {}
-    let parameters = run.state().parameters.iter().map(|w| w.to_bits()).collect();
-    Recorded { tape: run.into_tape().unwrap(), parameters }
+fn recorded(run: Run<'_>) -> Recorded {
+    Recorded::of(run).unwrap()
 }
 
 /// Choices for random plans.
@@ -185,14 +148,15 @@ fn no_sum_of_a_thousand_random_plans_moves_farther_than_it_is_accounted() {
         };
         let draws = Draws { entropy: &entropy, run: 1, trial };
         let on = |world| Run::new(&plan, world, draws).unwrap();
-        let first = finish(on(world).recording(adjacency).unwrap());
-        let replay = finish(on(neighbour.clone().unwrap()).replaying(adjacency, first.tape.clone()).unwrap());
-        assert_eq!(fault(&first, &replay), None, "trial {trial}: {plan:?} {adjacency}");
+        let first = recorded(on(world).recording(adjacency).unwrap());
+        let replay =
+            recorded(on(neighbour.clone().unwrap()).replaying(adjacency, first.tape.clone()).unwrap());
+        assert_eq!(first.fault(&replay), None, "trial {trial}: {plan:?} {adjacency}");
         // Left to itself, the neighbour draws the same noise.
-        let alone = finish(on(neighbour.unwrap()).recording(adjacency).unwrap());
-        assert_eq!(noises(&first.tape), noises(&alone.tape), "trial {trial}");
+        let alone = recorded(on(neighbour.unwrap()).recording(adjacency).unwrap());
+        assert_eq!(first.noises(), alone.noises(), "trial {trial}");
         let kind = Adjacency::ALL.iter().position(|known| *known == adjacency).unwrap();
-        farthest[kind] = farthest[kind].max(used(&first.tape, &replay.tape));
+        farthest[kind] = farthest[kind].max(first.used(&replay));
     }
     // The bound is reached nearly: it could not be halved unnoticed.
     assert!(farthest.iter().all(|part| *part > 0.98 && *part <= 1.0), "{farthest:?}");
@@ -221,44 +185,44 @@ fn a_thousand_gradients_that_are_all_alike_round_within_the_slack() {
             Schedule::Constant { rate: 0.1 },
         );
         let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
-        let on = |world| Run::new(&plan, world, draws).unwrap();
-        let first = finish(on(World::from(&data)).recording(Adjacency::ZeroOut).unwrap());
+        let world = World::from(&data);
         for position in [0, records as usize / 2] {
-            let neighbour = World::from(&data).without(position).unwrap();
-            let replay = finish(on(neighbour).replaying(Adjacency::ZeroOut, first.tape.clone()).unwrap());
-            assert_eq!(fault(&first, &replay), None, "{records} records");
-            assert!(used(&first.tape, &replay.tape) > 0.99);
+            let neighbour = world.without(position).unwrap();
+            let found = replay::replay(&plan, world, neighbour, Adjacency::ZeroOut, draws).unwrap();
+            assert_eq!(found.fault, None, "{records} records");
+            assert!(found.used > 0.99, "{}", found.used);
         }
     }
 }
 
 #[test]
 fn planted_mutants_are_caught_and_the_honest_twin_is_not() {
+    type Expected = fn(&Fault) -> bool;
+    let moves: Expected = |fault| matches!(fault, Fault::Hidden(Departure::Sensitivity { .. }));
+    let branches: Expected = |fault| matches!(fault, Fault::Hidden(Departure::ControlFlow { .. }));
+    let leaks: Expected = |fault| matches!(fault, Fault::Parameters);
+    let repeats: Expected = |fault| matches!(fault, Fault::NoiseReused { .. });
     for (mutant, adjacency, expected) in [
         (Mutant::None, Adjacency::ZeroOut, None),
         (Mutant::None, Adjacency::ReplaceOne, None),
-        (Mutant::NoClip, Adjacency::ZeroOut, Some("Sensitivity")),
-        (Mutant::ClipAfterSum, Adjacency::ZeroOut, Some("Sensitivity")),
-        (Mutant::PerLayerClaimedAsFlat, Adjacency::ZeroOut, Some("Sensitivity")),
-        (Mutant::ReplacementClaimedAsRemoval, Adjacency::ReplaceOne, Some("Sensitivity")),
-        (Mutant::KeepsWhatIsNotFinite, Adjacency::ZeroOut, Some("Sensitivity")),
-        (Mutant::DividesByRealisedBatch, Adjacency::ZeroOut, Some("depend on more")),
-        (Mutant::SkipsEmptyBatches, Adjacency::ZeroOut, Some("ControlFlow")),
-        (Mutant::ReusesNoise, Adjacency::ZeroOut, Some("used twice")),
+        (Mutant::NoClip, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::ClipAfterSum, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::PerLayerClaimedAsFlat, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::ReplacementClaimedAsRemoval, Adjacency::ReplaceOne, Some(moves)),
+        (Mutant::KeepsWhatIsNotFinite, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::DividesByRealisedBatch, Adjacency::ZeroOut, Some(leaks)),
+        (Mutant::SkipsEmptyBatches, Adjacency::ZeroOut, Some(branches)),
+        (Mutant::ReusesNoise, Adjacency::ZeroOut, Some(repeats)),
     ] {
         let caught = (0..20).find_map(|trial| {
             let problem = Problem::new(trial, mutant);
-            let (tape, parameters) = problem.run(&problem.records, mutant, adjacency, None);
-            let first = Recorded { tape, parameters };
+            let first = problem.run(&problem.records, mutant, adjacency, None);
             let neighbour = problem.neighbour(adjacency);
-            let (tape, parameters) = problem.run(&neighbour, mutant, adjacency, Some(&first.tape));
-            fault(&first, &Recorded { tape, parameters })
+            first.fault(&problem.run(&neighbour, mutant, adjacency, Some(&first.tape)))
         });
         match expected {
             None => assert_eq!(caught, None, "{mutant:?}"),
-            Some(why) => {
-                assert!(caught.clone().is_some_and(|fault| fault.contains(why)), "{mutant:?}: {caught:?}")
-            }
+            Some(is) => assert!(caught.as_ref().is_some_and(is), "{mutant:?}: {caught:?}"),
         }
     }
 }
@@ -272,14 +236,12 @@ fn the_library_hides_the_sums_that_the_slow_twin_does() {
         let plan = problem.plan();
         let data = problem.dataset();
         let run = Run::new(&plan, &data, draws).unwrap();
-        let library = finish(run.recording(Adjacency::ZeroOut).unwrap()).tape;
+        let library = recorded(run.recording(Adjacency::ZeroOut).unwrap()).tape;
         // The twin starts from the library's parameters, and hears what the library said.
-        let (twin, _) = problem.from(&plan, draws).run(
-            &problem.records,
-            Mutant::None,
-            Adjacency::ZeroOut,
-            Some(&library),
-        );
+        let twin = problem
+            .from(&plan, draws)
+            .run(&problem.records, Mutant::None, Adjacency::ZeroOut, Some(&library))
+            .tape;
         assert_eq!(library.calls.len(), twin.calls.len());
         for (one, two) in library.calls.iter().zip(&twin.calls) {
             assert_eq!(one.declared, two.declared);

@@ -2,7 +2,7 @@
 
 use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
 use veracity_noise::{Bits, Call, Distance, Entropy, Key, Purpose, Tape, vector};
-use veracity_train::*;
+use veracity_train::{replay::Recorded, *};
 
 const INPUTS: usize = 3;
 const HIDDEN: usize = 4;
@@ -102,14 +102,14 @@ impl Problem {
         Calibrated::gaussian(noise, clip, PARAMETERS, planned).unwrap()
     }
 
-    /// A run, or a replay of a script. Returns what it hid and said, and the bits of its parameters at the end.
+    /// A run, or a replay of a script.
     pub fn run(
         &self,
         records: &[Record],
         mutant: Mutant,
         adjacency: Adjacency,
         script: Option<&Tape>,
-    ) -> (Tape, Vec<u32>) {
+    ) -> Recorded {
         let (noise, family) = (self.calibrated(), Entropy::seeded(79).family(Purpose::Noise, 0, 0));
         let step_size = noise.granularity();
         let contributions =
@@ -141,7 +141,7 @@ impl Problem {
             }
             tape.calls.push(Call { place: "gradient", declared, input, output });
         }
-        (tape, w.iter().map(|w| w.to_bits()).collect())
+        Recorded { tape, parameters: w }
     }
 
     fn clipped_sum<'a>(
