@@ -23,6 +23,8 @@ pub(super) struct Objective<'a> {
 pub(super) struct Point {
     pub weights: Vec<f64>,
     pub value: f64,
+    /// The sum of the absolute values that make up the value: what its rounding is relative to.
+    pub magnitude: f64,
     pub gradient: Vec<f64>,
     /// The curvature of each record's loss.
     pub curvatures: Vec<f64>,
@@ -51,8 +53,9 @@ impl Objective<'_> {
         for ((g, w), b) in gradient.iter_mut().zip(&weights).zip(self.linear) {
             *g += self.penalty * w + b;
         }
-        let value = losses + 0.5 * self.penalty * dot(&weights, &weights) + dot(self.linear, &weights);
-        Point { weights, value, gradient, curvatures }
+        let (square, along) = (0.5 * self.penalty * dot(&weights, &weights), dot(self.linear, &weights));
+        let (value, magnitude) = (losses + square + along, losses + square + along.abs());
+        Point { weights, value, magnitude, gradient, curvatures }
     }
 
     /// The Hessian at a point, times a direction.

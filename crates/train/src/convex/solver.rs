@@ -64,8 +64,8 @@ fn newton_direction(objective: &Objective<'_>, at: &Point, forcing: f64) -> Vec<
     direction
 }
 
-/// The first of the steps 1, ½, ¼, … that lowers the value enough, or, where values can no longer be told apart, the
-/// gradient.
+/// The first of the steps 1, ½, ¼, … that lowers the value enough. Near the minimiser, where values can no longer be told
+/// apart, one that lowers the gradient.
 fn step(objective: &Objective<'_>, at: &Point, direction: &[f64]) -> Option<Point> {
     let descent = dot(&at.gradient, direction);
     let steepness = norm(&at.gradient);
@@ -73,9 +73,11 @@ fn step(objective: &Objective<'_>, at: &Point, direction: &[f64]) -> Option<Poin
     for _ in 0..MOST_HALVINGS {
         let weights = at.weights.iter().zip(direction).map(|(w, p)| w + length * p).collect();
         let next = objective.at(weights);
-        if next.value <= at.value + 1e-4 * length * descent && next.value < at.value
-            || norm(&next.gradient) <= (1.0 - 0.1 * length) * steepness
-        {
+        // The gradient alone would not do: the slopes of a hinge can send two points to each other for ever.
+        let same = (next.value - at.value).abs() <= 1e-11 * (at.magnitude + next.magnitude);
+        let lower = next.value <= at.value + 1e-4 * length * descent;
+        let flatter = norm(&next.gradient) <= (1.0 - 0.1 * length) * steepness;
+        if (lower && !same) || (same && flatter) {
             return Some(next);
         }
         length *= 0.5;
@@ -140,7 +142,7 @@ mod tests {
         let features = BoundedFeatures::new(&data, rows);
         let targets = vec![0.7; 700];
         let clip = |x| ClipNorm::new(x).unwrap();
-        let loss = ConvexLoss::Squared { labels: clip(1.0), residual: clip(1e9) };
+        let loss = ConvexLoss::Squared { labels: clip(1.0), residual: clip(4.0) };
         let objective =
             Objective { features: &features, targets: &targets, loss, penalty: 1.0, linear: &[0.0; 9] };
         let weights = minimise(&objective, 1e-9).unwrap();
