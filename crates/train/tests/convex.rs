@@ -295,6 +295,32 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(one.mechanism, Mechanism::Pure { epsilon: epsilon(4.0) });
 }
 
+/// Random problems from easy to nearly flat, with and without a random linear term: a refusal would depend on the data.
+#[test]
+fn no_ordinary_problem_is_refused_for_want_of_digits() {
+    let mut rng = stream(16, 0);
+    let squared = ConvexLoss::Squared { labels: clip(1.0), residual: clip(1.5) };
+    let losses = [ConvexLoss::Logistic, huber(1.0), huber(0.1), huber(0.01), squared];
+    for round in 0..480 {
+        let (count, width) = ([0, 1, 3, 30, 300, 700][round % 6], [1, 2, 5, 20][round / 6 % 4]);
+        let (loss, total) = (losses[round / 24 % 5], [0.01, 1.0, 100.0, 10.0][round / 120]);
+        let mut records = random_records(count, width, 2, &mut rng);
+        // Most labels follow from the rows.
+        for (row, label) in records.iter_mut().filter(|(row, _)| row[0].abs() > 0.3) {
+            *label = f32::from(u8::from(row.iter().sum::<f32>() > 0.0));
+        }
+        let data = if loss == squared { values(&records, width) } else { classes(&records, width, 2) };
+        let problem = problem(&data, with_intercept(1.0, 0.5), loss, total);
+        assert!(problem.without_privacy().is_ok(), "{loss:?} {count} {width} {total}");
+        for e in [1e-3, 1.0, 50.0] {
+            let noise = ObjectiveNoise::Laplace { epsilon: epsilon(e) };
+            let rng = &mut NoiseStream::new(stream(17, round as u64));
+            let released = objective_perturbation(&problem, noise, Adjacency::ReplaceOne, rng);
+            assert!(released.is_ok(), "{loss:?} {count} {width} {total} {e}");
+        }
+    }
+}
+
 /// The lower limit on ε that the outputs of two worlds show, by whether they exceed a threshold, once δ is taken off:
 /// Clopper–Pearson limits of the two rates, half of `level` for each.
 fn shown(above: u64, other: u64, trials: u64, delta: f64, level: f64) -> f64 {

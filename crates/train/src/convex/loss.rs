@@ -8,12 +8,12 @@ use veracity_core::{ClipNorm, Refusal};
 pub struct Softness(f64);
 
 impl Softness {
-    /// Checks that 1e-6 ≤ softness ≤ 1.
+    /// Checks that 1e-3 ≤ softness ≤ 1.
     pub fn new(h: f64) -> Result<Softness, Refusal> {
-        if (1e-6..=1.0).contains(&h) {
+        if (1e-3..=1.0).contains(&h) {
             Ok(Softness(h))
         } else {
-            Err(Refusal::out_of_range("softness", h, "1e-6 ≤ softness ≤ 1"))
+            Err(Refusal::out_of_range("softness", h, "1e-3 ≤ softness ≤ 1"))
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_softness_out_of_range_is_refused() {
         let refusal = Softness::new(0.0).unwrap_err().to_string();
-        assert_eq!(refusal, "softness is 0, expected 1e-6 ≤ softness ≤ 1");
+        assert_eq!(refusal, "softness is 0, expected 1e-3 ≤ softness ≤ 1");
         assert!(Softness::new(f64::NAN).is_err() && Softness::new(1.1).is_err());
     }
 }

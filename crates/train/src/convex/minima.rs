@@ -81,8 +81,7 @@ enum IntegerNoise {
 ///
 /// # Promise    As private as its `mechanism` under `adjacency`
 /// # Reference  [ChaudhuriMonteleoniSarwate11] Algorithm 2; [KiferSmithThakurta12] for Gaussian noise;
-/// [RedbergKoskelaWang23] for its tight form on linear models; [IyengarEtAl19] for approximate minima, where the distance
-/// of two solutions from one minimiser is counted once: here it is counted twice, as two balls of radius R demand
+/// [RedbergKoskelaWang23] for its tight form on linear models; [IyengarEtAl19] for approximate minima
 /// # Assumes    The keystream is uniform. That the solver reaches its tolerance is not covered: a refusal is not private
 pub fn objective_perturbation(
     problem: &Problem<'_>,

@@ -65,19 +65,18 @@ fn newton_direction(objective: &Objective<'_>, at: &Point, forcing: f64) -> Vec<
 }
 
 /// The first of the steps 1, ½, ¼, … that lowers the value enough. Near the minimiser, where values can no longer be told
-/// apart, one that lowers the gradient.
+/// apart, the slope along the step says so: a convex function that still falls at its end, or all but, fell on the way.
 fn step(objective: &Objective<'_>, at: &Point, direction: &[f64]) -> Option<Point> {
     let descent = dot(&at.gradient, direction);
-    let steepness = norm(&at.gradient);
     let mut length = 1.0;
     for _ in 0..MOST_HALVINGS {
         let weights = at.weights.iter().zip(direction).map(|(w, p)| w + length * p).collect();
         let next = objective.at(weights);
-        // The gradient alone would not do: the slopes of a hinge can send two points to each other for ever.
-        let same = (next.value - at.value).abs() <= 1e-11 * (at.magnitude + next.magnitude);
+        let same = (next.value - at.value).abs() <= 1e-13 * (at.magnitude + next.magnitude);
         let lower = next.value <= at.value + 1e-4 * length * descent;
-        let flatter = norm(&next.gradient) <= (1.0 - 0.1 * length) * steepness;
-        if (lower && !same) || (same && flatter) {
+        let falls = dot(&next.gradient, direction) <= 0.1 * descent.abs();
+        let accepted = if same { falls } else { lower };
+        if accepted {
             return Some(next);
         }
         length *= 0.5;
