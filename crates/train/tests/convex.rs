@@ -1,5 +1,7 @@
 //! Convex models: minimisers against outside numbers, sensitivities against adjacent datasets, releases against their claims.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
 use veracity_core::{Adjacency, ClipNorm, Count, Delta, Epsilon, Mechanism, NoiseMultiplier};
 use veracity_noise::{Bits, Departure, Entropy, Key, NoiseStream, Purpose, Stream};
 use veracity_numerics::binomial::{lower_limit, upper_limit};

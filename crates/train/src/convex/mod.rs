@@ -14,6 +14,7 @@
 
 mod features;
 mod grid;
+mod linear_term;
 mod loss;
 mod minima;
 mod model;
