@@ -217,7 +217,137 @@ fn concentration(epsilon: f64, delta: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{
+        BoundedFeatures, ConvexLoss, Intercept, Manner, Regularisation, RowBound, Softness,
+        linear_term::delta_of_linear_term,
+    };
     use super::*;
+    use crate::{Dataset, Labels};
+    use veracity_core::{ClipNorm, Count};
+
+    type Records = Vec<(f64, f64)>;
+
+    /// Records of one feature and a class ±1, and adjacent ones.
+    fn pairs() -> [(Records, Records, Adjacency); 3] {
+        [
+            (vec![(1.0, 1.0)], vec![], Adjacency::AddRemove),
+            (vec![(1.0, 1.0), (0.5, -1.0)], vec![(0.5, -1.0)], Adjacency::ZeroOut),
+            (vec![(1.0, 1.0)], vec![(1.0, -1.0)], Adjacency::ReplaceOne),
+        ]
+    }
+
+    fn losses() -> [ConvexLoss; 2] {
+        [ConvexLoss::Logistic, ConvexLoss::HuberSvm { softness: Softness::new(0.25).unwrap() }]
+    }
+
+    /// What the code decides for a problem in one dimension; which records there are does not matter.
+    fn with_problem<T>(loss: ConvexLoss, total: f64, ask: impl Fn(&Problem<'_>) -> T) -> T {
+        let labels = Labels::Classes { of: vec![1], classes: 2 };
+        let data = Dataset::new(vec![0.5], 1, labels).unwrap();
+        let rows = RowBound::new(ClipNorm::new(1.0).unwrap(), Intercept::Absent, Manner::Clip).unwrap();
+        let regularisation = Regularisation::new(total, Count::ONE).unwrap();
+        ask(&Problem::new(BoundedFeatures::new(&data, rows), loss, regularisation).unwrap())
+    }
+
+    /// The logarithm of the density of w*: that of the linear term there, times the curvature of the objective.
+    fn log_density(w: f64, records: &Records, loss: ConvexLoss, layout: &Layout) -> f64 {
+        let pull: f64 = records.iter().map(|(x, y)| loss.slope(w * x, *y) * x).sum();
+        let bend: f64 = records.iter().map(|(x, y)| loss.curvature(w * x, *y) * x * x).sum();
+        let b = pull + layout.penalty * w;
+        let of_b = match &layout.linear {
+            LinearNoise::Laplace { scale, step } => {
+                let s = scale.as_f64() * step;
+                -b.abs() / s - (2.0 * s).ln()
+            }
+            LinearNoise::Gaussian { step } => {
+                let s = step * (1u64 << vector::UNIT_BITS) as f64;
+                -0.5 * (b / s).powi(2) - (s * (2.0 * std::f64::consts::PI).sqrt()).ln()
+            }
+        };
+        of_b + (layout.penalty + bend).ln()
+    }
+
+    #[test]
+    fn densities_of_minimisers_differ_by_no_more_than_epsilon_and_by_all_of_it() {
+        let epsilon = Epsilon::new(1.0).unwrap();
+        // The second penalty is too weak for this ε, and is raised.
+        for (loss, total) in losses().into_iter().flat_map(|loss| [(loss, 5.0), (loss, 0.01)]) {
+            let mut largest = 0.0_f64;
+            let share = Shares::of(epsilon, 1).unwrap().objective;
+            for (one, other, adjacency) in pairs() {
+                let layout =
+                    with_problem(loss, total, |problem| laplace(problem, epsilon, adjacency).unwrap());
+                assert!(layout.penalty >= total && (total < 1.0) == (layout.penalty > total));
+                for i in -40_000..40_000 {
+                    let w = f64::from(i) / 4000.0 + 1e-7;
+                    let density = |records| log_density(w, records, loss, &layout);
+                    let apart = (density(&one) - density(&other)).abs();
+                    assert!(apart <= share, "{loss:?} {total} {adjacency} at {w}: {apart}");
+                    largest = largest.max(apart);
+                }
+            }
+            // Hinges meet the bound: a formula without the determinants, or with half of them, would be refuted.
+            if loss != ConvexLoss::Logistic {
+                assert!(largest > 0.999 * share, "{loss:?} {total} {largest}");
+            }
+        }
+    }
+
+    #[test]
+    fn hockey_sticks_of_minimisers_keep_delta_and_less_noise_would_not() {
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(0.02).unwrap());
+        let share = Shares::of(epsilon, 1).unwrap().objective;
+        for loss in losses() {
+            let mut strongest = 0.0_f64;
+            for (one, other, adjacency) in pairs() {
+                let layout = |delta| {
+                    with_problem(loss, 4.0, |problem| gaussian(problem, epsilon, delta, adjacency).unwrap())
+                };
+                let found = |layout: &Layout| {
+                    let density = |records: &Records, w| log_density(w, records, loss, layout).exp();
+                    let stick = |p: &Records, q: &Records| -> f64 {
+                        let points = (-12_000..12_000).map(|i| f64::from(i) * 1e-3);
+                        points.map(|w| (density(p, w) - share.exp() * density(q, w)).max(0.0) * 1e-3).sum()
+                    };
+                    stick(&one, &other).max(stick(&other, &one))
+                };
+                let kept = found(&layout(delta));
+                assert!(kept <= delta.get() * (1.0 - 2.0 * OUTPUT_SHARE), "{loss:?} {adjacency}: {kept}");
+                // Twin: the noise for ten times the δ.
+                strongest = strongest.max(found(&layout(Delta::new(0.2).unwrap())));
+            }
+            if loss != ConvexLoss::Logistic {
+                assert!(strongest > delta.get(), "{loss:?} {strongest}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_the_weights_hides_two_balls_and_their_rounding() {
+        let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-5).unwrap());
+        with_problem(losses()[1], 3.0, |problem| {
+            let e = 0.5 * OUTPUT_SHARE;
+            let layout = laplace(problem, epsilon, Adjacency::ReplaceOne).unwrap();
+            let LinearNoise::Laplace { step, .. } = layout.linear else { panic!("asked for laplace") };
+            let steps =
+                2.0 * (problem.tolerance() + 0.5 * step) / layout.penalty / layout.granularity + SLACK;
+            let IntegerNoise::Laplace(scale) = layout.output else { panic!("asked for laplace") };
+            assert!(steps / scale.as_f64() <= e && steps / scale.as_f64() > 0.999 * e);
+
+            let layout = gaussian(problem, epsilon, delta, Adjacency::ReplaceOne).unwrap();
+            let LinearNoise::Gaussian { step } = layout.linear else { panic!("asked for gaussian") };
+            let steps =
+                2.0 * (problem.tolerance() + 0.58 * step) / layout.penalty / layout.granularity + SLACK;
+            let IntegerNoise::Gaussian(sigma) = layout.output else { panic!("asked for gaussian") };
+            let rho = 0.5 * (steps / sigma.as_f64()).powi(2);
+            let cost = rho + 2.0 * (rho * -f64::ln(1e-5 * OUTPUT_SHARE)).sqrt();
+            assert!(cost <= e && cost > 0.999 * e, "{cost} {e}");
+        });
+        // The δ of the linear term, its failures and the δ of this noise are no more than was asked for.
+        let shift = largest_shift(0.4, 1e-5 * (1.0 - 2.0 * OUTPUT_SHARE), Adjacency::ReplaceOne).unwrap();
+        let spent = delta_of_linear_term(0.4, shift, Adjacency::ReplaceOne) + 2.0 * 1e-5 * OUTPUT_SHARE;
+        assert!(spent <= 1e-5 && spent > 0.999e-5);
+    }
 
     #[test]
     fn the_concentration_found_costs_what_it_may() {
