@@ -207,9 +207,15 @@ fn adjacent_regressions_are_within_the_declared_distance_and_labels_beyond_the_b
     let loss = ConvexLoss::Squared { labels: clip(1.0), residual: clip(2.0) };
     let mut farthest = 0.0_f64;
     for (mut one, mut other, adjacency) in adjacent_pairs(&mut rng, 3, 3) {
-        // Labels 0, 1, 2 become −1e30, 0, 1e30.
-        one.iter_mut().chain(&mut other).for_each(|(_, y)| *y = (*y - 1.0) * 1e30);
+        // Labels 0, 1, 2 become −1e30, 0, 1e30, and count as −1, 0, 1.
+        let scaled = |records: &mut Records, by: f32| records.iter_mut().for_each(|(_, y)| *y *= by);
+        one.iter_mut().chain(&mut other).for_each(|(_, y)| *y -= 1.0);
+        let bounded = values(&one, 3);
+        scaled(&mut one, 1e30);
+        scaled(&mut other, 1e30);
         let (one, other) = (values(&one, 3), values(&other, 3));
+        let weights = |data| problem(data, plain(1.0), loss, 0.5).without_privacy().unwrap();
+        assert_eq!(weights(&one), weights(&bounded));
         let (p, q) = (problem(&one, plain(1.0), loss, 0.5), problem(&other, plain(1.0), loss, 0.5));
         let apart = distance(&p.without_privacy().unwrap(), &q.without_privacy().unwrap());
         let declared = f64::from(adjacency.contributions()) * p.sensitivity();
