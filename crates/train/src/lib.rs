@@ -7,6 +7,7 @@
 
 mod clip;
 pub mod cohort;
+pub mod convex;
 mod data;
 mod explicit;
 mod lanes;
