@@ -1,20 +1,21 @@
 //! A stack of layers with its shapes checked and its parameters laid out one after another.
 
-use crate::{Layer, Shape, layer::Stage};
+use crate::{
+    Layer, Shape,
+    layer::{Stack, Stage},
+};
 use std::ops::Range;
 use veracity_core::Refusal;
 use veracity_noise::Stream;
 
+/// Floats that a micro-batch may move through: about what a core's second-level cache holds.
+const CACHED: usize = 1 << 18;
+
 /// Layers that fit one on another.
 #[derive(Debug)]
 pub struct Network {
-    input: Shape,
     layers: Vec<Layer>,
-    stages: Vec<Box<dyn Stage>>,
-    /// The shape before each stage, and after the last.
-    shapes: Vec<Shape>,
-    /// Where each stage's parameters are.
-    places: Vec<Range<usize>>,
+    stack: Stack,
 }
 
 impl Network {
@@ -23,34 +24,18 @@ impl Network {
 
     /// Checks that each layer can take what the one before gives.
     pub fn new(input: Shape, layers: Vec<Layer>) -> Result<Network, Refusal> {
-        if layers.is_empty() {
-            return Err(Refusal::out_of_range("layers", 0, "at least one layer"));
-        }
-        let (mut stages, mut shapes, mut places) = (Vec::new(), vec![input], Vec::new());
-        let (mut shape, mut end) = (input, 0usize);
-        for layer in &layers {
-            let stage = layer.stage(shape)?;
-            shape = stage.output();
-            let start = end;
-            end += stage.parameters();
-            if end > Network::MOST {
-                return Err(Refusal::out_of_range("parameters", end, "at most 2^30"));
-            }
-            places.push(start..end);
-            shapes.push(shape);
-            stages.push(stage);
-        }
-        Ok(Network { input, layers, stages, shapes, places })
+        let stack = Stack::of_layers(input, &layers)?;
+        Ok(Network { layers, stack })
     }
 
     /// What goes in.
     pub fn input(&self) -> Shape {
-        self.input
+        self.stack.shapes[0]
     }
 
     /// What comes out.
     pub fn output(&self) -> Shape {
-        self.shapes[self.shapes.len() - 1]
+        self.stack.output()
     }
 
     /// The layers as planned.
@@ -60,27 +45,35 @@ impl Network {
 
     /// How many parameters all layers have together.
     pub fn parameters(&self) -> usize {
-        self.places.last().map_or(0, |place| place.end)
+        self.stack.parameters()
     }
 
     /// Random initial parameters.
     pub fn initialise(&self, rng: &mut Stream) -> Vec<f32> {
         let mut parameters = vec![0.0; self.parameters()];
-        for (stage, place) in self.stages.iter().zip(&self.places) {
-            stage.initialise(&mut parameters[place.clone()], rng);
-        }
+        self.stack.initialise(&mut parameters, rng);
         parameters
     }
 
+    /// How many examples should pass through together: as many as the cache holds, but enough that their numbers outweigh
+    /// the parameters, which every micro-batch passes over once. A power of two from 8 to 128; it follows from the layers
+    /// alone, so that bits do not depend on the machine.
+    pub fn micro_batch(&self) -> usize {
+        let values: usize = self.stack.shapes.iter().map(|shape| 2 * shape.size()).sum();
+        let kept: usize = self.stack.stages.iter().map(|stage| stage.kept()).sum();
+        let each = values + kept;
+        (CACHED.max(self.parameters()) / each).clamp(8, 128).next_power_of_two()
+    }
+
     pub(crate) fn stages(&self) -> &[Box<dyn Stage>] {
-        &self.stages
+        &self.stack.stages
     }
 
     pub(crate) fn shapes(&self) -> &[Shape] {
-        &self.shapes
+        &self.stack.shapes
     }
 
     pub(crate) fn places(&self) -> &[Range<usize>] {
-        &self.places
+        &self.stack.places
     }
 }
