@@ -157,10 +157,8 @@ fn place(rows: &[f32], target: &mut [f32], depth: usize, width: usize, start: us
 /// Scores to shares: e to the power of scale × score, over their sum.
 fn softmax(row: &mut [f32], scale: f32) {
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || row.iter_mut().for_each(|x| *x = curves::exp(scale * (*x - largest))),
-    );
+    row.iter_mut().for_each(|x| *x = scale * (*x - largest));
+    curves::apply(row, curves::exp);
     let share = 1.0 / sums::sum(row);
     row.iter_mut().for_each(|x| *x *= share);
 }

@@ -1,5 +1,48 @@
 //! exp and tanh from additions, multiplications and divisions alone: the same bits on every machine, many at a time.
 
+use pulp::{Arch, Simd, WithSimd};
+
+/// `to` = f(`from`), number by number, with the widest instructions there are; that does not change the bits.
+pub(super) fn map(to: &mut [f32], from: &[f32], f: impl Fn(f32) -> f32) {
+    Arch::new().dispatch(Map { to, from, f });
+}
+
+/// `values` = f(`values`).
+pub(super) fn apply(values: &mut [f32], f: impl Fn(f32) -> f32) {
+    Arch::new().dispatch(Apply { values, f });
+}
+
+struct Apply<'a, F> {
+    values: &'a mut [f32],
+    f: F,
+}
+
+impl<F: Fn(f32) -> f32> WithSimd for Apply<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.values.iter_mut().for_each(|x| *x = (self.f)(*x));
+    }
+}
+
+struct Map<'a, F> {
+    to: &'a mut [f32],
+    from: &'a [f32],
+    f: F,
+}
+
+impl<F: Fn(f32) -> f32> WithSimd for Map<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (y, x) in self.to.iter_mut().zip(self.from) {
+            *y = (self.f)(*x);
+        }
+    }
+}
+
 /// eˣ for −87 ≤ x ≤ 88; beyond, its value there.
 ///
 /// # Numerics  x = n ln 2 + r, 2ⁿ from the exponent bits, eʳ by its Taylor series to r⁷, which leaves out at most 6e-9 for

@@ -5,7 +5,6 @@
 
 use super::{Stage, Trace, curves};
 use crate::Shape;
-use pulp::Arch;
 
 /// √(2/π)
 const ROOT: f32 = 0.797_884_6;
@@ -28,26 +27,18 @@ impl Stage for Gelu {
     }
 
     fn forward(&self, _: &[f32], _: usize, input: &[f32], output: &mut [f32], _: &mut [f32]) {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (y, x) in output.iter_mut().zip(input) {
-                    *y = 0.5 * x * (1.0 + curves::tanh(inner(*x)));
-                }
-            },
-        );
+        curves::map(output, input, gelu);
     }
 
     fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for ((dx, dy), x) in input_gradient.iter_mut().zip(output_gradient).zip(trace.input) {
-                    *dx = dy * derivative(*x);
-                }
-            },
-        );
+        curves::map(input_gradient, trace.input, derivative);
+        input_gradient.iter_mut().zip(output_gradient).for_each(|(dx, dy)| *dx *= dy);
     }
+}
+
+#[inline(always)]
+fn gelu(x: f32) -> f32 {
+    0.5 * x * (1.0 + curves::tanh(inner(x)))
 }
 
 #[inline(always)]

@@ -58,8 +58,9 @@ impl Normalise {
         Kept { own, scales, normal }
     }
 
-    /// Adds the gradient by gains and shifts.
+    /// Writes the gradient by gains and shifts.
     fn gradient(&self, normal: &[f32], output_gradient: &[f32], gradient: &mut [f32]) {
+        gradient.fill(0.0);
         let (gains, shifts) = gradient.split_at_mut(self.count());
         let size = self.rows * self.columns;
         for (block, (x, g)) in normal.chunks_exact(size).zip(output_gradient.chunks_exact(size)).enumerate() {

@@ -80,7 +80,12 @@ impl Outer {
     /// # Promise  Explicit: within a relative 1e-5 of that of what `add` adds. Gram: never below it by more than that
     pub(super) fn square_norm(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, kept: &mut [f32]) -> f32 {
         match self.form {
-            Form::Explicit => own::measure(kept, |gradient| self.accumulate(inputs, gradients, gradient)),
+            Form::Explicit => own::measure(kept, |gradient| {
+                let (weights, biases) = gradient.split_at_mut(self.weights());
+                self.multiply(inputs, gradients, weights, Into::Replace);
+                biases.fill(0.0);
+                add_places(gradients, biases);
+            }),
             Form::Gram => self.gram(inputs, gradients),
         }
     }
@@ -97,11 +102,15 @@ impl Outer {
     /// `sum` += the gradient.
     pub(super) fn accumulate(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, sum: &mut [f32]) {
         let (weights, biases) = sum.split_at_mut(self.weights());
-        match self.layout {
-            Layout::Outputs => multiply(weights, Into::Add, gradients.transposed(), inputs),
-            Layout::Inputs => multiply(weights, Into::Add, inputs.transposed(), gradients),
-        }
+        self.multiply(inputs, gradients, weights, Into::Add);
         add_places(gradients, biases);
+    }
+
+    fn multiply(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, weights: &mut [f32], into: Into) {
+        match self.layout {
+            Layout::Outputs => multiply(weights, into, gradients.transposed(), inputs),
+            Layout::Inputs => multiply(weights, into, inputs.transposed(), gradients),
+        }
     }
 
     /// The norm from Gram matrices, with what their rounding may have taken away added.

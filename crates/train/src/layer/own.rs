@@ -15,10 +15,9 @@ pub(super) fn forget(kept: &mut [f32]) {
     kept[0] = 0.0;
 }
 
-/// Makes the gradient with `make`, from zeros, keeps it and returns its squared norm.
+/// Writes the gradient with `make`, over what was there, keeps it and returns its squared norm.
 pub(super) fn measure(kept: &mut [f32], make: impl FnOnce(&mut [f32])) -> f32 {
     let (mark, gradient) = kept.split_at_mut(1);
-    gradient.fill(0.0);
     make(gradient);
     mark[0] = 1.0;
     square(gradient)
@@ -32,7 +31,6 @@ pub(super) fn add(kept: &mut [f32], factor: f32, sum: &mut [f32], make: impl FnO
     }
     let (mark, gradient) = kept.split_at_mut(1);
     if mark[0] == 0.0 {
-        gradient.fill(0.0);
         make(gradient);
     }
     add_scaled(sum, factor, gradient);

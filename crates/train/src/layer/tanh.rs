@@ -2,7 +2,6 @@
 
 use super::{Stage, Trace, curves};
 use crate::Shape;
-use pulp::Arch;
 
 #[derive(Debug)]
 pub(super) struct Tanh {
@@ -21,14 +20,7 @@ impl Stage for Tanh {
     }
 
     fn forward(&self, _: &[f32], _: usize, input: &[f32], output: &mut [f32], _: &mut [f32]) {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (y, x) in output.iter_mut().zip(input) {
-                    *y = curves::tanh(*x);
-                }
-            },
-        );
+        curves::map(output, input, curves::tanh);
     }
 
     /// The derivative is 1 − y².
