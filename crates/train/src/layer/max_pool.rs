@@ -1,12 +1,15 @@
 //! The largest number in a sliding window, channel by channel. Of equal ones the first counts.
 //!
-//! With stride 1 a channel is one long run: the window is compared at every number, also where it would stand across the
-//! right edge, and those are skipped when rows are copied out. That costs a few comparisons and saves all the short loops.
+//! With stride 1 an image is one long run: the window is compared at every number, also where it would stand across an edge,
+//! and those places are skipped when rows are copied out. That costs a few comparisons and saves all the short loops.
 
 use super::{Stage, Trace, scratch, window::Window};
 use crate::Shape;
 use pulp::{Arch, Simd, WithSimd};
 use veracity_core::Refusal;
+
+/// Places that are compared together, so that they stay in the nearest cache for all numbers of the window.
+const BLOCK: usize = 512;
 
 /// Keeps, for each place the window was compared at, which of its numbers was largest.
 #[derive(Debug)]
@@ -19,14 +22,18 @@ impl MaxPool {
         Ok(MaxPool { window: Window::new("max-pool", input, kernel, stride, 0)? })
     }
 
-    /// Places at which the window is compared, in one channel, and how many there are from one row to the next.
-    fn compared(&self) -> (usize, usize) {
-        let Window { width, stride, down, along, .. } = self.window;
-        if stride == 1 { ((down - 1) * width + along, width) } else { (down * along, along) }
+    fn input_size(&self) -> usize {
+        self.window.channels * self.window.height * self.window.width
     }
 
-    fn plane(&self) -> usize {
-        self.window.height * self.window.width
+    /// Where each row of outputs starts among the places compared.
+    fn rows(&self) -> impl Iterator<Item = usize> + use<> {
+        let Window { height, width, stride, down, along, .. } = self.window;
+        (0..).map(
+            move |row| {
+                if stride == 1 { (row / down * height + row % down) * width } else { row * along }
+            },
+        )
     }
 }
 
@@ -36,18 +43,23 @@ impl Stage for MaxPool {
     }
 
     fn kept(&self) -> usize {
-        self.window.channels * self.compared().0
+        let Window { channels, height, width, kernel, stride, .. } = self.window;
+        if stride == 1 {
+            channels * height * width - (kernel - 1) * (width + 1)
+        } else {
+            self.output().size()
+        }
     }
 
     fn forward(&self, _: &[f32], _: usize, input: &[f32], output: &mut [f32], kept: &mut [f32]) {
         let window = &self.window;
-        let (compared, pitch) = self.compared();
-        let planes = input.chunks_exact(self.plane()).zip(output.chunks_exact_mut(window.places()));
-        scratch::lend([compared], |[best]| {
-            for ((plane, output), which) in planes.zip(kept.chunks_exact_mut(compared)) {
-                Arch::new().dispatch(TakeLargest { window, plane, best, which });
-                for (row, best) in output.chunks_exact_mut(window.along).zip(best.chunks(pitch)) {
-                    row.copy_from_slice(&best[..window.along]);
+        let examples =
+            input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output().size()));
+        scratch::lend([self.kept()], |[best]| {
+            for ((image, output), which) in examples.zip(kept.chunks_exact_mut(best.len())) {
+                Arch::new().dispatch(TakeLargest { window, image, best, which });
+                for (row, start) in output.chunks_exact_mut(window.along).zip(self.rows()) {
+                    row.copy_from_slice(&best[start..][..window.along]);
                 }
             }
         });
@@ -55,25 +67,25 @@ impl Stage for MaxPool {
 
     fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
         let window = &self.window;
-        let (compared, pitch) = self.compared();
-        let planes = output_gradient.chunks_exact(window.places());
-        let planes = planes.zip(input_gradient.chunks_exact_mut(self.plane()));
-        scratch::lend([compared], |[gradients]| {
+        let examples = output_gradient.chunks_exact(self.output().size());
+        let examples = examples.zip(input_gradient.chunks_exact_mut(self.input_size()));
+        scratch::lend([self.kept()], |[gradients]| {
             gradients.fill(0.0);
-            for ((given, plane), which) in planes.zip(trace.kept.chunks_exact(compared)) {
-                for (row, gradients) in given.chunks_exact(window.along).zip(gradients.chunks_mut(pitch)) {
-                    gradients[..window.along].copy_from_slice(row);
+            for ((given, image), which) in examples.zip(trace.kept.chunks_exact(gradients.len())) {
+                for (row, start) in given.chunks_exact(window.along).zip(self.rows()) {
+                    gradients[start..][..window.along].copy_from_slice(row);
                 }
-                Arch::new().dispatch(GiveBack { window, plane, gradients, which });
+                image.fill(0.0);
+                Arch::new().dispatch(GiveBack { window, image, gradients, which });
             }
         });
     }
 }
 
-/// Of one channel, the largest number at each place, and which it was.
+/// Of one example, the largest number at each place, and which it was.
 struct TakeLargest<'a> {
     window: &'a Window,
-    plane: &'a [f32],
+    image: &'a [f32],
     best: &'a mut [f32],
     which: &'a mut [f32],
 }
@@ -83,26 +95,28 @@ impl WithSimd for TakeLargest<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let TakeLargest { window, plane, best, which } = self;
+        let TakeLargest { window, image, best, which } = self;
         which.fill(0.0);
-        for (number, offset) in window.offsets().enumerate() {
-            let number = number as f32;
-            if window.stride == 1 {
-                let seen = &plane[offset..][..best.len()];
-                if number == 0.0 {
-                    best.copy_from_slice(seen);
+        if window.stride == 1 {
+            best.copy_from_slice(&image[..best.len()]);
+            let blocks = best.chunks_mut(BLOCK).zip(which.chunks_mut(BLOCK));
+            for ((best, which), start) in blocks.zip((0..).step_by(BLOCK)) {
+                for (number, offset) in window.offsets().enumerate().skip(1) {
+                    let seen = &image[start + offset..][..best.len()];
+                    for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
+                        (*best, *which) = larger((*best, *which), (*x, number as f32));
+                    }
                 }
-                for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
-                    (*best, *which) = larger((*best, *which), (*x, number));
-                }
-                continue;
             }
-            let rows = best.chunks_exact_mut(window.along).zip(which.chunks_exact_mut(window.along));
-            for ((best, which), start) in rows.zip(window.row_starts()) {
-                let seen = plane[start + offset..].iter().step_by(window.stride);
-                for ((best, which), x) in best.iter_mut().zip(which).zip(seen) {
-                    let before = if number == 0.0 { *x } else { *best };
-                    (*best, *which) = larger((before, *which), (*x, number));
+            return;
+        }
+        let rows = best.chunks_exact_mut(window.along).zip(which.chunks_exact_mut(window.along));
+        for ((best, which), start) in rows.zip(window.row_starts()) {
+            for (number, offset) in window.offsets().enumerate() {
+                let seen = image[start + offset..].iter().step_by(window.stride);
+                for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
+                    let before = if number == 0 { *x } else { *best };
+                    (*best, *which) = larger((before, *which), (*x, number as f32));
                 }
             }
         }
@@ -112,7 +126,7 @@ impl WithSimd for TakeLargest<'_> {
 /// Each place's gradient to the number that was largest there.
 struct GiveBack<'a> {
     window: &'a Window,
-    plane: &'a mut [f32],
+    image: &'a mut [f32],
     gradients: &'a [f32],
     which: &'a [f32],
 }
@@ -122,22 +136,25 @@ impl WithSimd for GiveBack<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let GiveBack { window, plane, gradients, which } = self;
-        plane.fill(0.0);
-        for (number, offset) in window.offsets().enumerate() {
-            let number = number as f32;
-            if window.stride == 1 {
-                let target = &mut plane[offset..][..gradients.len()];
-                for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
-                    *target += if *which == number { *gradient } else { 0.0 };
+        let GiveBack { window, image, gradients, which } = self;
+        if window.stride == 1 {
+            let blocks = gradients.chunks(BLOCK).zip(which.chunks(BLOCK));
+            for ((gradients, which), start) in blocks.zip((0..).step_by(BLOCK)) {
+                for (number, offset) in window.offsets().enumerate() {
+                    let target = &mut image[start + offset..][..gradients.len()];
+                    for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
+                        *target += if *which == number as f32 { *gradient } else { 0.0 };
+                    }
                 }
-                continue;
             }
-            let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
-            for ((gradients, which), start) in rows.zip(window.row_starts()) {
-                let target = plane[start + offset..].iter_mut().step_by(window.stride);
+            return;
+        }
+        let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
+        for ((gradients, which), start) in rows.zip(window.row_starts()) {
+            for (number, offset) in window.offsets().enumerate() {
+                let target = image[start + offset..].iter_mut().step_by(window.stride);
                 for ((target, gradient), which) in target.zip(gradients).zip(which) {
-                    *target += if *which == number { *gradient } else { 0.0 };
+                    *target += if *which == number as f32 { *gradient } else { 0.0 };
                 }
             }
         }
