@@ -262,7 +262,7 @@ fn no_example_knows_of_another() {
         let (mut other, mut other_gradient) = (input, gradient);
         let (size, width) = (shape.size(), stage.output().size());
         other[2 * size..3 * size].fill(f32::NAN);
-        other_gradient[2 * width..3 * width].iter_mut().for_each(|g| *g = -2.0 * *g);
+        other_gradient[2 * width..3 * width].iter_mut().for_each(|g| *g *= -2.0);
         let mut second = Run::new(&*stage, &parameters, other, other_gradient);
         let norms = (first.square_norms(&*stage), second.square_norms(&*stage));
         for example in [0, 1, 3] {

@@ -29,6 +29,8 @@ mod scratch;
 mod stack;
 mod sums;
 mod tanh;
+#[cfg(test)]
+mod twins;
 mod window;
 
 pub(crate) use stack::Stack;

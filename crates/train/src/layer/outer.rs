@@ -1,7 +1,7 @@
 //! Weights that are used at several places of one example: the gradient is Σ aₚ gₚᵀ over the places, and its norm comes
 //! from the written-out gradient or, where places are few and weights many, from two Gram matrices.
 //!
-//! # Reference  [Goodfellow15] for one place; [LiEtAl22] and [BuEtAl22] for several, and for the choice between the forms
+//! # Reference  [Goodfellow15] for one place; [LiTramerLiangHashimoto22] for several; [BuMaoXu22] for the choice
 
 use super::{
     own, scratch,

@@ -3,6 +3,11 @@
 use crate::Shape;
 use veracity_core::Refusal;
 
+/// The most zeros around an image.
+const MOST_PADDING: usize = 1 << 12;
+/// The most numbers that a window sees of one example, at all places together.
+const MOST_SEEN: u128 = 1 << 30;
+
 /// A window of `kernel` × `kernel` numbers that moves by `stride` over images with `padding` zeros around them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
@@ -34,6 +39,10 @@ impl Window {
         if padding >= kernel.max(1) {
             return Err(Refusal::out_of_range("padding", padding, "less than the kernel"));
         }
+        // More could not be stored, and less cannot overflow below.
+        if padding > MOST_PADDING {
+            return Err(Refusal::out_of_range("padding", padding, "at most 2^12"));
+        }
         let (padded_height, padded_width) = (height + 2 * padding, width + 2 * padding);
         if kernel == 0 || kernel > padded_height.min(padded_width) {
             return Err(Refusal::NoAnswer(format!(
@@ -49,7 +58,17 @@ impl Window {
         }
         let stops = |padded: usize| (padded - kernel) / stride + 1;
         let (down, along) = (stops(padded_height), stops(padded_width));
-        Ok(Window { channels, height, width, kernel, stride, padding, down, along })
+        let window = Window { channels, height, width, kernel, stride, padding, down, along };
+        let seen = [channels, kernel, kernel, down, along].map(|side| side as u128).iter().product::<u128>();
+        let padded = [channels, padded_height, padded_width].map(|side| side as u128).iter().product();
+        if seen.max(padded) > MOST_SEEN {
+            return Err(Refusal::out_of_range(
+                "numbers that a window sees of one example",
+                seen.max(padded),
+                "at most 2^30; use a smaller image, kernel or padding, or a larger stride",
+            ));
+        }
+        Ok(window)
     }
 
     /// How many places it stops at.
