@@ -8,9 +8,11 @@
 mod clip;
 pub mod cohort;
 mod data;
+mod exponential;
 mod lanes;
 mod layer;
 mod loss;
+mod narrow;
 mod network;
 mod optimiser;
 mod pass;
