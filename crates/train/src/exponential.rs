@@ -43,11 +43,22 @@ struct Softmax<'a> {
 impl WithSimd for Softmax<'_> {
     type Output = ();
 
-    /// Three walks, so that the exponentials, which are most of the work, come in one long row.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.rows.chunks_exact(self.width);
-        for (row, shifted) in rows.zip(self.probabilities.chunks_exact_mut(self.width)) {
+        // Ten classes are the commonest: the compiler unrolls what it knows the length of.
+        match self.width {
+            10 => self.plainly(10),
+            width => self.plainly(width),
+        }
+    }
+}
+
+impl Softmax<'_> {
+    /// Three walks, so that the exponentials, which are most of the work, come in one long row.
+    #[inline(always)]
+    fn plainly(self, width: usize) {
+        let rows = self.rows.chunks_exact(width);
+        for (row, shifted) in rows.zip(self.probabilities.chunks_exact_mut(width)) {
             let largest = row.iter().fold(f32::NEG_INFINITY, |most, x| if *x > most { *x } else { most });
             for (y, x) in shifted.iter_mut().zip(row) {
                 *y = x - largest;
@@ -56,7 +67,7 @@ impl WithSimd for Softmax<'_> {
         for x in &mut *self.probabilities {
             *x = exponential(*x);
         }
-        for row in self.probabilities.chunks_exact_mut(self.width) {
+        for row in self.probabilities.chunks_exact_mut(width) {
             let total: f32 = row.iter().sum();
             let scale = 1.0 / total;
             for x in row {

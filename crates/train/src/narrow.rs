@@ -1,21 +1,17 @@
 //! Products with few columns, such as the ten outputs of a classifier: kernels that keep all columns in registers.
 //!
 //! A general product cuts both sides into tiles of 16 or more and copies them there first; with ten columns that is mostly
-//! waste. Here weights are outputs × inputs, an example is a row, and each kernel walks along whatever is long. Every number
-//! is one chain of fused multiplications and additions in a fixed order, so the bits depend neither on the number of
-//! threads nor on the width of the vector unit.
+//! waste. Here weights are outputs × inputs, an example is a row, and each kernel walks along the inputs. The order of
+//! additions follows from the sizes and the width of the vector unit, never from the number of threads or from the examples
+//! beside.
 
 use pulp::{Arch, Simd, WithSimd};
 
 /// The most outputs that these kernels take.
 pub(crate) const NARROW: usize = 16;
-/// Inputs whose weights are turned around at once.
-const DEPTH: usize = 64;
-/// Examples whose sums are held at once, a multiple of [`TALL`].
-const HELD: usize = 96;
-/// Examples in one tile.
+/// Examples in one tile of the way back.
 const TALL: usize = 6;
-/// Outputs in one tile of a clipped sum.
+/// Outputs in one tile of the way forward and of a clipped sum: ten are two tiles.
 const LOW: usize = 5;
 
 /// How many numbers go in and come out.
@@ -49,7 +45,8 @@ impl Narrow {
 
 /// Writes the squared norm of each row of `width` numbers.
 ///
-/// # Numerics  Sixteen partial sums: relative error at most (width/16 + 5)·2⁻²⁴
+/// # Numerics  Relative error at most (width/4 + 5)·2⁻²⁴ where vectors hold four numbers, (width + 5)·2⁻²⁴ where there are
+/// none
 pub(crate) fn square_norms(rows: &[f32], width: usize, norms: &mut [f32]) {
     Arch::new().dispatch(SquareNorms { rows, width, norms });
 }
@@ -68,79 +65,106 @@ impl WithSimd for Forward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Narrow { inputs, outputs } = self.size;
-        let (mut turned, mut sums) = ([0.0; DEPTH * NARROW], [0.0; HELD * NARROW]);
-        let blocks = self.input.chunks(HELD * inputs).zip(self.output.chunks_mut(HELD * outputs));
-        for (input, output) in blocks {
-            for sum in sums.chunks_exact_mut(NARROW) {
-                sum[..outputs].copy_from_slice(self.biases);
-            }
-            for start in (0..inputs).step_by(DEPTH) {
-                let depth = DEPTH.min(inputs - start);
-                for (at, weights) in self.weights.chunks_exact(inputs).enumerate() {
-                    for (column, weight) in turned.chunks_exact_mut(NARROW).zip(&weights[start..][..depth]) {
-                        column[at] = *weight;
-                    }
-                }
-                let turned = &turned[..depth * NARROW];
-                let mut tiles = input.chunks_exact(TALL * inputs);
-                let mut held = sums.chunks_exact_mut(TALL * NARROW);
-                for (rows, sums) in (&mut tiles).zip(&mut held) {
-                    let rows = std::array::from_fn(|row| &rows[row * inputs + start..][..depth]);
-                    add_rows::<S, TALL>(simd, rows, turned, sums);
-                }
-                // What the tiles left over is fewer than TALL rows.
-                let first = input.len() / (TALL * inputs) * TALL;
-                let left = sums[first * NARROW..].chunks_exact_mut(NARROW);
-                for (row, sums) in tiles.remainder().chunks_exact(inputs).zip(left) {
-                    add_rows::<S, 1>(simd, [&row[start..][..depth]], turned, sums);
-                }
-            }
-            for (row, sum) in output.chunks_exact_mut(outputs).zip(sums.chunks_exact(NARROW)) {
-                row.copy_from_slice(&sum[..outputs]);
-            }
+        let Forward { size, weights, biases, input, output } = self;
+        let mut pairs = input.chunks_exact(2 * inputs);
+        let mut results = output.chunks_exact_mut(2 * outputs);
+        for (rows, results) in (&mut pairs).zip(&mut results) {
+            let rows = [&rows[..inputs], &rows[inputs..]];
+            dot_all(simd, size, rows, weights, biases, results);
+        }
+        if let [_, ..] = pairs.remainder() {
+            dot_all(simd, size, [pairs.remainder()], weights, biases, results.into_remainder());
         }
     }
 }
 
-/// `sums` += rows × `turned`, whose rows are [`NARROW`] long.
+/// R rows of `results` = `biases` + R rows × `weights`ᵀ.
 #[inline(always)]
-fn add_rows<S: Simd, const R: usize>(simd: S, rows: [&[f32]; R], turned: &[f32], sums: &mut [f32]) {
-    let vectors = NARROW / S::F32_LANES;
-    let (turned, sums) = (S::as_simd_f32s(turned).0, S::as_mut_simd_f32s(sums).0);
-    if vectors % 2 == 0 {
-        for column in (0..vectors).step_by(2) {
-            add_columns::<S, R, 2>(simd, rows, turned, sums, column);
-        }
-    } else {
-        for column in 0..vectors {
-            add_columns::<S, R, 1>(simd, rows, turned, sums, column);
-        }
-    }
-}
-
-#[inline(always)]
-fn add_columns<S: Simd, const R: usize, const V: usize>(
+fn dot_all<S: Simd, const R: usize>(
     simd: S,
+    size: Narrow,
     rows: [&[f32]; R],
-    turned: &[S::f32s],
-    sums: &mut [S::f32s],
-    column: usize,
+    weights: &[f32],
+    biases: &[f32],
+    results: &mut [f32],
 ) {
-    let vectors = NARROW / S::F32_LANES;
-    let mut held: [[S::f32s; V]; R] =
-        std::array::from_fn(|row| std::array::from_fn(|v| sums[row * vectors + column + v]));
-    for (at, weights) in turned.chunks_exact(vectors).enumerate() {
-        let weights: [S::f32s; V] = std::array::from_fn(|v| weights[column + v]);
-        for (held, row) in held.iter_mut().zip(&rows) {
-            let x = simd.splat_f32s(row[at]);
-            for (sum, weight) in held.iter_mut().zip(weights) {
-                *sum = simd.mul_add_e_f32s(x, weight, *sum);
+    let Narrow { inputs, outputs } = size;
+    let fives = outputs / LOW * LOW;
+    for first in (0..fives).step_by(LOW) {
+        let columns = std::array::from_fn(|at| &weights[(first + at) * inputs..][..inputs]);
+        let dots = dot_five(simd, rows, columns);
+        for (row, dots) in dots.iter().enumerate() {
+            let biases = &biases[first..][..LOW];
+            for ((result, bias), dot) in results[row * outputs + first..][..LOW].iter_mut().zip(biases).zip(dots) {
+                *result = bias + dot;
             }
         }
     }
-    for (row, held) in held.into_iter().enumerate() {
-        sums[row * vectors + column..][..V].copy_from_slice(&held);
+    for at in fives..outputs {
+        let column = &weights[at * inputs..][..inputs];
+        for (row, input) in rows.iter().enumerate() {
+            results[row * outputs + at] = biases[at] + dot_one(simd, input, column);
+        }
     }
+}
+
+/// The scalar products of R rows with five others.
+#[inline(always)]
+fn dot_five<S: Simd, const R: usize>(simd: S, rows: [&[f32]; R], columns: [&[f32]; LOW]) -> [[f32; LOW]; R] {
+    let heads: [&[S::f32s]; R] = std::array::from_fn(|row| S::as_simd_f32s(rows[row]).0);
+    let [a, b, c, d, e]: [&[S::f32s]; LOW] = std::array::from_fn(|at| S::as_simd_f32s(columns[at]).0);
+    let mut held = [[simd.splat_f32s(0.0); LOW]; R];
+    // Zipped, so that one test ends the loop and none guards the loads of weights.
+    for (at, ((((a, b), c), d), e)) in a.iter().zip(b).zip(c).zip(d).zip(e).enumerate() {
+        for row in 0..R {
+            let x = heads[row][at];
+            held[row][0] = simd.mul_add_e_f32s(x, *a, held[row][0]);
+            held[row][1] = simd.mul_add_e_f32s(x, *b, held[row][1]);
+            held[row][2] = simd.mul_add_e_f32s(x, *c, held[row][2]);
+            held[row][3] = simd.mul_add_e_f32s(x, *d, held[row][3]);
+            held[row][4] = simd.mul_add_e_f32s(x, *e, held[row][4]);
+        }
+    }
+    // Not `map`: the compiler does not inline it, and outside of this function there are no vectors.
+    let mut dots = [[0.0; LOW]; R];
+    for row in 0..R {
+        for column in 0..LOW {
+            dots[row][column] = simd.reduce_sum_f32s(held[row][column]);
+        }
+    }
+    let whole = heads[0].len() * S::F32_LANES;
+    if whole < rows[0].len() {
+        for (dots, row) in dots.iter_mut().zip(rows) {
+            for (dot, column) in dots.iter_mut().zip(columns) {
+                *dot += dot_rest(&row[whole..], &column[whole..]);
+            }
+        }
+    }
+    dots
+}
+
+/// The scalar product of two rows.
+#[inline(always)]
+fn dot_one<S: Simd>(simd: S, row: &[f32], column: &[f32]) -> f32 {
+    let ((head, rest), (top, bottom)) = (S::as_simd_f32s(row), S::as_simd_f32s(column));
+    let mut held = [simd.splat_f32s(0.0); 4];
+    let ((heads, head), (tops, top)) = (head.as_chunks::<4>(), top.as_chunks::<4>());
+    for (head, top) in heads.iter().zip(tops) {
+        for ((sum, x), weight) in held.iter_mut().zip(head).zip(top) {
+            *sum = simd.mul_add_e_f32s(*x, *weight, *sum);
+        }
+    }
+    for ((sum, x), weight) in held.iter_mut().zip(head).zip(top) {
+        *sum = simd.mul_add_e_f32s(*x, *weight, *sum);
+    }
+    let [a, b, c, d] = held;
+    simd.reduce_sum_f32s(simd.add_f32s(simd.add_f32s(a, b), simd.add_f32s(c, d))) + dot_rest(rest, bottom)
+}
+
+/// What does not fill a vector.
+#[inline(always)]
+fn dot_rest(row: &[f32], column: &[f32]) -> f32 {
+    row.iter().zip(column).fold(0.0, |sum, (x, weight)| x.mul_add(*weight, sum))
 }
 
 struct Backward<'a> {
@@ -321,34 +345,11 @@ impl WithSimd for SquareNorms<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         for (row, norm) in self.rows.chunks_exact(self.width).zip(self.norms) {
-            let mut parts = [0f32; NARROW];
-            let (wholes, rest) = row.as_chunks::<NARROW>();
-            for whole in wholes {
-                for (part, x) in parts.iter_mut().zip(whole) {
-                    *part = x.mul_add(*x, *part);
-                }
-            }
-            for (part, x) in parts.iter_mut().zip(rest) {
-                *part = x.mul_add(*x, *part);
-            }
-            *norm = folded(parts);
+            *norm = dot_one(simd, row, row);
         }
     }
-}
-
-/// The sum of the parts, halving again and again.
-#[inline(always)]
-fn folded(mut parts: [f32; NARROW]) -> f32 {
-    let mut half = NARROW / 2;
-    while half > 0 {
-        for at in 0..half {
-            parts[at] += parts[at + half];
-        }
-        half /= 2;
-    }
-    parts[0]
 }
 
 #[cfg(test)]
