@@ -81,6 +81,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clip::Clip;
     use crate::{Clipping, Loss, loss::Label, pass::Pass};
     use veracity_noise::{Entropy, Purpose};
 
@@ -125,7 +126,7 @@ mod tests {
         let labels = (0..rows.len()).map(|row| Label::Class((rows[row][0].to_bits() % 3).min(2)));
         pass.backward(network, parameters, Loss::SoftmaxCrossEntropy, labels, rows.len());
         let mut sum = vec![0.0; network.parameters()];
-        pass.clipped_sum(network, Clipping::Flat, clip, rows.len(), &mut sum);
+        pass.clipped_sum(network, &Clip::new(&Clipping::Flat, network, clip), rows.len(), &mut sum);
         sum
     }
 

@@ -5,6 +5,7 @@
 use crate::{
     Loss, Network,
     clip::{Balance, Clip},
+    exponential::softmax,
     layer::Trace,
     loss::Label,
 };
@@ -66,7 +67,7 @@ impl Pass {
         }
     }
 
-    /// From the labels back to every stage. Returns the sum of the losses, which is private.
+    /// From the labels back to every stage.
     pub(crate) fn backward(
         &mut self,
         network: &Network,
@@ -74,12 +75,11 @@ impl Pass {
         loss: Loss,
         labels: impl Iterator<Item = Label>,
         count: usize,
-    ) -> f32 {
+    ) {
         let last = network.stages().len();
-        let width = network.output().size();
-        let rows = self.values[last].chunks_exact(width).zip(self.gradients[last].chunks_exact_mut(width));
-        let total =
-            rows.zip(labels).map(|((output, gradient), label)| loss.gradient(output, label, gradient)).sum();
+        let size = count * network.output().size();
+        let (outputs, gradients) = (&self.values[last][..size], &mut self.gradients[last][..size]);
+        loss_gradients(loss, network.output().size(), outputs, labels, gradients);
         for at in (first_backward(network)..last).rev() {
             let stage = &network.stages()[at];
             let (inputs, outputs) = (network.shapes()[at].size(), network.shapes()[at + 1].size());
@@ -92,7 +92,6 @@ impl Pass {
                 &mut before[at][..count * inputs],
             );
         }
-        total
     }
 
     /// Adds the clipped gradients of the micro-batch to `sum`, and says on which side of the clip norm they were.
@@ -154,6 +153,30 @@ impl Pass {
 /// The first stage whose `backward` is called: nobody needs the gradient by the network's own input.
 fn first_backward(network: &Network) -> usize {
     usize::from(!network.stages()[0].keeps_gradients())
+}
+
+/// The gradients of the losses of rows of outputs by these. What the losses are is nobody's business here.
+fn loss_gradients(
+    loss: Loss,
+    width: usize,
+    outputs: &[f32],
+    labels: impl Iterator<Item = Label>,
+    gradients: &mut [f32],
+) {
+    let classes = loss == Loss::SoftmaxCrossEntropy;
+    if classes {
+        // All examples at once: most of the work is exponentials, which are fast by the hundred.
+        softmax(outputs, width, gradients);
+    }
+    let rows = outputs.chunks_exact(width).zip(gradients.chunks_exact_mut(width));
+    for ((output, gradient), label) in rows.zip(labels) {
+        match label {
+            Label::Class(class) if classes => gradient[class as usize] -= 1.0,
+            _ => {
+                loss.gradient(output, label, gradient);
+            }
+        }
+    }
 }
 
 /// What went through the stage at a place.

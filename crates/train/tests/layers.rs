@@ -121,6 +121,9 @@ fn learned(network: Network) -> Result<f64, Refusal> {
         },
         optimiser: Optimiser::Sgd { momentum: 0.0 },
         schedule: Schedule::Constant { rate: 1.0 },
+        weight_decay: 0.0,
+        averaging: Averaging::None,
+        views: None,
     };
     let model = cohort::train(&plan, &digits, &Entropy::seeded(7), 0, 0..1)?.swap_remove(0);
     let outputs = cohort::predict(&plan.network, &model.parameters, &digits)?;

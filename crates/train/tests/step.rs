@@ -369,23 +369,32 @@ impl Views for Opposite {
 
 #[test]
 fn views_are_averaged_before_they_are_clipped() {
-    let data = one_record([300.0, -200.0, 100.0, 50.0]);
-    let layers = vec![Layer::Linear { outputs: 3 }];
-    let sum = |views: Option<Box<dyn Views>>| {
-        let mut plan = plan(poisson(1, 1), 1, flat(1.0), SGD);
-        plan.network = Network::new(Shape::Flat(4), layers.clone()).unwrap();
+    let features = [0.9, -0.4, 0.3, 0.5];
+    let sum = |features: [f32; 4], clip: f64, views: Option<Box<dyn Views>>| -> Vec<f64> {
+        let (noise, clip) = (multiplier(1.0), ClipNorm::new(clip).unwrap());
+        let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+        let mut plan = plan(poisson(1, 1), 1, privacy, SGD);
+        plan.network = Network::new(Shape::Flat(4), vec![Layer::Linear { outputs: 3 }]).unwrap();
         plan.views = views;
-        tape_of(&plan, &data, 3).0.calls[0].input.clone()
+        // Grid steps are of 2^-20 standard deviations, here of the clip norm.
+        let steps = tape_of(&plan, &one_record(features), 3).0.calls[0].input.clone();
+        steps.iter().map(|x| *x as f64 * clip.get() / 2f64.powi(20)).collect()
     };
-    let norm = |part: &[i128]| part.iter().map(|x| (*x as f64) * (*x as f64)).sum::<f64>().sqrt();
-    let plain = sum(None);
+    let near = |one: &[f64], two: &[f64], most: f64| one.iter().zip(two).all(|(a, b)| (a - b).abs() < most);
+    let opposite = || Some(Box::new(Opposite) as Box<dyn Views>);
     // The same view thrice is the example itself.
-    let apart = plain.iter().zip(sum(Some(Box::new(Repeated)))).map(|(a, b)| (a - b).abs()).max().unwrap();
-    assert!(apart < 8, "{apart} steps");
-    // Opposite views are not the sum of two clipped gradients, which would be twice as long or nothing; their mean is
-    // clipped once.
-    let opposite = sum(Some(Box::new(Opposite)));
-    assert!(norm(&opposite) <= 2f64.powi(20) && opposite != plain);
+    let plain = sum(features, 0.1, None);
+    assert!(near(&plain, &sum(features, 0.1, Some(Box::new(Repeated))), 1e-6));
+    // Where nothing is clipped, the mean of an example and its opposite.
+    let (one, other) = (sum(features, 10.0, None), sum(features.map(|x| -x), 10.0, None));
+    let mean: Vec<f64> = one.iter().zip(&other).map(|(a, b)| (a + b) / 2.0).collect();
+    let whole = sum(features, 10.0, opposite());
+    assert!(near(&whole, &mean, 1e-4) && !near(&whole, &one, 1e-2));
+    // Where it is, that mean made as long as one clipped gradient, not the mean of two.
+    let norm = |g: &[f64]| g.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let clipped = sum(features, 0.1, opposite());
+    let expected: Vec<f64> = mean.iter().map(|x| 0.1 * x / norm(&mean)).collect();
+    assert!(norm(&mean) > 0.2 && near(&clipped, &expected, 1e-4), "{clipped:?} {expected:?}");
 }
 
 #[test]

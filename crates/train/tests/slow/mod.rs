@@ -186,35 +186,62 @@ impl Problem {
     }
 }
 
-/// One example's gradient for linear–relu–linear with softmax cross-entropy, laid out as the library does: inputs × outputs
-/// weights, then biases, layer by layer.
+/// Where a layer keeps the weight from an input to an output, among so many of each.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Whether the weights of one output are side by side.
+    by_output: bool,
+}
+
+impl Layout {
+    /// Asked of the library: the second of 2 × 3 weights leads from the second input to the first output, or from the first
+    /// to the second.
+    fn of_library() -> Layout {
+        let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 3 }]).unwrap();
+        let mut parameters = vec![0.0; network.parameters()];
+        parameters[1] = 1.0;
+        let probe = Dataset::new(vec![1.0, 10.0], 2, Labels::Values(vec![0.0])).unwrap();
+        let outputs = cohort::predict(&network, &parameters, &probe).unwrap();
+        match outputs[..] {
+            [10.0, 0.0, 0.0] => Layout { by_output: true },
+            [0.0, 1.0, 0.0] => Layout { by_output: false },
+            _ => panic!("{outputs:?}"),
+        }
+    }
+
+    fn place(self, input: usize, output: usize, inputs: usize, outputs: usize) -> usize {
+        if self.by_output { output * inputs + input } else { input * outputs + output }
+    }
+}
+
+/// One example's gradient for linear–relu–linear with softmax cross-entropy: weights, then biases, layer by layer.
 fn gradient(features: &[f32; INPUTS], class: usize, w: &[f32]) -> Vec<f64> {
+    let layout = Layout::of_library();
+    let first = |i, j| layout.place(i, j, INPUTS, HIDDEN);
+    let second = |j, k| layout.place(j, k, HIDDEN, CLASSES);
     let w: Vec<f64> = w.iter().map(|w| f64::from(*w)).collect();
     let x = features.map(f64::from);
     let (one, two) = w.split_at(SECOND);
     let hidden: Vec<f64> = (0..HIDDEN)
-        .map(|j| (0..INPUTS).map(|i| x[i] * one[i * HIDDEN + j]).sum::<f64>() + one[INPUTS * HIDDEN + j])
+        .map(|j| (0..INPUTS).map(|i| x[i] * one[first(i, j)]).sum::<f64>() + one[INPUTS * HIDDEN + j])
         .collect();
     let active: Vec<f64> = hidden.iter().map(|h| h.max(0.0)).collect();
     let output: Vec<f64> = (0..CLASSES)
-        .map(|k| {
-            (0..HIDDEN).map(|j| active[j] * two[j * CLASSES + k]).sum::<f64>() + two[HIDDEN * CLASSES + k]
-        })
+        .map(|k| (0..HIDDEN).map(|j| active[j] * two[second(j, k)]).sum::<f64>() + two[HIDDEN * CLASSES + k])
         .collect();
     let largest = output.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = output.iter().map(|o| (o - largest).exp()).sum();
     let slope: Vec<f64> =
         (0..CLASSES).map(|k| (output[k] - largest).exp() / total - f64::from(u8::from(k == class))).collect();
-    let back: Vec<f64> = (0..HIDDEN)
-        .map(|j| {
-            let whole: f64 = (0..CLASSES).map(|k| slope[k] * two[j * CLASSES + k]).sum();
-            if hidden[j] > 0.0 { whole } else { 0.0 }
-        })
-        .collect();
-    let mut g = Vec::with_capacity(PARAMETERS);
-    x.iter().for_each(|x| g.extend(back.iter().map(|b| x * b)));
-    g.extend(&back);
-    active.iter().for_each(|a| g.extend(slope.iter().map(|s| a * s)));
-    g.extend(&slope);
+    let mut g = vec![0.0; PARAMETERS];
+    let (one_gradient, two_gradient) = g.split_at_mut(SECOND);
+    for j in 0..HIDDEN {
+        let whole: f64 = (0..CLASSES).map(|k| slope[k] * two[second(j, k)]).sum();
+        let back = if hidden[j] > 0.0 { whole } else { 0.0 };
+        (0..INPUTS).for_each(|i| one_gradient[first(i, j)] = x[i] * back);
+        one_gradient[INPUTS * HIDDEN + j] = back;
+        (0..CLASSES).for_each(|k| two_gradient[second(j, k)] = active[j] * slope[k]);
+    }
+    two_gradient[HIDDEN * CLASSES..].copy_from_slice(&slope);
     g
 }
