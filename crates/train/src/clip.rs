@@ -125,7 +125,8 @@ impl Clip {
     /// The factors of example after example, stage by stage, from the squared norms of its parts. Both slices hold one
     /// row of `capacity` numbers for each stage.
     ///
-    /// An example with a norm that is not a finite number has factors zero: it contributes nothing.
+    /// An example with a norm that is not a finite number has factors zero: it contributes nothing. All others have factors
+    /// that are not all zero.
     ///
     /// # Promise  The parts times their factors, taken together, are no longer than the norm, as far as the squared norms
     /// are right and but for two roundings
@@ -136,46 +137,66 @@ impl Clip {
         count: usize,
         factors: &mut [f32],
     ) -> Balance {
-        let mut balance = 0;
-        for example in 0..count {
-            let parts = || square_norms[example..].iter().step_by(capacity);
-            let total: f32 = parts().sum();
-            let row = factors[example..].iter_mut().step_by(capacity);
-            if !total.is_finite() {
-                row.for_each(|factor| *factor = 0.0);
-                continue;
+        let (totals, others) = factors.split_at_mut(capacity);
+        let totals = &mut totals[..count];
+        totals.copy_from_slice(&square_norms[..count]);
+        for parts in square_norms.chunks_exact(capacity).skip(1) {
+            totals.iter_mut().zip(parts).for_each(|(total, part)| *total += part);
+        }
+        let balance = match &self.rule {
+            Rule::Whole { norm } => replace_by_factors(totals, *norm, |length| shortening(length, *norm)),
+            Rule::Automatic { norm, gamma } => {
+                replace_by_factors(totals, *norm, |length| norm / (length + gamma))
             }
-            let norm = total.max(0.0).sqrt();
-            balance += match &self.rule {
-                Rule::Whole { norm: most } => {
-                    row.for_each(|factor| *factor = shortening(norm, *most));
-                    side(norm <= *most)
-                }
-                Rule::Automatic { norm: most, gamma } => {
-                    row.for_each(|factor| *factor = most / (norm + gamma));
-                    side(norm <= *most)
-                }
-                Rule::PerStage { norms } => {
-                    let mut within = true;
-                    for ((factor, part), most) in row.zip(parts()).zip(norms) {
-                        let part = part.max(0.0).sqrt();
-                        *factor = shortening(part, *most);
-                        within &= part <= *most;
-                    }
-                    side(within)
-                }
-            };
+            Rule::PerStage { norms } => return by_stage(square_norms, capacity, count, norms, factors),
+        };
+        for row in others.chunks_exact_mut(capacity) {
+            row[..count].copy_from_slice(totals);
         }
         balance
     }
 }
 
-fn shortening(norm: f32, most: f32) -> f32 {
-    if norm <= most { 1.0 } else { most / norm }
+/// Replaces squared norms by factors. Plain arithmetic on rows, which compilers make fast.
+fn replace_by_factors(totals: &mut [f32], most: f32, factor: impl Fn(f32) -> f32) -> Balance {
+    let (mut finite, mut within) = (0i64, 0i64);
+    for total in totals {
+        let (is_finite, norm) = (total.is_finite(), total.max(0.0).sqrt());
+        *total = if is_finite { factor(norm) } else { 0.0 };
+        finite += i64::from(is_finite);
+        within += i64::from(is_finite & (norm <= most));
+    }
+    2 * within - finite
 }
 
-fn side(within: bool) -> Balance {
-    if within { 1 } else { -1 }
+fn by_stage(
+    square_norms: &[f32],
+    capacity: usize,
+    count: usize,
+    norms: &[f32],
+    factors: &mut [f32],
+) -> Balance {
+    let mut balance = 0;
+    for example in 0..count {
+        let parts = || square_norms[example..].iter().step_by(capacity);
+        let row = factors[example..].iter_mut().step_by(capacity);
+        if !parts().sum::<f32>().is_finite() {
+            row.for_each(|factor| *factor = 0.0);
+            continue;
+        }
+        let mut is_within = true;
+        for ((factor, part), most) in row.zip(parts()).zip(norms) {
+            let part = part.max(0.0).sqrt();
+            *factor = shortening(part, *most);
+            is_within &= part <= *most;
+        }
+        balance += if is_within { 1 } else { -1 };
+    }
+    balance
+}
+
+fn shortening(norm: f32, most: f32) -> f32 {
+    if norm <= most { 1.0 } else { most / norm }
 }
 
 /// The norm of each stage, so that their squares add up to that of `norm`. A stage without parameters has nothing to clip.

@@ -117,8 +117,8 @@ impl Pass {
         }
         let balance = clip.factors(&self.square_norms, capacity, count, &mut self.factors);
         for example in 0..count {
-            let total: f32 = self.square_norms[example..].iter().step_by(capacity).sum();
-            if !total.is_finite() {
+            // Only what is not finite has no factor at all.
+            if self.factors[example..].iter().step_by(capacity).all(|factor| *factor == 0.0) {
                 self.silence(network, count, example);
             }
         }
