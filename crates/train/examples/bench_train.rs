@@ -1,83 +1,157 @@
-//! Speeds, one JSON object a line; `cargo xtask bench train` puts them beside the peers'.
+//! The speed of one task in one process, as a JSON object; `cargo xtask bench train` puts it beside the peers'.
+//!
+//! `bench_train step logistic|network 64|256|2048 plain|private`, `bench_train cohort digits|network plain|private`,
+//! `bench_train product`. One process for each, so that its peak memory is that of the task.
 
 use std::time::Instant;
-use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_noise::Entropy;
-use veracity_train::*;
+use veracity_train::{
+    Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
+    cohort,
+};
 
-fn main() {
-    let bytes = include_bytes!("../data/digits.bin");
-    let rows = bytes.chunks_exact(65);
-    let features = rows.clone().flat_map(|row| row[1..].iter().map(|x| f32::from(*x) / 16.0)).collect();
-    let labels = Labels::Classes { of: rows.map(|row| u32::from(row[0])).collect(), classes: 10 };
-    let digits = Dataset::new(features, 64, labels).unwrap();
-    let n = |x| Count::new(x).unwrap();
-    let plan = |network, batch, population, steps, private| Plan {
-        network,
-        loss: Loss::SoftmaxCrossEntropy,
-        sampling: Sampling::Poisson { batch: n(batch), population: n(population) },
-        steps: n(steps),
-        privacy: if private {
-            Privacy::Gaussian {
-                noise: NoiseMultiplier::new(1.0).unwrap(),
-                clip: ClipNorm::new(1.0).unwrap(),
-                clipping: Clipping::Flat,
-            }
-        } else {
-            Privacy::None
-        },
-        optimiser: Optimiser::Sgd { momentum: 0.0 },
-        schedule: Schedule::Constant { rate: 1.0 },
-        weight_decay: 0.0,
-        averaging: Averaging::None,
-        views: None,
-    };
-    let entropy = Entropy::seeded(1);
-    let lr = || Network::new(Shape::Flat(64), vec![Layer::Linear { outputs: 10 }]).unwrap();
-    for private in [false, true] {
-        let p = plan(lr(), 64, 1797, 100, private);
-        let t = Instant::now();
-        let models = cohort::train(&p, &digits, &entropy, 0, 0..1000).unwrap();
-        let took = t.elapsed().as_secs_f64();
-        let out = cohort::predict(&p.network, &models[0].parameters, &digits).unwrap();
-        let right = out
-            .chunks(10)
-            .enumerate()
-            .filter(|(i, o)| {
-                let best = (0..10).max_by(|a, b| o[*a].total_cmp(&o[*b])).unwrap();
-                matches!(digits.labels(), Labels::Classes { of, .. } if of[*i] as usize == best)
-            })
-            .count();
-        println!(
-            "cohort lr private {private}: {:.0} trainings/s, accuracy {:.3}",
-            1000.0 / took,
-            right as f64 / 1797.0
-        );
+/// How long a task is repeated.
+const SECONDS: f64 = 1.5;
+
+fn main() -> Result<(), Refusal> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["step", model, batch, protection] => step(model, batch.parse().unwrap_or(256), private(protection)),
+        ["cohort", model, protection] => models(model, private(protection)),
+        ["product"] => product(),
+        _ => Err(Refusal::NoAnswer("the task is unknown, expected step, cohort or product".into())),
     }
-    let count = 10_000;
-    let features: Vec<f32> =
-        (0..count * 784).map(|i| ((i * 2654435761usize) >> 16 & 255) as f32 / 255.0).collect();
-    let mnist = Dataset::new(
-        features,
-        784,
-        Labels::Classes { of: (0..count as u32).map(|i| i % 10).collect(), classes: 10 },
-    )
-    .unwrap();
-    for batch in [64u64, 256, 2048] {
-        for private in [false, true] {
-            let net = Network::new(
-                Shape::Flat(784),
-                vec![Layer::Linear { outputs: 256 }, Layer::Relu, Layer::Linear { outputs: 10 }],
-            )
-            .unwrap();
-            let steps = 40_000 / batch;
-            let p = plan(net, batch, count as u64, steps, private);
-            let t = Instant::now();
-            cohort::train(&p, &mnist, &entropy, 0, 0..1).unwrap();
-            println!(
-                "mlp batch {batch} private {private}: {:.0} examples/s",
-                (steps * batch) as f64 / t.elapsed().as_secs_f64()
-            );
+}
+
+/// Whether the task is to be private.
+fn private(word: &str) -> bool {
+    word == "private"
+}
+
+/// One large model: examples a second.
+fn step(model: &str, batch: u64, private: bool) -> Result<(), Refusal> {
+    let data = synthetic(10_000, 784)?;
+    let network = match model {
+        "logistic" => dense(784, &[10])?,
+        "network" => dense(784, &[256, 10])?,
+        // The convolutional network joins here as soon as its layers are there.
+        _ => return Err(Refusal::NoAnswer("the model is unknown, expected logistic or network".into())),
+    };
+    let steps = 50_000u64.div_ceil(batch);
+    let plan = plan(network, batch, data.len() as u64, steps, private)?;
+    let flops = flops_of_one_example(&plan.network);
+    let rate = per_second((steps * batch) as f64, || train(&plan, &data, 1))?;
+    report(rate, rate * flops / 1e9);
+    Ok(())
+}
+
+/// Many small models: complete trainings a second.
+fn models(model: &str, private: bool) -> Result<(), Refusal> {
+    let (data, network, batch, count) = match model {
+        "digits" => (digits()?, dense(64, &[10])?, 64, 1000),
+        "network" => (synthetic(2000, 784)?, dense(784, &[128, 10])?, 128, 8),
+        _ => return Err(Refusal::NoAnswer("the cohort is unknown, expected digits or network".into())),
+    };
+    let plan = plan(network, batch, data.len() as u64, 100, private)?;
+    let flops = 100.0 * batch as f64 * flops_of_one_example(&plan.network);
+    let rate = per_second(count as f64, || train(&plan, &data, count))?;
+    report(rate, rate * flops / 1e9);
+    Ok(())
+}
+
+/// A large product on all threads, as a layer that is nothing else.
+fn product() -> Result<(), Refusal> {
+    let (rows, inputs, outputs) = (4096, 1024, 1024);
+    let data = synthetic(rows, inputs)?;
+    let network = dense(inputs, &[outputs])?;
+    let parameters = vec![0.5; network.parameters()];
+    let rate = per_second(1.0, || cohort::predict(&network, &parameters, &data).map(drop))?;
+    report(rate, rate * 2.0 * (rows * inputs * outputs) as f64 / 1e9);
+    Ok(())
+}
+
+/// Units of work a second: the best of runs that together take [`SECONDS`], three at least. The first is not counted.
+fn per_second(units: f64, mut work: impl FnMut() -> Result<(), Refusal>) -> Result<f64, Refusal> {
+    work()?;
+    let (mut best, mut runs, begun) = (f64::INFINITY, 0, Instant::now());
+    while runs < 3 || begun.elapsed().as_secs_f64() < SECONDS {
+        let started = Instant::now();
+        work()?;
+        best = best.min(started.elapsed().as_secs_f64());
+        runs += 1;
+    }
+    Ok(units / best)
+}
+
+fn report(per_second: f64, gflops: f64) {
+    println!(
+        "{{\"tool\": \"veracity\", \"per_second\": {per_second}, \"gflops\": {gflops}, \"peak_kib\": {}}}",
+        peak_kib()
+    );
+}
+
+/// The most memory this process has had, as Linux tells it.
+fn peak_kib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(f64::NAN)
+}
+
+fn train(plan: &Plan, data: &Dataset, models: u64) -> Result<(), Refusal> {
+    cohort::train(plan, data, &Entropy::seeded(1), 0, 0..models).map(drop)
+}
+
+/// Two for each multiplication and addition: forward, the sum of gradients, and the way back but for the first layer.
+fn flops_of_one_example(network: &Network) -> f64 {
+    let (mut inputs, mut products, mut total) = (network.input().size(), 2, 0);
+    for layer in network.layers() {
+        if let Layer::Linear { outputs } = layer {
+            total += 2 * products * inputs * outputs;
+            (inputs, products) = (*outputs, 3);
         }
     }
+    total as f64
+}
+
+fn plan(network: Network, batch: u64, population: u64, steps: u64, private: bool) -> Result<Plan, Refusal> {
+    let protected = Privacy::Gaussian {
+        noise: NoiseMultiplier::new(1.0)?,
+        clip: ClipNorm::new(1.0)?,
+        clipping: Clipping::Flat,
+    };
+    Ok(Plan::new(
+        network,
+        Loss::SoftmaxCrossEntropy,
+        Sampling::Poisson { batch: Count::new(batch)?, population: Count::new(population)? },
+        Count::new(steps)?,
+        if private { protected } else { Privacy::None },
+        Optimiser::Sgd { momentum: 0.0 },
+        Schedule::Constant { rate: 0.1 },
+    ))
+}
+
+/// Linear layers with ReLU between them.
+fn dense(inputs: usize, outputs: &[usize]) -> Result<Network, Refusal> {
+    let mut layers = Vec::new();
+    for outputs in outputs {
+        layers.extend([Layer::Relu, Layer::Linear { outputs: *outputs }]);
+    }
+    Network::new(Shape::Flat(inputs), layers.split_off(1))
+}
+
+/// The handwritten digits, 8 × 8 pixels of 0 to 16 each.
+fn digits() -> Result<Dataset, Refusal> {
+    let rows = include_bytes!("../data/digits.bin").chunks_exact(65);
+    let features = rows.clone().flat_map(|row| row[1..].iter().map(|x| f32::from(*x) / 16.0)).collect();
+    let labels = Labels::Classes { of: rows.map(|row| u32::from(row[0])).collect(), classes: 10 };
+    Dataset::new(features, 64, labels)
+}
+
+/// Numbers between 0 and 1 that look like nothing; speed does not depend on what they are.
+fn synthetic(rows: usize, width: usize) -> Result<Dataset, Refusal> {
+    let features = (0..rows * width).map(|i| (i.wrapping_mul(2_654_435_761) >> 16 & 255) as f32 / 255.0);
+    let of = (0..rows as u32).map(|i| i % 10).collect();
+    Dataset::new(features.collect(), width, Labels::Classes { of, classes: 10 })
 }

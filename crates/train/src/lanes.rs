@@ -10,10 +10,12 @@ use crate::{
 };
 use rayon::prelude::*;
 
-/// Examples that pass through the network together.
-pub(crate) const MICRO_BATCH: usize = 128;
+/// The most examples that pass through the network together.
+pub(crate) const MICRO_BATCH: usize = 192;
 /// The most partial sums of one batch.
 const MOST_LANES: usize = 8;
+/// Parameters that one thread adds up at a time.
+const BLOCK: usize = 1 << 14;
 
 /// The lanes of one model.
 #[derive(Debug)]
@@ -39,8 +41,7 @@ impl Lanes {
         )
     }
 
-    /// The sum of the clipped gradients of the records at the positions in `batch`, and on which side of the clip norm they
-    /// were.
+    /// The sum of the clipped gradients of the records in `batch`.
     pub(crate) fn clipped_sum(
         &mut self,
         plan: &Plan,
@@ -50,10 +51,11 @@ impl Lanes {
         clip: &Clip,
     ) -> (&mut [f32], Balance) {
         let count = self.0.len();
+        let size = micro_batch(batch.len(), count);
         let work = |(at, lane): (usize, &mut Lane)| {
             lane.sum.fill(0.0);
             lane.balance = 0;
-            for records in batch.chunks(MICRO_BATCH).skip(at).step_by(count) {
+            for records in batch.chunks(size).skip(at).step_by(count) {
                 lane.add(plan, data, records, parameters, clip);
             }
         };
@@ -64,13 +66,23 @@ impl Lanes {
         }
         let balance = self.0.iter().map(|lane| lane.balance).sum();
         let (first, others) = self.0.split_at_mut(1);
-        for other in others {
-            for (total, part) in first[0].sum.iter_mut().zip(&other.sum) {
-                *total += part;
-            }
+        let total = &mut first[0].sum;
+        if !others.is_empty() {
+            total.par_chunks_mut(BLOCK).enumerate().for_each(|(at, total)| {
+                for other in others.iter() {
+                    let part = &other.sum[at * BLOCK..][..total.len()];
+                    total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+                }
+            });
         }
-        (&mut first[0].sum, balance)
+        (total, balance)
     }
+}
+
+/// How many examples go together, so that every lane gets equally many micro-batches, and these are equally large.
+fn micro_batch(batch: usize, lanes: usize) -> usize {
+    let rounds = batch.div_ceil(lanes * MICRO_BATCH).max(1);
+    batch.div_ceil(lanes * rounds).max(1)
 }
 
 impl Lane {
@@ -84,5 +96,24 @@ impl Lane {
         let labels = records.iter().map(|record| data.label(*record as usize));
         self.pass.backward(network, parameters, plan.loss, labels, count);
         self.balance += self.pass.clipped_sum(network, clip, count, &mut self.sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn micro_batches_are_equal_and_fit() {
+        for batch in 0..5000 {
+            for lanes in 1..=MOST_LANES {
+                let size = micro_batch(batch, lanes);
+                assert!((1..=MICRO_BATCH).contains(&size), "{batch} {lanes}");
+                let chunks = batch.div_ceil(size);
+                // No lane waits for another that has two micro-batches more, and none of the work is a sliver.
+                assert!(chunks <= lanes * batch.div_ceil(lanes * MICRO_BATCH).max(1), "{batch} {lanes}");
+            }
+        }
+        assert_eq!((micro_batch(256, 2), micro_batch(150, 1), micro_batch(2048, 8)), (128, 150, 128));
     }
 }

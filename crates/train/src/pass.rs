@@ -5,6 +5,7 @@
 use crate::{
     Loss, Network,
     clip::{Balance, Clip},
+    exponential::softmax,
     layer::Trace,
     loss::Label,
 };
@@ -28,7 +29,9 @@ impl Pass {
     pub(crate) fn new(network: &Network, capacity: usize) -> Pass {
         let sized = |size: usize| vec![0.0; capacity * size];
         let mut gradients: Vec<Vec<f32>> = network.shapes().iter().map(|shape| sized(shape.size())).collect();
-        gradients[0] = Vec::new();
+        if first_backward(network) == 1 {
+            gradients[0] = Vec::new();
+        }
         Pass {
             values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
             gradients,
@@ -64,7 +67,7 @@ impl Pass {
         }
     }
 
-    /// From the labels back to every stage. Returns the sum of the losses, which is private.
+    /// From the labels back to every stage.
     pub(crate) fn backward(
         &mut self,
         network: &Network,
@@ -72,13 +75,12 @@ impl Pass {
         loss: Loss,
         labels: impl Iterator<Item = Label>,
         count: usize,
-    ) -> f32 {
+    ) {
         let last = network.stages().len();
-        let width = network.output().size();
-        let rows = self.values[last].chunks_exact(width).zip(self.gradients[last].chunks_exact_mut(width));
-        let total =
-            rows.zip(labels).map(|((output, gradient), label)| loss.gradient(output, label, gradient)).sum();
-        for at in (1..last).rev() {
+        let size = count * network.output().size();
+        let (outputs, gradients) = (&self.values[last][..size], &mut self.gradients[last][..size]);
+        loss_gradients(loss, network.output().size(), outputs, labels, gradients);
+        for at in (first_backward(network)..last).rev() {
             let stage = &network.stages()[at];
             let (inputs, outputs) = (network.shapes()[at].size(), network.shapes()[at + 1].size());
             let (before, after) = self.gradients.split_at_mut(at + 1);
@@ -90,7 +92,6 @@ impl Pass {
                 &mut before[at][..count * inputs],
             );
         }
-        total
     }
 
     /// Adds the clipped gradients of the micro-batch to `sum`, and says on which side of the clip norm they were.
@@ -118,7 +119,7 @@ impl Pass {
         for example in 0..count {
             // Only what is not finite has no factor at all.
             if self.factors[example..].iter().step_by(capacity).all(|factor| *factor == 0.0) {
-                self.silence(network, example);
+                self.silence(network, count, example);
             }
         }
         for (at, stage) in network.stages().iter().enumerate() {
@@ -135,16 +136,45 @@ impl Pass {
 
     /// Zeroes all that is known of an example: zero times infinity is not zero.
     #[cold]
-    fn silence(&mut self, network: &Network, example: usize) {
+    fn silence(&mut self, network: &Network, count: usize, example: usize) {
         for (at, shape) in network.shapes().iter().enumerate() {
             let row = example * shape.size()..(example + 1) * shape.size();
             self.values[at][row.clone()].fill(0.0);
-            if at > 0 {
+            if !self.gradients[at].is_empty() {
                 self.gradients[at][row].fill(0.0);
             }
         }
         for (stage, kept) in network.stages().iter().zip(&mut self.kept) {
-            kept[example * stage.kept()..(example + 1) * stage.kept()].fill(0.0);
+            stage.silence(&mut kept[..count * stage.kept()], count, example);
+        }
+    }
+}
+
+/// The first stage whose `backward` is called: nobody needs the gradient by the network's own input.
+fn first_backward(network: &Network) -> usize {
+    usize::from(!network.stages()[0].keeps_gradients())
+}
+
+/// The gradients of the losses of rows of outputs by these. What the losses are is nobody's business here.
+fn loss_gradients(
+    loss: Loss,
+    width: usize,
+    outputs: &[f32],
+    labels: impl Iterator<Item = Label>,
+    gradients: &mut [f32],
+) {
+    let classes = loss == Loss::SoftmaxCrossEntropy;
+    if classes {
+        // All examples at once: most of the work is exponentials, which are fast by the hundred.
+        softmax(outputs, width, gradients);
+    }
+    let rows = outputs.chunks_exact(width).zip(gradients.chunks_exact_mut(width));
+    for ((output, gradient), label) in rows.zip(labels) {
+        match label {
+            Label::Class(class) if classes => gradient[class as usize] -= 1.0,
+            _ => {
+                loss.gradient(output, label, gradient);
+            }
         }
     }
 }

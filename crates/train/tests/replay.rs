@@ -58,7 +58,26 @@ impl Dice {
             1 => Optimiser::Nesterov { momentum: 0.5 },
             _ => Optimiser::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-6 },
         };
-        let network = Network::new(Shape::Flat(inputs), layers).unwrap();
+        let network = match self.below(6) {
+            0 => {
+                let layers = vec![
+                    Layer::Conv2d { channels: 4, kernel: 3, stride: 1, padding: 1 },
+                    Layer::GroupNorm { groups: 2 },
+                    Layer::Tanh,
+                    Layer::MaxPool { kernel: 2, stride: 2 },
+                    Layer::Flatten,
+                    Layer::Linear { outputs },
+                ];
+                Network::new(Shape::Image { channels: 1, height: 4, width: 4 }, layers).unwrap()
+            }
+            1 => {
+                let attend =
+                    Layer::Residual { layers: vec![Layer::LayerNorm, Layer::Attention { heads: 2 }] };
+                let layers = vec![attend, Layer::Gelu, Layer::Flatten, Layer::Linear { outputs }];
+                Network::new(Shape::Sequence { length: 3, width: 4 }, layers).unwrap()
+            }
+            _ => Network::new(Shape::Flat(inputs), layers).unwrap(),
+        };
         let privacy = self.privacy();
         let schedule = Schedule::Cosine { rate: 0.5, warmup: 1, last: 0.1 };
         let mut plan = Plan::new(network, loss, sampling, self.count(1, 5), privacy, optimiser, schedule);

@@ -4,12 +4,16 @@
 use super::{Stage, Trace};
 use crate::{
     Shape,
+    narrow::{NARROW, Narrow, square_norms},
     product::{Into, Matrix, multiply},
 };
 use veracity_core::Refusal;
 use veracity_noise::{Stream, vector};
 
-/// Parameters: inputs × outputs weights, then the biases.
+/// Examples whose norms are held at once.
+const AT_ONCE: usize = 64;
+
+/// Parameters: outputs × inputs weights, so that those of one output are side by side, then the biases.
 #[derive(Debug)]
 pub(super) struct Linear {
     inputs: usize,
@@ -29,6 +33,11 @@ impl Linear {
 
     fn weights(&self) -> usize {
         self.inputs * self.outputs
+    }
+
+    /// The kernels for few outputs, where they are few.
+    fn narrow(&self) -> Option<Narrow> {
+        (self.outputs <= NARROW).then_some(Narrow { inputs: self.inputs, outputs: self.outputs })
     }
 }
 
@@ -56,10 +65,13 @@ impl Stage for Linear {
 
     fn forward(&self, parameters: &[f32], count: usize, input: &[f32], output: &mut [f32], _: &mut [f32]) {
         let (weights, biases) = parameters.split_at(self.weights());
+        if let Some(narrow) = self.narrow() {
+            return narrow.forward(weights, biases, input, output);
+        }
         for row in output.chunks_exact_mut(self.outputs) {
             row.copy_from_slice(biases);
         }
-        let weights = Matrix::new(weights, self.inputs, self.outputs);
+        let weights = Matrix::new(weights, self.outputs, self.inputs).transposed();
         multiply(output, Into::Add, Matrix::new(input, count, self.inputs), weights);
     }
 
@@ -70,15 +82,30 @@ impl Stage for Linear {
         output_gradient: &[f32],
         input_gradient: &mut [f32],
     ) {
-        let weights = Matrix::new(&parameters[..self.weights()], self.inputs, self.outputs);
-        let gradient = Matrix::new(output_gradient, trace.count, self.outputs);
-        multiply(input_gradient, Into::Replace, gradient, weights.transposed());
+        let weights = &parameters[..self.weights()];
+        if let Some(narrow) = self.narrow() {
+            return narrow.backward(weights, output_gradient, input_gradient);
+        }
+        let weights = Matrix::new(weights, self.outputs, self.inputs);
+        multiply(
+            input_gradient,
+            Into::Replace,
+            Matrix::new(output_gradient, trace.count, self.outputs),
+            weights,
+        );
     }
 
     fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
-        let rows = trace.input.chunks_exact(self.inputs).zip(output_gradient.chunks_exact(self.outputs));
-        for ((a, g), norm) in rows.zip(norms) {
-            *norm += (square(a) + 1.0) * square(g);
+        // A few examples at a time, so that no memory but the stack is needed.
+        let (mut of_inputs, mut of_outputs) = ([0.0; AT_ONCE], [0.0; AT_ONCE]);
+        let inputs = trace.input.chunks(AT_ONCE * self.inputs);
+        let outputs = output_gradient.chunks(AT_ONCE * self.outputs);
+        for ((inputs, outputs), norms) in inputs.zip(outputs).zip(norms.chunks_mut(AT_ONCE)) {
+            square_norms(inputs, self.inputs, &mut of_inputs);
+            square_norms(outputs, self.outputs, &mut of_outputs);
+            for ((norm, a), g) in norms.iter_mut().zip(of_inputs).zip(of_outputs) {
+                *norm += (a + 1.0) * g;
+            }
         }
     }
 
@@ -90,12 +117,10 @@ impl Stage for Linear {
                 *bias += *g;
             }
         }
-        let input = Matrix::new(trace.input, trace.count, self.inputs).transposed();
-        multiply(weights, Into::Add, input, Matrix::new(output_gradient, trace.count, self.outputs));
+        if let Some(narrow) = self.narrow() {
+            return narrow.add_outer_products(output_gradient, trace.input, weights);
+        }
+        let gradient = Matrix::new(output_gradient, trace.count, self.outputs).transposed();
+        multiply(weights, Into::Add, gradient, Matrix::new(trace.input, trace.count, self.inputs));
     }
-}
-
-/// The squared norm of a row.
-fn square(row: &[f32]) -> f32 {
-    row.iter().map(|x| x * x).sum()
 }
