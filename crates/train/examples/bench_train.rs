@@ -28,6 +28,9 @@ fn main() {
         },
         optimiser: Optimiser::Sgd { momentum: 0.0 },
         schedule: Schedule::Constant { rate: 1.0 },
+        weight_decay: 0.0,
+        averaging: Averaging::None,
+        views: None,
     };
     let entropy = Entropy::seeded(1);
     let lr = || Network::new(Shape::Flat(64), vec![Layer::Linear { outputs: 10 }]).unwrap();

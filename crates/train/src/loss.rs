@@ -6,8 +6,17 @@ use veracity_core::Refusal;
 /// A loss. Each is a sum over examples; nothing is averaged here.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Loss {
-    /// −log of the softmax probability of the true class.
+    /// −log of the softmax probability of the true class, from one output for each class.
     SoftmaxCrossEntropy,
+    /// −log of the logistic probability of the true one of two classes, from one output: the log-odds of class 1.
+    Logistic,
+    /// Half the squared distance of one output from a number.
+    Squared,
+    /// As squared near by, but growing only linearly beyond a distance.
+    Huber {
+        /// The distance; also the largest slope.
+        delta: f32,
+    },
 }
 
 impl Loss {
@@ -15,30 +24,69 @@ impl Loss {
     pub fn name(self) -> &'static str {
         match self {
             Loss::SoftmaxCrossEntropy => "softmax-cross-entropy",
+            Loss::Logistic => "logistic",
+            Loss::Squared => "squared",
+            Loss::Huber { .. } => "huber",
         }
     }
 
     /// Checks that a network's output can be held against these labels.
     pub(crate) fn check(self, output: Shape, labels: &Labels) -> Result<(), Refusal> {
-        match (self, labels) {
-            (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) if output.size() == *classes => {
-                Ok(())
+        let outputs = output.size();
+        let wanted = match (self, labels) {
+            (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) => *classes,
+            (Loss::Logistic, Labels::Classes { classes: 2, .. }) => 1,
+            (Loss::Logistic, Labels::Classes { classes, .. }) => {
+                return Err(Refusal::out_of_range("classes", classes, "2 for the logistic loss"));
             }
-            (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) => Err(Refusal::NoAnswer(format!(
-                "the network has {} outputs, expected {classes}, one for each class",
-                output.size()
-            ))),
-            (Loss::SoftmaxCrossEntropy, Labels::Values(_)) => {
-                Err(Refusal::NoAnswer("softmax cross-entropy was given numbers, expected classes".into()))
+            (Loss::Huber { delta }, _) if !(delta > 0.0 && delta.is_finite()) => {
+                return Err(Refusal::out_of_range("huber delta", delta, "a finite number > 0"));
             }
+            (Loss::Squared | Loss::Huber { .. }, Labels::Values(_)) => 1,
+            (Loss::SoftmaxCrossEntropy | Loss::Logistic, Labels::Values(_)) => {
+                return Err(Refusal::NoAnswer(format!(
+                    "{} was given numbers for labels, expected classes",
+                    self.name()
+                )));
+            }
+            (Loss::Squared | Loss::Huber { .. }, Labels::Classes { .. }) => {
+                return Err(Refusal::NoAnswer(format!(
+                    "{} was given classes for labels, expected numbers",
+                    self.name()
+                )));
+            }
+        };
+        if outputs == wanted {
+            return Ok(());
         }
+        Err(Refusal::NoAnswer(format!(
+            "the network has {outputs} outputs, expected {wanted} for the {} loss on these labels",
+            self.name()
+        )))
     }
 
     /// Writes the gradient of one example's loss by its output, and returns the loss.
     pub(crate) fn gradient(self, output: &[f32], label: Label, gradient: &mut [f32]) -> f32 {
         match (self, label) {
             (Loss::SoftmaxCrossEntropy, Label::Class(class)) => softmax(output, class as usize, gradient),
-            (Loss::SoftmaxCrossEntropy, Label::Value(_)) => {
+            (Loss::Logistic, Label::Class(class)) => {
+                let (loss, slope) = logistic(output[0], class == 1);
+                gradient[0] = slope;
+                loss
+            }
+            (Loss::Squared, Label::Value(value)) => {
+                let off = output[0] - value;
+                gradient[0] = off;
+                0.5 * off * off
+            }
+            (Loss::Huber { delta }, Label::Value(value)) => {
+                let off = output[0] - value;
+                // A NaN stays one: it must be seen as not finite, and not become the largest slope.
+                gradient[0] = if off.is_nan() { off } else { off.clamp(-delta, delta) };
+                if off.abs() <= delta { 0.5 * off * off } else { delta * (off.abs() - 0.5 * delta) }
+            }
+            (Loss::SoftmaxCrossEntropy | Loss::Logistic, Label::Value(_))
+            | (Loss::Squared | Loss::Huber { .. }, Label::Class(_)) => {
                 unreachable!("labels were checked against the loss before training")
             }
         }
@@ -73,4 +121,13 @@ fn softmax(output: &[f32], class: usize, gradient: &mut [f32]) -> f32 {
     }
     gradient[class] -= 1.0;
     largest + libm::logf(total) - output[class]
+}
+
+/// log(1 + e^−m) of the margin m, and its slope by the output; neither overflows.
+fn logistic(output: f32, positive: bool) -> (f32, f32) {
+    let margin = if positive { output } else { -output };
+    let small = libm::expf(-margin.abs());
+    let loss = libm::log1pf(small) + if margin < 0.0 { -margin } else { 0.0 };
+    let miss = if margin < 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) };
+    (loss, if positive { -miss } else { miss })
 }
