@@ -215,6 +215,28 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     assert!(refusal(&resume).contains("checkpoint is"), "there is nothing to take up");
 }
 
+/// Killed at any step, a run that is taken up again ends in the bits of one that never was.
+#[cfg(unix)]
+#[test]
+fn a_killed_run_is_taken_up_with_the_same_bits() {
+    let long = PLAN.replace("steps = 60", "steps = 20000").replace("epsilon = 4", "noise_multiplier = 8");
+    let (room, plan) = desk("train-killed", &long, people(300).as_bytes());
+    let (whole, part) = (room.join("whole"), room.join("part"));
+    let base = ["train", text(&plan), "--seed", "6", "--out"];
+    done(&veracity(&[&base[..], &[text(&whole)]].concat()));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_veracity"));
+    let mut child = command.args(base).args([text(&part), "--checkpoint-every", "3"]).spawn().unwrap();
+    while !part.join("checkpoint.safetensors").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended without a checkpoint");
+    }
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "the run ended before it was killed");
+    assert!(!part.join("model.safetensors").exists());
+    done(&veracity(&[&base[..], &[text(&part), "--resume"]].concat()));
+    let model = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
+    assert_eq!(model(&whole), model(&part));
+}
+
 /// Every write beyond a few blocks fails, as on a full disk: one line, exit 2, no part of a file.
 #[cfg(unix)]
 #[test]
@@ -287,7 +309,7 @@ fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
         ("learning_rate = 0.5", "learning_rat = 0.5", "learning_rat"),
         ("bounds = [0, 1]", "bounds = [1, 0]", "bounds"),
         ("classes = [\"no\", \"yes\"]", "classes = [\"no\", \"no\"]", "classes"),
-        ("classes = [\"no\", \"yes\"]", "", "softmax-cross-entropy was given numbers"),
+        ("classes = [\"no\", \"yes\"]", "", "a number in column rich"),
         ("path = \"people.csv\"", "path = \"nowhere.csv\"", "readable file"),
         ("format = \"csv\"", "format = \"xls\"", "unknown variant"),
         ("unit = \"person\"", "adjacency = \"cousins\"", "adjacency"),

@@ -142,12 +142,7 @@ pub fn read_csv(path: &Path, layout: &Layout, limits: &Limits) -> Result<Table, 
     let mut rows = Rows::new(&file, layout, &first)?;
     let mut more = layout.header == Header::Counted || next(&mut reader, &mut record, &file)?;
     while more {
-        if rows.count >= limits.rows || rows.features.len() + rows.width > limits.values {
-            return Err(refuse(
-                &file,
-                format!("at most {} records and {} features", limits.rows, limits.values),
-            ));
-        }
+        rows.make_room(limits)?;
         rows.add(&record)?;
         more = next(&mut reader, &mut record, &file)?;
     }
@@ -210,7 +205,7 @@ enum How<'a> {
 }
 
 /// The rows read so far.
-struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     file: &'a str,
     cells: usize,
     width: usize,
@@ -231,7 +226,7 @@ struct Label<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(file: &'a str, layout: &'a Layout, first: &ByteRecord) -> Result<Rows<'a>, Refusal> {
+    pub(crate) fn new(file: &'a str, layout: &'a Layout, first: &ByteRecord) -> Result<Rows<'a>, Refusal> {
         let mut width = 0;
         let mut columns = Vec::with_capacity(layout.columns.len());
         for column in &layout.columns {
@@ -251,7 +246,15 @@ impl<'a> Rows<'a> {
         Ok(Rows { file, cells: first.len(), width, columns, label, features: Vec::new(), count: 0 })
     }
 
-    fn add(&mut self, record: &ByteRecord) -> Result<(), Refusal> {
+    /// Refuses one record more than the limits allow.
+    pub(crate) fn make_room(&self, limits: &Limits) -> Result<(), Refusal> {
+        if self.count < limits.rows && self.features.len() + self.width <= limits.values {
+            return Ok(());
+        }
+        Err(refuse(self.file, format!("at most {} records and {} features", limits.rows, limits.values)))
+    }
+
+    pub(crate) fn add(&mut self, record: &ByteRecord) -> Result<(), Refusal> {
         self.count += 1;
         let row = self.count;
         if record.len() != self.cells {
@@ -277,7 +280,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn table(self) -> Table {
+    pub(crate) fn table(self) -> Table {
         let labels = self.label.map(|label| match label.kind.classes() {
             Some(classes) => Labels::Classes { of: label.classes, classes },
             None => Labels::Values(label.values),

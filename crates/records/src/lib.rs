@@ -1,4 +1,4 @@
-//! Data files become records: CSV, NPY, NPZ and IDX, plain or gzipped, into one [`Table`] of features and labels.
+//! Data files become records: CSV, NPY, NPZ and IDX, plain or gzipped, and Parquet behind a feature, into one [`Table`] of features and labels.
 //!
 //! A file is opened as a bounded [`source`](Limits), its format is parsed strictly, its numbers are scaled by bounds that the
 //! plan declares, and what comes out is plain vectors. Nothing about preprocessing is learned from the data: bounds, categories
@@ -10,6 +10,8 @@
 
 mod archive;
 mod array;
+#[cfg(feature = "parquet")]
+mod columnar;
 mod comma;
 mod idx;
 mod npy;
@@ -19,6 +21,8 @@ mod table;
 
 pub use archive::read_npz;
 pub use array::{Array, Numbers};
+#[cfg(feature = "parquet")]
+pub use columnar::read_parquet;
 pub use comma::{Cells, Column, Header, LabelColumn, Layout, Unknown, read_csv};
 pub use idx::read_idx;
 pub use npy::read_npy;

@@ -159,3 +159,56 @@ impl ModelSpec {
         Network::new(input, self.layer.iter().map(Layer::from).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use veracity_train::Labels;
+
+    #[test]
+    fn the_built_in_plan_is_a_plan_and_its_parts_do_not_overlap() {
+        let recipe = Recipe::digits().unwrap();
+        let (training, held_out) =
+            (recipe.records().unwrap(), sources::digits(sources::Part::HeldOut).unwrap());
+        assert_eq!((training.len(), held_out.len(), training.width()), (1438, 359, 64));
+        for data in [&training, &held_out] {
+            assert!(matches!(data.labels(), Labels::Classes { classes: 10, .. }));
+            sources::check(data).unwrap();
+        }
+        assert!((0..359).all(|at| held_out.row(at).iter().all(|grey| (0.0..=1.0).contains(grey))));
+        let plan = recipe.plan(&training, None).unwrap();
+        assert_eq!((plan.steps.get(), plan.network.parameters()), (112, 650));
+    }
+
+    #[test]
+    fn a_fingerprint_heeds_every_word_but_the_paths() {
+        let of = |text: &str| Recipe::parse(text, Path::new("")).unwrap().fingerprint().unwrap();
+        assert_eq!(of(DIGITS), of(&format!("# a remark\n{DIGITS}")));
+        assert_ne!(of(DIGITS), of(&DIGITS.replace("momentum = 0.5", "momentum = 0.6")));
+        let idx = "[data]\nformat = \"idx\"\npath = \"a\"\nlabels = \"b\"\nclasses = 2\n\
+                   [[model.layer]]\nkind = \"relu\"\n[training]\n";
+        assert_eq!(of(idx), of(&idx.replace("\"a\"", "\"elsewhere\"")));
+        assert_ne!(of(idx), of(&idx.replace("classes = 2", "classes = 3")));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn no_text_makes_the_reader_panic(
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<char>()), 0..6),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut text: Vec<char> = DIGITS.chars().collect();
+            for (at, change) in changes {
+                let at = at.index(text.len());
+                text[at] = change;
+            }
+            text.truncate(cut.index(text.len() + 1));
+            let text: String = text.into_iter().collect();
+            if let Err(refusal) = Recipe::parse(&text, Path::new("")) {
+                prop_assert!(!refusal.to_string().contains('\n') && refusal.to_string().len() < 600);
+            }
+        }
+    }
+}

@@ -38,6 +38,17 @@ pub enum DataSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label_bounds: Option<[f64; 2]>,
     },
+    /// Columns of a Parquet file, where the program was built with that.
+    Parquet {
+        #[serde(default, skip_serializing)]
+        path: PathBuf,
+        column: Vec<ColumnSpec>,
+        label: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes: Option<Classes>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label_bounds: Option<[f64; 2]>,
+    },
     /// Two NPY files.
     Npy {
         #[serde(default, skip_serializing)]
@@ -150,7 +161,9 @@ impl DataSpec {
     fn places(&self) -> (Option<&Path>, Option<&Path>) {
         match self {
             DataSpec::Digits {} => (None, None),
-            DataSpec::Csv { path, .. } | DataSpec::Npz { path, .. } => (Some(path), None),
+            DataSpec::Csv { path, .. } | DataSpec::Parquet { path, .. } | DataSpec::Npz { path, .. } => {
+                (Some(path), None)
+            }
             DataSpec::Npy { path, labels, .. } | DataSpec::Idx { path, labels, .. } => {
                 (Some(path), Some(labels))
             }
@@ -181,6 +194,7 @@ impl DataSpec {
                 ));
             }
             DataSpec::Csv { .. } => read_csv(path, &self.layout(labelled.then_some(kind))?, &limits)?,
+            DataSpec::Parquet { .. } => parquet(path, &self.layout(labelled.then_some(kind))?, &limits)?,
             DataSpec::Npy { .. } => arrays(read_npy(path, &limits)?, beside(read_npy)?)?,
             DataSpec::Idx { .. } => arrays(read_idx(path, &limits)?, beside(read_idx)?)?,
             DataSpec::Npz { features, labels, .. } => {
@@ -194,7 +208,7 @@ impl DataSpec {
     /// What a class is called, where classes have names.
     pub fn class_name(&self, class: usize) -> String {
         let classes = match self {
-            DataSpec::Csv { classes, .. } => classes.as_ref(),
+            DataSpec::Csv { classes, .. } | DataSpec::Parquet { classes, .. } => classes.as_ref(),
             _ => None,
         };
         match classes {
@@ -209,6 +223,7 @@ impl DataSpec {
             DataSpec::Digits {} => return Ok(LabelKind::Counted(10)),
             DataSpec::Idx { classes, .. } => (Some(classes), None),
             DataSpec::Csv { classes, label_bounds, .. }
+            | DataSpec::Parquet { classes, label_bounds, .. }
             | DataSpec::Npy { classes, label_bounds, .. }
             | DataSpec::Npz { classes, label_bounds, .. } => (classes.as_ref(), *label_bounds),
         };
@@ -231,7 +246,7 @@ impl DataSpec {
 
     fn scale(&self) -> Result<Option<Scale>, Refusal> {
         match self {
-            DataSpec::Digits {} | DataSpec::Csv { .. } => Ok(None),
+            DataSpec::Digits {} | DataSpec::Csv { .. } | DataSpec::Parquet { .. } => Ok(None),
             DataSpec::Idx { onto, .. } => Scale::new(0.0, 255.0, target(onto.as_deref())?).map(Some),
             DataSpec::Npy { bounds, onto, .. } | DataSpec::Npz { bounds, onto, .. } => {
                 scale(*bounds, onto.as_deref())
@@ -240,8 +255,12 @@ impl DataSpec {
     }
 
     fn layout(&self, kind: Option<LabelKind>) -> Result<Layout, Refusal> {
-        let DataSpec::Csv { delimiter, header, column, label, .. } = self else {
-            return Err(Refusal::NoAnswer("only CSV files have columns".into()));
+        let (delimiter, header, column, label) = match self {
+            DataSpec::Csv { delimiter, header, column, label, .. } => (*delimiter, *header, column, label),
+            DataSpec::Parquet { column, label, .. } => (None, None, column, label),
+            DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Npz { .. } | DataSpec::Idx { .. } => {
+                return Err(Refusal::NoAnswer("only CSV and Parquet files have columns".into()));
+            }
         };
         let delimiter = delimiter.unwrap_or(',');
         let delimiter = u8::try_from(delimiter)
@@ -312,6 +331,17 @@ fn target(onto: Option<&str>) -> Result<Onto, Refusal> {
         Some("symmetric") => Ok(Onto::Symmetric),
         Some(_) => Err(Refusal::NoAnswer("onto is another word, expected unit or symmetric".into())),
     }
+}
+
+#[cfg(feature = "parquet")]
+use veracity_records::read_parquet as parquet;
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Path, _: &Layout, _: &Limits) -> Result<Table, Refusal> {
+    Err(Refusal::NoAnswer(
+        "format is parquet, expected csv, npy, npz or idx: this program was built without --features parquet"
+            .into(),
+    ))
 }
 
 /// Records as the trainer takes them. Without labels, each is the number 0, which nobody reads.
