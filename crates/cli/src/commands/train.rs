@@ -1,6 +1,6 @@
 //! `veracity train`: a plan and its data become a model and a claim.
 //!
-//! The claim is on disk before the model is. What was measured on the training records is not private and is not shown unless
+//! The claim is on disk, whole, before the model has its name. What was measured on the training records is not private and is not shown unless
 //! asked for.
 
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
@@ -17,7 +17,7 @@ use veracity::{
     report::decimal,
     spec::Whole,
     training::{
-        Checkpoint, Dataset, Draws, Model, Prepared, Protection, Recipe, Run, evaluate as score, write_whole,
+        Checkpoint, Dataset, Draws, Model, Prepared, Protection, Recipe, Run, Staged, evaluate as score,
     },
 };
 
@@ -64,18 +64,23 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     progress.end();
 
     let model = prepared.model(&run);
-    let bytes = model.to_bytes()?;
-    match &claim {
-        Some(claim) => write_whole("claim", &args.out.join("claim.json"), claim.as_bytes())?,
-        None => forget(&args.out.join("claim.json"))?,
-    }
-    write_whole("model", &args.out.join("model.safetensors"), &bytes)?;
+    hand_over(args, &model, claim.as_deref())?;
     // The run is done: what was laid aside is not needed, and not for release.
     forget(&place)?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
     })
+}
+
+/// Both files are on disk before either has its name; and there is no moment at which a claim is beside another run's model.
+fn hand_over(args: &TrainArgs, model: &Model, claim: Option<&str>) -> Result<(), Refusal> {
+    let place = args.out.join("claim.json");
+    let claim = claim.map(|claim| Staged::new("claim", &place, claim.as_bytes())).transpose()?;
+    let model = Staged::new("model", &args.out.join("model.safetensors"), &model.to_bytes()?)?;
+    forget(&place)?;
+    model.settle()?;
+    claim.map_or(Ok(()), Staged::settle)
 }
 
 /// Removes a file of an earlier run that would speak of this one.

@@ -111,7 +111,7 @@ impl Checkpoint {
         let mut parts: BTreeMap<String, Vec<f32>> =
             found.tensors.into_iter().map(|tensor| (tensor.name, tensor.values)).collect();
         let mut take = |name: &str| parts.remove(name).ok_or_else(damaged);
-        let [parameters, first, second, average] = PARTS.map(|name| take(name));
+        let [parameters, first, second, average] = PARTS.map(&mut take);
         Ok(State {
             step: card.step,
             parameters: parameters?,
@@ -126,7 +126,9 @@ impl Checkpoint {
     fn may_go_on(&self, step: u64) -> bool {
         match (self.origin, self.sampling) {
             (Origin::Seeded, _) | (_, Sampling::Poisson { .. } | Sampling::FixedSize { .. }) => true,
-            (Origin::System, Sampling::Shuffled { .. }) => step % self.sampling.steps_per_epoch() == 0,
+            (Origin::System, Sampling::Shuffled { .. }) => {
+                step.is_multiple_of(self.sampling.steps_per_epoch())
+            }
         }
     }
 }

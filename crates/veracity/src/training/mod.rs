@@ -24,7 +24,7 @@ pub use layers::LayerSpec;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
 pub use preparing::{Cost, Prepared, Protection};
 pub use recipe::{ModelSpec, Recipe};
-pub use saving::write_whole;
+pub use saving::{Staged, write_whole};
 pub use settings::{PrivacySpec, TrainingSpec};
 pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
 pub use veracity_train::{Dataset, Draws, Labels, Plan, Run, State, Trained};

@@ -8,19 +8,54 @@ use std::{
 };
 
 /// Writes a file whole. Where that fails, what was there before is still there, and nothing else.
-pub fn write_whole(what: &str, path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let beside = beside(path);
-    let written = write_and_rename(&beside, path, bytes);
-    if written.is_err() {
-        // Nothing more can be done about a file that cannot be removed either.
-        let _ = fs::remove_file(&beside);
+pub fn write_whole(what: &'static str, path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+    Staged::new(what, path, bytes)?.settle()
+}
+
+/// A file that is whole and on disk, beside its place. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Staged {
+    what: &'static str,
+    beside: PathBuf,
+    path: PathBuf,
+}
+
+impl Staged {
+    /// Writes the file beside its place; a full disk shows here. `what` names it in a refusal.
+    pub fn new(what: &'static str, path: &Path, bytes: &[u8]) -> Result<Staged, Refusal> {
+        let staged = Staged { what, beside: beside(path), path: path.to_owned() };
+        let write = || {
+            let mut file = File::create(&staged.beside)?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        };
+        write().map_err(|error| staged.refuse(&error))?;
+        Ok(staged)
     }
-    written.map_err(|error| {
-        Refusal::NoAnswer(format!(
-            "{what} is {}, expected a path that can be written ({error})",
-            path.display()
-        ))
-    })
+
+    /// Moves the file to its place.
+    pub fn settle(self) -> Result<(), Refusal> {
+        fs::rename(&self.beside, &self.path).map_err(|error| self.refuse(&error))?;
+        // The name is on disk once its folder is.
+        match self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) => {
+                File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| self.refuse(&error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn refuse(&self, error: &std::io::Error) -> Refusal {
+        let (what, path) = (self.what, self.path.display());
+        Refusal::NoAnswer(format!("{what} is {path}, expected a path that can be written ({error})"))
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Gone already where it was moved; nothing more can be done where it cannot be removed.
+        let _ = fs::remove_file(&self.beside);
+    }
 }
 
 /// The same folder, so that renaming is one step; the process's number, so that two runs do not meet.
@@ -29,19 +64,6 @@ fn beside(path: &Path) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.part", std::process::id()));
     path.with_file_name(name)
-}
-
-fn write_and_rename(beside: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create(beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(beside, path)?;
-    // The name is on disk once its folder is.
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        File::open(folder).and_then(|folder| folder.sync_all())?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -63,6 +85,9 @@ mod tests {
         assert!(refused.starts_with("model is ") && !refused.contains('\n'), "{refused}");
         assert_eq!(fs::read_dir(&room).unwrap().count(), 2, "a part was left behind");
         assert!(write_whole("file", &room.join("nowhere/file"), b"").is_err());
+        // Staged and thought better of: the old one stays, and nothing is left.
+        drop(Staged::new("file", &path, b"four").unwrap());
+        assert_eq!((fs::read(&path).unwrap(), fs::read_dir(&room).unwrap().count()), (b"two".to_vec(), 2));
         fs::remove_dir_all(room).unwrap();
     }
 }
