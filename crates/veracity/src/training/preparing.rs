@@ -7,7 +7,7 @@ use crate::{
 };
 use veracity_account::calibrate;
 use veracity_noise::Origin;
-use veracity_train::{Calibrated, Dataset, Plan, Privacy, Run, Sampling};
+use veracity_train::{Calibrated, Clipping, Dataset, Plan, Privacy, Run, Sampling};
 
 /// Whether records are to be protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,8 +134,15 @@ impl Prepared {
             Privacy::None => return Err(Refusal::NoAnswer("there is no noise to note".into())),
         };
         let steps = clip.get() / calibrated.granularity();
+        // An adaptive clip norm takes its grid along, and its gradients get a little more noise than the step is charged for.
+        let place = match &self.plan.privacy {
+            Privacy::Gaussian { clipping: Clipping::Adaptive { .. }, .. } => {
+                "sum of clipped gradients, first step; the clip norm then follows a noisy count"
+            }
+            _ => "sum of clipped gradients, each step",
+        };
         Ok(NoiseNote {
-            place: "sum of clipped gradients, each step".to_owned(),
+            place: place.to_owned(),
             sampler: sampler.to_owned(),
             granularity: calibrated.granularity(),
             sensitivity: Whole(steps.ceil()),
