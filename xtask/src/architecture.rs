@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("numerics", &[]),
     ("core", &["numerics"]),
     ("noise", &["numerics", "core"]),
@@ -16,14 +16,15 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("query", &["numerics", "core", "noise"]),
     ("local", &["numerics", "core", "noise"]),
     ("train", &["numerics", "core", "noise"]),
+    ("records", &["core"]),
     ("audit", &["numerics", "core", "noise"]),
     ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
     ("report", &["numerics", "core"]),
     (
         "veracity",
         &[
-            "numerics", "core", "noise", "account", "ledger", "query", "local", "train", "audit", "zoo",
-            "report",
+            "numerics", "core", "noise", "account", "ledger", "query", "local", "train", "records", "audit",
+            "zoo", "report",
         ],
     ),
     ("cli", &["veracity"]),

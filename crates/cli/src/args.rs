@@ -40,6 +40,12 @@ pub enum Command {
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]
     Local(LocalCommand),
+    /// Trains a model by a TOML plan, privately; without a plan, on the built-in handwritten digits
+    Train(TrainArgs),
+    /// What a trained model says of records
+    Predict(PredictArgs),
+    /// How right a trained model is on held-out records
+    Evaluate(EvaluateArgs),
     /// Recomputes a claim.json and says whether it holds
     Verify(VerifyArgs),
     /// Prints a completion script for a shell
@@ -481,4 +487,99 @@ pub struct CompletionsArgs {
     /// bash, zsh, fish, elvish or powershell
     #[arg(value_name = "SHELL")]
     pub shell: String,
+}
+
+/// `veracity train`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  veracity train
+  veracity train plan.toml --out model --progress
+  veracity train plan.toml --out model --checkpoint-every 100
+  veracity train plan.toml --out model --resume
+
+A plan:
+  [data]
+  format = \"idx\"
+  path = \"train-images-idx3-ubyte.gz\"
+  labels = \"train-labels-idx1-ubyte.gz\"
+  classes = 10
+  [[model.layer]]
+  kind = \"linear\"
+  outputs = 10
+  [training]
+  batch_size = 512
+  epochs = 10
+  learning_rate = 0.5
+  [privacy]
+  epsilon = 3
+  delta = 1e-5
+  clip_norm = 1
+
+Bounds, categories, classes and the number of records are public. A training set that is malformed is refused before the
+first step; that refusal depends on the data and is outside of the guarantee.")]
+pub struct TrainArgs {
+    /// A TOML plan [default: a linear model of the built-in digits, epsilon 3 at delta 1e-5]
+    #[arg(value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+    /// Where model.safetensors and claim.json go; made if it is not there
+    #[arg(long, value_name = "DIR", default_value = "out-train", help_heading = "Output")]
+    pub out: PathBuf,
+    /// Train without any protection, for comparison; there is no claim
+    #[arg(long, help_heading = "Run")]
+    pub non_private: bool,
+    /// Lay the run aside every so many steps, in the folder of --out
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub checkpoint_every: Option<f64>,
+    /// Take up a run that was laid aside there
+    #[arg(long, help_heading = "Run")]
+    pub resume: bool,
+    /// Draw from a seed, to repeat a test; the model is then not for release
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub seed: Option<u64>,
+    /// Show how right the model is on the records it was trained on: not private, not for release
+    #[arg(long, help_heading = "Output")]
+    pub show_non_private: bool,
+    /// Show steps, speed, epsilon so far and time left on stderr, also where that is no terminal
+    #[arg(long, help_heading = "Output")]
+    pub progress: bool,
+    /// One JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// `veracity predict`.
+#[derive(Args)]
+#[command(after_help = "Example:\n  veracity predict out-train/model.safetensors digits")]
+pub struct PredictArgs {
+    /// A model.safetensors that `veracity train` wrote
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// Records of the format it was trained on; labels need not be there. `digits` for the held-out built-in ones
+    #[arg(value_name = "DATA")]
+    pub data: PathBuf,
+    /// Where the predictions go, one line for each record [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `veracity evaluate`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  veracity evaluate out-train/model.safetensors digits
+  veracity evaluate model.safetensors t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz")]
+pub struct EvaluateArgs {
+    /// A model.safetensors that `veracity train` wrote
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// Records of the format it was trained on. `digits` for the held-out built-in ones
+    #[arg(value_name = "DATA")]
+    pub data: PathBuf,
+    /// Their labels, where these are in a file of their own (npy, idx)
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
 }

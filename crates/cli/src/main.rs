@@ -49,6 +49,9 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Audit(args) => commands::audit::run(&args),
         Command::Release(args) => commands::release::run(&args),
         Command::Local(command) => commands::local::run(&command),
+        Command::Train(args) => commands::train::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
+        Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
     }

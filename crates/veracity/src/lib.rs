@@ -27,6 +27,7 @@ pub mod releasing;
 pub mod spec;
 mod subject;
 pub mod table;
+pub mod training;
 mod verification;
 
 pub use accounting::{Answer, Choice, Row, Target, account, compare};

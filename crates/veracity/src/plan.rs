@@ -156,7 +156,7 @@ const NUMBERS: [&str; 20] = [
 
 /// One line with the number of the line that is at fault. Serde knows where a table begins but not where a field of a
 /// tagged table is, so the field is looked up by its name.
-fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
+pub(crate) fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
     let start = span.map_or(0, |span| span.start.min(text.len()));
     let head = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
     let field = why.split('`').nth(1).unwrap_or_default();

@@ -1,0 +1,28 @@
+//! `veracity predict`: what a model says of records, one line each.
+
+use crate::{Outcome, args::PredictArgs};
+use veracity::{
+    Refusal,
+    training::{Model, Prediction, Wanted, predict, write_whole},
+};
+
+/// Reads the model, then the records.
+pub fn run(args: &PredictArgs) -> Result<Outcome, Refusal> {
+    let model = Model::read(&args.model)?;
+    let data = model.records(&args.data, None, Wanted::Features)?;
+    let mut lines = String::new();
+    for said in predict(&model, &data)? {
+        lines += &match said {
+            Prediction::Class(class) => model.card.data.class_name(class as usize),
+            Prediction::Value(value) => value.to_string(),
+        };
+        lines.push('\n');
+    }
+    match &args.out {
+        None => Outcome::done(lines),
+        Some(path) => {
+            write_whole("predictions", path, lines.as_bytes())?;
+            Outcome::done(format!("{} predictions in {}\n", data.len(), path.display()))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! NPZ files: NPY files in a zip, stored or deflated.
+//!
+//! The directory at the end of the file says where each part is; a part's own header is only skipped. Lengths are checked before
+//! anything is unpacked, and the checksum after.
+
+use crate::{
+    Array, Limits, npy,
+    source::{Bounded, exactly, explain, named, open, refuse},
+};
+use flate2::{Crc, read::DeflateDecoder};
+use std::{
+    fs::File,
+    io::{BufReader, Read, Seek, SeekFrom},
+    path::Path,
+};
+use veracity_core::Refusal;
+
+/// The directory's end: 22 bytes and a remark of up to 65535.
+const END: usize = 22;
+/// The longest directory that is read.
+const LONGEST_DIRECTORY: u64 = 1 << 24;
+
+/// Reads the array called `name` from an NPZ file.
+pub fn read_npz(path: &Path, name: &str, limits: &Limits) -> Result<Array, Refusal> {
+    let file = named(path);
+    let (mut zip, length) = open(path)?;
+    if length > limits.bytes {
+        return Err(refuse(&file, format!("at most {} bytes", limits.bytes)));
+    }
+    let directory = directory(&mut zip, length, &file)?;
+    let part = find(&directory, name, &file)?;
+    let start = part.start(&mut zip, &file)?;
+    if start.checked_add(part.packed).is_none_or(|end| end > length) {
+        return Err(refuse(&file, "a whole file, found it cut off"));
+    }
+    zip.seek(SeekFrom::Start(start)).map_err(|error| explain(&file, &error))?;
+    let packed = BufReader::new(zip).take(part.packed);
+    let unpacked: Box<dyn Read> = match part.method {
+        0 => Box::new(packed),
+        8 => Box::new(DeflateDecoder::new(packed)),
+        _ => return Err(refuse(&file, "parts that are stored or deflated, found another packing")),
+    };
+    let most = limits.unpacked(part.packed);
+    let mut source = Checked { inner: Bounded::new(unpacked, most, *limits), sum: Crc::new() };
+    let array = npy::parse(&mut source, &file, limits)?;
+    if source.sum.sum() != part.checksum || u64::from(source.sum.amount()) != part.unpacked {
+        return Err(refuse(&file, "an intact file, found its checksum wrong"));
+    }
+    Ok(array)
+}
+
+/// The directory of a zip.
+fn directory(zip: &mut File, length: u64, file: &str) -> Result<Vec<u8>, Refusal> {
+    let unreadable = |error: std::io::Error| explain(file, &error);
+    let tail = length.min(END as u64 + 65_535);
+    zip.seek(SeekFrom::Start(length - tail)).map_err(unreadable)?;
+    let tail = exactly(zip, tail, file)?;
+    let at = tail.windows(END).rposition(|window| {
+        window.starts_with(b"PK\x05\x06") && usize::from(u16_at(window, 20)) < usize::from(u16::MAX)
+    });
+    let Some(end) = at.map(|at| &tail[at..]) else {
+        return Err(refuse(file, "an NPZ file, found no directory at its end"));
+    };
+    let (size, start) = (u64::from(u32_at(end, 12)), u64::from(u32_at(end, 16)));
+    if start == u64::from(u32::MAX) || size == u64::from(u32::MAX) {
+        return Err(refuse(file, "an NPZ file below 4 GiB"));
+    }
+    if size > LONGEST_DIRECTORY || start + size > length {
+        return Err(refuse(file, "an NPZ file, found its directory damaged"));
+    }
+    zip.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+    exactly(zip, size, file)
+}
+
+/// Where a part is and how it is packed.
+struct Part {
+    method: u16,
+    checksum: u32,
+    packed: u64,
+    unpacked: u64,
+    offset: u64,
+}
+
+/// The part called `name`, with or without `.npy`.
+fn find(directory: &[u8], name: &str, file: &str) -> Result<Part, Refusal> {
+    let damaged = || refuse(file, "an NPZ file, found its directory damaged");
+    let mut found = None;
+    let mut rest = directory;
+    while !rest.is_empty() {
+        let head = rest.get(..46).filter(|head| head.starts_with(b"PK\x01\x02")).ok_or_else(damaged)?;
+        let [title, extra, remark] = [28, 30, 32].map(|at| usize::from(u16_at(head, at)));
+        let entry = rest.get(..46 + title + extra + remark).ok_or_else(damaged)?;
+        let title = &entry[46..46 + title];
+        if title.strip_suffix(b".npy").unwrap_or(title) == name.as_bytes() {
+            if u16_at(head, 8) & 1 != 0 {
+                return Err(refuse(file, "an NPZ file that is not encrypted"));
+            }
+            let [packed, unpacked, offset] = [20, 24, 42].map(|at| u64::from(u32_at(head, at)));
+            if [packed, unpacked, offset].contains(&u64::from(u32::MAX)) {
+                return Err(refuse(file, "an NPZ file below 4 GiB"));
+            }
+            let part =
+                Part { method: u16_at(head, 10), checksum: u32_at(head, 16), packed, unpacked, offset };
+            if found.replace(part).is_some() {
+                return Err(refuse(file, "each array once, found one name twice"));
+            }
+        }
+        rest = &rest[entry.len()..];
+    }
+    let name: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+    found.ok_or_else(|| refuse(file, format!("an array called {name} in it, found none")))
+}
+
+impl Part {
+    /// Where its bytes begin: after a header whose own lengths count.
+    fn start(&self, zip: &mut File, file: &str) -> Result<u64, Refusal> {
+        zip.seek(SeekFrom::Start(self.offset)).map_err(|error| explain(file, &error))?;
+        let head = exactly(zip, 30, file)?;
+        if !head.starts_with(b"PK\x03\x04") {
+            return Err(refuse(file, "an NPZ file, found one of its parts damaged"));
+        }
+        Ok(self.offset + 30 + u64::from(u16_at(&head, 26)) + u64::from(u16_at(&head, 28)))
+    }
+}
+
+/// A stream whose checksum is taken as it is read.
+struct Checked<R> {
+    inner: R,
+    sum: Crc,
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.sum.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// # Assumes  `bytes` has at least `at` + 2 bytes, as every caller has made sure
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// # Assumes  `bytes` has at least `at` + 4 bytes, as every caller has made sure
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}

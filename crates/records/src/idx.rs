@@ -1,0 +1,37 @@
+//! IDX files, plain or gzipped: two zero bytes, a kind, a number of sides, the sides, and bytes.
+
+use crate::{
+    Array, Limits, Numbers,
+    source::{end, exactly, named, refuse, stream},
+};
+use std::path::Path;
+use veracity_core::Refusal;
+
+/// The kind that holds unsigned bytes, the one in use for images and labels.
+const BYTES: u8 = 0x08;
+
+/// Reads an IDX file of unsigned bytes.
+pub fn read_idx(path: &Path, limits: &Limits) -> Result<Array, Refusal> {
+    let file = named(path);
+    let mut source = stream(path, limits)?;
+    let start = exactly(&mut *source, 4, &file)?;
+    let [0, 0, kind, sides] = start[..] else {
+        return Err(refuse(&file, "an IDX file, found another first word"));
+    };
+    if kind != BYTES {
+        return Err(refuse(&file, "an IDX file of unsigned bytes, found another kind"));
+    }
+    if sides == 0 {
+        return Err(refuse(&file, "an IDX file with at least one side, found none"));
+    }
+    let bytes = exactly(&mut *source, 4 * u64::from(sides), &file)?;
+    let shape: Vec<usize> =
+        bytes.as_chunks::<4>().0.iter().map(|side| u32::from_be_bytes(*side) as usize).collect();
+    let count = shape.iter().try_fold(1usize, |count, side| count.checked_mul(*side));
+    let Some(count) = count.filter(|count| *count <= limits.values && *count as u64 <= limits.bytes) else {
+        return Err(refuse(&file, format!("at most {} numbers and {} bytes", limits.values, limits.bytes)));
+    };
+    let numbers = exactly(&mut *source, count as u64, &file)?;
+    end(&mut *source, &file)?;
+    Ok(Array::new(shape, Numbers::U8(numbers)))
+}

@@ -1,0 +1,128 @@
+//! What comes out of every reader: features side by side, and labels where there are some.
+
+use crate::{Array, Limits, Scale, source::refuse};
+use veracity_core::Refusal;
+
+/// Records, row by row. All features are finite and all classes in range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Features of one record.
+    pub width: usize,
+    /// The features of all records, one after another.
+    pub features: Vec<f32>,
+    /// What each record is to be told by its features, where that was asked for.
+    pub labels: Option<Labels>,
+}
+
+impl Table {
+    /// How many records there are.
+    pub fn rows(&self) -> usize {
+        self.features.len() / self.width.max(1)
+    }
+}
+
+/// Labels, one for each record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Labels {
+    /// Classes counted from 0.
+    Classes {
+        /// The class of each record.
+        of: Vec<u32>,
+        /// How many classes there are.
+        classes: usize,
+    },
+    /// Numbers.
+    Values(Vec<f32>),
+}
+
+/// What labels are, as declared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LabelKind {
+    /// Classes by their names; each may be spelled in several ways.
+    Named(Vec<Vec<String>>),
+    /// So many classes, written as whole numbers from 0.
+    Counted(usize),
+    /// Numbers, by declared bounds or as they are.
+    Numbers(Option<Scale>),
+}
+
+impl LabelKind {
+    /// How many classes there are; none for numbers.
+    pub fn classes(&self) -> Option<usize> {
+        match self {
+            LabelKind::Named(names) => Some(names.len()),
+            LabelKind::Counted(classes) => Some(*classes),
+            LabelKind::Numbers(_) => None,
+        }
+    }
+
+    /// Checks that there are from 2 to 2^20 classes, that each has a name, and that no name is there twice.
+    pub fn check(&self) -> Result<(), Refusal> {
+        if let Some(classes) = self.classes()
+            && !(2..=1 << 20).contains(&classes)
+        {
+            return Err(Refusal::out_of_range("classes", classes, "2 ≤ classes ≤ 2^20"));
+        }
+        let LabelKind::Named(names) = self else { return Ok(()) };
+        let mut all: Vec<&str> = names.iter().flatten().map(|name| name.trim()).collect();
+        let many = all.len();
+        all.sort_unstable();
+        all.dedup();
+        if all.len() < many || names.iter().any(Vec::is_empty) {
+            return Err(Refusal::out_of_range(
+                "classes",
+                "with a name twice or without one",
+                "different names, one or more for each class",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Features from one array, row by row along its first axis, and labels from another. `file` names them in a refusal.
+pub fn assemble(
+    file: &str,
+    features: &Array,
+    scale: Option<Scale>,
+    labels: Option<(&Array, &LabelKind)>,
+    limits: &Limits,
+) -> Result<Table, Refusal> {
+    let Some((&rows, rest)) = features.shape().split_first() else {
+        return Err(refuse(file, "features with one row for each record, found a single number"));
+    };
+    // A box with an empty side may have others whose product is beyond any number.
+    let width = rest.iter().try_fold(1usize, |width, side| width.checked_mul(*side));
+    let Some(width) = width.filter(|width| (1..=limits.values).contains(width)) else {
+        return Err(refuse(file, "at least one feature for each record, and not too many"));
+    };
+    if rows > limits.rows {
+        return Err(refuse(file, format!("at most {} records", limits.rows)));
+    }
+    let values = features.numbers().features(scale);
+    let values = values.ok_or_else(|| refuse(file, "finite numbers as features, found something else"))?;
+    let labels = labels.map(|(array, kind)| labels_of(file, array, kind, rows)).transpose()?;
+    Ok(Table { width, features: values, labels })
+}
+
+fn labels_of(file: &str, array: &Array, kind: &LabelKind, rows: usize) -> Result<Labels, Refusal> {
+    kind.check()?;
+    if array.numbers().len() != rows || !matches!(array.shape(), [_] | [_, 1]) {
+        return Err(refuse(file, "as many labels as records, found another number"));
+    }
+    match kind {
+        LabelKind::Counted(classes) => {
+            let of = array.numbers().classes(*classes);
+            let of = of.ok_or_else(|| {
+                refuse(file, format!("labels from 0 to {}, found one out of range", classes - 1))
+            })?;
+            Ok(Labels::Classes { of, classes: *classes })
+        }
+        LabelKind::Numbers(scale) => {
+            let values = array.numbers().features(*scale);
+            let values =
+                values.ok_or_else(|| refuse(file, "finite numbers as labels, found something else"))?;
+            Ok(Labels::Values(values))
+        }
+        LabelKind::Named(_) => Err(refuse(file, "classes as a number of classes: arrays hold no names")),
+    }
+}

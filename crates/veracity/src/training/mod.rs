@@ -1,0 +1,30 @@
+//! Private training by a plan file: records → plan → noise for the budget → steps → a model and its claim.
+//!
+//! A [`Recipe`] is read from TOML; [`Recipe::records`] reads its data, [`Recipe::prepare`] finds the least noise within its
+//! budget and gives a plan that both drives the run and is what the accountant reads. A [`Model`] is what is handed over: weights
+//! and all that is needed to use them. [`Checkpoint`]s keep a run that may be stopped.
+//!
+//! A training set that is malformed (labels out of range, ragged rows, features that are not numbers, a class without an
+//! example) is refused in one line before the first step. That refusal depends on the data and is outside of the guarantee.
+
+mod checkpoint;
+mod evaluation;
+mod layers;
+mod model;
+mod preparing;
+mod recipe;
+mod saving;
+mod settings;
+mod sources;
+mod tensors;
+
+pub use checkpoint::Checkpoint;
+pub use evaluation::{Prediction, Score, evaluate, predict};
+pub use layers::LayerSpec;
+pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
+pub use preparing::{Cost, Prepared, Protection};
+pub use recipe::{ModelSpec, Recipe};
+pub use saving::{Staged, write_whole};
+pub use settings::{PrivacySpec, TrainingSpec};
+pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
+pub use veracity_train::{Dataset, Draws, Labels, Plan, Run, State, Trained};

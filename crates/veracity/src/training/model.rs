@@ -1,0 +1,145 @@
+//! A trained model as a file: its weights as safetensors, and in their metadata all that is needed to use them.
+
+use super::{
+    DataSpec, ModelSpec, Recipe,
+    tensors::{Tensor, Tensors},
+};
+use crate::Refusal;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::Path};
+use veracity_train::{Dataset, Layer, Loss, Network, Shape};
+
+/// The schema of the card in a model's metadata.
+pub const SCHEMA: &str = "veracity.model/1";
+/// Under which word the card is in the metadata.
+const CARD: &str = "veracity";
+
+/// What a model is: how records are read, what is computed of them, and whether it may be published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelCard {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// How records are read; without paths.
+    pub data: DataSpec,
+    /// Features of a record.
+    pub width: usize,
+    /// The layers.
+    pub model: ModelSpec,
+    /// The loss it was trained for, by name.
+    pub loss: String,
+    /// Whether it was trained with noise that protects. See the claim beside it.
+    pub for_release: bool,
+}
+
+impl ModelCard {
+    pub(super) fn new(recipe: &Recipe, data: &Dataset) -> Result<ModelCard, Refusal> {
+        Ok(ModelCard {
+            schema: SCHEMA.to_owned(),
+            data: recipe.data().clone(),
+            width: data.width(),
+            model: recipe.model().clone(),
+            loss: recipe.loss()?.name().to_owned(),
+            for_release: false,
+        })
+    }
+
+    /// What outputs stand for.
+    pub(super) fn loss(&self) -> Result<Loss, Refusal> {
+        match self.loss.as_str() {
+            "softmax-cross-entropy" => Ok(Loss::SoftmaxCrossEntropy),
+            "logistic" => Ok(Loss::Logistic),
+            // Predictions are the same for both, whatever the slope was limited to.
+            "squared" | "huber" => Ok(Loss::Squared),
+            _ => Err(Refusal::NoAnswer(
+                "the model's loss is not known, expected a model of this version".into(),
+            )),
+        }
+    }
+}
+
+/// A model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// What it is.
+    pub card: ModelCard,
+    /// Its parameters, as the network lays them out.
+    pub parameters: Vec<f32>,
+}
+
+impl Model {
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Refusal> {
+        let card = serde_json::to_string(&self.card)
+            .map_err(|error| Refusal::NoAnswer(format!("model cannot be written: {error}")))?;
+        let mut tensors = self.card.tensors()?;
+        let mut rest = &self.parameters[..];
+        for tensor in &mut tensors {
+            let (values, others) = rest.split_at(tensor.shape.iter().product());
+            tensor.values = values.to_vec();
+            rest = others;
+        }
+        let about = BTreeMap::from([(CARD.to_owned(), card), ("format".to_owned(), "veracity".to_owned())]);
+        Ok(Tensors { about, tensors }.to_bytes())
+    }
+
+    /// Reads a model. Never panics, whatever the file.
+    pub fn read(path: &Path) -> Result<Model, Refusal> {
+        let refuse = |why: &str| Refusal::NoAnswer(format!("model is {}, expected {why}", path.display()));
+        let found = Tensors::read("model", path)?;
+        let card =
+            found.about.get(CARD).ok_or_else(|| refuse("a model that veracity wrote, found another's"))?;
+        let card: ModelCard = serde_json::from_str(card)
+            .map_err(|_| refuse("a model of this version, found its card damaged"))?;
+        if card.schema != SCHEMA {
+            return Err(refuse("a model of this version, found another schema"));
+        }
+        let expected = card.tensors()?;
+        let fits = expected.len() == found.tensors.len()
+            && expected.iter().zip(&found.tensors).all(|(a, b)| a.name == b.name && a.shape == b.shape);
+        if !fits {
+            return Err(refuse("the tensors of its layers, found others"));
+        }
+        let parameters: Vec<f32> = found.tensors.into_iter().flat_map(|tensor| tensor.values).collect();
+        if parameters.iter().any(|value| !value.is_finite()) {
+            return Err(refuse("finite weights, found something else"));
+        }
+        Ok(Model { card, parameters })
+    }
+
+    /// The network its parameters belong to.
+    pub(super) fn network(&self) -> Result<Network, Refusal> {
+        self.card.model.network(self.card.width)
+    }
+}
+
+impl ModelCard {
+    /// Names and shapes of its tensors, in the order of the parameters; without values.
+    fn tensors(&self) -> Result<Vec<Tensor>, Refusal> {
+        let network = self.model.network(self.width)?;
+        let layers = network.layers();
+        let mut tensors = Vec::new();
+        let mut start = 0;
+        let mut input = network.input();
+        for (at, layer) in layers.iter().enumerate() {
+            // A network of the first layers has their parameters and ends in their shape.
+            let so_far = Network::new(network.input(), layers[..=at].to_vec())?;
+            let own = so_far.parameters() - start;
+            let mut add = |part: &str, shape: Vec<usize>| {
+                let name = format!("{at}.{}{part}", layer.name());
+                tensors.push(Tensor { name, shape, values: Vec::new() });
+            };
+            match (layer, input) {
+                (Layer::Linear { outputs }, Shape::Flat(inputs)) => {
+                    add(".weight", vec![inputs, *outputs]);
+                    add(".bias", vec![*outputs]);
+                }
+                _ if own > 0 => add("", vec![own]),
+                _ => {}
+            }
+            start = so_far.parameters();
+            input = so_far.output();
+        }
+        Ok(tensors)
+    }
+}

@@ -1,0 +1,384 @@
+//! Where records come from: `[data]` of a plan, read by the records room, or the digits that are built in.
+
+use crate::{Refusal, spec::Whole};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use veracity_records::{
+    Array, Cells, Column, Header, LabelColumn, LabelKind, Layout, Limits, Onto, Scale, Table, Unknown,
+    assemble, read_csv, read_idx, read_npy, read_npz,
+};
+use veracity_train::{Dataset, Labels};
+
+/// 1797 handwritten digits: a label and 64 grey values from 0 to 16 each. See NOTICE.
+const DIGITS: &[u8] = include_bytes!("../../../train/data/digits.bin");
+/// Bytes of one digit.
+const DIGIT: usize = 65;
+/// Of so many digits, the last is held out.
+const FOLD: usize = 5;
+
+/// `[data]`. Paths are not written into models: where files were is nobody's business.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
+#[allow(missing_docs)] // The plan's documentation lists the fields.
+pub enum DataSpec {
+    /// The digits that are built in.
+    Digits {},
+    /// Columns of a CSV file, plain or gzipped.
+    Csv {
+        #[serde(default, skip_serializing)]
+        path: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delimiter: Option<char>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        header: Option<bool>,
+        column: Vec<ColumnSpec>,
+        label: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes: Option<Classes>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label_bounds: Option<[f64; 2]>,
+    },
+    /// Columns of a Parquet file, where the program was built with that.
+    Parquet {
+        #[serde(default, skip_serializing)]
+        path: PathBuf,
+        column: Vec<ColumnSpec>,
+        label: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes: Option<Classes>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label_bounds: Option<[f64; 2]>,
+    },
+    /// Two NPY files.
+    Npy {
+        #[serde(default, skip_serializing)]
+        path: PathBuf,
+        #[serde(default, skip_serializing)]
+        labels: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bounds: Option<[f64; 2]>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        onto: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes: Option<Classes>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label_bounds: Option<[f64; 2]>,
+    },
+    /// Two arrays of one NPZ file.
+    Npz {
+        #[serde(default, skip_serializing)]
+        path: PathBuf,
+        features: String,
+        labels: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bounds: Option<[f64; 2]>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        onto: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes: Option<Classes>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label_bounds: Option<[f64; 2]>,
+    },
+    /// Two IDX files, plain or gzipped; grey values from 0 to 255.
+    Idx {
+        #[serde(default, skip_serializing)]
+        path: PathBuf,
+        #[serde(default, skip_serializing)]
+        labels: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        onto: Option<String>,
+        classes: Classes,
+    },
+}
+
+/// The classes: how many, or their names, each of which may be a list of spellings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Classes {
+    /// So many, written as whole numbers from 0.
+    Counted(usize),
+    /// By their names.
+    Named(Vec<Spellings>),
+}
+
+/// One name, or several for the same class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Spellings {
+    /// One.
+    One(String),
+    /// Several; the first is shown.
+    Several(Vec<String>),
+}
+
+/// `[[data.column]]`: numbers by their bounds, or categories by their list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // The plan's documentation lists the fields.
+pub struct ColumnSpec {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+}
+
+/// Which of the built-in digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Four of five, to train on.
+    Training,
+    /// Each fifth, to evaluate on.
+    HeldOut,
+}
+
+/// What is wanted of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Features and labels.
+    Labelled,
+    /// Features; the labels need not be there.
+    Features,
+}
+
+impl DataSpec {
+    /// Reads the records that the plan names. Relative paths start at `folder`.
+    pub(super) fn records(&self, folder: &Path) -> Result<Dataset, Refusal> {
+        let (path, labels) = self.places();
+        let [path, labels] = [path, labels].map(|place| place.map(|place| folder.join(place)));
+        match path {
+            None => digits(Part::Training),
+            Some(path) => self.read(&path, labels.as_deref(), Wanted::Labelled),
+        }
+    }
+
+    fn places(&self) -> (Option<&Path>, Option<&Path>) {
+        match self {
+            DataSpec::Digits {} => (None, None),
+            DataSpec::Csv { path, .. } | DataSpec::Parquet { path, .. } | DataSpec::Npz { path, .. } => {
+                (Some(path), None)
+            }
+            DataSpec::Npy { path, labels, .. } | DataSpec::Idx { path, labels, .. } => {
+                (Some(path), Some(labels))
+            }
+        }
+    }
+
+    /// Reads other records of the same layout.
+    pub fn read(&self, path: &Path, labels: Option<&Path>, wanted: Wanted) -> Result<Dataset, Refusal> {
+        let limits = Limits::default();
+        let kind = self.label_kind()?;
+        let scale = self.scale()?;
+        let labelled = wanted == Wanted::Labelled;
+        let file = path.display().to_string();
+        let beside = |read: fn(&Path, &Limits) -> Result<Array, Refusal>| match (labelled, labels) {
+            (false, _) => Ok(None),
+            (true, Some(labels)) => read(labels, &limits).map(Some),
+            (true, None) => Err(Refusal::NoAnswer(
+                "labels are missing, expected a file of labels beside the features".into(),
+            )),
+        };
+        let arrays = |features: Array, labels: Option<Array>| {
+            assemble(&file, &features, scale, labels.as_ref().map(|labels| (labels, &kind)), &limits)
+        };
+        let table = match self {
+            DataSpec::Digits {} => {
+                return Err(Refusal::NoAnswer(
+                    "the model was trained on the built-in digits, expected the word digits for its held-out ones".into(),
+                ));
+            }
+            DataSpec::Csv { .. } => read_csv(path, &self.layout(labelled.then_some(kind))?, &limits)?,
+            DataSpec::Parquet { .. } => parquet(path, &self.layout(labelled.then_some(kind))?, &limits)?,
+            DataSpec::Npy { .. } => arrays(read_npy(path, &limits)?, beside(read_npy)?)?,
+            DataSpec::Idx { .. } => arrays(read_idx(path, &limits)?, beside(read_idx)?)?,
+            DataSpec::Npz { features, labels, .. } => {
+                let labels = labelled.then(|| read_npz(path, labels, &limits)).transpose()?;
+                arrays(read_npz(path, features, &limits)?, labels)?
+            }
+        };
+        dataset(table)
+    }
+
+    /// What a class is called, where classes have names.
+    pub fn class_name(&self, class: usize) -> String {
+        let classes = match self {
+            DataSpec::Csv { classes, .. } | DataSpec::Parquet { classes, .. } => classes.as_ref(),
+            _ => None,
+        };
+        match classes {
+            Some(Classes::Named(names)) => names.get(class).map(|names| names.all()[0].clone()),
+            Some(Classes::Counted(_)) | None => None,
+        }
+        .unwrap_or_else(|| class.to_string())
+    }
+
+    fn label_kind(&self) -> Result<LabelKind, Refusal> {
+        let (classes, bounds) = match self {
+            DataSpec::Digits {} => return Ok(LabelKind::Counted(10)),
+            DataSpec::Idx { classes, .. } => (Some(classes), None),
+            DataSpec::Csv { classes, label_bounds, .. }
+            | DataSpec::Parquet { classes, label_bounds, .. }
+            | DataSpec::Npy { classes, label_bounds, .. }
+            | DataSpec::Npz { classes, label_bounds, .. } => (classes.as_ref(), *label_bounds),
+        };
+        let kind = match (classes, bounds) {
+            (Some(_), Some(_)) => {
+                return Err(Refusal::NoAnswer(
+                    "label_bounds is given together with classes, expected one or the other".into(),
+                ));
+            }
+            (Some(Classes::Counted(classes)), None) => LabelKind::Counted(*classes),
+            (Some(Classes::Named(names)), None) => {
+                LabelKind::Named(names.iter().map(Spellings::all).collect())
+            }
+            (None, Some([lower, upper])) => LabelKind::Numbers(Some(Scale::new(lower, upper, Onto::Unit)?)),
+            (None, None) => LabelKind::Numbers(None),
+        };
+        kind.check()?;
+        Ok(kind)
+    }
+
+    fn scale(&self) -> Result<Option<Scale>, Refusal> {
+        match self {
+            DataSpec::Digits {} | DataSpec::Csv { .. } | DataSpec::Parquet { .. } => Ok(None),
+            DataSpec::Idx { onto, .. } => Scale::new(0.0, 255.0, target(onto.as_deref())?).map(Some),
+            DataSpec::Npy { bounds, onto, .. } | DataSpec::Npz { bounds, onto, .. } => {
+                scale(*bounds, onto.as_deref())
+            }
+        }
+    }
+
+    fn layout(&self, kind: Option<LabelKind>) -> Result<Layout, Refusal> {
+        let (delimiter, header, column, label) = match self {
+            DataSpec::Csv { delimiter, header, column, label, .. } => (*delimiter, *header, column, label),
+            DataSpec::Parquet { column, label, .. } => (None, None, column, label),
+            DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Npz { .. } | DataSpec::Idx { .. } => {
+                return Err(Refusal::NoAnswer("only CSV and Parquet files have columns".into()));
+            }
+        };
+        let delimiter = delimiter.unwrap_or(',');
+        let delimiter = u8::try_from(delimiter)
+            .ok()
+            .filter(|byte| byte.is_ascii() && !b"\"\r\n".contains(byte))
+            .ok_or_else(|| {
+                Refusal::NoAnswer("delimiter is not one byte, expected one character such as a comma".into())
+            })?;
+        let layout = Layout {
+            delimiter,
+            header: if header.unwrap_or(true) { Header::Named } else { Header::Counted },
+            columns: column.iter().map(ColumnSpec::column).collect::<Result<_, _>>()?,
+            label: kind.map(|kind| LabelColumn { name: label.clone(), kind }),
+        };
+        layout.check()?;
+        Ok(layout)
+    }
+}
+
+impl Spellings {
+    fn all(&self) -> Vec<String> {
+        match self {
+            Spellings::One(name) => vec![name.clone()],
+            Spellings::Several(names) => names.clone(),
+        }
+    }
+}
+
+impl ColumnSpec {
+    fn column(&self) -> Result<Column, Refusal> {
+        let wrong = |why: &str| {
+            let name: String = self.name.chars().filter(|c| !c.is_control()).take(80).collect();
+            Err(Refusal::NoAnswer(format!("column {name} has {why}")))
+        };
+        let numbers = self.bounds.is_some() || self.onto.is_some() || self.missing.is_some();
+        let cells = match (&self.categories, self.unknown.as_deref()) {
+            (Some(_), _) if numbers => {
+                return wrong("categories beside bounds, onto or missing, expected one or the other");
+            }
+            (Some(names), unknown) => Cells::Categories {
+                names: names.clone(),
+                unknown: match unknown {
+                    None | Some("zeros") => Unknown::Zeros,
+                    Some("other") => Unknown::Other,
+                    Some(_) => return wrong("another word for unknown, expected zeros or other"),
+                },
+            },
+            (None, Some(_)) => return wrong("unknown without categories, expected both or neither"),
+            (None, None) => {
+                Cells::Numbers { scale: scale(self.bounds, self.onto.as_deref())?, missing: self.missing }
+            }
+        };
+        Ok(Column { name: self.name.clone(), cells })
+    }
+}
+
+fn scale(bounds: Option<[f64; 2]>, onto: Option<&str>) -> Result<Option<Scale>, Refusal> {
+    match bounds {
+        Some([lower, upper]) => Scale::new(lower, upper, target(onto)?).map(Some),
+        None if onto.is_some() => Err(Refusal::NoAnswer("bounds is missing, expected it beside onto".into())),
+        None => Ok(None),
+    }
+}
+
+fn target(onto: Option<&str>) -> Result<Onto, Refusal> {
+    match onto {
+        None | Some("unit") => Ok(Onto::Unit),
+        Some("symmetric") => Ok(Onto::Symmetric),
+        Some(_) => Err(Refusal::NoAnswer("onto is another word, expected unit or symmetric".into())),
+    }
+}
+
+#[cfg(feature = "parquet")]
+use veracity_records::read_parquet as parquet;
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Path, _: &Layout, _: &Limits) -> Result<Table, Refusal> {
+    Err(Refusal::NoAnswer(
+        "format is parquet, expected csv, npy, npz or idx: this program was built without --features parquet"
+            .into(),
+    ))
+}
+
+/// Records as the trainer takes them. Without labels, each is the number 0, which nobody reads.
+fn dataset(table: Table) -> Result<Dataset, Refusal> {
+    let labels = match table.labels {
+        Some(veracity_records::Labels::Classes { of, classes }) => Labels::Classes { of, classes },
+        Some(veracity_records::Labels::Values(values)) => Labels::Values(values),
+        None => Labels::Values(vec![0.0; table.features.len() / table.width.max(1)]),
+    };
+    Dataset::new(table.features, table.width, labels)
+}
+
+/// The built-in digits, with grey values from 0 to 1.
+pub(super) fn digits(part: Part) -> Result<Dataset, Refusal> {
+    let rows = || {
+        DIGITS
+            .chunks_exact(DIGIT)
+            .enumerate()
+            .filter(move |(at, _)| (at % FOLD == FOLD - 1) == (part == Part::HeldOut))
+    };
+    let features = rows().flat_map(|(_, row)| row[1..].iter().map(|grey| f32::from(*grey) / 16.0)).collect();
+    let of = rows().map(|(_, row)| u32::from(row[0])).collect();
+    Dataset::new(features, DIGIT - 1, Labels::Classes { of, classes: 10 })
+}
+
+/// Checks a training set as a whole: some records, and an example of every class.
+pub(super) fn check(data: &Dataset) -> Result<(), Refusal> {
+    if data.is_empty() {
+        return Err(Refusal::NoAnswer("there are no records to train on, expected at least one".into()));
+    }
+    let Labels::Classes { of, classes } = data.labels() else { return Ok(()) };
+    let mut seen = vec![false; *classes];
+    of.iter().for_each(|class| seen[*class as usize] = true);
+    match seen.iter().position(|seen| !seen) {
+        Some(class) => Err(Refusal::NoAnswer(format!(
+            "class {class} has no example among the records, expected one or more of each of the {classes} classes"
+        ))),
+        None => Whole(of.len() as f64).count("records").map(drop),
+    }
+}
