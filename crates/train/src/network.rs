@@ -8,8 +8,9 @@ use std::ops::Range;
 use veracity_core::Refusal;
 use veracity_noise::Stream;
 
-/// Floats that a micro-batch may move through: about what a core's second-level cache holds.
-const CACHED: usize = 1 << 18;
+/// Floats that a micro-batch may move through: twice what a core's second-level cache holds, since half of them are not
+/// needed again on the way back.
+const CACHED: usize = 1 << 19;
 
 /// Layers that fit one on another.
 #[derive(Debug)]
@@ -55,14 +56,14 @@ impl Network {
         parameters
     }
 
-    /// How many examples should pass through together: as many as the cache holds, but enough that their numbers outweigh
-    /// the parameters, which every micro-batch passes over once. A power of two from 8 to 128; it follows from the layers
-    /// alone, so that bits do not depend on the machine.
+    /// The most examples that should pass through together: as many as the cache holds, but enough that their numbers
+    /// outweigh the parameters, which every micro-batch passes over once. It follows from the layers alone, so that bits do
+    /// not depend on the machine.
     pub fn micro_batch(&self) -> usize {
         let values: usize = self.stack.shapes.iter().map(|shape| 2 * shape.size()).sum();
         let kept: usize = self.stack.stages.iter().map(|stage| stage.kept()).sum();
         let each = values + kept;
-        (CACHED.max(self.parameters()) / each).clamp(8, 128).next_power_of_two()
+        (CACHED.max(self.parameters()) / each).clamp(8, 192)
     }
 
     pub(crate) fn stages(&self) -> &[Box<dyn Stage>] {
@@ -189,7 +190,7 @@ mod tests {
             let layers = vec![Layer::Linear { outputs: hidden }, Layer::Relu, Layer::Linear { outputs: 10 }];
             Network::new(Shape::Flat(inputs), layers).unwrap().micro_batch()
         };
-        assert_eq!((flat(784, 256), flat(64, 10), flat(100_000, 16)), (128, 128, 8));
-        assert!(networks().iter().all(|network| (8..=128).contains(&network.micro_batch())));
+        assert_eq!((flat(784, 256), flat(64, 10), flat(100_000, 16)), (192, 192, 8));
+        assert!(networks().iter().all(|network| (8..=192).contains(&network.micro_batch())));
     }
 }

@@ -35,7 +35,7 @@ fn shapes_follow_from_the_layers() {
     .unwrap();
     assert_eq!(network.output(), Shape::Flat(10));
     assert_eq!(network.parameters(), 16 * 65 + 32 * 257 + 32 * 513 + 10 * 33);
-    assert_eq!(network.micro_batch(), 8);
+    assert_eq!(network.micro_batch(), 13);
 }
 
 #[test]

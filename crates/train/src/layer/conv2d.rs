@@ -3,12 +3,7 @@
 //! One example at a time, so that what the window sees stays in cache: it is laid out side by side once for `forward` and
 //! once more for the gradient, and the rest is matrix products.
 
-use super::{
-    Stage, Trace, initial,
-    outer::{Layout, Outer},
-    scratch, sums,
-    window::Window,
-};
+use super::{Stage, Trace, initial, outer::Outer, scratch, sums, window::Window};
 use crate::{
     Shape,
     product::{Into, Matrix, multiply},
@@ -35,7 +30,7 @@ impl Conv2d {
             return Err(Refusal::out_of_range("channels", channels, "1 ≤ channels ≤ 2^16"));
         }
         let window = Window::new("conv2d", input, kernel, stride, padding)?;
-        Ok(Conv2d { window, outer: Outer::new(window.places(), window.seen(), channels, Layout::Outputs) })
+        Ok(Conv2d { window, outer: Outer::new(window.places(), window.seen(), channels) })
     }
 
     fn channels(&self) -> usize {

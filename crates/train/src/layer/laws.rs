@@ -247,6 +247,10 @@ fn a_silenced_example_adds_exactly_nothing_whatever_it_was() {
             assert_eq!(bits(sum(bad, 0.0, true)), clean, "{layer:?} on {shape}");
             // Zeros add nothing at any factor.
             assert_eq!(bits(sum(bad, 1.0, true)), clean, "{layer:?} on {shape}");
+            // Where examples are added one by one, a factor of zero is enough.
+            if !matches!(shape, Shape::Flat(_)) {
+                assert_eq!(sum(bad, 0.0, false), sum(0.0, 0.0, true), "{layer:?} on {shape}");
+            }
         }
         // The twin: not silenced, it is heard.
         broken += usize::from(sum(f32::NAN, 1.0, false).iter().any(|x| x.is_nan()));

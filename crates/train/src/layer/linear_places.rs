@@ -1,10 +1,6 @@
 //! A linear layer at each place of a sequence, with the same weights at all of them.
 
-use super::{
-    Stage, Trace, initial,
-    outer::{Layout, Outer},
-    sums,
-};
+use super::{Stage, Trace, initial, outer::Outer, sums};
 use crate::{
     Shape,
     product::{Into, Matrix, multiply},
@@ -25,7 +21,7 @@ pub(super) enum Spread {
     Glorot,
 }
 
-/// Parameters: inputs × outputs weights, then the biases, as in a linear layer.
+/// Parameters: outputs × inputs weights, then the biases.
 #[derive(Debug)]
 pub(super) struct LinearPlaces {
     outer: Outer,
@@ -42,11 +38,11 @@ impl LinearPlaces {
         if !(1..=1 << 24).contains(&outputs) {
             return Err(Refusal::out_of_range("outputs", outputs, "1 ≤ outputs ≤ 2^24"));
         }
-        Ok(LinearPlaces { outer: Outer::new(length, inputs, outputs, Layout::Inputs), spread })
+        Ok(LinearPlaces { outer: Outer::new(length, inputs, outputs), spread })
     }
 
     fn weights<'a>(&self, parameters: &'a [f32]) -> Matrix<'a> {
-        Matrix::new(&parameters[..self.outer.weights()], self.outer.inputs, self.outer.outputs)
+        Matrix::new(&parameters[..self.outer.weights()], self.outer.outputs, self.outer.inputs)
     }
 
     /// One example's inputs and gradients as matrices, a row for each place.
@@ -94,7 +90,7 @@ impl Stage for LinearPlaces {
             place.copy_from_slice(&parameters[self.outer.weights()..]);
         }
         let input = Matrix::new(input, count * self.outer.places, self.outer.inputs);
-        multiply(output, Into::Add, input, self.weights(parameters));
+        multiply(output, Into::Add, input, self.weights(parameters).transposed());
     }
 
     fn backward(
@@ -105,7 +101,7 @@ impl Stage for LinearPlaces {
         input_gradient: &mut [f32],
     ) {
         let gradient = Matrix::new(output_gradient, trace.count * self.outer.places, self.outer.outputs);
-        multiply(input_gradient, Into::Replace, gradient, self.weights(parameters).transposed());
+        multiply(input_gradient, Into::Replace, gradient, self.weights(parameters));
     }
 
     fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {

@@ -9,15 +9,6 @@ use super::{
 };
 use crate::product::{Into, Matrix, multiply};
 
-/// In which order weights are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// One row for each output.
-    Outputs,
-    /// One row for each input.
-    Inputs,
-}
-
 /// How norms are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -32,23 +23,23 @@ const EXPLICIT_COST: usize = 12;
 /// The longest row whose square a Gram matrix may hold, squared: beyond it small factors could vanish beside large ones.
 const LONGEST: f32 = (1u128 << 80) as f32;
 
-/// Inputs × outputs weights and one bias for each output, used at so many places.
+/// Outputs × inputs weights, so that those of one output are side by side, then one bias for each output; used at so many
+/// places.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outer {
     pub places: usize,
     pub inputs: usize,
     pub outputs: usize,
-    pub layout: Layout,
     pub form: Form,
 }
 
 impl Outer {
     /// Chooses the cheaper form.
-    pub(super) fn new(places: usize, inputs: usize, outputs: usize, layout: Layout) -> Outer {
+    pub(super) fn new(places: usize, inputs: usize, outputs: usize) -> Outer {
         let gram = (places as u128).pow(2) * (inputs + outputs) as u128;
         let explicit = EXPLICIT_COST as u128 * inputs as u128 * outputs as u128;
         let form = if gram < explicit { Form::Gram } else { Form::Explicit };
-        Outer { places, inputs, outputs, layout, form }
+        Outer { places, inputs, outputs, form }
     }
 
     pub(super) fn weights(&self) -> usize {
@@ -82,7 +73,7 @@ impl Outer {
         match self.form {
             Form::Explicit => own::measure(kept, |gradient| {
                 let (weights, biases) = gradient.split_at_mut(self.weights());
-                self.multiply(inputs, gradients, weights, Into::Replace);
+                multiply(weights, Into::Replace, gradients.transposed(), inputs);
                 biases.fill(0.0);
                 add_places(gradients, biases);
             }),
@@ -102,15 +93,8 @@ impl Outer {
     /// `sum` += the gradient.
     pub(super) fn accumulate(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, sum: &mut [f32]) {
         let (weights, biases) = sum.split_at_mut(self.weights());
-        self.multiply(inputs, gradients, weights, Into::Add);
+        multiply(weights, Into::Add, gradients.transposed(), inputs);
         add_places(gradients, biases);
-    }
-
-    fn multiply(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, weights: &mut [f32], into: Into) {
-        match self.layout {
-            Layout::Outputs => multiply(weights, into, gradients.transposed(), inputs),
-            Layout::Inputs => multiply(weights, into, inputs.transposed(), gradients),
-        }
     }
 
     /// The norm from Gram matrices, with what their rounding may have taken away added.
@@ -159,14 +143,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn both(
-        (places, inputs, outputs): (usize, usize, usize),
-        a: &[f32],
-        g: &[f32],
-        layout: Layout,
-    ) -> (f32, f32, Vec<f32>) {
+    fn both((places, inputs, outputs): (usize, usize, usize), a: &[f32], g: &[f32]) -> (f32, f32, Vec<f32>) {
         let (a, g) = (Matrix::new(a, places, inputs), Matrix::new(g, places, outputs));
-        let outer = Outer::new(places, inputs, outputs, layout);
+        let outer = Outer::new(places, inputs, outputs);
         let [explicit, gram] = [Form::Explicit, Form::Gram].map(|form| {
             let outer = Outer { form, ..outer };
             outer.square_norm(a, g, &mut vec![f32::NAN; outer.kept()])
@@ -180,15 +159,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(200))]
         #[test]
         fn both_forms_give_the_norm_of_what_is_added(
-            places in 1usize..9, inputs in 1usize..20, outputs in 1usize..9, seed in 0u32..1000, rows in any::<bool>()
+            places in 1usize..9, inputs in 1usize..20, outputs in 1usize..9, seed in 0u32..1000
         ) {
             let number = |i: usize| ((i as u32).wrapping_mul(2_654_435_761).wrapping_add(seed * 40_503) >> 8) as f32;
             let values = |n: usize, from: usize| -> Vec<f32> {
                 (from..from + n).map(|i| number(i) / (1 << 23) as f32 - 1.0).collect()
             };
             let (a, g) = (values(places * inputs, 0), values(places * outputs, 5000));
-            let layout = if rows { Layout::Outputs } else { Layout::Inputs };
-            let (explicit, gram, sum) = both((places, inputs, outputs), &a, &g, layout);
+            let (explicit, gram, sum) = both((places, inputs, outputs), &a, &g);
             let truth = sum.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
             prop_assert!((f64::from(explicit) / truth - 1.0).abs() < 1e-5);
             prop_assert!((f64::from(gram) / truth - 1.0).abs() < 1e-3 && f64::from(gram) > truth * (1.0 - 1e-5));
@@ -207,7 +185,7 @@ mod tests {
             let g: Vec<f32> = (0..2 * outputs)
                 .map(|i| (1.0 + (i % outputs) as f32 / 7.0) * if i < outputs { 1.0 } else { -1.0 })
                 .collect();
-            let (_, gram, sum) = both((2, inputs, outputs), &a, &g, Layout::Inputs);
+            let (_, gram, sum) = both((2, inputs, outputs), &a, &g);
             let truth = sum.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
             assert!(f64::from(gram) >= truth * (1.0 - 1e-5), "{gram} {truth}");
         }
@@ -215,14 +193,14 @@ mod tests {
 
     #[test]
     fn few_places_and_many_weights_take_the_gram_form() {
-        assert_eq!(Outer::new(16, 2304, 256, Layout::Outputs).form, Form::Gram);
-        assert_eq!(Outer::new(196, 64, 16, Layout::Outputs).form, Form::Explicit);
-        assert_eq!(Outer::new(25, 256, 32, Layout::Outputs).form, Form::Explicit);
+        assert_eq!(Outer::new(16, 2304, 256).form, Form::Gram);
+        assert_eq!(Outer::new(196, 64, 16).form, Form::Explicit);
+        assert_eq!(Outer::new(25, 256, 32).form, Form::Explicit);
     }
 
     #[test]
     fn numbers_so_large_that_others_could_vanish_beside_them_are_not_finite() {
-        let (_, gram, _) = both((1, 1, 1), &[1e19], &[1e-23], Layout::Inputs);
+        let (_, gram, _) = both((1, 1, 1), &[1e19], &[1e-23]);
         assert_eq!(gram, f32::INFINITY);
     }
 }

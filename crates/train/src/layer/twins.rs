@@ -119,11 +119,11 @@ fn norms_bring_blocks_of_one_example_to_mean_zero_and_variance_one() {
     });
 }
 
-/// Rows of `inputs` numbers through weights and biases, inputs first.
+/// Rows of `inputs` numbers through weights, those of one output side by side, and biases.
 fn linear(rows: &[f64], parameters: &[f64], inputs: usize, outputs: usize) -> Vec<f64> {
     let biases = &parameters[inputs * outputs..];
     let one = |row: &[f64], output: usize| {
-        biases[output] + (0..inputs).map(|i| row[i] * parameters[i * outputs + output]).sum::<f64>()
+        biases[output] + (0..inputs).map(|i| row[i] * parameters[output * inputs + i]).sum::<f64>()
     };
     rows.chunks(inputs).flat_map(|row| (0..outputs).map(move |output| one(row, output))).collect()
 }
