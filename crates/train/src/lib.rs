@@ -8,6 +8,7 @@
 mod clip;
 pub mod cohort;
 mod data;
+pub mod features;
 mod lanes;
 mod layer;
 mod loss;
