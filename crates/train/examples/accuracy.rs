@@ -4,6 +4,7 @@
 //! `digits`. Settings: `data` (a folder with the files, not gzipped; digits need none), `features` (maps joined by commas, such
 //! as `scattering:2:8,group-norm:27`), `cache` (a file for the features), `on` (`holdout`: a part of the training
 //! records that settings are chosen on, or `test`), `batch`, `steps`, `noise` (0 for none), `clip`, `rate`, `momentum`, `seeds`.
+//! `centre` (the noise multiplier of a private mean to take off, and `then` the maps after that).
 //! The noise multiplier comes from `veracity calibrate dp-sgd`.
 
 #[path = "accuracy/adult.rs"]
@@ -17,7 +18,7 @@ use veracity_noise::{Entropy, Key, Purpose};
 use veracity_train::{
     Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
     cohort,
-    features::{Features, FrontEnd},
+    features::{Centre, Features, FrontEnd},
 };
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
@@ -61,6 +62,7 @@ fn main() -> Fallible<()> {
         _ => return Err("kind of data is unknown, expected images, adult or digits".into()),
     };
     let (train, test) = split(featurize(&raw, &settings)?, &raw, settings.text("on")?)?;
+    let (train, test) = centred(train, test, &settings)?;
     run(&train, &test, raw.classes, &settings)
 }
 
@@ -144,6 +146,21 @@ fn split(all: Dataset, raw: &Raw, on: &str) -> Fallible<(Dataset, Dataset)> {
         Dataset::new(features, all.width(), labels)
     };
     Ok((part(train)?, part(test)?))
+}
+
+/// Takes a private mean of the training records off all, if asked to.
+fn centred(train: Dataset, test: Dataset, settings: &Settings) -> Fallible<(Dataset, Dataset)> {
+    if !settings.0.contains_key("centre") {
+        return Ok((train, test));
+    }
+    let noise = NoiseMultiplier::new(settings.number("centre")?)?;
+    // The run of the models is 0.
+    let rng = Entropy::seeded(1).family(Purpose::Noise, 1, 0);
+    let centre = Centre::new(&train, Count::new(train.len() as u64)?, ClipNorm::new(1.0)?, noise, &rng)?;
+    let then = settings.0.get("then").map_or("", String::as_str);
+    let mut rng = Entropy::seeded(0).stream(Purpose::Init, Key { step: 1, ..Key::default() });
+    let front = FrontEnd::new(Shape::Flat(train.width()), &parse(then)?, &mut rng)?;
+    Ok((front.apply(&centre.apply(&train)?)?, front.apply(&centre.apply(&test)?)?))
 }
 
 fn run(train: &Dataset, test: &Dataset, classes: usize, settings: &Settings) -> Fallible<()> {

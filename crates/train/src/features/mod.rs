@@ -1,14 +1,18 @@
 //! Fixed features: maps that are applied to each record by itself before training, and learn nothing.
 //!
 //! A [`FrontEnd`] is a chain of them, drawn once from a stream that does not depend on data. Since a record's features are a
-//! function of that record alone, training on them has the same guarantee as training on the records.
+//! function of that record alone, training on them has the same guarantee as training on the records. [`Centre`] is the one
+//! exception, and says what it costs.
 
+mod centre;
 mod fourier;
 mod morlet;
 mod normalise;
 mod patches;
 mod plane;
 mod scattering;
+
+pub use centre::Centre;
 
 use crate::{Dataset, Shape};
 use rayon::prelude::*;
