@@ -57,6 +57,8 @@ pub enum Purpose {
     Report,
     /// A simulated attack.
     Attack,
+    /// Noise on what is learned of the records before training.
+    Preprocess,
 }
 
 impl Purpose {
@@ -70,6 +72,7 @@ impl Purpose {
             Purpose::Split => 5,
             Purpose::Report => 6,
             Purpose::Attack => 7,
+            Purpose::Preprocess => 8,
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod convex;
 mod data;
 mod explicit;
 mod exponential;
+pub mod features;
 mod lanes;
 mod layer;
 mod loss;

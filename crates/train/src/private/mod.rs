@@ -19,6 +19,8 @@ enum Place {
     Gradient,
     /// On which side of the clip norm they were.
     Balance,
+    /// Clipped records.
+    Record,
 }
 
 impl Place {
@@ -26,6 +28,7 @@ impl Place {
         match self {
             Place::Gradient => "gradient",
             Place::Balance => "balance",
+            Place::Record => "record",
         }
     }
 }
@@ -40,6 +43,11 @@ impl<'a> ClippedSum<'a> {
     /// # Assumes  Adding or taking away one record moves `sum` by at most [`Calibrated::room`]
     pub(crate) fn of_gradients(sum: &'a mut [f32]) -> ClippedSum<'a> {
         ClippedSum { sum, place: Place::Gradient }
+    }
+
+    /// # Assumes  As for gradients
+    pub(crate) fn of_records(sum: &'a mut [f32]) -> ClippedSum<'a> {
+        ClippedSum { sum, place: Place::Record }
     }
 
     /// A balance as a sum of one number, which is written to `cell`. Floats hold it exactly up to 2^24; beyond, it stops.

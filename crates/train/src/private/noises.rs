@@ -126,7 +126,8 @@ impl Noises {
 /// # Assumes  Fewer than 2^40 steps, and 2^30 parameters and so 2^15 blocks, as plans and networks check
 fn number(place: Place, step: u64, block: usize) -> u64 {
     let within = match place {
-        Place::Gradient => block as u64,
+        // Records have a family of their own, so that their numbers may be those of gradients.
+        Place::Gradient | Place::Record => block as u64,
         Place::Balance => (1 << BLOCK_BITS) - 1,
     };
     step << BLOCK_BITS | within

@@ -9,30 +9,73 @@ use veracity_train::{Layer, Shape};
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(missing_docs)] // Each field is named as in train's Layer, which documents it.
 pub enum LayerSpec {
-    Linear { outputs: usize },
+    Linear {
+        outputs: usize,
+    },
+    Conv2d {
+        channels: usize,
+        kernel: usize,
+        #[serde(default = "one")]
+        stride: usize,
+        #[serde(default)]
+        padding: usize,
+    },
+    MaxPool {
+        kernel: usize,
+        stride: usize,
+    },
+    AveragePool {
+        kernel: usize,
+        stride: usize,
+    },
     Relu {},
+    Tanh {},
+    Gelu {},
+    Flatten {},
+    GroupNorm {
+        groups: usize,
+    },
+    LayerNorm {},
+    Embedding {
+        tokens: usize,
+        width: usize,
+    },
+    Residual {
+        layers: Vec<LayerSpec>,
+    },
+    Attention {
+        heads: usize,
+    },
+}
+
+fn one() -> usize {
+    1
 }
 
 impl From<&LayerSpec> for Layer {
     fn from(spec: &LayerSpec) -> Layer {
         match spec {
             LayerSpec::Linear { outputs } => Layer::Linear { outputs: *outputs },
+            LayerSpec::Conv2d { channels, kernel, stride, padding } => {
+                Layer::Conv2d { channels: *channels, kernel: *kernel, stride: *stride, padding: *padding }
+            }
+            LayerSpec::MaxPool { kernel, stride } => Layer::MaxPool { kernel: *kernel, stride: *stride },
+            LayerSpec::AveragePool { kernel, stride } => {
+                Layer::AveragePool { kernel: *kernel, stride: *stride }
+            }
             LayerSpec::Relu {} => Layer::Relu,
+            LayerSpec::Tanh {} => Layer::Tanh,
+            LayerSpec::Gelu {} => Layer::Gelu,
+            LayerSpec::Flatten {} => Layer::Flatten,
+            LayerSpec::GroupNorm { groups } => Layer::GroupNorm { groups: *groups },
+            LayerSpec::LayerNorm {} => Layer::LayerNorm,
+            LayerSpec::Embedding { tokens, width } => Layer::Embedding { tokens: *tokens, width: *width },
+            LayerSpec::Residual { layers } => {
+                Layer::Residual { layers: layers.iter().map(Layer::from).collect() }
+            }
+            LayerSpec::Attention { heads } => Layer::Attention { heads: *heads },
         }
     }
-}
-
-/// Says why a layer cannot be, where its name is that of one which mixes examples.
-pub(super) fn refuse_mixing(kind: &str) -> Result<(), Refusal> {
-    let plain: String = kind.chars().filter(char::is_ascii_alphanumeric).collect();
-    if plain.to_ascii_lowercase().starts_with("batchnorm") {
-        return Err(Refusal::NoAnswer(
-            "batch-norm mixes the examples of a batch, so that no gradient belongs to one record, expected group-norm, \
-             layer-norm or no norm at all"
-                .into(),
-        ));
-    }
-    Ok(())
 }
 
 /// The shape of one example: plain numbers unless sides are given.

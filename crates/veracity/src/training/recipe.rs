@@ -86,7 +86,10 @@ impl Recipe {
         let table: toml::Table = toml::from_str(text).map_err(refuse)?;
         let listed = table.get("model").and_then(|model| model.get("layer")).and_then(toml::Value::as_array);
         for layer in listed.into_iter().flatten() {
-            layers::refuse_mixing(layer.get("kind").and_then(toml::Value::as_str).unwrap_or_default())?;
+            let kind = layer.get("kind").and_then(toml::Value::as_str).unwrap_or_default();
+            if let Some(refusal) = Layer::refusal(kind) {
+                return Err(refusal);
+            }
         }
         let file: RecipeFile = toml::from_str(text).map_err(refuse)?;
         let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;

@@ -1,0 +1,208 @@
+//! Fixed features: maps that are applied to each record by itself before training, and learn nothing.
+//!
+//! A [`FrontEnd`] is a chain of them, drawn once from a stream that does not depend on data. Since a record's features are a
+//! function of that record alone, training on them has the same guarantee as training on the records. [`Centre`] is the one
+//! exception, and says what it costs.
+
+mod centre;
+mod fourier;
+mod morlet;
+mod normalise;
+mod patches;
+mod plane;
+mod scattering;
+
+pub use centre::Centre;
+
+use crate::{Dataset, Shape};
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+use std::fmt;
+use veracity_core::Refusal;
+use veracity_noise::Stream;
+
+/// A map as it is written in a plan. Its input shape is the output shape of the one before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Features {
+    /// Scattering of order 2 by Morlet wavelets: each channel of height × width becomes 1 + JL + L²J(J−1)/2 channels of
+    /// height/2^J × width/2^J, J being the scales and L the angles.
+    Scattering {
+        /// How many octaves of wavelets.
+        scales: usize,
+        /// How many directions.
+        angles: usize,
+    },
+    /// Random patches: convolution by random filters of norm 1 on patches of mean 0 and variance 1, both signs kept, averaged
+    /// over a grid of cells.
+    Patches {
+        /// How many filters; there are twice as many channels.
+        filters: usize,
+        /// The side of a patch.
+        side: usize,
+        /// Cells along each side of the image.
+        cells: usize,
+    },
+    /// Random Fourier features of the Gaussian kernel: √(2/count) cos(wᵀx + b).
+    Fourier {
+        /// How many.
+        count: usize,
+        /// The kernel's width: exp(−‖x − y‖²/(2 bandwidth²)).
+        bandwidth: f32,
+    },
+    /// Mean 0 and variance 1 in each group of channels of one example.
+    GroupNorm {
+        /// How many groups; a divisor of the number of channels.
+        groups: usize,
+    },
+    /// The power of the size of each value, with its sign.
+    Power {
+        /// The exponent.
+        exponent: f32,
+    },
+    /// All values divided by their Euclidean norm, and multiplied by a constant.
+    UnitNorm {
+        /// The norm they get.
+        norm: f32,
+    },
+}
+
+impl Features {
+    /// The name used in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Features::Scattering { .. } => "scattering",
+            Features::Patches { .. } => "patches",
+            Features::Fourier { .. } => "fourier",
+            Features::GroupNorm { .. } => "group-norm",
+            Features::Power { .. } => "power",
+            Features::UnitNorm { .. } => "unit-norm",
+        }
+    }
+
+    fn map(self, input: Shape, rng: &mut Stream) -> Result<Box<dyn Map>, Refusal> {
+        Ok(match self {
+            Features::Scattering { scales, angles } => {
+                Box::new(scattering::Scattering::new(input, scales, angles)?)
+            }
+            Features::Patches { filters, side, cells } => {
+                Box::new(patches::Patches::new(input, filters, side, cells, rng)?)
+            }
+            Features::Fourier { count, bandwidth } => {
+                Box::new(fourier::Fourier::new(input, count, bandwidth, rng)?)
+            }
+            Features::GroupNorm { groups } => Box::new(normalise::GroupNorm::new(input, groups)?),
+            Features::Power { exponent } => Box::new(normalise::Power::new(input, exponent)?),
+            Features::UnitNorm { norm } => Box::new(normalise::UnitNorm::new(input, norm)?),
+        })
+    }
+}
+
+/// A map at work on one example.
+trait Map: Send + Sync {
+    /// What comes out.
+    fn output(&self) -> Shape;
+
+    /// Computes the features of one example from that example alone.
+    fn map(&self, input: &[f32], output: &mut [f32], scratch: &mut Scratch);
+}
+
+/// Memory that a thread keeps from one example to the next; nothing is read from it that was not written for the same one.
+#[derive(Default)]
+struct Scratch {
+    real: Vec<f32>,
+    complex: Vec<Complex<f32>>,
+}
+
+/// The first `length` values of a buffer that grows when it must.
+fn filled<T: Default + Clone>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
+    if buffer.len() < length {
+        buffer.resize(length, T::default());
+    }
+    &mut buffer[..length]
+}
+
+/// Maps that fit one on another.
+pub struct FrontEnd {
+    input: Shape,
+    features: Vec<Features>,
+    maps: Vec<Box<dyn Map>>,
+}
+
+impl FrontEnd {
+    /// The most features of one example.
+    pub const MOST: usize = 1 << 24;
+
+    /// Checks that each map can take what the one before gives, and draws what is random in them. `rng` is a stream of
+    /// [`veracity_noise::Purpose::Init`]: whoever applies the model later needs the same one.
+    pub fn new(input: Shape, features: &[Features], rng: &mut Stream) -> Result<FrontEnd, Refusal> {
+        let (mut shape, mut maps) = (input, Vec::new());
+        for one in features {
+            let map = one.map(shape, rng)?;
+            shape = map.output();
+            if shape.size() > FrontEnd::MOST {
+                return Err(Refusal::out_of_range("features", shape.size(), "at most 2^24"));
+            }
+            maps.push(map);
+        }
+        Ok(FrontEnd { input, features: features.to_vec(), maps })
+    }
+
+    /// What goes in.
+    pub fn input(&self) -> Shape {
+        self.input
+    }
+
+    /// What comes out.
+    pub fn output(&self) -> Shape {
+        self.maps.last().map_or(self.input, |map| map.output())
+    }
+
+    /// The maps as planned.
+    pub fn features(&self) -> &[Features] {
+        &self.features
+    }
+
+    /// The features of every record of a dataset, with the labels it has.
+    ///
+    /// # Promise  Row i depends on record i alone, bit by bit
+    pub fn apply(&self, data: &Dataset) -> Result<Dataset, Refusal> {
+        if data.width() != self.input.size() {
+            return Err(Refusal::NoAnswer(format!(
+                "records have {} features, expected {} for this front end",
+                data.width(),
+                self.input
+            )));
+        }
+        let width = self.output().size();
+        let mut features = vec![0.0; data.len() * width];
+        let rows = features.par_chunks_exact_mut(width).enumerate();
+        rows.for_each_init(Work::default, |work, (at, row)| self.one(data.row(at), row, work));
+        Dataset::new(features, width, data.labels().clone())
+    }
+
+    fn one(&self, record: &[f32], row: &mut [f32], work: &mut Work) {
+        work.now.clear();
+        work.now.extend_from_slice(record);
+        for map in &self.maps {
+            let next = filled(&mut work.next, map.output().size());
+            map.map(&work.now, next, &mut work.scratch);
+            work.next.truncate(map.output().size());
+            std::mem::swap(&mut work.now, &mut work.next);
+        }
+        row.copy_from_slice(&work.now);
+    }
+}
+
+impl fmt::Debug for FrontEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrontEnd").field("input", &self.input).field("features", &self.features).finish()
+    }
+}
+
+/// What a thread needs to pass an example through the maps.
+#[derive(Default)]
+struct Work {
+    now: Vec<f32>,
+    next: Vec<f32>,
+    scratch: Scratch,
+}
