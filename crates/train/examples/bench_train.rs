@@ -7,7 +7,8 @@ use std::time::Instant;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_noise::Entropy;
 use veracity_train::{
-    Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape, cohort,
+    Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
+    cohort,
 };
 
 /// How long a task is repeated.

@@ -95,7 +95,9 @@ fn dot_all<S: Simd, const R: usize>(
         let dots = dot_five(simd, rows, columns);
         for (row, dots) in dots.iter().enumerate() {
             let biases = &biases[first..][..LOW];
-            for ((result, bias), dot) in results[row * outputs + first..][..LOW].iter_mut().zip(biases).zip(dots) {
+            for ((result, bias), dot) in
+                results[row * outputs + first..][..LOW].iter_mut().zip(biases).zip(dots)
+            {
                 *result = bias + dot;
             }
         }
@@ -389,7 +391,8 @@ mod tests {
                         near(output[i * outputs + j], slow(terms) + f64::from(biases[j]));
                     }
                     for k in 0..inputs {
-                        let terms = (0..outputs).map(|j| (gradient[i * outputs + j], weights[j * inputs + k]));
+                        let terms =
+                            (0..outputs).map(|j| (gradient[i * outputs + j], weights[j * inputs + k]));
                         near(back[i * inputs + k], slow(terms));
                     }
                 }

@@ -126,11 +126,7 @@ impl Programs {
 fn parse(said: &str) -> Option<Speed> {
     let line = said.lines().rfind(|line| line.contains("per_second"))?;
     let number = |name| field(line, name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
-    Some(Speed {
-        per_second: number("per_second"),
-        gflops: number("gflops"),
-        peak_kib: number("peak_kib"),
-    })
+    Some(Speed { per_second: number("per_second"), gflops: number("gflops"), peak_kib: number("peak_kib") })
 }
 
 fn print_row(task: &[&str], tool: &str, speed: Option<Speed>, ours: Option<Speed>, peak: f64) {
@@ -155,7 +151,8 @@ mod tests {
 
     #[test]
     fn the_last_speed_counts_and_failures_have_none() {
-        let said = "a warning\n{\"tool\": \"peer\", \"per_second\": 2.5, \"gflops\": 1e1, \"peak_kib\": 2048}\n";
+        let said =
+            "a warning\n{\"tool\": \"peer\", \"per_second\": 2.5, \"gflops\": 1e1, \"peak_kib\": 2048}\n";
         let speed = parse(said).unwrap();
         assert_eq!((speed.per_second, speed.gflops, speed.peak_kib), (2.5, 10.0, 2048.0));
         assert!(parse("Traceback\n").is_none());
