@@ -128,7 +128,7 @@ def cohort(name, tool):
 
         say(best(1, work), flops)
     else:
-        together = 200 if name == "digits" else 4
+        together = 50 if name == "digits" else 4
         say(best(together, lambda: by_vmap(sizes, rows, batch, together)), flops)
 
 

@@ -1,6 +1,8 @@
 //! The fast paths against the obvious: gradients one by one, clipped one by one, added one by one; and bits that do not
 //! depend on threads, on cohorts or on what a silenced record held.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
 use rayon::ThreadPoolBuilder;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier};
 use veracity_noise::{Entropy, Purpose};
