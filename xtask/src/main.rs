@@ -1,5 +1,5 @@
-//! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account` and `… noise` ask us and the peers
-//! the same questions. Arguments name the chore; each chore is one file and returns whether it went well.
+//! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
+//! and the peers the same questions. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
@@ -8,7 +8,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise";
+const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise|train";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
         ["bench", "noise"] => bench::noise::run(&root()),
+        ["bench", "train"] => bench::train::run(&root()),
         ["bench", "account"] => bench::account::run(&root()),
         _ => {
             eprintln!("{USAGE}");

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod noise;
+pub mod train;
 
 use std::io;
 use std::path::{Path, PathBuf};
