@@ -1,5 +1,7 @@
 //! Fixed features against slow twins and against what others publish, and that a record's features are its own.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
 use veracity_core::{ClipNorm, Count, Mechanism, NoiseMultiplier};
