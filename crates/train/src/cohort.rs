@@ -4,59 +4,52 @@
 //! the lanes that sum them are laid out by the plan, never by the machine.
 
 use crate::{
-    ClippedSum, Clipping, Dataset, Network, Plan, Privacy,
-    lanes::{Clip, Lanes, MICRO_BATCH},
-    optimiser::Memory,
+    Dataset, Network, Plan, World,
+    lanes::MICRO_BATCH,
     pass::Pass,
-    private::{Calibrated, privatize},
-    sampling::{Sampling, poisson},
+    run::{Draws, Run, Trained},
+    sampling::Sampler,
 };
 use rayon::prelude::*;
+use std::ops::Range;
 use veracity_core::Refusal;
-use veracity_noise::{Entropy, Family, Purpose};
+use veracity_noise::Entropy;
 
-/// A trained model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Trained {
-    /// Its parameters, as [`crate::Network`] lays them out.
-    pub parameters: Vec<f32>,
-}
-
-/// Trains the models `trials` of run `run`.
-pub fn train(
-    plan: &Plan,
-    data: &Dataset,
+/// Trains the models `trials` of run `run`, all on one world.
+pub fn train<'a>(
+    plan: &'a Plan,
+    world: impl Into<World<'a>>,
     entropy: &Entropy,
     run: u64,
-    trials: std::ops::Range<u64>,
+    trials: Range<u64>,
 ) -> Result<Vec<Trained>, Refusal> {
-    check(plan, data)?;
-    trials.into_par_iter().map(|trial| train_one(plan, data, entropy, run, trial)).collect()
+    let world = world.into();
+    plan.check(world)?;
+    let sampler = Sampler::new(plan.sampling)?;
+    let one = |trial| train_one(plan, world, Draws { entropy, run, trial }, &sampler);
+    trials.into_par_iter().map(one).collect()
 }
 
-fn check(plan: &Plan, data: &Dataset) -> Result<(), Refusal> {
-    if data.width() != plan.network.input().size() {
-        return Err(Refusal::NoAnswer(format!(
-            "records have {} features, expected {} for this network",
-            data.width(),
-            plan.network.input().size()
-        )));
-    }
-    plan.loss.check(plan.network.output(), data.labels())
-}
-
-fn train_one(
+/// Trains one model on each world: models `first`, `first` + 1, … of run `run`. The worlds share their dataset.
+pub fn train_worlds(
     plan: &Plan,
-    data: &Dataset,
+    worlds: &[World<'_>],
     entropy: &Entropy,
     run: u64,
-    trial: u64,
-) -> Result<Trained, Refusal> {
-    let mut model = Model::new(plan, entropy, run, trial)?;
-    for step in 0..plan.steps.get() {
-        model.step(plan, data, step)?;
-    }
-    Ok(Trained { parameters: model.parameters })
+    first: u64,
+) -> Result<Vec<Trained>, Refusal> {
+    worlds.iter().try_for_each(|world| plan.check(*world))?;
+    let sampler = Sampler::new(plan.sampling)?;
+    let one = |(at, world): (usize, &World<'_>)| {
+        train_one(plan, *world, Draws { entropy, run, trial: first + at as u64 }, &sampler)
+    };
+    worlds.par_iter().enumerate().map(one).collect()
+}
+
+fn train_one(plan: &Plan, world: World<'_>, draws: Draws<'_>, sampler: &Sampler) -> Result<Trained, Refusal> {
+    let mut run = Run::with_sampler(plan, world, draws, sampler.clone())?;
+    while run.step()? {}
+    Ok(run.model())
 }
 
 /// The outputs of a network for every record, one row each.
@@ -78,58 +71,4 @@ pub fn predict(network: &Network, parameters: &[f32], data: &Dataset) -> Result<
         rows.copy_from_slice(pass.output(network, count));
     });
     Ok(outputs)
-}
-
-/// One model at work.
-struct Model {
-    parameters: Vec<f32>,
-    memory: Memory,
-    noise: Option<Calibrated>,
-    batches: Family,
-    noises: Family,
-    batch: Vec<u32>,
-    lanes: Lanes,
-}
-
-impl Model {
-    fn new(plan: &Plan, entropy: &Entropy, run: u64, trial: u64) -> Result<Model, Refusal> {
-        let parameters = plan.network.initialise(&mut entropy.family(Purpose::Init, run, trial).stream(0));
-        let noise = match plan.privacy {
-            Privacy::Gaussian { noise, clip, .. } => Some(Calibrated::new(noise, clip, parameters.len())?),
-            Privacy::None => None,
-        };
-        Ok(Model {
-            memory: plan.optimiser.memory(parameters.len()),
-            noise,
-            batches: entropy.family(Purpose::Batch, run, trial),
-            noises: entropy.family(Purpose::Noise, run, trial),
-            batch: Vec::new(),
-            lanes: Lanes::new(plan),
-            parameters,
-        })
-    }
-
-    /// One step; also when the batch is empty, since whether it is is private.
-    fn step(&mut self, plan: &Plan, data: &Dataset, step: u64) -> Result<(), Refusal> {
-        match plan.sampling {
-            Sampling::Poisson { .. } => {
-                let mut rng = self.batches.stream(step);
-                poisson(plan.sampling.rate()?, data.len(), &mut self.batch, &mut rng);
-            }
-        }
-        let clip = match (plan.privacy, &self.noise) {
-            (Privacy::Gaussian { clipping, .. }, Some(noise)) => Clip { clipping, norm: noise.room() },
-            // Without privacy nothing is clipped.
-            _ => Clip { clipping: Clipping::Flat, norm: f32::INFINITY },
-        };
-        let sum = self.lanes.clipped_sum(plan, data, &self.batch, &self.parameters, clip);
-        let scale = 1.0 / plan.sampling.planned().as_f64() as f32;
-        let rate = plan.schedule.rate(step, plan.steps.get());
-        let gradient: &[f32] = match &self.noise {
-            Some(noise) => privatize(ClippedSum::new(sum), noise, &self.noises, step).values(),
-            None => sum,
-        };
-        plan.optimiser.step(&mut self.parameters, gradient, scale, rate, &mut self.memory);
-        Ok(())
-    }
 }

@@ -3,23 +3,17 @@
 //! How many lanes there are and who gets what follows from the plan alone, so the bits do not depend on the number of
 //! threads.
 
-use crate::{Clipping, Dataset, Plan, pass::Pass};
+use crate::{
+    Plan, World,
+    clip::{Balance, Clip},
+    pass::Pass,
+};
 use rayon::prelude::*;
 
-/// The most examples that pass through the network together.
-pub(crate) const MICRO_BATCH: usize = 192;
+/// Examples that pass through the network together.
+pub(crate) const MICRO_BATCH: usize = 128;
 /// The most partial sums of one batch.
 const MOST_LANES: usize = 8;
-/// Parameters that one thread adds up at a time.
-const BLOCK: usize = 1 << 14;
-
-/// How gradients are made short.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clip {
-    pub clipping: Clipping,
-    /// The norm; infinite when nothing is clipped.
-    pub norm: f32,
-}
 
 /// The lanes of one model.
 #[derive(Debug)]
@@ -30,6 +24,7 @@ pub(crate) struct Lanes(Vec<Lane>);
 struct Lane {
     pass: Pass,
     sum: Vec<f32>,
+    balance: Balance,
 }
 
 impl Lanes {
@@ -37,23 +32,28 @@ impl Lanes {
         let planned = plan.sampling.planned().get() as usize;
         let count = planned.div_ceil(MICRO_BATCH).clamp(1, MOST_LANES);
         let sum = || vec![0.0; plan.network.parameters()];
-        Lanes((0..count).map(|_| Lane { pass: Pass::new(&plan.network, MICRO_BATCH), sum: sum() }).collect())
+        Lanes(
+            (0..count)
+                .map(|_| Lane { pass: Pass::new(&plan.network, MICRO_BATCH), sum: sum(), balance: 0 })
+                .collect(),
+        )
     }
 
-    /// The sum of the clipped gradients of the records in `batch`.
+    /// The sum of the clipped gradients of the records at the positions in `batch`, and on which side of the clip norm they
+    /// were.
     pub(crate) fn clipped_sum(
         &mut self,
         plan: &Plan,
-        data: &Dataset,
+        data: World<'_>,
         batch: &[u32],
         parameters: &[f32],
-        clip: Clip,
-    ) -> &mut [f32] {
+        clip: &Clip,
+    ) -> (&mut [f32], Balance) {
         let count = self.0.len();
-        let size = micro_batch(batch.len(), count);
         let work = |(at, lane): (usize, &mut Lane)| {
             lane.sum.fill(0.0);
-            for records in batch.chunks(size).skip(at).step_by(count) {
+            lane.balance = 0;
+            for records in batch.chunks(MICRO_BATCH).skip(at).step_by(count) {
                 lane.add(plan, data, records, parameters, clip);
             }
         };
@@ -62,55 +62,27 @@ impl Lanes {
         } else {
             self.0.par_iter_mut().enumerate().for_each(work);
         }
+        let balance = self.0.iter().map(|lane| lane.balance).sum();
         let (first, others) = self.0.split_at_mut(1);
-        let total = &mut first[0].sum;
-        if !others.is_empty() {
-            total.par_chunks_mut(BLOCK).enumerate().for_each(|(at, total)| {
-                for other in others.iter() {
-                    let part = &other.sum[at * BLOCK..][..total.len()];
-                    total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
-                }
-            });
+        for other in others {
+            for (total, part) in first[0].sum.iter_mut().zip(&other.sum) {
+                *total += part;
+            }
         }
-        total
+        (&mut first[0].sum, balance)
     }
 }
 
-/// How many examples go together, so that every lane gets equally many micro-batches, and these are equally large.
-fn micro_batch(batch: usize, lanes: usize) -> usize {
-    let rounds = batch.div_ceil(lanes * MICRO_BATCH).max(1);
-    batch.div_ceil(lanes * rounds).max(1)
-}
-
 impl Lane {
-    fn add(&mut self, plan: &Plan, data: &Dataset, records: &[u32], parameters: &[f32], clip: Clip) {
+    fn add(&mut self, plan: &Plan, data: World<'_>, records: &[u32], parameters: &[f32], clip: &Clip) {
         let (network, count) = (&plan.network, records.len());
         let input = self.pass.input(network, count);
         for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
             row.copy_from_slice(data.row(*record as usize));
         }
         self.pass.forward(network, parameters, count);
-        let labels = records.iter().map(|record| data.labels().at(*record as usize));
+        let labels = records.iter().map(|record| data.label(*record as usize));
         self.pass.backward(network, parameters, plan.loss, labels, count);
-        self.pass.clipped_sum(network, clip.clipping, clip.norm, count, &mut self.sum);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn micro_batches_are_equal_and_fit() {
-        for batch in 0..5000 {
-            for lanes in 1..=MOST_LANES {
-                let size = micro_batch(batch, lanes);
-                assert!((1..=MICRO_BATCH).contains(&size), "{batch} {lanes}");
-                let chunks = batch.div_ceil(size);
-                // No lane waits for another that has two micro-batches more, and none of the work is a sliver.
-                assert!(chunks <= lanes * batch.div_ceil(lanes * MICRO_BATCH).max(1), "{batch} {lanes}");
-            }
-        }
-        assert_eq!((micro_batch(256, 2), micro_batch(150, 1), micro_batch(2048, 8)), (128, 150, 128));
+        self.balance += self.pass.clipped_sum(network, clip, count, &mut self.sum);
     }
 }

@@ -2,7 +2,13 @@
 //!
 //! All memory is allocated once and belongs to one lane; nothing here draws randomness or knows of noise.
 
-use crate::{Clipping, Loss, Network, exponential::softmax, layer::Trace, loss::Label};
+use crate::{
+    Loss, Network,
+    clip::{Balance, Clip},
+    exponential::softmax,
+    layer::Trace,
+    loss::Label,
+};
 
 /// The memory of one lane.
 #[derive(Debug)]
@@ -13,8 +19,10 @@ pub(crate) struct Pass {
     gradients: Vec<Vec<f32>>,
     /// What each stage keeps.
     kept: Vec<Vec<f32>>,
+    /// One row of `capacity` numbers for each stage, as are the factors.
     square_norms: Vec<f32>,
     factors: Vec<f32>,
+    capacity: usize,
 }
 
 impl Pass {
@@ -26,8 +34,9 @@ impl Pass {
             values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
             gradients,
             kept: network.stages().iter().map(|stage| sized(stage.kept())).collect(),
-            square_norms: vec![0.0; capacity],
-            factors: vec![0.0; capacity],
+            square_norms: vec![0.0; capacity * network.stages().len()],
+            factors: vec![0.0; capacity * network.stages().len()],
+            capacity,
         }
     }
 
@@ -83,30 +92,31 @@ impl Pass {
         }
     }
 
-    /// Adds the clipped gradients of the micro-batch to `sum`.
+    /// Adds the clipped gradients of the micro-batch to `sum`, and says on which side of the clip norm they were.
     ///
-    /// # Promise  One example adds a vector of norm at most `clip`, up to the rounding of floats; one whose gradient is not
-    /// finite adds nothing
+    /// # Promise  One example adds a vector of norm at most that of `clip`, up to the rounding of floats; one whose gradient
+    /// is not finite adds nothing
     pub(crate) fn clipped_sum(
         &mut self,
         network: &Network,
-        clipping: Clipping,
-        clip: f32,
+        clip: &Clip,
         count: usize,
         sum: &mut [f32],
-    ) {
-        self.square_norms[..count].fill(0.0);
+    ) -> Balance {
+        let capacity = self.capacity;
+        self.square_norms.fill(0.0);
         for (at, stage) in network.stages().iter().enumerate() {
             let outputs = network.shapes()[at + 1].size();
             stage.square_norms(
                 trace(&self.values, &mut self.kept, network, at, count),
                 &self.gradients[at + 1][..count * outputs],
-                &mut self.square_norms[..count],
+                &mut self.square_norms[at * capacity..][..count],
             );
         }
+        let balance = clip.factors(&self.square_norms, capacity, count, &mut self.factors);
         for example in 0..count {
-            self.factors[example] = clipping.factor(self.square_norms[example], clip);
-            if !self.square_norms[example].is_finite() {
+            let total: f32 = self.square_norms[example..].iter().step_by(capacity).sum();
+            if !total.is_finite() {
                 self.silence(network, example);
             }
         }
@@ -115,10 +125,11 @@ impl Pass {
             stage.clipped_sum(
                 trace(&self.values, &mut self.kept, network, at, count),
                 &mut self.gradients[at + 1][..count * outputs],
-                &self.factors[..count],
+                &self.factors[at * capacity..][..count],
                 &mut sum[network.places()[at].clone()],
             );
         }
+        balance
     }
 
     /// Zeroes all that is known of an example: zero times infinity is not zero.

@@ -1,19 +1,27 @@
 //! Everything about a run that is not data: it drives the run, and it is what the accountant reads.
 
-use crate::{Clipping, Loss, Network, Optimiser, Sampling, Schedule};
-use veracity_core::{ClipNorm, Count, Mechanism, NoiseMultiplier, Refusal};
+use crate::{Averaging, Clipping, Loss, Network, Optimiser, Sampling, Schedule, Views, World};
+use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Refusal};
 
 /// What protects the records.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Privacy {
-    /// Gradients are clipped, and their sum gets Gaussian noise.
+    /// Gradients are clipped in ℓ2, and their sum gets Gaussian noise.
     Gaussian {
-        /// Noise over clip norm.
+        /// Noise over clip norm. Under adaptive clipping the count is paid for out of it, so the gradient's own noise is
+        /// larger.
         noise: NoiseMultiplier,
         /// How long one record's gradient may be.
         clip: ClipNorm,
         /// How it is brought to that.
         clipping: Clipping,
+    },
+    /// Gradients are clipped in ℓ1 one by one, and their sum gets Laplace noise.
+    Laplace {
+        /// The scale of the noise over the clip norm.
+        noise: NoiseMultiplier,
+        /// How long, in ℓ1, one record's gradient may be.
+        clip: ClipNorm,
     },
     /// Nothing. For comparison only; there is nothing to claim.
     None,
@@ -36,18 +44,75 @@ pub struct Plan {
     pub optimiser: Optimiser,
     /// How far.
     pub schedule: Schedule,
+    /// By which part, times the learning rate, parameters shrink in a step; 0 for not at all.
+    pub weight_decay: f32,
+    /// What is handed over at the end.
+    pub averaging: Averaging,
+    /// What an example is shown as; itself when there is nothing here.
+    pub views: Option<Box<dyn Views>>,
 }
 
 impl Plan {
-    /// What is done to the data, for the accountant.
-    pub fn mechanism(&self) -> Result<Mechanism, Refusal> {
-        match (self.privacy, self.sampling) {
-            (Privacy::Gaussian { noise, .. }, Sampling::Poisson { .. }) => {
-                Ok(Mechanism::dp_sgd(self.sampling.rate()?, noise, self.steps))
+    /// The most steps: streams are numbered by step and block.
+    pub const MOST_STEPS: u64 = 1 << 40;
+
+    /// A plan with neither weight decay nor averaging nor views; those are set afterwards.
+    pub fn new(
+        network: Network,
+        loss: Loss,
+        sampling: Sampling,
+        steps: Count,
+        privacy: Privacy,
+        optimiser: Optimiser,
+        schedule: Schedule,
+    ) -> Plan {
+        let (weight_decay, averaging, views) = (0.0, Averaging::None, None);
+        Plan { network, loss, sampling, steps, privacy, optimiser, schedule, weight_decay, averaging, views }
+    }
+
+    /// What is done to the data, for the accountant. Each way of sampling has theorems for some adjacencies only, so it is
+    /// asked for one; the others are refused.
+    ///
+    /// # Promise  The run is at most as revealing, between datasets of this adjacency, as the mechanism returned
+    pub fn mechanism(&self, adjacency: Adjacency) -> Result<Mechanism, Refusal> {
+        // An adaptive count is part of the same Gaussian step: the noise multiplier is that of both together.
+        let step = match &self.privacy {
+            Privacy::Gaussian { noise, .. } => Mechanism::Gaussian { noise_multiplier: *noise },
+            Privacy::Laplace { noise, .. } => Mechanism::Laplace { noise_multiplier: *noise },
+            Privacy::None => {
+                return Err(Refusal::NoAnswer(
+                    "training without noise has no guarantee to account for".into(),
+                ));
             }
-            (Privacy::None, _) => {
-                Err(Refusal::NoAnswer("training without noise has no guarantee to account for".into()))
-            }
+        };
+        self.sampling.mechanism(step, self.steps, adjacency)
+    }
+
+    /// Checks everything that can be checked without touching a record's values.
+    pub fn check(&self, world: World<'_>) -> Result<(), Refusal> {
+        let inputs = self.network.input().size();
+        if world.width() != inputs {
+            return Err(Refusal::NoAnswer(format!(
+                "records have {} features, expected {inputs} for this network",
+                world.width()
+            )));
         }
+        if self.steps.get() > Plan::MOST_STEPS {
+            return Err(Refusal::out_of_range("steps", self.steps.get(), "at most 2^40"));
+        }
+        self.sampling.check(world.len())?;
+        if let Privacy::Gaussian { clipping, .. } = &self.privacy {
+            clipping.check(&self.network)?;
+        }
+        self.optimiser.check()?;
+        self.schedule.check()?;
+        self.averaging.check()?;
+        if !(0.0..=1e6).contains(&self.weight_decay) {
+            return Err(Refusal::out_of_range("weight decay", self.weight_decay, "0 ≤ weight decay ≤ 1e6"));
+        }
+        if self.views.as_ref().is_some_and(|views| !(1..=1 << 12).contains(&views.count())) {
+            return Err(Refusal::out_of_range("views", "none or too many", "1 ≤ views ≤ 4096"));
+        }
+        world.check_labels(|labels| self.loss.check(self.network.output(), labels))
     }
 }

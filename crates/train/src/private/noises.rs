@@ -1,0 +1,133 @@
+//! The streams that noise comes from, silent in earnest; with a tape in audits.
+//!
+//! A tape holds what noise hides. Only seeded entropy can be taped, and nothing drawn from it is fit for release.
+
+use super::{Calibrated, Place};
+use rayon::prelude::*;
+use veracity_core::{Adjacency, Refusal};
+use veracity_noise::{Call, Family, Tape};
+
+/// Parameters that get their noise from one stream.
+const BLOCK: usize = 1 << 15;
+/// Streams of a step are numbered by block; the last number is for the balance.
+const BLOCK_BITS: u32 = 20;
+
+/// The noise of one model.
+#[derive(Debug)]
+pub struct Noises {
+    family: Family,
+    recorder: Recorder,
+}
+
+#[derive(Debug)]
+enum Recorder {
+    Silent,
+    Recording { adjacency: Adjacency, tape: Tape },
+    Replaying { adjacency: Adjacency, script: Tape, heard: Tape },
+}
+
+impl Noises {
+    /// Draws, and keeps nothing.
+    pub fn new(family: Family) -> Noises {
+        Noises { family, recorder: Recorder::Silent }
+    }
+
+    /// The same draws with a tape of every sum and how far it may move between datasets of an adjacency. Refused for entropy
+    /// that is fit for release.
+    pub fn into_recording(self, adjacency: Adjacency) -> Result<Noises, Refusal> {
+        let recorder = Recorder::Recording { adjacency, tape: Tape::default() };
+        Noises { recorder, ..self }.seeded()
+    }
+
+    /// Says what `script` said, call by call, and keeps what it would have hidden.
+    pub fn into_replaying(self, adjacency: Adjacency, script: Tape) -> Result<Noises, Refusal> {
+        let recorder = Recorder::Replaying { adjacency, script, heard: Tape::default() };
+        Noises { recorder, ..self }.seeded()
+    }
+
+    fn seeded(self) -> Result<Noises, Refusal> {
+        if self.family.stream(0).origin().is_releasable() {
+            return Err(Refusal::NoAnswer(
+                "a tape of what noise hides was asked for with system entropy, expected seeded entropy"
+                    .into(),
+            ));
+        }
+        Ok(self)
+    }
+
+    /// Whether what it protects may be released: system entropy, and no tape.
+    pub fn is_releasable(&self) -> bool {
+        self.family.stream(0).origin().is_releasable() && matches!(self.recorder, Recorder::Silent)
+    }
+
+    /// The tape of recording or replaying noises. Its sums are private.
+    pub fn into_tape(self) -> Option<Tape> {
+        match self.recorder {
+            Recorder::Silent => None,
+            Recorder::Recording { tape, .. } | Recorder::Replaying { heard: tape, .. } => Some(tape),
+        }
+    }
+
+    /// Adds the noise of a step to a sum.
+    pub(super) fn add(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
+        match self.recorder {
+            Recorder::Silent => self.add_silently(place, noise, step, sum),
+            Recorder::Recording { .. } | Recorder::Replaying { .. } => {
+                self.add_with_tape(place, noise, step, sum);
+            }
+        }
+    }
+
+    fn add_silently(&self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
+        let add = |(block, values): (usize, &mut [f32])| {
+            noise.add(values, &mut self.family.stream(number(place, step, block)));
+        };
+        if sum.len() > BLOCK {
+            sum.par_chunks_mut(BLOCK).enumerate().for_each(add);
+        } else {
+            add((0, sum));
+        }
+    }
+
+    /// The same bits, on integers that can be kept.
+    #[cold]
+    fn add_with_tape(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
+        let input: Vec<i128> = sum.iter().map(|value| noise.steps(*value)).collect();
+        let family = &self.family;
+        let draw = || -> Vec<i128> {
+            let blocks = input.chunks(BLOCK).enumerate();
+            blocks
+                .flat_map(|(block, input)| {
+                    let drawn = noise.noise(input.len(), &mut family.stream(number(place, step, block)));
+                    input.iter().zip(drawn).map(|(value, noise)| value + noise).collect::<Vec<i128>>()
+                })
+                .collect()
+        };
+        let (adjacency, output, tape) = match &mut self.recorder {
+            Recorder::Silent => return,
+            Recorder::Recording { adjacency, tape } => (*adjacency, draw(), tape),
+            Recorder::Replaying { adjacency, script, heard } => {
+                let scripted = script.calls.get(heard.calls.len()).map(|call| call.output.clone());
+                // Past the end of a script, or off it, the run has departed already; it may go on as it likes.
+                let said = scripted.filter(|said| said.len() == input.len());
+                (*adjacency, said.unwrap_or_else(draw), heard)
+            }
+        };
+        for (value, steps) in sum.iter_mut().zip(&output) {
+            *value = noise.value(*steps);
+        }
+        let declared = noise.distance(adjacency.contributions());
+        tape.calls.push(Call { place: place.name(), declared, input, output });
+    }
+}
+
+/// The number of a stream: no two sums of a run, nor two blocks of a sum, share one.
+///
+/// # Assumes  Fewer than 2^40 steps, and 2^30 parameters and so 2^15 blocks, as plans and networks check
+fn number(place: Place, step: u64, block: usize) -> u64 {
+    let within = match place {
+        Place::Gradient => block as u64,
+        Place::Balance => (1 << BLOCK_BITS) - 1,
+    };
+    step << BLOCK_BITS | within
+}

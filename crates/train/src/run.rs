@@ -1,0 +1,361 @@
+//! One model at work, step by step; it can be stopped after any step and taken up again with the same bits.
+
+use crate::{
+    Calibrated, ClippedSum, Clipping, Noises, Plan, Privacy, World,
+    clip::{Balance, Clip},
+    explicit::{Explicit, Measure},
+    lanes::Lanes,
+    optimiser::{Memory, Stride},
+    privatize,
+    sampling::Sampler,
+};
+use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability, Refusal};
+use veracity_noise::{Entropy, Family, Origin, Purpose, Tape};
+
+/// How far an adaptive clip norm may go from where it began, as a factor either way.
+const FARTHEST_CLIP: f64 = (1u64 << 20) as f64;
+
+/// Which streams a model draws from.
+#[derive(Debug, Clone, Copy)]
+pub struct Draws<'a> {
+    /// The root of all of them.
+    pub entropy: &'a Entropy,
+    /// The run.
+    pub run: u64,
+    /// The model within the run.
+    pub trial: u64,
+}
+
+/// A trained model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trained {
+    /// Its parameters, as [`crate::Network`] lays them out.
+    pub parameters: Vec<f32>,
+}
+
+/// All that a run needs to be taken up again, besides its plan, data and entropy. It holds nothing but what came out of noise,
+/// and no key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// Steps done.
+    pub step: u64,
+    /// The parameters.
+    pub parameters: Vec<f32>,
+    /// The optimiser's mean directions; empty where it has none.
+    pub first: Vec<f32>,
+    /// Its mean squares; empty where it has none.
+    pub second: Vec<f32>,
+    /// The mean of the parameters; empty where none is taken.
+    pub average: Vec<f32>,
+    /// The clip norm of the next step.
+    pub clip: f64,
+}
+
+/// One model.
+#[derive(Debug)]
+pub struct Run<'a> {
+    plan: &'a Plan,
+    world: World<'a>,
+    state: State,
+    memory: Memory,
+    guard: Option<Guard>,
+    sampler: Sampler,
+    batches: Family,
+    noises: Noises,
+    origin: Origin,
+    batch: Vec<u32>,
+    sums: Sums,
+}
+
+/// Where the clipped sum comes from.
+#[derive(Debug)]
+enum Sums {
+    Lanes(Lanes, Clip),
+    Explicit(Explicit, Measure),
+}
+
+/// The noise of a step.
+#[derive(Debug)]
+struct Guard {
+    gradient: Calibrated,
+    adaptive: Option<Adaptive>,
+}
+
+/// What moves an adaptive clip norm.
+#[derive(Debug)]
+struct Adaptive {
+    quantile: Probability,
+    rate: f64,
+    balance: Calibrated,
+    /// The gradient's own noise multiplier.
+    noise: NoiseMultiplier,
+    first_clip: f64,
+}
+
+impl<'a> Run<'a> {
+    /// A model with random parameters, before its first step.
+    pub fn new(plan: &'a Plan, world: impl Into<World<'a>>, draws: Draws<'_>) -> Result<Run<'a>, Refusal> {
+        let world = world.into();
+        plan.check(world)?;
+        Run::with_sampler(plan, world, draws, Sampler::new(plan.sampling)?)
+    }
+
+    /// As [`Run::new`], for a plan that was checked, with the tables of another model's sampler.
+    pub(crate) fn with_sampler(
+        plan: &'a Plan,
+        world: World<'a>,
+        draws: Draws<'_>,
+        sampler: Sampler,
+    ) -> Result<Run<'a>, Refusal> {
+        let family = |purpose| draws.entropy.family(purpose, draws.run, draws.trial);
+        let parameters = plan.network.initialise(&mut family(Purpose::Init).stream(0));
+        let guard = Guard::new(plan, parameters.len())?;
+        let clip = match &plan.privacy {
+            Privacy::Gaussian { clip, .. } | Privacy::Laplace { clip, .. } => clip.get(),
+            Privacy::None => f64::INFINITY,
+        };
+        Ok(Run {
+            sums: Sums::new(plan, guard.as_ref()),
+            memory: plan.optimiser.memory(parameters.len()),
+            guard,
+            sampler,
+            batches: family(Purpose::Batch),
+            noises: Noises::new(family(Purpose::Noise)),
+            origin: draws.entropy.origin(),
+            batch: Vec::new(),
+            state: State {
+                step: 0,
+                average: plan.averaging.begin(&parameters),
+                parameters,
+                first: Vec::new(),
+                second: Vec::new(),
+                clip,
+            },
+            plan,
+            world,
+        })
+    }
+
+    /// Takes a run up again where it was left. With the same plan, data and entropy it goes on with the same bits; whether
+    /// they are the same is the caller's to check.
+    pub fn resume(
+        plan: &'a Plan,
+        world: impl Into<World<'a>>,
+        draws: Draws<'_>,
+        state: State,
+    ) -> Result<Run<'a>, Refusal> {
+        let mut run = Run::new(plan, world, draws)?;
+        let fits = run.state.parameters.len() == state.parameters.len()
+            && run.state.average.len() == state.average.len()
+            && run.memory.first.len() == state.first.len()
+            && run.memory.second.len() == state.second.len()
+            && state.step <= plan.steps.get();
+        if !fits {
+            return Err(Refusal::NoAnswer(
+                "the saved state does not fit the plan, expected one of its own".into(),
+            ));
+        }
+        run.memory = Memory { first: state.first, second: state.second };
+        run.state = State { first: Vec::new(), second: Vec::new(), ..state };
+        run.set_clip(run.state.clip)?;
+        Ok(run)
+    }
+
+    /// The same run with a tape of every sum that noise hides, for an auditor. Refused for entropy that is fit for release.
+    pub fn recording(mut self, adjacency: Adjacency) -> Result<Run<'a>, Refusal> {
+        self.noises = self.noises.into_recording(adjacency)?;
+        Ok(self)
+    }
+
+    /// The same run, but what it says is what `script` said: on an adjacent dataset, the tape then shows how far each sum has
+    /// moved and nothing else.
+    pub fn replaying(mut self, adjacency: Adjacency, script: Tape) -> Result<Run<'a>, Refusal> {
+        self.noises = self.noises.into_replaying(adjacency, script)?;
+        Ok(self)
+    }
+
+    /// Takes the next step, and says whether there was one to take. An empty batch is a step like any other, since whether
+    /// it is empty is private.
+    pub fn step(&mut self) -> Result<bool, Refusal> {
+        let (plan, step) = (self.plan, self.state.step);
+        if step >= plan.steps.get() {
+            return Ok(false);
+        }
+        self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
+        self.batch.retain(|position| !self.world.is_blank(*position));
+        let (sum, balance) =
+            self.sums.clipped_sum(plan, self.world, &self.batch, &self.state.parameters, step);
+        let gradient: &[f32] = match &self.guard {
+            Some(guard) => {
+                privatize(ClippedSum::of_gradients(sum), &guard.gradient, step, &mut self.noises).values()
+            }
+            None => sum,
+        };
+        let stride = Stride {
+            step,
+            // Divide by the planned batch size: the realised one is private.
+            scale: 1.0 / plan.sampling.planned().as_f64() as f32,
+            rate: plan.schedule.rate(step, plan.steps.get()),
+            decay: plan.weight_decay,
+        };
+        plan.optimiser.step(&mut self.state.parameters, gradient, stride, &mut self.memory);
+        plan.averaging.add(&mut self.state.average, &self.state.parameters, step, plan.steps.get());
+        self.adapt(balance, step)?;
+        self.state.step += 1;
+        Ok(true)
+    }
+
+    /// Moves an adaptive clip norm by what the noisy balance says.
+    ///
+    /// # Reference  [AndrewThakkarMcMahanRamaswamy21]: C ← C·exp(−rate·(b − quantile)), with b the noisy part of gradients
+    /// within C. Here b = ½ + balance/(2 × planned batch), since each gradient counts as ½ or −½
+    fn adapt(&mut self, balance: Balance, step: u64) -> Result<(), Refusal> {
+        let Some(adaptive) = self.guard.as_ref().and_then(|guard| guard.adaptive.as_ref()) else {
+            return Ok(());
+        };
+        let mut cell = [0.0];
+        let sum = ClippedSum::of_balance(balance, &mut cell);
+        let noisy = privatize(sum, &adaptive.balance, step, &mut self.noises).values()[0];
+        let within = 0.5 + f64::from(noisy) / (2.0 * self.plan.sampling.planned().as_f64());
+        let moved = self.state.clip * libm::exp(-adaptive.rate * (within - adaptive.quantile.get()));
+        let first = adaptive.first_clip;
+        self.set_clip(moved.clamp(first / FARTHEST_CLIP, first * FARTHEST_CLIP))
+    }
+
+    /// Sets the clip norm of the next step where it is adaptive, and the noise with it.
+    fn set_clip(&mut self, clip: f64) -> Result<(), Refusal> {
+        let plan = self.plan;
+        if let Some(guard) = &mut self.guard
+            && let Some(adaptive) = &guard.adaptive
+        {
+            let (parameters, batch) = (plan.network.parameters(), plan.sampling.planned());
+            guard.gradient = Calibrated::gaussian(adaptive.noise, ClipNorm::new(clip)?, parameters, batch)?;
+            self.state.clip = clip;
+            self.sums.set_clip(Clip::new(&Clipping::Flat, &plan.network, guard.gradient.room()));
+        }
+        Ok(())
+    }
+
+    /// Steps done.
+    pub fn steps_done(&self) -> u64 {
+        self.state.step
+    }
+
+    /// Whether what it has learnt may be released: noise from system entropy, and no tape.
+    pub fn is_releasable(&self) -> bool {
+        self.guard.is_some() && self.origin.is_releasable() && self.noises.is_releasable()
+    }
+
+    /// All that is needed to take it up again.
+    pub fn state(&self) -> State {
+        let Memory { first, second } = self.memory.clone();
+        State { first, second, ..self.state.clone() }
+    }
+
+    /// The model as it is now: the mean of its parameters where the plan takes one.
+    pub fn model(&self) -> Trained {
+        let averaged = !self.state.average.is_empty();
+        let parameters = if averaged { &self.state.average } else { &self.state.parameters };
+        Trained { parameters: parameters.clone() }
+    }
+
+    /// The tape of a recording or replaying run. Its sums are private.
+    pub fn into_tape(self) -> Option<Tape> {
+        self.noises.into_tape()
+    }
+}
+
+impl Sums {
+    fn new(plan: &Plan, guard: Option<&Guard>) -> Sums {
+        let clip = match (&plan.privacy, guard) {
+            (Privacy::Gaussian { clipping, .. }, Some(guard)) => {
+                Clip::new(clipping, &plan.network, guard.gradient.room())
+            }
+            (Privacy::Laplace { .. }, Some(guard)) => {
+                let measure = Measure::Sizes { norm: guard.gradient.room() };
+                return Sums::Explicit(Explicit::new(plan), measure);
+            }
+            // Without privacy nothing is clipped.
+            (Privacy::None, _) | (_, None) => Clip::none(),
+        };
+        match &plan.views {
+            Some(_) => Sums::Explicit(Explicit::new(plan), Measure::Squares(clip)),
+            None => Sums::Lanes(Lanes::new(plan), clip),
+        }
+    }
+
+    fn clipped_sum(
+        &mut self,
+        plan: &Plan,
+        world: World<'_>,
+        batch: &[u32],
+        parameters: &[f32],
+        step: u64,
+    ) -> (&mut [f32], Balance) {
+        match self {
+            Sums::Lanes(lanes, clip) => lanes.clipped_sum(plan, world, batch, parameters, clip),
+            Sums::Explicit(lanes, measure) => {
+                lanes.clipped_sum(plan, world, batch, parameters, measure, step)
+            }
+        }
+    }
+
+    fn set_clip(&mut self, new: Clip) {
+        match self {
+            Sums::Lanes(_, clip) | Sums::Explicit(_, Measure::Squares(clip)) => *clip = new,
+            Sums::Explicit(_, Measure::Sizes { .. }) => {}
+        }
+    }
+}
+
+impl Guard {
+    fn new(plan: &Plan, parameters: usize) -> Result<Option<Guard>, Refusal> {
+        let batch: Count = plan.sampling.planned();
+        let (gradient, adaptive) = match &plan.privacy {
+            Privacy::None => return Ok(None),
+            Privacy::Laplace { noise, clip } => {
+                (Calibrated::laplace(*noise, *clip, parameters, batch)?, None)
+            }
+            Privacy::Gaussian {
+                noise,
+                clip,
+                clipping: Clipping::Adaptive { quantile, rate, count_noise },
+            } => {
+                let noise = gradient_noise(*noise, *count_noise)?;
+                let adaptive = Adaptive {
+                    quantile: *quantile,
+                    rate: f64::from(*rate),
+                    balance: Calibrated::balance(*count_noise)?,
+                    noise,
+                    first_clip: clip.get(),
+                };
+                (Calibrated::gaussian(noise, *clip, parameters, batch)?, Some(adaptive))
+            }
+            Privacy::Gaussian { noise, clip, .. } => {
+                (Calibrated::gaussian(*noise, *clip, parameters, batch)?, None)
+            }
+        };
+        Ok(Some(Guard { gradient, adaptive }))
+    }
+}
+
+/// The gradient's own noise multiplier, so that gradient and balance together are one Gaussian mechanism with that of the
+/// step.
+///
+/// Both sums are over the same batch. Side by side, each over its own standard deviation, one record's contribution has a
+/// squared length of at most z_g^-2 + z_b^-2, in a vector with standard normal noise: that is a Gaussian mechanism of noise
+/// multiplier (z_g^-2 + z_b^-2)^-½, under any sampling and any adjacency, since a record counts as ½ or −½ and a blank as 0.
+///
+/// # Promise    Never below the exact value
+/// # Reference  [AndrewThakkarMcMahanRamaswamy21], Theorem 1, with z_b = 2σ_b
+fn gradient_noise(step: NoiseMultiplier, count: NoiseMultiplier) -> Result<NoiseMultiplier, Refusal> {
+    let ratio = step.get() / count.get();
+    if !(ratio < 1.0 - 1e-9) {
+        return Err(Refusal::out_of_range(
+            "count noise",
+            count,
+            "more than the noise multiplier of the step",
+        ));
+    }
+    NoiseMultiplier::new(step.get() / (1.0 - ratio * ratio).sqrt() * (1.0 + 1e-15 / (1.0 - ratio)))
+}

@@ -1,0 +1,115 @@
+//! A dataset and its neighbours, without copies: records at fixed positions, one of which may be blank or another's.
+//!
+//! Batches are drawn from positions. A record that is left out leaves its position blank and one that is added comes last,
+//! so two adjacent worlds draw the same batches but for that record, and thousands of models share one dataset.
+
+use crate::{Dataset, Labels, loss::Label};
+use veracity_core::Refusal;
+
+/// What a model is trained on.
+#[derive(Debug, Clone, Copy)]
+pub struct World<'a> {
+    data: &'a Dataset,
+    added: Option<&'a Dataset>,
+    changed: Option<Changed<'a>>,
+}
+
+/// A position with another content than the dataset's.
+#[derive(Debug, Clone, Copy)]
+struct Changed<'a> {
+    position: usize,
+    /// One record, or a blank.
+    by: Option<&'a Dataset>,
+}
+
+impl<'a> From<&'a Dataset> for World<'a> {
+    fn from(data: &'a Dataset) -> World<'a> {
+        World { data, added: None, changed: None }
+    }
+}
+
+impl<'a> World<'a> {
+    /// The dataset and further records after its own.
+    pub fn with(self, added: &'a Dataset) -> Result<World<'a>, Refusal> {
+        if added.width() == self.data.width() {
+            return Ok(World { added: Some(added), ..self });
+        }
+        Err(Refusal::NoAnswer("added records have another number of features than the dataset's".into()))
+    }
+
+    /// Without the record at a position: left out or zeroed, which are the same here since a blank contributes nothing.
+    pub fn without(self, position: usize) -> Result<World<'a>, Refusal> {
+        self.changed(position, None)
+    }
+
+    /// With the only record of `by` in place of the record at a position.
+    pub fn replacing(self, position: usize, by: &'a Dataset) -> Result<World<'a>, Refusal> {
+        if by.len() != 1 || by.width() != self.data.width() {
+            return Err(Refusal::NoAnswer(
+                "a record is replaced by another number of records or features, expected one like it".into(),
+            ));
+        }
+        self.changed(position, Some(by))
+    }
+
+    fn changed(self, position: usize, by: Option<&'a Dataset>) -> Result<World<'a>, Refusal> {
+        if position < self.len() {
+            return Ok(World { changed: Some(Changed { position, by }), ..self });
+        }
+        Err(Refusal::out_of_range("position", position, "a position below the number of records"))
+    }
+
+    /// How many positions there are, a blank one included.
+    pub fn len(&self) -> usize {
+        self.data.len() + self.added.map_or(0, Dataset::len)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many features a record has.
+    pub fn width(&self) -> usize {
+        self.data.width()
+    }
+
+    /// Whether there is a record at a position.
+    pub(crate) fn is_blank(&self, position: u32) -> bool {
+        matches!(self.changed, Some(Changed { position: at, by: None }) if at == position as usize)
+    }
+
+    /// Which records those at a position are in, and where.
+    fn place(&self, position: usize) -> (&'a Dataset, usize) {
+        if let Some(Changed { position: at, by: Some(by) }) = self.changed
+            && at == position
+        {
+            return (by, 0);
+        }
+        match self.added {
+            Some(added) if position >= self.data.len() => (added, position - self.data.len()),
+            Some(_) | None => (self.data, position),
+        }
+    }
+
+    /// The features of the record at a position.
+    #[inline]
+    pub(crate) fn row(&self, position: usize) -> &'a [f32] {
+        let (records, at) = self.place(position);
+        records.row(at)
+    }
+
+    /// Its label.
+    #[inline]
+    pub(crate) fn label(&self, position: usize) -> Label {
+        let (records, at) = self.place(position);
+        records.labels().at(at)
+    }
+
+    /// Checks the labels of all its parts.
+    pub(crate) fn check_labels(&self, check: impl Fn(&Labels) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        check(self.data.labels())?;
+        let others = self.added.into_iter().chain(self.changed.and_then(|changed| changed.by));
+        others.into_iter().try_for_each(|records| check(records.labels()))
+    }
+}

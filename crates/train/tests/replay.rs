@@ -1,0 +1,253 @@
+//! Every clipped sum of random plans, replayed on an adjacent dataset: it moves by no more than is accounted, nothing else
+//! depends on the data, and planted mutants are caught by the same eyes.
+
+#![allow(clippy::unwrap_used)]
+
+mod slow;
+
+use slow::{Mutant, Problem};
+use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability};
+use veracity_noise::{Bits, Departure, Entropy, Key, Purpose, Stream};
+use veracity_train::{
+    replay::{Fault, Recorded},
+    *,
+};
+
+fn recorded(run: Run<'_>) -> Recorded {
+    Recorded::of(run).unwrap()
+}
+
+/// Choices for random plans.
+struct Dice(Stream);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        veracity_noise::exact::uniform_below(u128::from(bound), &mut self.0) as u64
+    }
+
+    fn between(&mut self, least: f64, most: f64) -> f64 {
+        least + (most - least) * self.0.bits(53) as f64 / (1u64 << 53) as f64
+    }
+
+    fn count(&mut self, least: u64, most: u64) -> Count {
+        Count::new(least + self.below(most - least + 1)).unwrap()
+    }
+
+    fn plan(&mut self, records: u64) -> Plan {
+        let inputs = 1 + self.below(5) as usize;
+        let loss = match self.below(4) {
+            0 => Loss::SoftmaxCrossEntropy,
+            1 => Loss::Logistic,
+            2 => Loss::Squared,
+            _ => Loss::Huber { delta: 0.7 },
+        };
+        let outputs = if loss == Loss::SoftmaxCrossEntropy { 3 } else { 1 };
+        let mut layers = vec![Layer::Linear { outputs }];
+        if self.below(2) == 0 {
+            let hidden = 1 + self.below(5) as usize;
+            layers.splice(..0, [Layer::Linear { outputs: hidden }, Layer::Relu]);
+        }
+        let (batch, population) = (self.count(1, records), Count::new(records).unwrap());
+        let sampling = match self.below(3) {
+            0 => Sampling::Poisson { batch, population },
+            1 => Sampling::FixedSize { batch, population },
+            _ => Sampling::Shuffled { batch, population },
+        };
+        let optimiser = match self.below(3) {
+            0 => Optimiser::Sgd { momentum: [0.0, 0.9][self.below(2) as usize] },
+            1 => Optimiser::Nesterov { momentum: 0.5 },
+            _ => Optimiser::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-6 },
+        };
+        let network = Network::new(Shape::Flat(inputs), layers).unwrap();
+        let privacy = self.privacy();
+        let schedule = Schedule::Cosine { rate: 0.5, warmup: 1, last: 0.1 };
+        let mut plan = Plan::new(network, loss, sampling, self.count(1, 5), privacy, optimiser, schedule);
+        plan.weight_decay = [0.0, 0.01][self.below(2) as usize];
+        plan.averaging = [Averaging::None, Averaging::Exponential { decay: 0.9 }][self.below(2) as usize];
+        if self.below(8) == 0 {
+            plan.views = Some(Box::new(Mirrored));
+        }
+        plan
+    }
+
+    fn privacy(&mut self) -> Privacy {
+        let noise = NoiseMultiplier::new(self.between(0.3, 3.0)).unwrap();
+        let clip = ClipNorm::new(2f64.powf(self.between(-8.0, 8.0))).unwrap();
+        let clipping = match self.below(5) {
+            0 => Clipping::Flat,
+            1 => Clipping::PerLayer { weights: None },
+            2 => Clipping::Automatic { gamma: 0.01 },
+            3 => {
+                let quantile = Probability::new(self.between(0.1, 0.9)).unwrap();
+                let count_noise = NoiseMultiplier::new(self.between(3.1, 50.0)).unwrap();
+                Clipping::Adaptive { quantile, rate: 0.2, count_noise }
+            }
+            _ => return Privacy::Laplace { noise, clip },
+        };
+        Privacy::Gaussian { noise, clip, clipping }
+    }
+
+    /// Records of all sizes, some of them so large that their gradients are not finite.
+    fn data(&mut self, records: usize, plan: &Plan) -> Dataset {
+        let width = plan.network.input().size();
+        let mut features = Vec::new();
+        for _ in 0..records {
+            let size = if self.below(20) == 0 { 1e30 } else { 10f64.powf(self.between(-2.0, 3.0)) };
+            features.extend((0..width).map(|_| (size * self.between(-1.0, 1.0)) as f32));
+        }
+        let labels = match plan.loss {
+            Loss::SoftmaxCrossEntropy => Labels::Classes { of: self.classes(records, 3), classes: 3 },
+            Loss::Logistic => Labels::Classes { of: self.classes(records, 2), classes: 2 },
+            Loss::Squared | Loss::Huber { .. } => {
+                Labels::Values((0..records).map(|_| self.between(-9.0, 9.0) as f32).collect())
+            }
+        };
+        Dataset::new(features, width, labels).unwrap()
+    }
+
+    fn classes(&mut self, records: usize, classes: u64) -> Vec<u32> {
+        (0..records).map(|_| self.below(classes) as u32).collect()
+    }
+}
+
+/// An example and its mirror image.
+#[derive(Debug)]
+struct Mirrored;
+
+impl Views for Mirrored {
+    fn count(&self) -> usize {
+        2
+    }
+
+    fn write(&self, _: u64, which: usize, features: &[f32], view: &mut [f32]) {
+        view.copy_from_slice(features);
+        if which == 1 {
+            view.reverse();
+        }
+    }
+}
+
+#[test]
+fn no_sum_of_a_thousand_random_plans_moves_farther_than_it_is_accounted() {
+    let entropy = Entropy::seeded(31);
+    let mut dice = Dice(entropy.stream(Purpose::Attack, Key::default()));
+    let mut farthest = [0f64; 3];
+    for trial in 0..1000 {
+        // Now and then several micro-batches.
+        let records = 1 + if dice.below(10) == 0 { dice.below(600) } else { dice.below(40) };
+        let plan = dice.plan(records);
+        let (data, other) = (dice.data(records as usize, &plan), dice.data(1, &plan));
+        let valid: Vec<Adjacency> =
+            Adjacency::ALL.into_iter().filter(|adjacency| plan.mechanism(*adjacency).is_ok()).collect();
+        let adjacency = valid[dice.below(valid.len() as u64) as usize];
+        let (world, position) = (World::from(&data), dice.below(records) as usize);
+        let neighbour = match adjacency {
+            Adjacency::AddRemove if dice.below(2) == 0 => world.with(&other),
+            Adjacency::AddRemove | Adjacency::ZeroOut => world.without(position),
+            Adjacency::ReplaceOne => world.replacing(position, &other),
+        };
+        let draws = Draws { entropy: &entropy, run: 1, trial };
+        let on = |world| Run::new(&plan, world, draws).unwrap();
+        let first = recorded(on(world).recording(adjacency).unwrap());
+        let replay =
+            recorded(on(neighbour.clone().unwrap()).replaying(adjacency, first.tape.clone()).unwrap());
+        assert_eq!(first.fault(&replay), None, "trial {trial}: {plan:?} {adjacency}");
+        // Left to itself, the neighbour draws the same noise.
+        let alone = recorded(on(neighbour.unwrap()).recording(adjacency).unwrap());
+        assert_eq!(first.noises(), alone.noises(), "trial {trial}");
+        let kind = Adjacency::ALL.iter().position(|known| *known == adjacency).unwrap();
+        farthest[kind] = farthest[kind].max(first.used(&replay));
+    }
+    // The bound is reached nearly: it could not be halved unnoticed.
+    assert!(farthest.iter().all(|part| *part > 0.98 && *part <= 1.0), "{farthest:?}");
+}
+
+#[test]
+fn a_thousand_gradients_that_are_all_alike_round_within_the_slack() {
+    // The hardest case for float sums: nothing cancels, and a record less moves all others to other places.
+    let entropy = Entropy::seeded(5);
+    for records in [700, 2500] {
+        let n = Count::new(records).unwrap();
+        let features = [0.3, 0.5, 0.7, 1.1].repeat(records as usize);
+        let labels = Labels::Classes { of: vec![0; records as usize], classes: 3 };
+        let data = Dataset::new(features, 4, labels).unwrap();
+        let clip = ClipNorm::new(0.2).unwrap();
+        let privacy =
+            Privacy::Gaussian { noise: NoiseMultiplier::new(1.0).unwrap(), clip, clipping: Clipping::Flat };
+        let layers = vec![Layer::Linear { outputs: 3 }];
+        let plan = Plan::new(
+            Network::new(Shape::Flat(4), layers).unwrap(),
+            Loss::SoftmaxCrossEntropy,
+            Sampling::Poisson { batch: n, population: n },
+            Count::new(3).unwrap(),
+            privacy,
+            Optimiser::Sgd { momentum: 0.0 },
+            Schedule::Constant { rate: 0.1 },
+        );
+        let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+        let world = World::from(&data);
+        for position in [0, records as usize / 2] {
+            let neighbour = world.without(position).unwrap();
+            let found = replay::replay(&plan, world, neighbour, Adjacency::ZeroOut, draws).unwrap();
+            assert_eq!(found.fault, None, "{records} records");
+            assert!(found.used > 0.99, "{}", found.used);
+        }
+    }
+}
+
+#[test]
+fn planted_mutants_are_caught_and_the_honest_twin_is_not() {
+    type Expected = fn(&Fault) -> bool;
+    let moves: Expected = |fault| matches!(fault, Fault::Hidden(Departure::Sensitivity { .. }));
+    let branches: Expected = |fault| matches!(fault, Fault::Hidden(Departure::ControlFlow { .. }));
+    let leaks: Expected = |fault| matches!(fault, Fault::Parameters);
+    let repeats: Expected = |fault| matches!(fault, Fault::NoiseReused { .. });
+    for (mutant, adjacency, expected) in [
+        (Mutant::None, Adjacency::ZeroOut, None),
+        (Mutant::None, Adjacency::ReplaceOne, None),
+        (Mutant::NoClip, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::ClipAfterSum, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::PerLayerClaimedAsFlat, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::ReplacementClaimedAsRemoval, Adjacency::ReplaceOne, Some(moves)),
+        (Mutant::KeepsWhatIsNotFinite, Adjacency::ZeroOut, Some(moves)),
+        (Mutant::DividesByRealisedBatch, Adjacency::ZeroOut, Some(leaks)),
+        (Mutant::SkipsEmptyBatches, Adjacency::ZeroOut, Some(branches)),
+        (Mutant::ReusesNoise, Adjacency::ZeroOut, Some(repeats)),
+    ] {
+        let caught = (0..20).find_map(|trial| {
+            let problem = Problem::new(trial, mutant);
+            let first = problem.run(&problem.records, mutant, adjacency, None);
+            let neighbour = problem.neighbour(adjacency);
+            first.fault(&problem.run(&neighbour, mutant, adjacency, Some(&first.tape)))
+        });
+        match expected {
+            None => assert_eq!(caught, None, "{mutant:?}"),
+            Some(is) => assert!(caught.as_ref().is_some_and(is), "{mutant:?}: {caught:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_library_hides_the_sums_that_the_slow_twin_does() {
+    for trial in 0..20 {
+        let problem = Problem::new(trial, Mutant::None);
+        let entropy = Entropy::seeded(trial);
+        let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+        let plan = problem.plan();
+        let data = problem.dataset();
+        let run = Run::new(&plan, &data, draws).unwrap();
+        let library = recorded(run.recording(Adjacency::ZeroOut).unwrap()).tape;
+        // The twin starts from the library's parameters, and hears what the library said.
+        let twin = problem
+            .from(&plan, draws)
+            .run(&problem.records, Mutant::None, Adjacency::ZeroOut, Some(&library))
+            .tape;
+        assert_eq!(library.calls.len(), twin.calls.len());
+        for (one, two) in library.calls.iter().zip(&twin.calls) {
+            assert_eq!(one.declared, two.declared);
+            let apart = one.input.iter().zip(&two.input).map(|(a, b)| (a - b).abs()).max().unwrap();
+            // Floats hold a sum of a few contributions of 2^20 steps each to a few steps.
+            assert!(apart < 64, "trial {trial}: {apart} steps apart");
+        }
+    }
+}
