@@ -10,10 +10,10 @@ use crate::{
 };
 use rayon::prelude::*;
 
-/// Examples that pass through the network together.
-pub(crate) const MICRO_BATCH: usize = 128;
 /// The most partial sums of one batch.
 const MOST_LANES: usize = 8;
+/// Parameters that one thread adds up at a time.
+const BLOCK: usize = 1 << 14;
 
 /// The lanes of one model.
 #[derive(Debug)]
@@ -29,12 +29,13 @@ struct Lane {
 
 impl Lanes {
     pub(crate) fn new(plan: &Plan) -> Lanes {
+        let most = plan.network.micro_batch();
         let planned = plan.sampling.planned().get() as usize;
-        let count = planned.div_ceil(MICRO_BATCH).clamp(1, MOST_LANES);
+        let count = planned.div_ceil(most).clamp(1, MOST_LANES);
         let sum = || vec![0.0; plan.network.parameters()];
         Lanes(
             (0..count)
-                .map(|_| Lane { pass: Pass::new(&plan.network, MICRO_BATCH), sum: sum(), balance: 0 })
+                .map(|_| Lane { pass: Pass::new(&plan.network, most), sum: sum(), balance: 0 })
                 .collect(),
         )
     }
@@ -50,10 +51,11 @@ impl Lanes {
         clip: &Clip,
     ) -> (&mut [f32], Balance) {
         let count = self.0.len();
+        let size = micro_batch(batch.len(), count, plan.network.micro_batch());
         let work = |(at, lane): (usize, &mut Lane)| {
             lane.sum.fill(0.0);
             lane.balance = 0;
-            for records in batch.chunks(MICRO_BATCH).skip(at).step_by(count) {
+            for records in batch.chunks(size).skip(at).step_by(count) {
                 lane.add(plan, data, records, parameters, clip);
             }
         };
@@ -64,13 +66,24 @@ impl Lanes {
         }
         let balance = self.0.iter().map(|lane| lane.balance).sum();
         let (first, others) = self.0.split_at_mut(1);
-        for other in others {
-            for (total, part) in first[0].sum.iter_mut().zip(&other.sum) {
-                *total += part;
-            }
+        let total = &mut first[0].sum;
+        if !others.is_empty() {
+            total.par_chunks_mut(BLOCK).enumerate().for_each(|(at, total)| {
+                for other in others.iter() {
+                    let part = &other.sum[at * BLOCK..][..total.len()];
+                    total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+                }
+            });
         }
-        (&mut first[0].sum, balance)
+        (total, balance)
     }
+}
+
+/// How many examples go together, `most` at the most, so that every lane gets equally many micro-batches, and these are
+/// equally large.
+fn micro_batch(batch: usize, lanes: usize, most: usize) -> usize {
+    let rounds = batch.div_ceil(lanes * most).max(1);
+    batch.div_ceil(lanes * rounds).max(1)
 }
 
 impl Lane {
@@ -84,5 +97,27 @@ impl Lane {
         let labels = records.iter().map(|record| data.label(*record as usize));
         self.pass.backward(network, parameters, plan.loss, labels, count);
         self.balance += self.pass.clipped_sum(network, clip, count, &mut self.sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn micro_batches_are_equal_and_fit() {
+        for batch in 0..5000 {
+            for lanes in 1..=MOST_LANES {
+                let size = micro_batch(batch, lanes, 192);
+                assert!((1..=192).contains(&size), "{batch} {lanes}");
+                let chunks = batch.div_ceil(size);
+                // No lane waits for another that has two micro-batches more, and none of the work is a sliver.
+                assert!(chunks <= lanes * batch.div_ceil(lanes * 192).max(1), "{batch} {lanes}");
+            }
+        }
+        assert_eq!(
+            (micro_batch(256, 2, 192), micro_batch(150, 1, 192), micro_batch(2048, 8, 192)),
+            (128, 150, 128)
+        );
     }
 }

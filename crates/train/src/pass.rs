@@ -29,7 +29,9 @@ impl Pass {
     pub(crate) fn new(network: &Network, capacity: usize) -> Pass {
         let sized = |size: usize| vec![0.0; capacity * size];
         let mut gradients: Vec<Vec<f32>> = network.shapes().iter().map(|shape| sized(shape.size())).collect();
-        gradients[0] = Vec::new();
+        if first_backward(network) == 1 {
+            gradients[0] = Vec::new();
+        }
         Pass {
             values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
             gradients,
@@ -78,7 +80,7 @@ impl Pass {
         let size = count * network.output().size();
         let (outputs, gradients) = (&self.values[last][..size], &mut self.gradients[last][..size]);
         loss_gradients(loss, network.output().size(), outputs, labels, gradients);
-        for at in (1..last).rev() {
+        for at in (first_backward(network)..last).rev() {
             let stage = &network.stages()[at];
             let (inputs, outputs) = (network.shapes()[at].size(), network.shapes()[at + 1].size());
             let (before, after) = self.gradients.split_at_mut(at + 1);
@@ -117,7 +119,7 @@ impl Pass {
         for example in 0..count {
             let total: f32 = self.square_norms[example..].iter().step_by(capacity).sum();
             if !total.is_finite() {
-                self.silence(network, example);
+                self.silence(network, count, example);
             }
         }
         for (at, stage) in network.stages().iter().enumerate() {
@@ -134,16 +136,16 @@ impl Pass {
 
     /// Zeroes all that is known of an example: zero times infinity is not zero.
     #[cold]
-    fn silence(&mut self, network: &Network, example: usize) {
+    fn silence(&mut self, network: &Network, count: usize, example: usize) {
         for (at, shape) in network.shapes().iter().enumerate() {
             let row = example * shape.size()..(example + 1) * shape.size();
             self.values[at][row.clone()].fill(0.0);
-            if at > 0 {
+            if !self.gradients[at].is_empty() {
                 self.gradients[at][row].fill(0.0);
             }
         }
         for (stage, kept) in network.stages().iter().zip(&mut self.kept) {
-            kept[example * stage.kept()..(example + 1) * stage.kept()].fill(0.0);
+            stage.silence(&mut kept[..count * stage.kept()], count, example);
         }
     }
 }
@@ -170,6 +172,11 @@ fn loss_gradients(
             }
         }
     }
+}
+
+/// The first stage whose `backward` is called: nobody needs the gradient by the network's own input.
+fn first_backward(network: &Network) -> usize {
+    usize::from(!network.stages()[0].keeps_gradients())
 }
 
 /// What went through the stage at a place.

@@ -1,6 +1,7 @@
 //! What one example looks like between two layers.
 
 use std::fmt;
+use veracity_core::Refusal;
 
 /// The shape of one example's values. Images are stored channel by channel, sequences place by place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,23 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// The most numbers one example may have.
+    pub const MOST: usize = 1 << 28;
+
+    /// The shape, if an example has at least one number and at most [`Shape::MOST`].
+    pub fn checked(self) -> Result<Shape, Refusal> {
+        let sides = match self {
+            Shape::Flat(size) => [size, 1, 1],
+            Shape::Image { channels, height, width } => [channels, height, width],
+            Shape::Sequence { length, width } => [length, width, 1],
+        };
+        let size = sides.iter().try_fold(1usize, |size, side| size.checked_mul(*side));
+        match size {
+            Some(1..=Shape::MOST) => Ok(self),
+            _ => Err(Refusal::out_of_range("shape", self, "1 to 2^28 numbers for each example")),
+        }
+    }
+
     /// How many numbers one example has.
     pub fn size(self) -> usize {
         match self {

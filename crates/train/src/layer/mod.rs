@@ -3,8 +3,37 @@
 //! No layer mixes examples: row i of every output depends on row i of the input alone. That is what makes a gradient belong
 //! to one record, and why there is no batch normalisation here.
 
+mod attention;
+mod average_pool;
+mod chain;
+mod columns;
+mod conv2d;
+mod curves;
+mod embedding;
+mod flatten;
+mod gelu;
+mod group_norm;
+mod initial;
+#[cfg(test)]
+mod laws;
+mod layer_norm;
 mod linear;
+mod linear_places;
+mod max_pool;
+mod normalise;
+mod outer;
+mod own;
 mod relu;
+mod residual;
+mod scratch;
+mod stack;
+mod sums;
+mod tanh;
+#[cfg(test)]
+mod twins;
+mod window;
+
+pub(crate) use stack::Stack;
 
 use crate::Shape;
 use std::fmt;
@@ -14,30 +43,163 @@ use veracity_noise::Stream;
 /// A layer as it is written in a plan. Its input shape is that of the layer before.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layer {
-    /// Every output is a weighted sum of all inputs, plus a bias.
+    /// Every output is a weighted sum of all inputs, plus a bias; on sequences the same at each place.
     Linear {
         /// How many outputs.
         outputs: usize,
     },
+    /// A window slides over an image; at each place every output channel is a weighted sum of what it sees, plus a bias.
+    Conv2d {
+        /// How many output channels.
+        channels: usize,
+        /// Height and width of the window.
+        kernel: usize,
+        /// How far it moves.
+        stride: usize,
+        /// Zeros around the image.
+        padding: usize,
+    },
+    /// The largest number in a sliding window.
+    MaxPool {
+        /// Height and width of the window.
+        kernel: usize,
+        /// How far it moves.
+        stride: usize,
+    },
+    /// The mean of a sliding window.
+    AveragePool {
+        /// Height and width of the window.
+        kernel: usize,
+        /// How far it moves.
+        stride: usize,
+    },
     /// max(0, x).
     Relu,
+    /// tanh x.
+    Tanh,
+    /// x Φ(x), in its tanh form.
+    Gelu,
+    /// The same numbers without a shape.
+    Flatten,
+    /// Groups of channels brought to mean 0 and variance 1 within each example, then scaled and shifted.
+    GroupNorm {
+        /// How many groups; a divisor of the channels.
+        groups: usize,
+    },
+    /// All numbers, or those of each place, brought to mean 0 and variance 1 within each example, then scaled and shifted.
+    LayerNorm,
+    /// A learned vector for each token. The input is a sequence of width 1 that holds 0, 1, …; anything else is no token
+    /// and gets the zero vector.
+    Embedding {
+        /// How many tokens there are.
+        tokens: usize,
+        /// Numbers in each vector.
+        width: usize,
+    },
+    /// Layers, and what went into the first added to what comes out of the last.
+    Residual {
+        /// The layers.
+        layers: Vec<Layer>,
+    },
+    /// Multi-head self-attention over the places of a sequence.
+    Attention {
+        /// How many heads; a divisor of the width.
+        heads: usize,
+    },
 }
 
 impl Layer {
+    /// The names used in plans.
+    pub const NAMES: [&'static str; 13] = [
+        "linear",
+        "conv2d",
+        "max-pool",
+        "average-pool",
+        "relu",
+        "tanh",
+        "gelu",
+        "flatten",
+        "group-norm",
+        "layer-norm",
+        "embedding",
+        "residual",
+        "attention",
+    ];
+
     /// The layer at work on inputs of a shape.
     pub(crate) fn stage(&self, input: Shape) -> Result<Box<dyn Stage>, Refusal> {
-        match self {
-            Layer::Linear { outputs } => Ok(Box::new(linear::Linear::new(input, *outputs)?)),
-            Layer::Relu => Ok(Box::new(relu::Relu::new(input))),
-        }
+        Ok(match (self, input) {
+            (Layer::Linear { outputs }, Shape::Sequence { length, width }) => {
+                let spread = linear_places::Spread::He;
+                Box::new(linear_places::LinearPlaces::new(length, width, *outputs, spread)?)
+            }
+            (Layer::Linear { outputs }, _) => Box::new(linear::Linear::new(input, *outputs)?),
+            (Layer::Conv2d { channels, kernel, stride, padding }, _) => {
+                Box::new(conv2d::Conv2d::new(input, *channels, *kernel, *stride, *padding)?)
+            }
+            (Layer::MaxPool { kernel, stride }, _) => {
+                Box::new(max_pool::MaxPool::new(input, *kernel, *stride)?)
+            }
+            (Layer::AveragePool { kernel, stride }, _) => {
+                Box::new(average_pool::AveragePool::new(input, *kernel, *stride)?)
+            }
+            (Layer::Relu, _) => Box::new(relu::Relu::new(input)),
+            (Layer::Tanh, _) => Box::new(tanh::Tanh::new(input)),
+            (Layer::Gelu, _) => Box::new(gelu::Gelu::new(input)),
+            (Layer::Flatten, _) => Box::new(flatten::Flatten::new(input)),
+            (Layer::GroupNorm { groups }, _) => Box::new(group_norm::new(input, *groups)?),
+            (Layer::LayerNorm, _) => Box::new(layer_norm::new(input)?),
+            (Layer::Embedding { tokens, width }, _) => {
+                Box::new(embedding::Embedding::new(input, *tokens, *width)?)
+            }
+            (Layer::Residual { layers }, _) => Box::new(residual::new(input, layers)?),
+            (Layer::Attention { heads }, _) => Box::new(attention::new(input, *heads)?),
+        })
     }
 
     /// The name used in plans.
     pub fn name(&self) -> &'static str {
         match self {
             Layer::Linear { .. } => "linear",
+            Layer::Conv2d { .. } => "conv2d",
+            Layer::MaxPool { .. } => "max-pool",
+            Layer::AveragePool { .. } => "average-pool",
             Layer::Relu => "relu",
+            Layer::Tanh => "tanh",
+            Layer::Gelu => "gelu",
+            Layer::Flatten => "flatten",
+            Layer::GroupNorm { .. } => "group-norm",
+            Layer::LayerNorm => "layer-norm",
+            Layer::Embedding { .. } => "embedding",
+            Layer::Residual { .. } => "residual",
+            Layer::Attention { .. } => "attention",
         }
+    }
+
+    /// Why a plan cannot have a layer of this name, if it cannot: for the reader of plans.
+    pub fn refusal(name: &str) -> Option<Refusal> {
+        if Layer::NAMES.contains(&name) {
+            return None;
+        }
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        Some(match plain.to_ascii_lowercase().as_str() {
+            "batchnorm" | "batchnorm1d" | "batchnorm2d" | "batchnormalization" | "syncbatchnorm" => {
+                Refusal::NoAnswer(
+                    "batch-norm mixes the examples of a batch, so that no gradient belongs to one record; \
+                     use group-norm, which looks at one example only"
+                        .into(),
+                )
+            }
+            "instancenorm" | "instancenorm2d" => Refusal::NoAnswer(
+                "instance-norm is not a layer here; use group-norm with as many groups as channels".into(),
+            ),
+            _ => Refusal::out_of_range(
+                "layer",
+                name.chars().take(40).filter(|c| !c.is_control()).collect::<String>(),
+                "linear, conv2d, max-pool, average-pool, relu, tanh, gelu, flatten, group-norm, layer-norm, \
+                 embedding, residual or attention",
+            ),
+        })
     }
 }
 
@@ -71,6 +233,17 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
         0
     }
 
+    /// Whether `backward` also writes what `square_norms` and `clipped_sum` read, so that it must be called even where
+    /// nobody asks for the gradient by the inputs.
+    fn keeps_gradients(&self) -> bool {
+        false
+    }
+
+    /// Zeroes all that is kept of one example out of `count`.
+    fn silence(&self, kept: &mut [f32], _count: usize, example: usize) {
+        kept[example * self.kept()..][..self.kept()].fill(0.0);
+    }
+
     /// Computes the outputs.
     fn forward(&self, parameters: &[f32], count: usize, input: &[f32], output: &mut [f32], kept: &mut [f32]);
 
@@ -85,10 +258,14 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
 
     /// Adds the squared norm of each example's gradient by the parameters to `norms`. Called after `backward`.
     ///
-    /// # Promise  Within a relative 1e-5 of the squared norm of what `clipped_sum` adds at factor 1
+    /// # Promise  At most a relative 1e-5 below the squared norm of what `clipped_sum` adds at factor 1; above it by no more,
+    /// except for Gram forms, which add the most that their rounding can have taken away
     fn square_norms(&self, _trace: Trace<'_>, _output_gradient: &[f32], _norms: &mut [f32]) {}
 
-    /// Adds Σᵢ factorᵢ × gradientᵢ by the parameters to `sum`. Called after `square_norms`; may spoil `output_gradient`.
+    /// Adds Σᵢ factorᵢ × gradientᵢ by the parameters to `sum`. Called after `square_norms`, or without it where no norms are
+    /// needed; may spoil `output_gradient`.
+    ///
+    /// # Promise  An example whose values, gradients and kept numbers are zero adds zero
     fn clipped_sum(
         &self,
         _trace: Trace<'_>,

@@ -1,0 +1,117 @@
+//! Tokens to vectors: each place of a sequence holds the number of a token, 0, 1, …, and gets that row of the table.
+//!
+//! A number that is no token (too large, negative, broken) gets the zero vector and has no gradient, so that no input can
+//! stop a run. The gradient of an example touches the rows of its tokens only; a token that comes twice has the sum of both
+//! places' gradients, which are added before the norm is taken.
+
+use super::{Stage, Trace, initial, sums};
+use crate::Shape;
+use veracity_core::Refusal;
+use veracity_noise::Stream;
+
+/// Parameters: the table, a row for each token.
+#[derive(Debug)]
+pub(super) struct Embedding {
+    length: usize,
+    tokens: usize,
+    width: usize,
+}
+
+impl Embedding {
+    pub(super) fn new(input: Shape, tokens: usize, width: usize) -> Result<Embedding, Refusal> {
+        let Shape::Sequence { length, width: 1 } = input else {
+            return Err(Refusal::NoAnswer(format!(
+                "an embedding layer was given {input}, expected a sequence with one number, the token, at each place"
+            )));
+        };
+        // Floats tell integers apart up to here.
+        if !(1..=1 << 24).contains(&tokens) {
+            return Err(Refusal::out_of_range("tokens", tokens, "1 ≤ tokens ≤ 2^24"));
+        }
+        if !(1..=1 << 16).contains(&width) {
+            return Err(Refusal::out_of_range("width", width, "1 ≤ width ≤ 2^16"));
+        }
+        Ok(Embedding { length, tokens, width })
+    }
+
+    fn token(&self, x: f32) -> Option<usize> {
+        let token = x as usize;
+        (x >= 0.0 && token < self.tokens && token as f32 == x).then_some(token)
+    }
+
+    /// The squared norm of one example's gradient, with `row` for the sum of one token's gradients.
+    fn square_norm(&self, input: &[f32], gradient: &[f32], row: &mut [f32]) -> f32 {
+        let mut total = 0.0;
+        for (place, x) in input.iter().enumerate() {
+            if self.token(*x).is_none() || input[..place].contains(x) {
+                continue;
+            }
+            row.fill(0.0);
+            for (y, g) in input[place..].iter().zip(gradient[place * self.width..].chunks_exact(self.width)) {
+                if x == y {
+                    sums::add_scaled(row, 1.0, g);
+                }
+            }
+            total += sums::square(row);
+        }
+        total
+    }
+}
+
+impl Stage for Embedding {
+    fn output(&self) -> Shape {
+        Shape::Sequence { length: self.length, width: self.width }
+    }
+
+    fn parameters(&self) -> usize {
+        self.tokens * self.width
+    }
+
+    /// Normal, of variance 1/width: vectors of about unit length.
+    fn initialise(&self, parameters: &mut [f32], rng: &mut Stream) {
+        initial::normal(parameters, 1.0 / self.width as f64, rng);
+    }
+
+    /// Room for one token's gradient.
+    fn kept(&self) -> usize {
+        self.width
+    }
+
+    fn forward(&self, parameters: &[f32], _: usize, input: &[f32], output: &mut [f32], _: &mut [f32]) {
+        for (x, vector) in input.iter().zip(output.chunks_exact_mut(self.width)) {
+            match self.token(*x) {
+                Some(token) => vector.copy_from_slice(&parameters[token * self.width..][..self.width]),
+                None => vector.fill(0.0),
+            }
+        }
+    }
+
+    /// Tokens have no slope.
+    fn backward(&self, _: &[f32], _: Trace<'_>, _: &[f32], input_gradient: &mut [f32]) {
+        input_gradient.fill(0.0);
+    }
+
+    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+        let examples = trace.input.chunks_exact(self.length);
+        let gradients = output_gradient.chunks_exact(self.length * self.width);
+        let kept = trace.kept.chunks_exact_mut(self.width);
+        for (((input, gradient), row), norm) in examples.zip(gradients).zip(kept).zip(norms) {
+            *norm += self.square_norm(input, gradient, row);
+        }
+    }
+
+    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+        let examples = trace.input.chunks_exact(self.length);
+        let gradients = output_gradient.chunks_exact(self.length * self.width);
+        for ((input, gradient), factor) in examples.zip(gradients).zip(factors) {
+            if *factor == 0.0 {
+                continue;
+            }
+            for (x, g) in input.iter().zip(gradient.chunks_exact(self.width)) {
+                if let Some(token) = self.token(*x) {
+                    sums::add_scaled(&mut sum[token * self.width..][..self.width], *factor, g);
+                }
+            }
+        }
+    }
+}

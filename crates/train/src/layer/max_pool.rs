@@ -1,0 +1,170 @@
+//! The largest number in a sliding window, channel by channel. Of equal ones the first counts.
+//!
+//! With stride 1 an image is one long run: the window is compared at every number, also where it would stand across an edge,
+//! and those places are skipped when rows are copied out. That costs a few comparisons and saves all the short loops.
+
+use super::{Stage, Trace, scratch, window::Window};
+use crate::Shape;
+use pulp::{Arch, Simd, WithSimd};
+use veracity_core::Refusal;
+
+/// Places that are compared together, so that they stay in the nearest cache for all numbers of the window.
+const BLOCK: usize = 512;
+
+/// Keeps, for each place the window was compared at, which of its numbers was largest.
+#[derive(Debug)]
+pub(super) struct MaxPool {
+    window: Window,
+}
+
+impl MaxPool {
+    pub(super) fn new(input: Shape, kernel: usize, stride: usize) -> Result<MaxPool, Refusal> {
+        Ok(MaxPool { window: Window::new("max-pool", input, kernel, stride, 0)? })
+    }
+
+    fn input_size(&self) -> usize {
+        self.window.channels * self.window.height * self.window.width
+    }
+
+    /// Where each row of outputs starts among the places compared.
+    fn rows(&self) -> impl Iterator<Item = usize> + use<> {
+        let Window { height, width, stride, down, along, .. } = self.window;
+        (0..).map(
+            move |row| {
+                if stride == 1 { (row / down * height + row % down) * width } else { row * along }
+            },
+        )
+    }
+}
+
+impl Stage for MaxPool {
+    fn output(&self) -> Shape {
+        self.window.output(self.window.channels)
+    }
+
+    fn kept(&self) -> usize {
+        let Window { channels, height, width, kernel, stride, .. } = self.window;
+        if stride == 1 {
+            channels * height * width - (kernel - 1) * (width + 1)
+        } else {
+            self.output().size()
+        }
+    }
+
+    fn forward(&self, _: &[f32], _: usize, input: &[f32], output: &mut [f32], kept: &mut [f32]) {
+        let window = &self.window;
+        let examples =
+            input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output().size()));
+        scratch::lend([self.kept()], |[best]| {
+            for ((image, output), which) in examples.zip(kept.chunks_exact_mut(best.len())) {
+                Arch::new().dispatch(TakeLargest { window, image, best, which });
+                for (row, start) in output.chunks_exact_mut(window.along).zip(self.rows()) {
+                    row.copy_from_slice(&best[start..][..window.along]);
+                }
+            }
+        });
+    }
+
+    fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
+        let window = &self.window;
+        let examples = output_gradient.chunks_exact(self.output().size());
+        let examples = examples.zip(input_gradient.chunks_exact_mut(self.input_size()));
+        scratch::lend([self.kept()], |[gradients]| {
+            gradients.fill(0.0);
+            for ((given, image), which) in examples.zip(trace.kept.chunks_exact(gradients.len())) {
+                for (row, start) in given.chunks_exact(window.along).zip(self.rows()) {
+                    gradients[start..][..window.along].copy_from_slice(row);
+                }
+                image.fill(0.0);
+                Arch::new().dispatch(GiveBack { window, image, gradients, which });
+            }
+        });
+    }
+}
+
+/// Of one example, the largest number at each place, and which it was.
+struct TakeLargest<'a> {
+    window: &'a Window,
+    image: &'a [f32],
+    best: &'a mut [f32],
+    which: &'a mut [f32],
+}
+
+impl WithSimd for TakeLargest<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let TakeLargest { window, image, best, which } = self;
+        which.fill(0.0);
+        if window.stride == 1 {
+            best.copy_from_slice(&image[..best.len()]);
+            let blocks = best.chunks_mut(BLOCK).zip(which.chunks_mut(BLOCK));
+            for ((best, which), start) in blocks.zip((0..).step_by(BLOCK)) {
+                for (number, offset) in window.offsets().enumerate().skip(1) {
+                    let seen = &image[start + offset..][..best.len()];
+                    for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
+                        (*best, *which) = larger((*best, *which), (*x, number as f32));
+                    }
+                }
+            }
+            return;
+        }
+        let rows = best.chunks_exact_mut(window.along).zip(which.chunks_exact_mut(window.along));
+        for ((best, which), start) in rows.zip(window.row_starts()) {
+            for (number, offset) in window.offsets().enumerate() {
+                let seen = image[start + offset..].iter().step_by(window.stride);
+                for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
+                    let before = if number == 0 { *x } else { *best };
+                    (*best, *which) = larger((before, *which), (*x, number as f32));
+                }
+            }
+        }
+    }
+}
+
+/// Each place's gradient to the number that was largest there.
+struct GiveBack<'a> {
+    window: &'a Window,
+    image: &'a mut [f32],
+    gradients: &'a [f32],
+    which: &'a [f32],
+}
+
+impl WithSimd for GiveBack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let GiveBack { window, image, gradients, which } = self;
+        if window.stride == 1 {
+            let blocks = gradients.chunks(BLOCK).zip(which.chunks(BLOCK));
+            for ((gradients, which), start) in blocks.zip((0..).step_by(BLOCK)) {
+                for (number, offset) in window.offsets().enumerate() {
+                    let target = &mut image[start + offset..][..gradients.len()];
+                    for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
+                        *target += if *which == number as f32 { *gradient } else { 0.0 };
+                    }
+                }
+            }
+            return;
+        }
+        let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
+        for ((gradients, which), start) in rows.zip(window.row_starts()) {
+            for (number, offset) in window.offsets().enumerate() {
+                let target = image[start + offset..].iter_mut().step_by(window.stride);
+                for ((target, gradient), which) in target.zip(gradients).zip(which) {
+                    *target += if *which == number as f32 { *gradient } else { 0.0 };
+                }
+            }
+        }
+    }
+}
+
+/// The larger of two numbers, with its place in the window; the first of equals. Written so that what is not a number
+/// counts as larger and stays: its example is found out and left out.
+#[inline(always)]
+fn larger(best: (f32, f32), new: (f32, f32)) -> (f32, f32) {
+    let keep = new.0 <= best.0 || best.0.is_nan();
+    (if keep { best.0 } else { new.0 }, if keep { best.1 } else { new.1 })
+}

@@ -1,0 +1,23 @@
+//! A residual block: layers, and what went in added to what comes out of them.
+//!
+//! # Reference  [HeZhangRenSun16]
+
+use super::{
+    Layer,
+    chain::{Chain, Skip},
+    stack::Stack,
+};
+use crate::Shape;
+use veracity_core::Refusal;
+
+/// The layers with a skip around them.
+pub(super) fn new(input: Shape, layers: &[Layer]) -> Result<Chain, Refusal> {
+    let stack = Stack::of_layers(input, layers)?;
+    if stack.output() != input {
+        return Err(Refusal::NoAnswer(format!(
+            "a residual block turns {input} into {}, expected the same shape so that they can be added",
+            stack.output()
+        )));
+    }
+    Ok(Chain::new(stack, Skip::Input))
+}

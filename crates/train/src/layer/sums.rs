@@ -1,0 +1,89 @@
+//! Sums over rows of floats, in sixteen lanes and in blocks: fast, and accurate to some 1e-6.
+
+const LANES: usize = 16;
+/// Numbers added in single precision before double takes over.
+const BLOCK: usize = 256;
+
+/// Σ x.
+pub(super) fn sum(row: &[f32]) -> f32 {
+    let lanes = |block: &[f32]| {
+        let mut lanes = [0.0; LANES];
+        let chunks = block.chunks_exact(LANES);
+        let rest = fold(chunks.remainder().iter().copied());
+        for chunk in chunks {
+            for (lane, x) in lanes.iter_mut().zip(chunk) {
+                *lane += x;
+            }
+        }
+        fold(lanes) + rest
+    };
+    row.chunks(BLOCK).map(lanes).sum::<f64>() as f32
+}
+
+/// Σ x y.
+pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
+    let lanes = |(left, right): (&[f32], &[f32])| {
+        let mut lanes = [0.0; LANES];
+        let (left, right) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+        let rest = fold(left.remainder().iter().zip(right.remainder()).map(|(x, y)| x * y));
+        for (left, right) in left.zip(right) {
+            for ((lane, x), y) in lanes.iter_mut().zip(left).zip(right) {
+                *lane += x * y;
+            }
+        }
+        fold(lanes) + rest
+    };
+    left.chunks(BLOCK).zip(right.chunks(BLOCK)).map(lanes).sum::<f64>() as f32
+}
+
+/// Σ x².
+pub(super) fn square(row: &[f32]) -> f32 {
+    dot(row, row)
+}
+
+/// `target` += `factor` × `row`.
+pub(super) fn add_scaled(target: &mut [f32], factor: f32, row: &[f32]) {
+    for (sum, x) in target.iter_mut().zip(row) {
+        *sum += factor * x;
+    }
+}
+
+/// Scales a row in place; by 0 it becomes 0 whatever it was.
+pub(super) fn scale(row: &mut [f32], factor: f32) {
+    if factor == 0.0 {
+        row.fill(0.0);
+    } else if factor != 1.0 {
+        row.iter_mut().for_each(|x| *x *= factor);
+    }
+}
+
+fn fold(lanes: impl IntoIterator<Item = f32>) -> f64 {
+    lanes.into_iter().map(f64::from).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_all_lengths_are_those_of_the_definition() {
+        for length in [0, 1, 15, 16, 17, 255, 256, 300, 5000] {
+            let x: Vec<f32> = (0..length).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.3).collect();
+            let y: Vec<f32> = (0..length).map(|i| (i * 53 % 97) as f32 / 97.0 - 0.4).collect();
+            let slow = |terms: &mut dyn Iterator<Item = f64>| terms.sum::<f64>();
+            let total = slow(&mut x.iter().map(|x| f64::from(*x)));
+            let product = slow(&mut x.iter().zip(&y).map(|(x, y)| f64::from(*x) * f64::from(*y)));
+            let squares = slow(&mut x.iter().map(|x| f64::from(*x) * f64::from(*x)));
+            let near = |a: f32, b: f64| (f64::from(a) - b).abs() <= 1e-6 * (1.0 + length as f64 / 10.0);
+            assert!(near(sum(&x), total) && near(dot(&x, &y), product), "{length}");
+            assert!((f64::from(square(&x)) - squares).abs() <= 2e-6 * squares, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_factor_of_zero_silences_even_what_is_not_a_number() {
+        let mut row = [f32::NAN, f32::INFINITY, 1.0];
+        scale(&mut row, 0.0);
+        assert_eq!(row, [0.0; 3]);
+    }
+}
