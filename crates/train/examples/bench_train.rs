@@ -1,6 +1,6 @@
 //! The speed of one task in one process, as a JSON object; `cargo xtask bench train` puts it beside the peers'.
 //!
-//! `bench_train step logistic|network 64|256|2048 plain|private`, `bench_train cohort digits|network plain|private`,
+//! `bench_train step logistic|network|cnn 64|256|2048 plain|private`, `bench_train cohort digits|network plain|private`,
 //! `bench_train product`. One process for each, so that its peak memory is that of the task.
 
 use std::time::Instant;
@@ -36,8 +36,8 @@ fn step(model: &str, batch: u64, private: bool) -> Result<(), Refusal> {
     let network = match model {
         "logistic" => dense(784, &[10])?,
         "network" => dense(784, &[256, 10])?,
-        // The convolutional network joins here as soon as its layers are there.
-        _ => return Err(Refusal::NoAnswer("the model is unknown, expected logistic or network".into())),
+        "cnn" => convolutional()?,
+        _ => return Err(Refusal::NoAnswer("the model is unknown, expected logistic, network or cnn".into())),
     };
     let steps = 50_000u64.div_ceil(batch);
     let plan = plan(network, batch, data.len() as u64, steps, private)?;
@@ -105,12 +105,19 @@ fn train(plan: &Plan, data: &Dataset, models: u64) -> Result<(), Refusal> {
 
 /// Two for each multiplication and addition: forward, the sum of gradients, and the way back but for the first layer.
 fn flops_of_one_example(network: &Network) -> f64 {
-    let (mut inputs, mut products, mut total) = (network.input().size(), 2, 0);
+    let (mut shape, mut products, mut total) = (network.input(), 2, 0);
     for layer in network.layers() {
-        if let Layer::Linear { outputs } = layer {
-            total += 2 * products * inputs * outputs;
-            (inputs, products) = (*outputs, 3);
+        let output = Network::new(shape, vec![layer.clone()]).map_or(shape, |alone| alone.output());
+        let weights = match (layer, shape) {
+            (Layer::Linear { .. }, _) => shape.size(),
+            (Layer::Conv2d { kernel, .. }, Shape::Image { channels, .. }) => channels * kernel * kernel,
+            _ => 0,
+        };
+        if weights > 0 {
+            total += 2 * products * weights * output.size();
+            products = 3;
         }
+        shape = output;
     }
     total as f64
 }
@@ -139,6 +146,22 @@ fn dense(inputs: usize, outputs: &[usize]) -> Result<Network, Refusal> {
         layers.extend([Layer::Relu, Layer::Linear { outputs: *outputs }]);
     }
     Network::new(Shape::Flat(inputs), layers.split_off(1))
+}
+
+/// The usual small network for 28 × 28 pixels.
+fn convolutional() -> Result<Network, Refusal> {
+    let pool = || [Layer::Relu, Layer::MaxPool { kernel: 2, stride: 1 }];
+    let mut layers = vec![Layer::Conv2d { channels: 16, kernel: 8, stride: 2, padding: 3 }];
+    layers.extend(pool());
+    layers.push(Layer::Conv2d { channels: 32, kernel: 4, stride: 2, padding: 0 });
+    layers.extend(pool());
+    layers.extend([
+        Layer::Flatten,
+        Layer::Linear { outputs: 32 },
+        Layer::Relu,
+        Layer::Linear { outputs: 10 },
+    ]);
+    Network::new(Shape::Image { channels: 1, height: 28, width: 28 }, layers)
 }
 
 /// The handwritten digits, 8 × 8 pixels of 0 to 16 each.

@@ -5,7 +5,6 @@
 
 use crate::{
     Dataset, Network, Plan, World,
-    lanes::MICRO_BATCH,
     pass::Pass,
     run::{Draws, Run, Trained},
     sampling::Sampler,
@@ -59,10 +58,10 @@ pub fn predict(network: &Network, parameters: &[f32], data: &Dataset) -> Result<
             "the model does not fit the records, expected as many features as it has inputs".into(),
         ));
     }
-    let width = network.output().size();
+    let (width, most) = (network.output().size(), network.micro_batch());
     let mut outputs = vec![0.0; data.len() * width];
-    outputs.par_chunks_mut(MICRO_BATCH * width).enumerate().for_each(|(at, rows)| {
-        let (first, count) = (at * MICRO_BATCH, rows.len() / width);
+    outputs.par_chunks_mut(most * width).enumerate().for_each(|(at, rows)| {
+        let (first, count) = (at * most, rows.len() / width);
         let mut pass = Pass::new(network, count);
         for (row, record) in pass.input(network, count).chunks_exact_mut(data.width()).zip(first..) {
             row.copy_from_slice(data.row(record));

@@ -10,8 +10,6 @@ use crate::{
 };
 use rayon::prelude::*;
 
-/// The most examples that pass through the network together.
-pub(crate) const MICRO_BATCH: usize = 192;
 /// The most partial sums of one batch.
 const MOST_LANES: usize = 8;
 /// Parameters that one thread adds up at a time.
@@ -31,12 +29,13 @@ struct Lane {
 
 impl Lanes {
     pub(crate) fn new(plan: &Plan) -> Lanes {
+        let most = plan.network.micro_batch();
         let planned = plan.sampling.planned().get() as usize;
-        let count = planned.div_ceil(MICRO_BATCH).clamp(1, MOST_LANES);
+        let count = planned.div_ceil(most).clamp(1, MOST_LANES);
         let sum = || vec![0.0; plan.network.parameters()];
         Lanes(
             (0..count)
-                .map(|_| Lane { pass: Pass::new(&plan.network, MICRO_BATCH), sum: sum(), balance: 0 })
+                .map(|_| Lane { pass: Pass::new(&plan.network, most), sum: sum(), balance: 0 })
                 .collect(),
         )
     }
@@ -51,7 +50,7 @@ impl Lanes {
         clip: &Clip,
     ) -> (&mut [f32], Balance) {
         let count = self.0.len();
-        let size = micro_batch(batch.len(), count);
+        let size = micro_batch(batch.len(), count, plan.network.micro_batch());
         let work = |(at, lane): (usize, &mut Lane)| {
             lane.sum.fill(0.0);
             lane.balance = 0;
@@ -79,9 +78,10 @@ impl Lanes {
     }
 }
 
-/// How many examples go together, so that every lane gets equally many micro-batches, and these are equally large.
-fn micro_batch(batch: usize, lanes: usize) -> usize {
-    let rounds = batch.div_ceil(lanes * MICRO_BATCH).max(1);
+/// How many examples go together, `most` at the most, so that every lane gets equally many micro-batches, and these are
+/// equally large.
+fn micro_batch(batch: usize, lanes: usize, most: usize) -> usize {
+    let rounds = batch.div_ceil(lanes * most).max(1);
     batch.div_ceil(lanes * rounds).max(1)
 }
 
@@ -107,13 +107,16 @@ mod tests {
     fn micro_batches_are_equal_and_fit() {
         for batch in 0..5000 {
             for lanes in 1..=MOST_LANES {
-                let size = micro_batch(batch, lanes);
-                assert!((1..=MICRO_BATCH).contains(&size), "{batch} {lanes}");
+                let size = micro_batch(batch, lanes, 192);
+                assert!((1..=192).contains(&size), "{batch} {lanes}");
                 let chunks = batch.div_ceil(size);
                 // No lane waits for another that has two micro-batches more, and none of the work is a sliver.
-                assert!(chunks <= lanes * batch.div_ceil(lanes * MICRO_BATCH).max(1), "{batch} {lanes}");
+                assert!(chunks <= lanes * batch.div_ceil(lanes * 192).max(1), "{batch} {lanes}");
             }
         }
-        assert_eq!((micro_batch(256, 2), micro_batch(150, 1), micro_batch(2048, 8)), (128, 150, 128));
+        assert_eq!(
+            (micro_batch(256, 2, 192), micro_batch(150, 1, 192), micro_batch(2048, 8, 192)),
+            (128, 150, 128)
+        );
     }
 }

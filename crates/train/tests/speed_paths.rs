@@ -26,19 +26,19 @@ fn network(sizes: &[usize]) -> Network {
 
 fn plan(sizes: &[usize], batch: usize, population: usize, steps: u64, noise: f64, rate: f32) -> Plan {
     let count = |x: usize| Count::new(x as u64).unwrap();
-    Plan {
-        network: network(sizes),
-        loss: Loss::SoftmaxCrossEntropy,
-        sampling: Sampling::Poisson { batch: count(batch), population: count(population) },
-        steps: Count::new(steps).unwrap(),
-        privacy: Privacy::Gaussian {
+    Plan::new(
+        network(sizes),
+        Loss::SoftmaxCrossEntropy,
+        Sampling::Poisson { batch: count(batch), population: count(population) },
+        Count::new(steps).unwrap(),
+        Privacy::Gaussian {
             noise: NoiseMultiplier::new(noise).unwrap(),
             clip: ClipNorm::new(CLIP).unwrap(),
             clipping: Clipping::Flat,
         },
-        optimiser: Optimiser::Sgd { momentum: 0.0 },
-        schedule: Schedule::Constant { rate },
-    }
+        Optimiser::Sgd { momentum: 0.0 },
+        Schedule::Constant { rate },
+    )
 }
 
 fn features(rows: usize, width: usize) -> Vec<f32> {
@@ -113,7 +113,8 @@ fn fast_sum(sizes: &[usize], data: &Dataset) -> (Vec<f32>, Vec<f64>, f64) {
     let moved =
         begun.iter().zip(&after).map(|(a, b)| (f64::from(*a) - f64::from(*b)) * rows as f64).collect();
     let (noise, clip) = (NoiseMultiplier::new(quiet).unwrap(), ClipNorm::new(CLIP).unwrap());
-    let room = Calibrated::new(noise, clip, begun.len()).unwrap().room();
+    let room =
+        Calibrated::gaussian(noise, clip, begun.len(), Count::new(rows as u64).unwrap()).unwrap().room();
     (begun, moved, f64::from(room))
 }
 
