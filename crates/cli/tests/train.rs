@@ -317,7 +317,7 @@ fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
         ("delta = 1e-5", "delta = 2", "delta is 2"),
         ("clip_norm = 1", "clip_norm = -1", "clip norm is -1"),
         ("kind = \"relu\"", "kind = \"batch-norm\"", "mixes the examples"),
-        ("kind = \"relu\"", "kind = \"hunter\"", "unknown variant"),
+        ("kind = \"relu\"", "kind = \"hunter\"", "expected linear, conv2d"),
         ("outputs = 2", "outputs = 3", "outputs"),
         ("outputs = 2", "outputs = 0", "outputs"),
         ("batch_size = 50", "batch_size = 0", "batch_size"),

@@ -28,6 +28,8 @@ pub(crate) fn compare(note: &ReleaseNote, mechanism: &Mechanism) -> Result<Vec<C
 enum Drawn {
     /// Integer noise on an answer.
     Added { sampler: &'static str, scale: f64, sensitivity: f64 },
+    /// Noise on every coordinate of a vector, this many times as wide as one record's contribution.
+    Vector { sampler: &'static str, multiplier: f64 },
     /// A choice of this ε.
     Chosen { epsilon: f64 },
 }
@@ -46,17 +48,22 @@ fn calls(mechanism: &Mechanism) -> Vec<Drawn> {
         Mechanism::Composed(parts) => parts.iter().flat_map(calls).collect(),
         // The bins of a histogram are parts of one call, and all alike.
         Mechanism::Parallel(parts) => parts.first().map_or(Vec::new(), calls),
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::RandomizedResponse { .. }
+        Mechanism::Gaussian { noise_multiplier } => {
+            vec![Drawn::Vector { sampler: "gaussian-vector", multiplier: noise_multiplier.get() }]
+        }
+        Mechanism::Laplace { noise_multiplier } => {
+            vec![Drawn::Vector { sampler: "laplace-vector", multiplier: noise_multiplier.get() }]
+        }
+        // The steps of a run are noted once.
+        Mechanism::PoissonSampled { mechanism, .. }
+        | Mechanism::FixedSizeSampled { mechanism, .. }
+        | Mechanism::Repeated { mechanism, .. } => calls(mechanism),
+        Mechanism::RandomizedResponse { .. }
         | Mechanism::Pure { .. }
         | Mechanism::Approximate { .. }
         | Mechanism::Zcdp { .. }
         | Mechanism::Rdp { .. }
         | Mechanism::Gdp { .. }
-        | Mechanism::PoissonSampled { .. }
-        | Mechanism::FixedSizeSampled { .. }
-        | Mechanism::Repeated { .. }
         | Mechanism::Group { .. } => Vec::new(),
     }
 }
@@ -66,22 +73,27 @@ fn numbers(at: usize, noise: &NoiseNote, drawn: Drawn) -> Result<[Check; 2], Ref
         return Err(Refusal::out_of_range("granularity", noise.granularity, "a finite number > 0"));
     }
     let noted = noise.sensitivity.count("sensitivity")?.as_f64();
+    let exactly = |x: f64| (x, x);
     let (sampler, scale, sensitivity) = match drawn {
-        Drawn::Added { sampler, scale, sensitivity } => (sampler, scale, sensitivity),
+        Drawn::Added { sampler, scale, sensitivity } => (sampler, exactly(scale), sensitivity),
+        // The contribution need not be a whole number of grid steps; the note rounds it up.
+        Drawn::Vector { sampler, multiplier } => {
+            (sampler, (multiplier * (noted - 1.0), multiplier * noted), noted)
+        }
         // Scores are weighted by exp(ε u/2Δ): the ε fits any sensitivity Δ, at a scale of 2Δ/ε.
-        Drawn::Chosen { epsilon } => ("exponential", 2.0 * noted / epsilon, noted),
+        Drawn::Chosen { epsilon } => ("exponential", exactly(2.0 * noted / epsilon), noted),
     };
     if noise.sampler != sampler {
         return Err(Refusal::NoAnswer(format!(
             "sampler of noise call {at} is not the mechanism's, expected {sampler}"
         )));
     }
-    let check = |what: &str, claimed: f64, found: f64| Check {
+    let check = |what: &str, claimed: f64, (lower, upper): (f64, f64)| Check {
         what: format!("{what} of noise call {at}"),
         claimed,
-        lower: Some(found),
-        upper: found,
-        holds: (claimed - found).abs() <= ROUNDING * found,
+        lower: Some(lower),
+        upper,
+        holds: claimed >= lower - ROUNDING * upper && claimed <= upper + ROUNDING * upper,
     };
-    Ok([check("scale", noise.scale, scale), check("sensitivity", noted, sensitivity)])
+    Ok([check("scale", noise.scale, scale), check("sensitivity", noted, exactly(sensitivity))])
 }
