@@ -47,7 +47,7 @@ impl Model {
         if data.is_empty() {
             return Err(Refusal::NoAnswer("there are no records to look at, expected at least one".into()));
         }
-        Ok(data)
+        self.card.model.mapped(data)
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod checkpoint;
 mod evaluation;
+mod front;
 mod layers;
 mod model;
 mod preparing;
@@ -20,6 +21,7 @@ mod tensors;
 
 pub use checkpoint::Checkpoint;
 pub use evaluation::{Prediction, Score, evaluate, predict};
+pub use front::FeatureSpec;
 pub use layers::LayerSpec;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
 pub use preparing::{Cost, Prepared, Protection};

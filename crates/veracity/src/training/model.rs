@@ -131,7 +131,7 @@ impl ModelCard {
             };
             match (layer, input) {
                 (Layer::Linear { outputs }, Shape::Flat(inputs)) => {
-                    add(".weight", vec![inputs, *outputs]);
+                    add(".weight", vec![*outputs, inputs]);
                     add(".bias", vec![*outputs]);
                 }
                 _ if own > 0 => add("", vec![own]),

@@ -19,6 +19,12 @@
 //! categories = ["Basel", "Bern"]
 //! unknown = "other"
 //!
+//! # input = [1, 28, 28]              # sides of one record, where layers or features are for images or sequences
+//! # [[model.feature]]                 # fixed features of each record, which cost nothing
+//! # kind = "scattering"
+//! # scales = 2
+//! # angles = 8
+//!
 //! [[model.layer]]
 //! kind = "linear"
 //! outputs = 2
@@ -35,7 +41,7 @@
 //! ```
 
 use super::{
-    LayerSpec, layers,
+    FeatureSpec, LayerSpec, layers,
     settings::{PrivacySpec, TrainingSpec},
     sources::{self, DataSpec},
 };
@@ -54,6 +60,12 @@ pub struct ModelSpec {
     /// One side for plain numbers, two for a sequence, three for an image: channels, height, width. Plain numbers without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<usize>>,
+    /// Fixed features of each record before the first layer, first to last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feature: Vec<FeatureSpec>,
+    /// What random features are drawn from; public.
+    #[serde(default)]
+    pub feature_seed: u64,
     /// The layers, first to last.
     pub layer: Vec<LayerSpec>,
 }
@@ -106,7 +118,7 @@ impl Recipe {
     pub fn records(&self) -> Result<Dataset, Refusal> {
         let data = self.file.data.records(&self.folder)?;
         sources::check(&data)?;
-        Ok(data)
+        self.file.model.mapped(data)
     }
 
     /// What the records are like.
@@ -158,7 +170,10 @@ impl Recipe {
 impl ModelSpec {
     /// The network on records of so many features.
     pub(super) fn network(&self, width: usize) -> Result<Network, Refusal> {
-        let input = layers::shape(self.input.as_deref(), width)?;
+        let input = match self.front()? {
+            Some(front) => front.output(),
+            None => layers::shape(self.input.as_deref(), width)?,
+        };
         Network::new(input, self.layer.iter().map(Layer::from).collect())
     }
 }
