@@ -25,7 +25,7 @@ impl Calibrated {
     /// Gaussian noise of standard deviation `noise` × `clip` on a vector of so many parameters.
     ///
     /// # Promise  A sum in which one record moves at most [`Calibrated::room`] in ℓ2 moves at most `clip` once it is a float
-    /// and on the grid, as far as [`float_slack`] covers the rounding of its additions
+    /// and on the grid, as far as the allowance for float sums covers the rounding of its additions
     pub fn gaussian(
         noise: NoiseMultiplier,
         clip: ClipNorm,

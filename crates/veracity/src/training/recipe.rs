@@ -116,6 +116,10 @@ impl Recipe {
 
     /// Reads the records to train on, and checks them as a whole.
     pub fn records(&self) -> Result<Dataset, Refusal> {
+        // Features take their time; layers that do not fit them are refused before.
+        if self.file.model.front()?.is_some() {
+            self.file.model.network(0)?;
+        }
         let data = self.file.data.records(&self.folder)?;
         sources::check(&data)?;
         self.file.model.mapped(data)
