@@ -154,8 +154,8 @@ fn centred(train: Dataset, test: Dataset, settings: &Settings) -> Fallible<(Data
         return Ok((train, test));
     }
     let noise = NoiseMultiplier::new(settings.number("centre")?)?;
-    let mut rng = Noises::new(Entropy::seeded(1).family(Purpose::Preprocess, 0, 0));
-    let centre = Centre::new(&train, Count::new(train.len() as u64)?, ClipNorm::new(1.0)?, noise, &mut rng)?;
+    let rng = Noises::new(Entropy::seeded(1).family(Purpose::Preprocess, 0, 0));
+    let centre = Centre::new(&train, Count::new(train.len() as u64)?, ClipNorm::new(1.0)?, noise, rng)?;
     let then = settings.0.get("then").map_or("", String::as_str);
     let mut rng = Entropy::seeded(0).stream(Purpose::Init, Key { step: 1, ..Key::default() });
     let front = FrontEnd::new(Shape::Flat(train.width()), &parse(then)?, &mut rng)?;

@@ -63,9 +63,10 @@ impl Clipping {
                     None => Ok(()),
                 }
             }
-            Clipping::Automatic { gamma } if *gamma > 0.0 && gamma.is_finite() => Ok(()),
+            // A smaller one would make much of a gradient that is nothing but rounding.
+            Clipping::Automatic { gamma } if *gamma >= 1e-6 && gamma.is_finite() => Ok(()),
             Clipping::Automatic { gamma } => {
-                Err(Refusal::out_of_range("gamma", gamma, "a finite number > 0"))
+                Err(Refusal::out_of_range("gamma", gamma, "a finite number ≥ 1e-6"))
             }
             Clipping::Adaptive { rate, .. } if (0.0..=1.0).contains(rate) => Ok(()),
             Clipping::Adaptive { rate, .. } => {

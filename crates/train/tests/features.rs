@@ -392,8 +392,8 @@ fn what_does_not_fit_is_refused_in_one_line() {
 
 fn centre(rows: &[Vec<f32>], population: u64, noise: f64, seed: u64) -> Centre {
     let (population, noise) = (Count::new(population).unwrap(), NoiseMultiplier::new(noise).unwrap());
-    let mut rng = Noises::new(Entropy::seeded(seed).family(Purpose::Preprocess, 0, 0));
-    Centre::new(&dataset(rows), population, ClipNorm::new(1.0).unwrap(), noise, &mut rng).unwrap()
+    let rng = Noises::new(Entropy::seeded(seed).family(Purpose::Preprocess, 0, 0));
+    Centre::new(&dataset(rows), population, ClipNorm::new(1.0).unwrap(), noise, rng).unwrap()
 }
 
 /// With hardly any noise the mean shows what one record can do: at most the clip norm over the population, however long the
@@ -423,12 +423,12 @@ fn a_centre_has_the_noise_that_its_mechanism_claims() {
     let labels = Labels::Classes { of: vec![], classes: 2 };
     let nothing = Dataset::new(vec![], 20_000, labels).unwrap();
     let noise = NoiseMultiplier::new(5.0).unwrap();
-    let mut rng = Noises::new(Entropy::seeded(4).family(Purpose::Preprocess, 0, 0));
+    let rng = || Noises::new(Entropy::seeded(4).family(Purpose::Preprocess, 0, 0));
     let clip = ClipNorm::new(1.0).unwrap();
-    let centre = Centre::new(&nothing, Count::new(100).unwrap(), clip, noise, &mut rng).unwrap();
+    let centre = Centre::new(&nothing, Count::new(100).unwrap(), clip, noise, rng()).unwrap();
     let square = centre.mean().iter().map(|x| f64::from(*x).powi(2)).sum::<f64>() / 20_000.0;
     assert!((square / 0.05f64.powi(2) - 1.0).abs() < 0.05, "{square}");
     assert!((square / 0.06f64.powi(2) - 1.0).abs() > 0.05, "the test must tell a multiplier of 5 from 6");
     assert_eq!(centre.mechanism(), Mechanism::Gaussian { noise_multiplier: noise });
-    assert!(Centre::new(&nothing, Count::new(1 << 40).unwrap(), clip, noise, &mut rng).is_err());
+    assert!(Centre::new(&nothing, Count::new(1 << 40).unwrap(), clip, noise, rng()).is_err());
 }

@@ -21,7 +21,7 @@ pub struct Centre {
 impl Centre {
     /// The mean of the records, each clipped to norm `clip`, as if there were `population` of them.
     ///
-    /// `rng` is of [`veracity_noise::Purpose::Preprocess`], from which nothing else draws.
+    /// `rng` is of [`veracity_noise::Purpose::Preprocess`], and is used up: two means from one would have the same noise.
     ///
     /// # Promise   It costs what [`Centre::mechanism`] says, for records added or removed
     /// # Assumes   `population` is public, and there are at most twice as many records
@@ -32,7 +32,7 @@ impl Centre {
         population: Count,
         clip: ClipNorm,
         noise: NoiseMultiplier,
-        rng: &mut Noises,
+        mut rng: Noises,
     ) -> Result<Centre, Refusal> {
         // A batch of one: the rounding of the sum is taken off below.
         let calibrated = Calibrated::gaussian(noise, clip, data.width(), Count::ONE)?;
@@ -53,7 +53,7 @@ impl Centre {
         }
         let mut sum: Vec<f32> = sum.into_iter().map(|x| x as f32).collect();
         let scale = 1.0 / population.as_f64() as f32;
-        let noisy = privatize(ClippedSum::of_records(&mut sum), &calibrated, 0, rng);
+        let noisy = privatize(ClippedSum::of_records(&mut sum), &calibrated, 0, &mut rng);
         Ok(Centre { mean: noisy.values().iter().map(|x| x * scale).collect(), noise })
     }
 

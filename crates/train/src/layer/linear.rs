@@ -1,7 +1,7 @@
 //! Weighted sums and a bias. One example's gradient is the outer product of its input a and its output gradient g, so its
 //! squared norm is ‖a‖²‖g‖² + ‖g‖², and the clipped sum is one matrix product, Aᵀ diag(c) G.
 
-use super::{Stage, Trace};
+use super::{Stage, Trace, outer::LONGEST};
 use crate::{
     Shape,
     narrow::{NARROW, Narrow, square_norms},
@@ -104,7 +104,7 @@ impl Stage for Linear {
             square_norms(inputs, self.inputs, &mut of_inputs);
             square_norms(outputs, self.outputs, &mut of_outputs);
             for ((norm, a), g) in norms.iter_mut().zip(of_inputs).zip(of_outputs) {
-                *norm += (a + 1.0) * g;
+                *norm += square_norm(a, g);
             }
         }
     }
@@ -122,5 +122,28 @@ impl Stage for Linear {
         }
         let gradient = Matrix::new(output_gradient, trace.count, self.outputs).transposed();
         multiply(weights, Into::Add, gradient, Matrix::new(trace.input, trace.count, self.inputs));
+    }
+}
+/// (‖a‖² + 1)‖g‖², or infinity where one of them is so long that the other may be too short for its square to be seen: such
+/// a gradient would pass as nothing.
+fn square_norm(a: f32, g: f32) -> f32 {
+    if a <= LONGEST && g <= LONGEST { ((f64::from(a) + 1.0) * f64::from(g)) as f32 } else { f32::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long input and an output gradient whose square underflows: their product is far from nothing.
+    #[test]
+    fn a_gradient_whose_norm_cannot_be_measured_counts_as_infinite() {
+        let linear = Linear::new(Shape::Flat(1), 2).expect("a small layer");
+        let (input, gradient) = ([1.8e19], [2.6e-23, -2.6e-23]);
+        let trace = Trace { count: 1, input: &input, output: &[0.0; 2], kept: &mut [] };
+        let mut norms = [0.0];
+        linear.square_norms(trace, &gradient, &mut norms);
+        assert_eq!(norms[0], f32::INFINITY);
+        // What is short enough is measured as it was.
+        assert_eq!(square_norm(3.0, 2.0), 8.0);
     }
 }

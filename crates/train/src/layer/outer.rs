@@ -21,7 +21,7 @@ pub(super) enum Form {
 /// What it costs to write a weight's gradient, square it, read it again and add it, in multiply-adds of a matrix product.
 const EXPLICIT_COST: usize = 12;
 /// The longest row whose square a Gram matrix may hold, squared: beyond it small factors could vanish beside large ones.
-const LONGEST: f32 = (1u128 << 80) as f32;
+pub(super) const LONGEST: f32 = (1u128 << 80) as f32;
 
 /// Outputs × inputs weights, so that those of one output are side by side, then one bias for each output; used at so many
 /// places.

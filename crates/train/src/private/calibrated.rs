@@ -21,6 +21,9 @@ enum Law {
     Laplace(LaplaceGrid),
 }
 
+/// The least norm that gradients are clipped to.
+const LEAST_ROOM: f32 = 5e-7;
+
 impl Calibrated {
     /// Gaussian noise of standard deviation `noise` × `clip` on a vector of so many parameters.
     ///
@@ -63,8 +66,13 @@ impl Calibrated {
     fn checked(law: Law, room: f64, clip: f64, noise: NoiseMultiplier) -> Result<Calibrated, Refusal> {
         // Rounded down: a float nearest to `room` could be longer.
         let room = (room * (1.0 - f64::from(f32::EPSILON))) as f32;
-        if room.is_normal() && f64::from(room) > 0.5 * clip {
-            return Ok(Calibrated { law, room, clip });
+        if room.is_finite() && f64::from(room) > 0.5 * clip {
+            // Squares of floats below 2.6e-23 are zero: a much smaller norm could not be told from none.
+            return if room >= LEAST_ROOM {
+                Ok(Calibrated { law, room, clip })
+            } else {
+                Err(Refusal::out_of_range("clip norm", clip, "a clip norm ≥ 1e-6"))
+            };
         }
         Err(Refusal::out_of_range(
             "noise multiplier",
