@@ -173,3 +173,17 @@ fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
         _ => Ok(()),
     }
 }
+
+/// A word of the command line, fit to be shown.
+pub fn clean(word: &str) -> String {
+    word.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+/// The byte between cells.
+pub fn delimiter(text: &str) -> Result<u8, Refusal> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ if text == "\\t" || text == "tab" => Ok(b'\t'),
+        _ => Err(Refusal::out_of_range("delimiter", clean(text), "one character, or tab")),
+    }
+}

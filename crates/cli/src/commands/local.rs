@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     args::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs},
-    commands::release::{clean, delimiter},
+    meaning::{clean, delimiter},
     text,
 };
 use serde_json::json;

@@ -1,6 +1,11 @@
 //! `veracity release`: one private statistic of a column.
 
-use crate::{Outcome, args::ReleaseArgs, text};
+use crate::{
+    Outcome,
+    args::ReleaseArgs,
+    meaning::{clean, delimiter},
+    text,
+};
 use serde_json::{Value, json};
 use veracity::{
     Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
@@ -115,20 +120,6 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
 
 fn missing(flag: &str, statistic: &str) -> Refusal {
     Refusal::NoAnswer(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
-}
-
-/// A word of the command line, fit to be shown.
-pub fn clean(word: &str) -> String {
-    word.chars().filter(|c| !c.is_control()).take(60).collect()
-}
-
-/// The byte between cells.
-pub fn delimiter(text: &str) -> Result<u8, Refusal> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
-        _ if text == "\\t" || text == "tab" => Ok(b'\t'),
-        _ => Err(Refusal::out_of_range("delimiter", clean(text), "one character, or tab")),
-    }
 }
 
 /// How the cells of a column are read for a statistic.
