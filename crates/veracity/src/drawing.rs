@@ -40,15 +40,23 @@ pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
             env!("CARGO_PKG_VERSION"),
             profile.method
         ),
-        profile: profile
-            .points
-            .iter()
-            .map(|point| ProfilePoint { epsilon: point.epsilon, lower: point.lower, upper: point.upper })
-            .collect(),
+        profile: from_zero(&profile),
         promise: (epsilon, delta.get()),
         tradeoff: tradeoff.collect::<Result<_, Refusal>>()?,
         advantage: advantage_through(&pairs).0.get(),
     })
+}
+
+/// The points of a profile, from ε = 0 on. Where it starts later, δ was 1 to within rounding before.
+fn from_zero(profile: &PrivacyProfile) -> Vec<ProfilePoint> {
+    let late = profile.points.first().is_some_and(|point| point.epsilon > 0.0);
+    let before = late.then_some(ProfilePoint { epsilon: 0.0, lower: None, upper: 1.0 });
+    let known = profile.points.iter().map(|point| ProfilePoint {
+        epsilon: point.epsilon,
+        lower: point.lower,
+        upper: point.upper,
+    });
+    before.into_iter().chain(known).collect()
 }
 
 /// The curves as CSV; with both panels, a first column says which curve a line is of.
