@@ -14,6 +14,26 @@ use std::ops::Range;
 use veracity_core::Refusal;
 use veracity_noise::Entropy;
 
+/// What all models of a plan share besides their data, made once.
+#[derive(Debug)]
+pub struct Cohort<'a> {
+    plan: &'a Plan,
+    sampler: Sampler,
+}
+
+impl<'a> Cohort<'a> {
+    /// Makes it.
+    pub fn new(plan: &'a Plan) -> Result<Cohort<'a>, Refusal> {
+        Ok(Cohort { plan, sampler: Sampler::new(plan.sampling)? })
+    }
+
+    /// One model before its first step.
+    pub fn begin(&self, world: World<'a>, draws: Draws<'_>) -> Result<Run<'a>, Refusal> {
+        self.plan.check(world)?;
+        Run::with_sampler(self.plan, world, draws, self.sampler.clone())
+    }
+}
+
 /// Trains the models `trials` of run `run`, all on one world.
 pub fn train<'a>(
     plan: &'a Plan,

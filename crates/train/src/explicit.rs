@@ -25,6 +25,24 @@ pub(crate) enum Measure {
     Sizes { norm: f32 },
 }
 
+impl Measure {
+    /// The factors of one gradient, from its squared norm in each stage and its size over all of them.
+    pub(crate) fn factors(&self, squares: &[f32], size: f32, factors: &mut [f32]) -> Balance {
+        match self {
+            Measure::Squares(clip) => clip.factors(squares, 1, 1, factors),
+            Measure::Sizes { norm: most } => {
+                let factor = match size {
+                    size if !size.is_finite() => 0.0,
+                    size if size <= *most => 1.0,
+                    size => most / size,
+                };
+                factors.fill(factor);
+                0
+            }
+        }
+    }
+}
+
 /// The lanes of one model.
 #[derive(Debug)]
 pub(crate) struct Explicit(Vec<Lane>);
@@ -50,6 +68,11 @@ impl Explicit {
             balance: 0,
         };
         Explicit((0..count).map(lane).collect())
+    }
+
+    /// The sum of the last batch, as it stands in memory now.
+    pub(crate) fn total(&self) -> &[f32] {
+        &self.0[0].sum
     }
 
     /// The sum of the clipped gradients of the records at the positions in `batch`, and on which side of the clip norm they
@@ -114,25 +137,15 @@ impl Lane {
 
     /// Shortens the gradient and adds it.
     fn add(&mut self, network: &Network, measure: &Measure) {
-        let stages = network.places().len();
-        let mut factors = vec![0.0; stages];
-        match measure {
-            Measure::Squares(clip) => {
-                let square = |x: &f32| f64::from(*x) * f64::from(*x);
-                let norms: Vec<f32> = network
-                    .places()
-                    .iter()
-                    .map(|place| self.gradient[place.clone()].iter().map(square).sum::<f64>() as f32)
-                    .collect();
-                self.balance += clip.factors(&norms, 1, 1, &mut factors);
-            }
-            Measure::Sizes { norm: most } => {
-                let norm = self.gradient.iter().map(|x| f64::from(x.abs())).sum::<f64>() as f32;
-                if norm.is_finite() {
-                    factors.fill(if norm <= *most { 1.0 } else { most / norm });
-                }
-            }
-        }
+        let square = |x: &f32| f64::from(*x) * f64::from(*x);
+        let squares: Vec<f32> = network
+            .places()
+            .iter()
+            .map(|place| self.gradient[place.clone()].iter().map(square).sum::<f64>() as f32)
+            .collect();
+        let size = self.gradient.iter().map(|x| f64::from(x.abs())).sum::<f64>() as f32;
+        let mut factors = vec![0.0; squares.len()];
+        self.balance += measure.factors(&squares, size, &mut factors);
         for (place, factor) in network.places().iter().zip(factors) {
             // Zero times infinity is not zero.
             if factor > 0.0 {

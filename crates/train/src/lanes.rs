@@ -40,6 +40,11 @@ impl Lanes {
         )
     }
 
+    /// The sum of the last batch, as it stands in memory now.
+    pub(crate) fn total(&self) -> &[f32] {
+        &self.0[0].sum
+    }
+
     /// The sum of the clipped gradients of the records in `batch`.
     pub(crate) fn clipped_sum(
         &mut self,

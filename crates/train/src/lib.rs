@@ -8,6 +8,7 @@
 mod clip;
 pub mod cohort;
 pub mod convex;
+mod crafted;
 mod data;
 mod explicit;
 mod exponential;
@@ -30,6 +31,7 @@ mod views;
 mod world;
 
 pub use clip::Clipping;
+pub use crafted::Crafted;
 pub use data::{Dataset, Labels};
 pub use layer::Layer;
 pub use loss::Loss;

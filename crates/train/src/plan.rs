@@ -48,6 +48,8 @@ pub struct Plan {
     pub weight_decay: f32,
     /// What is handed over at the end.
     pub averaging: Averaging,
+    /// Where the parameters start; random, as the network would have them, when there is nothing here.
+    pub initial: Option<Vec<f32>>,
     /// What an example is shown as; itself when there is nothing here.
     pub views: Option<Box<dyn Views>>,
 }
@@ -56,7 +58,7 @@ impl Plan {
     /// The most steps: streams are numbered by step and block.
     pub const MOST_STEPS: u64 = 1 << 40;
 
-    /// A plan with neither weight decay nor averaging nor views; those are set afterwards.
+    /// A plan with neither weight decay nor averaging, initial parameters or views; those are set afterwards.
     pub fn new(
         network: Network,
         loss: Loss,
@@ -66,8 +68,19 @@ impl Plan {
         optimiser: Optimiser,
         schedule: Schedule,
     ) -> Plan {
-        let (weight_decay, averaging, views) = (0.0, Averaging::None, None);
-        Plan { network, loss, sampling, steps, privacy, optimiser, schedule, weight_decay, averaging, views }
+        Plan {
+            network,
+            loss,
+            sampling,
+            steps,
+            privacy,
+            optimiser,
+            schedule,
+            weight_decay: 0.0,
+            averaging: Averaging::None,
+            initial: None,
+            views: None,
+        }
     }
 
     /// What is done to the data, for the accountant. Each way of sampling has theorems for some adjacencies only, so it is
@@ -112,6 +125,21 @@ impl Plan {
         }
         if self.views.as_ref().is_some_and(|views| !(1..=1 << 12).contains(&views.count())) {
             return Err(Refusal::out_of_range("views", "none or too many", "1 ≤ views ≤ 4096"));
+        }
+        let is_initial = |start: &Vec<f32>| {
+            start.len() == self.network.parameters() && start.iter().all(|w| w.is_finite())
+        };
+        if self.initial.as_ref().is_some_and(|start| !is_initial(start)) {
+            return Err(Refusal::NoAnswer(format!(
+                "the initial parameters do not fit, expected {} finite numbers",
+                self.network.parameters()
+            )));
+        }
+        if world.all_crafted().any(|crafted| !crafted.fits(&self.network)) {
+            return Err(Refusal::NoAnswer(
+                "a crafted gradient has an entry past the last parameter, expected one of this network"
+                    .into(),
+            ));
         }
         world.check_labels(|labels| self.loss.check(self.network.output(), labels))
     }

@@ -1,7 +1,7 @@
 //! One model at work, step by step; it can be stopped after any step and taken up again with the same bits.
 
 use crate::{
-    Calibrated, ClippedSum, Clipping, Noises, Plan, Privacy, World,
+    Calibrated, ClippedSum, Clipping, Crafted, Noises, Plan, Privacy, World,
     clip::{Balance, Clip},
     explicit::{Explicit, Measure},
     lanes::Lanes,
@@ -74,6 +74,16 @@ enum Sums {
     Explicit(Explicit, Measure),
 }
 
+/// Who is in a batch.
+#[derive(Debug, Clone, Copy)]
+struct Records<'a> {
+    world: World<'a>,
+    /// Positions of records that have features.
+    batch: &'a [u32],
+    /// Records that are given as gradients.
+    crafted: &'a [&'a Crafted],
+}
+
 /// The noise of a step.
 #[derive(Debug)]
 struct Guard {
@@ -108,7 +118,10 @@ impl<'a> Run<'a> {
         sampler: Sampler,
     ) -> Result<Run<'a>, Refusal> {
         let family = |purpose| draws.entropy.family(purpose, draws.run, draws.trial);
-        let parameters = plan.network.initialise(&mut family(Purpose::Init).stream(0));
+        let parameters = match &plan.initial {
+            Some(initial) => initial.clone(),
+            None => plan.network.initialise(&mut family(Purpose::Init).stream(0)),
+        };
         let guard = Guard::new(plan, parameters.len())?;
         let clip = match &plan.privacy {
             Privacy::Gaussian { clip, .. } | Privacy::Laplace { clip, .. } => clip.get(),
@@ -182,9 +195,9 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
-        self.batch.retain(|position| !self.world.is_blank(*position));
-        let (sum, balance) =
-            self.sums.clipped_sum(plan, self.world, &self.batch, &self.state.parameters, step);
+        let crafted = self.world.split_off(&mut self.batch);
+        let records = Records { world: self.world, batch: &self.batch, crafted: &crafted };
+        let (sum, balance) = self.sums.clipped_sum(plan, records, &self.state.parameters, step);
         let gradient: &[f32] = match &self.guard {
             Some(guard) => {
                 privatize(ClippedSum::of_gradients(sum), &guard.gradient, step, &mut self.noises).values()
@@ -241,6 +254,11 @@ impl<'a> Run<'a> {
         self.state.step
     }
 
+    /// What the last step said: its clipped sum with noise. Nothing before the first step, and nothing without privacy.
+    pub fn said(&self) -> Option<&[f32]> {
+        (self.guard.is_some() && self.state.step > 0).then(|| self.sums.last())
+    }
+
     /// Whether what it has learnt may be released: noise from system entropy, and no tape.
     pub fn is_releasable(&self) -> bool {
         self.guard.is_some() && self.origin.is_releasable() && self.noises.is_releasable()
@@ -287,16 +305,34 @@ impl Sums {
     fn clipped_sum(
         &mut self,
         plan: &Plan,
-        world: World<'_>,
-        batch: &[u32],
+        records: Records<'_>,
         parameters: &[f32],
         step: u64,
     ) -> (&mut [f32], Balance) {
+        let Records { world, batch, crafted } = records;
+        let plant = |sum: &mut [f32], measure: &Measure| -> Balance {
+            crafted.iter().map(|crafted| crafted.add(&plan.network, measure, sum)).sum()
+        };
         match self {
-            Sums::Lanes(lanes, clip) => lanes.clipped_sum(plan, world, batch, parameters, clip),
-            Sums::Explicit(lanes, measure) => {
-                lanes.clipped_sum(plan, world, batch, parameters, measure, step)
+            Sums::Lanes(lanes, clip) => {
+                let (sum, balance) = lanes.clipped_sum(plan, world, batch, parameters, clip);
+                let planted =
+                    if crafted.is_empty() { 0 } else { plant(sum, &Measure::Squares(clip.clone())) };
+                (sum, balance + planted)
             }
+            Sums::Explicit(lanes, measure) => {
+                let (sum, balance) = lanes.clipped_sum(plan, world, batch, parameters, measure, step);
+                let planted = plant(sum, measure);
+                (sum, balance + planted)
+            }
+        }
+    }
+
+    /// The sum of the last step; with its noise, once that was added.
+    fn last(&self) -> &[f32] {
+        match self {
+            Sums::Lanes(lanes, _) => lanes.total(),
+            Sums::Explicit(lanes, _) => lanes.total(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Batches are drawn from positions. A record that is left out leaves its position blank and one that is added comes last,
 //! so two adjacent worlds draw the same batches but for that record, and thousands of models share one dataset.
 
-use crate::{Dataset, Labels, loss::Label};
+use crate::{Crafted, Dataset, Labels, loss::Label};
 use veracity_core::Refusal;
 
 /// What a model is trained on.
@@ -12,6 +12,7 @@ pub struct World<'a> {
     data: &'a Dataset,
     added: Option<&'a Dataset>,
     changed: Option<Changed<'a>>,
+    crafted: &'a [Option<&'a Crafted>],
 }
 
 /// A position with another content than the dataset's.
@@ -24,7 +25,7 @@ struct Changed<'a> {
 
 impl<'a> From<&'a Dataset> for World<'a> {
     fn from(data: &'a Dataset) -> World<'a> {
-        World { data, added: None, changed: None }
+        World { data, added: None, changed: None, crafted: &[] }
     }
 }
 
@@ -35,6 +36,11 @@ impl<'a> World<'a> {
             return Ok(World { added: Some(added), ..self });
         }
         Err(Refusal::NoAnswer("added records have another number of features than the dataset's".into()))
+    }
+
+    /// With records that are given as gradients, after all others; a missing one leaves its position blank.
+    pub fn crafting(self, crafted: &'a [Option<&'a Crafted>]) -> World<'a> {
+        World { crafted, ..self }
     }
 
     /// Without the record at a position: left out or zeroed, which are the same here since a blank contributes nothing.
@@ -53,7 +59,7 @@ impl<'a> World<'a> {
     }
 
     fn changed(self, position: usize, by: Option<&'a Dataset>) -> Result<World<'a>, Refusal> {
-        if position < self.len() {
+        if position < self.records() {
             return Ok(World { changed: Some(Changed { position, by }), ..self });
         }
         Err(Refusal::out_of_range("position", position, "a position below the number of records"))
@@ -61,7 +67,30 @@ impl<'a> World<'a> {
 
     /// How many positions there are, a blank one included.
     pub fn len(&self) -> usize {
+        self.records() + self.crafted.len()
+    }
+
+    /// How many positions there are for records that have features.
+    fn records(&self) -> usize {
         self.data.len() + self.added.map_or(0, Dataset::len)
+    }
+
+    /// The records that are given as gradients.
+    pub(crate) fn all_crafted(&self) -> impl Iterator<Item = &'a Crafted> {
+        self.crafted.iter().flatten().copied()
+    }
+
+    /// Takes the positions that have no features off a batch, and returns the gradients that stand there.
+    pub(crate) fn split_off(&self, batch: &mut Vec<u32>) -> Vec<&'a Crafted> {
+        let mut found = Vec::new();
+        batch.retain(|position| match (*position as usize).checked_sub(self.records()) {
+            Some(at) => {
+                found.extend(self.crafted[at]);
+                false
+            }
+            None => !self.is_blank(*position),
+        });
+        found
     }
 
     /// Whether there are none.
@@ -75,7 +104,7 @@ impl<'a> World<'a> {
     }
 
     /// Whether there is a record at a position.
-    pub(crate) fn is_blank(&self, position: u32) -> bool {
+    fn is_blank(&self, position: u32) -> bool {
         matches!(self.changed, Some(Changed { position: at, by: None }) if at == position as usize)
     }
 

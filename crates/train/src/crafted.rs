@@ -1,0 +1,67 @@
+//! A record that is given as its gradient: the worst that any record could contribute, for an auditor.
+//!
+//! It takes part in batches like any other record, is shortened by the plan's own clipping, and is added to the clipped sum
+//! in front of the noise. So what is audited is the run itself, with a record that no real feature vector may reach.
+
+use crate::{Network, clip::Balance, explicit::Measure};
+use veracity_core::Refusal;
+
+/// The gradient of a record, by its entries that are not zero. The same at every step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Crafted {
+    entries: Vec<(u32, f32)>,
+}
+
+impl Crafted {
+    /// A gradient by its entries, each parameter at most once.
+    pub fn new(mut entries: Vec<(u32, f32)>) -> Result<Crafted, Refusal> {
+        entries.sort_by_key(|entry| entry.0);
+        if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(Refusal::NoAnswer("a crafted gradient has two entries for one parameter".into()));
+        }
+        if entries.iter().any(|entry| !entry.1.is_finite()) {
+            return Err(Refusal::NoAnswer("a crafted gradient has an entry that is not finite".into()));
+        }
+        Ok(Crafted { entries })
+    }
+
+    /// A gradient along one parameter.
+    ///
+    /// # Reference  [NasrEtAl23], the Dirac canary
+    pub fn dirac(parameter: u32, length: f32) -> Result<Crafted, Refusal> {
+        Crafted::new(vec![(parameter, length)])
+    }
+
+    /// Whether it is a gradient of this network.
+    pub(crate) fn fits(&self, network: &Network) -> bool {
+        self.entries.last().is_none_or(|last| (last.0 as usize) < network.parameters())
+    }
+
+    /// Its inner product with a vector over all parameters.
+    pub fn along(&self, vector: &[f32]) -> f64 {
+        self.entries.iter().map(|(at, value)| f64::from(*value) * f64::from(vector[*at as usize])).sum()
+    }
+
+    /// Shortens it as the plan would shorten a record's gradient, and adds it.
+    pub(crate) fn add(&self, network: &Network, measure: &Measure, sum: &mut [f32]) -> Balance {
+        let mut squares = vec![0.0f64; network.places().len()];
+        let mut size = 0.0f64;
+        for (at, value) in &self.entries {
+            squares[stage(network, *at)] += f64::from(*value).powi(2);
+            size += f64::from(value.abs());
+        }
+        let squares: Vec<f32> = squares.into_iter().map(|square| square as f32).collect();
+        let mut factors = vec![0.0; squares.len()];
+        let balance = measure.factors(&squares, size as f32, &mut factors);
+        for (at, value) in &self.entries {
+            sum[*at as usize] += factors[stage(network, *at)] * value;
+        }
+        balance
+    }
+}
+
+/// Which stage a parameter belongs to.
+fn stage(network: &Network, parameter: u32) -> usize {
+    let holds = |place: &std::ops::Range<usize>| place.contains(&(parameter as usize));
+    network.places().iter().position(holds).expect("a run checks that crafted gradients fit its network")
+}

@@ -1,0 +1,127 @@
+//! Records given as gradients: they enter batches, are clipped and covered by noise like any other, and an auditor sees what
+//! the run says.
+
+#![allow(clippy::unwrap_used)]
+
+use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
+use veracity_noise::Entropy;
+use veracity_train::{cohort::Cohort, replay::replay, *};
+
+const STEPS: u64 = 6;
+
+fn plan(sampling: Sampling, privacy: Privacy) -> Plan {
+    let layers = vec![Layer::Linear { outputs: 3 }, Layer::Tanh, Layer::Linear { outputs: 2 }];
+    let network = Network::new(Shape::Flat(4), layers).unwrap();
+    let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.5 }, Schedule::Constant { rate: 0.3 });
+    let steps = Count::new(STEPS).unwrap();
+    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, steps, privacy, optimiser, schedule)
+}
+
+fn gaussian(clip: f64, clipping: Clipping) -> Privacy {
+    let noise = NoiseMultiplier::new(1.3).unwrap();
+    Privacy::Gaussian { noise, clip: ClipNorm::new(clip).unwrap(), clipping }
+}
+
+fn laplace(clip: f64) -> Privacy {
+    Privacy::Laplace { noise: NoiseMultiplier::new(1.3).unwrap(), clip: ClipNorm::new(clip).unwrap() }
+}
+
+fn all_of(n: u64) -> Sampling {
+    Sampling::Poisson { batch: Count::new(n).unwrap(), population: Count::new(n).unwrap() }
+}
+
+fn records() -> Dataset {
+    let features = (0..80).map(|i| ((i * 37) % 19) as f32 / 9.0 - 1.0).collect();
+    Dataset::new(features, 4, Labels::Classes { of: (0..20).map(|i| i % 2).collect(), classes: 2 }).unwrap()
+}
+
+/// The first noisy sum with and without a crafted record, from the same streams.
+fn first_sums(privacy: Privacy, crafted: &Crafted) -> (Vec<f32>, Vec<f32>) {
+    let (plan, data, entropy) = (plan(all_of(20), privacy), records(), Entropy::seeded(3));
+    let cohort = Cohort::new(&plan).unwrap();
+    let said = |planted: &[Option<&Crafted>]| {
+        let world = World::from(&data).crafting(planted);
+        let mut run = Run::new(&plan, world, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+        assert!(run.said().is_none());
+        run.step().unwrap();
+        run.said().unwrap().to_vec()
+    };
+    let begun = cohort.begin(World::from(&data), Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+    assert_eq!(begun.steps_done(), 0);
+    (said(&[Some(crafted)]), said(&[None]))
+}
+
+#[test]
+fn a_crafted_gradient_moves_the_sum_by_its_clipped_self_and_nothing_else() {
+    let crafted = Crafted::new(vec![(2, 3.0), (20, -4.0)]).unwrap();
+    // 3 and −4 are shortened to norm ½; in ℓ1 to 3/14 and −4/14; per layer each to ½/√2.
+    let cases = [
+        (gaussian(0.5, Clipping::Flat), [0.3, -0.4]),
+        (gaussian(0.5, Clipping::PerLayer { weights: None }), [0.353_553, -0.353_553]),
+        (gaussian(50.0, Clipping::Flat), [3.0, -4.0]),
+        (laplace(0.5), [0.5 * 3.0 / 7.0, -0.5 * 4.0 / 7.0]),
+    ];
+    for (privacy, expected) in cases {
+        let size =
+            if matches!(privacy, Privacy::Gaussian { clip, .. } if clip.get() > 1.0) { 50.0 } else { 0.5 };
+        let (with, without) = first_sums(privacy, &crafted);
+        for (at, (a, b)) in with.iter().zip(&without).enumerate() {
+            let moved = match at {
+                2 => expected[0],
+                20 => expected[1],
+                _ => 0.0,
+            };
+            // The room for grid and rounding is some 1e-4 of the clip norm.
+            assert!((f64::from(a - b) - moved).abs() < 4e-4 * size, "parameter {at}: {} for {moved}", a - b);
+        }
+    }
+}
+
+#[test]
+fn crafted_records_are_within_what_is_accounted() {
+    let data = records();
+    let far = Crafted::new((0..23).map(|at| (at, 1e6 * (at as f32 - 11.0))).collect()).unwrap();
+    for sampling in
+        [all_of(20), Sampling::Poisson { batch: Count::new(7).unwrap(), population: Count::new(20).unwrap() }]
+    {
+        for clipping in
+            [Clipping::Flat, Clipping::PerLayer { weights: None }, Clipping::Automatic { gamma: 0.01 }]
+        {
+            let plan = plan(sampling, gaussian(0.5, clipping));
+            let (present, absent) = ([Some(&far)], [None]);
+            let worlds = (World::from(&data).crafting(&present), World::from(&data).crafting(&absent));
+            let entropy = Entropy::seeded(8);
+            let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+            let found = replay(&plan, worlds.0, worlds.1, Adjacency::AddRemove, draws).unwrap();
+            assert_eq!(found.fault, None);
+            assert!(found.used > 0.99, "a crafted record uses all of its room, here {}", found.used);
+        }
+    }
+    // Twice in the data, it moves a sum by twice as much: the same eyes must see that.
+    let plan = plan(all_of(20), gaussian(0.5, Clipping::Flat));
+    let (twice, absent) = ([Some(&far), Some(&far)], [None, None]);
+    let entropy = Entropy::seeded(8);
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let worlds = (World::from(&data).crafting(&twice), World::from(&data).crafting(&absent));
+    assert!(replay(&plan, worlds.0, worlds.1, Adjacency::AddRemove, draws).unwrap().fault.is_some());
+}
+
+#[test]
+fn initial_parameters_are_taken_and_checked() {
+    let data = records();
+    let mut plan = plan(all_of(20), gaussian(0.5, Clipping::Flat));
+    let entropy = Entropy::seeded(1);
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let start: Vec<f32> = (0..23).map(|i| i as f32).collect();
+    plan.initial = Some(start.clone());
+    assert_eq!(Run::new(&plan, &data, draws).unwrap().state().parameters, start);
+    for bad in [vec![0.0; 22], vec![f32::NAN; 23]] {
+        plan.initial = Some(bad);
+        assert!(Run::new(&plan, &data, draws).is_err());
+    }
+    plan.initial = None;
+    let past = Crafted::dirac(23, 1.0).unwrap();
+    let planted = [Some(&past)];
+    assert!(Run::new(&plan, World::from(&data).crafting(&planted), draws).is_err());
+    assert!(Crafted::new(vec![(1, 1.0), (1, 2.0)]).is_err() && Crafted::dirac(0, f32::INFINITY).is_err());
+}
