@@ -3,7 +3,10 @@
 //! A run's score depends on (seed, trial) alone, so the number of threads changes nothing but the time.
 
 use crate::evidence::{Counts, ErrorRates, Evidence};
-use crate::subject::{AttackStream, Subject, World};
+use crate::{
+    World,
+    idealised::{AttackStream, Idealised},
+};
 use veracity_core::{Count, Significance};
 
 /// The δ by which thresholds are compared. Any value gives a valid bound, since the choice is made on runs that are not
@@ -13,7 +16,7 @@ const DELTA_OF_CHOICE: f64 = 1e-5;
 /// Attacks `subject` in `trials` runs and spends `significance` on what the counted half shows.
 ///
 /// # Promise  Whatever the subject is, with chance ≥ 1 − significance every lower bound read from the evidence holds.
-pub fn run(subject: &Subject, trials: Count, seed: u64, significance: Significance) -> Evidence {
+pub fn run(subject: &Idealised, trials: Count, seed: u64, significance: Significance) -> Evidence {
     let scores = all_scores(subject, trials.get(), seed);
     let (choosing, counting) = scores.split_at(scores.len() / 2);
     let level = significance.spend();
@@ -23,7 +26,7 @@ pub fn run(subject: &Subject, trials: Count, seed: u64, significance: Significan
 }
 
 /// The scores of all runs, in the order of their trial.
-fn all_scores(subject: &Subject, trials: u64, seed: u64) -> Vec<(World, f64)> {
+fn all_scores(subject: &Idealised, trials: u64, seed: u64) -> Vec<(World, f64)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64);
     let mut scores = vec![(World::In, 0.0); trials as usize];
     let share = scores.len().div_ceil(threads).max(1);

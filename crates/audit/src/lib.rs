@@ -6,8 +6,12 @@
 
 mod attack;
 mod evidence;
+mod idealised;
 mod subject;
+mod trial;
 
 pub use attack::run;
 pub use evidence::{Counts, Evidence};
-pub use subject::{Subject, World};
+pub use idealised::Idealised;
+pub use subject::{Failure, Subject, World, worlds};
+pub use trial::{Observation, Outcome, Shard, observe, observe_one};

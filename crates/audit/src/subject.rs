@@ -1,25 +1,12 @@
-//! What is audited: steps of the Poisson-sampled Gaussian, seen through a canary that owns one coordinate of the gradient.
+//! What is audited: anything that can be run with and without its canaries and leaves a score for each.
 //!
-//! The attacker sees every noisy sum (the white-box setting). Along the canary's coordinate it is B + σN with the canary
-//! in the data and σN without, B being whether the canary was in the batch; nothing else in the sum helps.
+//! A trial is known by its number alone: with the audit's seed it fixes which canaries are in and all that is drawn, so
+//! any shard of the trials, run anywhere and any number of times, gives the same scores.
 
-use veracity_core::{Count, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
-use veracity_noise::{Entropy, Key, Purpose, Stream};
+use std::fmt;
+use veracity_noise::{Bits, Entropy, Key, Purpose};
 
-/// A run of noisy gradient descent: what it declares, and what it really does.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Subject {
-    /// The sampling rate.
-    pub rate: SamplingRate,
-    /// The noise multiplier that is declared; the attacker scores by it.
-    pub noise_multiplier: NoiseMultiplier,
-    /// The number of steps.
-    pub steps: Count,
-    /// The noise multiplier that is really added: another one is a planted bug.
-    pub noise_added: NoiseMultiplier,
-}
-
-/// Whether the canary is in the data.
+/// Whether a canary is in the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum World {
     /// It is.
@@ -28,101 +15,47 @@ pub enum World {
     Out,
 }
 
-impl Subject {
-    /// A subject that does what it declares.
-    pub fn honest(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> Subject {
-        Subject { rate, noise_multiplier, steps, noise_added: noise_multiplier }
-    }
-
-    /// The embedded default: small enough for seconds, leaky enough that its audit comes near its proof.
-    pub fn demonstration() -> Result<Subject, Refusal> {
-        let (rate, noise) = (SamplingRate::new(0.3)?, NoiseMultiplier::new(1.5)?);
-        Ok(Subject::honest(rate, noise, Count::new(30)?))
-    }
-
-    /// How often the embedded default is run.
-    pub const DEMONSTRATION_TRIALS: u64 = 1_000_000;
-
-    /// The same declaration over other noise: a planted bug.
-    pub fn adding(self, noise_added: NoiseMultiplier) -> Subject {
-        Subject { noise_added, ..self }
-    }
-
-    /// What it declares to be, for the accountant.
-    pub fn mechanism(&self) -> Mechanism {
-        Mechanism::dp_sgd(self.rate, self.noise_multiplier, self.steps)
-    }
-
-    /// Runs once in a world and returns the attacker's score: the log-likelihood ratio of "in" over "out".
-    ///
-    /// # Reference  [NasrEtAl23] Dirac canary, white box; Neyman–Pearson: no other score tells the worlds apart better
-    pub(crate) fn score(&self, world: World, rng: &mut AttackStream) -> f64 {
-        let q = self.rate.get();
-        let s2 = self.noise_multiplier.get().powi(2); // declared variance
-        let added = self.noise_added.get();
-        let mut score = 0.0;
-        let mut spare = None;
-        for _ in 0..self.steps.get() {
-            let sampled = match world {
-                World::In if rng.uniform() < q => 1.0,
-                World::In | World::Out => 0.0,
-            };
-            let normal = spare.take().unwrap_or_else(|| {
-                let (first, second) = rng.normals();
-                spare = Some(second);
-                first
-            });
-            let seen = sampled + added * normal;
-            score += (q * ((2.0 * seen - 1.0) / (2.0 * s2)).exp_m1()).ln_1p();
+impl World {
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            World::In => "in",
+            World::Out => "out",
         }
-        score
     }
 }
 
-/// Randomness of simulated attacks, a function of (seed, trial) alone. Seeded: not for release, and never noise that
-/// protects anyone.
-pub(crate) struct AttackStream(Stream);
-
-impl AttackStream {
-    /// The stream of one trial: any shard of the trials, on any machine, draws the same.
-    pub(crate) fn of(seed: u64, trial: u64) -> AttackStream {
-        AttackStream(Entropy::seeded(seed).stream(Purpose::Attack, Key { trial, ..Key::default() }))
+/// Something that leaks, perhaps.
+pub trait Subject: Sync {
+    /// How many canaries one run holds, at least 1. With more than one, each is in or out by a coin of its own.
+    fn canaries(&self) -> usize {
+        1
     }
 
-    /// Uniform on [0, 1), in steps of 2^-53.
-    fn uniform(&mut self) -> f64 {
-        (self.0.word() >> 11) as f64 * (f64::EPSILON / 2.0)
-    }
+    /// Runs trial `trial` with the canaries that `worlds` has in, and returns the attacker's score for each: the higher, the
+    /// more it speaks for "in". The same trial and worlds give the same scores.
+    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure>;
+}
 
-    /// Two independent standard normals (Box–Muller). Good for an attack; release noise needs an exact sampler.
-    fn normals(&mut self) -> (f64, f64) {
-        // 1 − u lies in (0, 1], so the logarithm is finite.
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        let (sine, cosine) = (std::f64::consts::TAU * self.uniform()).sin_cos();
-        (radius * cosine, radius * sine)
+/// Why a run left no score, in one line. It counts against the auditor, never for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure(pub String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stream_depends_on_seed_and_trial_alone() {
-        let draw = |seed, trial| AttackStream::of(seed, trial).0.word();
-        assert_eq!(draw(1, 2), draw(1, 2));
-        assert!(draw(1, 2) != draw(1, 3) && draw(1, 2) != draw(2, 2));
+/// Which canaries of a trial are in.
+///
+/// One canary is in at every other trial, so that both worlds are seen equally often. Several have a fair coin each,
+/// independent of one another, as the theorems for many canaries in one run demand.
+pub fn worlds(seed: u64, trial: u64, canaries: usize) -> Vec<World> {
+    let of = |is_in: bool| if is_in { World::In } else { World::Out };
+    if canaries == 1 {
+        return vec![of(trial.is_multiple_of(2))];
     }
-
-    /// Seed 1, 200 000 draws: the mean of squares is χ² and outside 1 ± 0.018 with chance below 1e-8.
-    #[test]
-    fn normals_have_unit_variance() {
-        let mut rng = AttackStream::of(1, 0);
-        let squares = (0..100_000).map(|_| {
-            let (a, b) = rng.normals();
-            a * a + b * b
-        });
-        let mean = squares.sum::<f64>() / 200_000.0;
-        assert!((mean - 1.0).abs() < 0.018, "{mean}");
-    }
+    let mut coins = Entropy::seeded(seed).stream(Purpose::Canary, Key { trial, ..Key::default() });
+    (0..canaries).map(|_| of(coins.bits(1) == 1)).collect()
 }

@@ -1,8 +1,12 @@
 //! A claim attacked: what the accountant proves, what the attack shows, and the verdict between the two.
 
+mod case;
+
+pub use case::{Case, SubjectNote};
+
 use crate::{Choice, Refusal, Subject, account};
 use veracity_audit as audit;
-pub use veracity_audit::{Counts, Evidence, Subject as Target};
+pub use veracity_audit::{Counts, Evidence, Idealised as Target};
 use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Lower, Significance, Upper, Verdict};
 
 /// What is to be attacked, how often, and what it claims.

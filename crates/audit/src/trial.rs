@@ -1,0 +1,173 @@
+//! Trials: which are to be run, what each left, and how many threads see to them.
+
+use crate::subject::{Failure, Subject, World, worlds};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+use veracity_core::Refusal;
+
+/// What one canary of one trial told. Its key is (trial, canary).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observation {
+    /// The number of the trial.
+    pub trial: u64,
+    /// Which of its canaries, from 0.
+    pub canary: u32,
+    /// Whether it was in.
+    pub world: World,
+    /// The attacker's score; none when the run failed.
+    pub score: Option<f64>,
+}
+
+impl Observation {
+    /// The score as it counts: a run that failed is a wrong guess, whatever the threshold.
+    pub fn counted(&self) -> f64 {
+        match (self.score, self.world) {
+            (Some(score), _) => score,
+            (None, World::In) => f64::NEG_INFINITY,
+            (None, World::Out) => f64::INFINITY,
+        }
+    }
+}
+
+/// One of several equal shares of the trials: those whose number leaves `index` when divided by `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    index: u64,
+    of: u64,
+}
+
+impl Shard {
+    /// All trials.
+    pub const WHOLE: Shard = Shard { index: 0, of: 1 };
+
+    /// Share `index` of `of`, counted from 0.
+    pub fn new(index: u64, of: u64) -> Result<Shard, Refusal> {
+        if index < of && of <= 1 << 20 {
+            return Ok(Shard { index, of });
+        }
+        Err(Refusal::out_of_range("shard", format!("{index}/{of}"), "I/N with 0 ≤ I < N ≤ 2^20"))
+    }
+
+    /// Its trials among the first `trials`.
+    pub fn trials(self, trials: u64) -> impl Iterator<Item = u64> {
+        (self.index..trials).step_by(self.of as usize)
+    }
+}
+
+/// What a trial left: an observation for each canary, and why there is no score if there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// One for each canary.
+    pub observations: Vec<Observation>,
+    /// Why the run failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Runs one trial.
+///
+/// # Promise  A score that is no number, or another number of scores than canaries, is a failure
+pub fn observe_one(subject: &dyn Subject, seed: u64, trial: u64) -> Outcome {
+    let worlds = worlds(seed, trial, subject.canaries());
+    let scores = match subject.run(trial, &worlds) {
+        Ok(scores) if scores.len() != worlds.len() => {
+            Err(Failure(format!("{} scores came, expected {}", scores.len(), worlds.len())))
+        }
+        Ok(scores) if scores.iter().any(|score| score.is_nan()) => {
+            Err(Failure("a score is not a number".into()))
+        }
+        other => other,
+    };
+    let observe = |(canary, world): (usize, &World)| Observation {
+        trial,
+        canary: canary as u32,
+        world: *world,
+        score: scores.as_ref().ok().map(|scores| scores[canary]),
+    };
+    let observations = worlds.iter().enumerate().map(observe).collect();
+    Outcome { observations, failure: scores.err() }
+}
+
+/// Runs trials on so many threads; the outcomes are in the order of `trials`.
+pub fn observe(subject: &dyn Subject, seed: u64, trials: &[u64], threads: usize) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::with_capacity(trials.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, trials.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = observe_one(subject, seed, *trial);
+                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((*trial, outcome));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.sort_by_key(|(trial, _)| *trial);
+    found.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scores its trial's number when in; fails at every seventh trial, and says nonsense at every eleventh.
+    struct Odd(usize);
+
+    impl Subject for Odd {
+        fn canaries(&self) -> usize {
+            self.0
+        }
+
+        fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+            match trial {
+                t if t % 7 == 0 => Err(Failure("the seventh".into())),
+                t if t % 11 == 0 => Ok(vec![f64::NAN; worlds.len()]),
+                t if t % 13 == 0 => Ok(Vec::new()),
+                _ => Ok(worlds
+                    .iter()
+                    .map(|world| if *world == World::In { trial as f64 } else { 0.0 })
+                    .collect()),
+            }
+        }
+    }
+
+    #[test]
+    fn failures_are_kept_and_count_against_the_auditor() {
+        for trial in [7, 11, 13, 14, 22, 26] {
+            let outcome = observe_one(&Odd(1), 1, trial);
+            let seen = outcome.observations[0];
+            assert!(outcome.failure.is_some() && seen.score.is_none());
+            let wrong = if seen.world == World::In { f64::NEG_INFINITY } else { f64::INFINITY };
+            assert_eq!(seen.counted(), wrong);
+        }
+        assert_eq!(observe_one(&Odd(1), 1, 2).observations[0].counted(), 2.0);
+    }
+
+    #[test]
+    fn shards_on_any_threads_give_what_one_run_gives() {
+        let all: Vec<u64> = (0..100).collect();
+        for canaries in [1, 5] {
+            let whole = observe(&Odd(canaries), 3, &all, 1);
+            let mut parts: Vec<Outcome> = Vec::new();
+            for index in 0..3 {
+                let trials: Vec<u64> = Shard::new(index, 3).unwrap().trials(100).collect();
+                parts.extend(observe(&Odd(canaries), 3, &trials, 4));
+            }
+            parts.sort_by_key(|outcome| outcome.observations[0].trial);
+            assert_eq!(whole, parts);
+        }
+        assert!(Shard::new(3, 3).is_err() && Shard::new(0, 0).is_err());
+    }
+
+    #[test]
+    fn both_worlds_are_seen_equally_often_and_coins_are_fair() {
+        assert_eq!(worlds(9, 4, 1), [World::In]);
+        assert_eq!(worlds(9, 5, 1), [World::Out]);
+        // 20 000 fair coins: outside 10 000 ± 400 with chance below 2e-8.
+        let coins = (0..1000).flat_map(|trial| worlds(9, trial, 20)).filter(|world| *world == World::In);
+        assert!((9600..=10_400).contains(&coins.count()));
+        assert!(worlds(9, 1, 20) != worlds(9, 2, 20) && worlds(9, 1, 20) != worlds(8, 1, 20));
+    }
+}
