@@ -38,7 +38,6 @@ fn records() -> Dataset {
 /// The first noisy sum with and without a crafted record, from the same streams.
 fn first_sums(privacy: Privacy, crafted: &Crafted) -> (Vec<f32>, Vec<f32>) {
     let (plan, data, entropy) = (plan(all_of(20), privacy), records(), Entropy::seeded(3));
-    let cohort = Cohort::new(&plan).unwrap();
     let said = |planted: &[Option<&Crafted>]| {
         let world = World::from(&data).crafting(planted);
         let mut run = Run::new(&plan, world, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
@@ -46,9 +45,12 @@ fn first_sums(privacy: Privacy, crafted: &Crafted) -> (Vec<f32>, Vec<f32>) {
         run.step().unwrap();
         run.said().unwrap().to_vec()
     };
-    let begun = cohort.begin(World::from(&data), Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
-    assert_eq!(begun.steps_done(), 0);
-    (said(&[Some(crafted)]), said(&[None]))
+    let sums = (said(&[Some(crafted)]), said(&[None]));
+    let cohort = Cohort::new(plan).unwrap();
+    let mut run = cohort.begin(World::from(&data), Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+    run.step().unwrap();
+    assert_eq!(run.said().unwrap(), sums.1, "a cohort begins the same run");
+    sums
 }
 
 #[test]

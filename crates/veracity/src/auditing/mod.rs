@@ -1,8 +1,10 @@
 //! A claim attacked: what the accountant proves, what the attack shows, and the verdict between the two.
 
 mod case;
+mod white_box;
 
 pub use case::{Case, SubjectNote};
+pub use white_box::WhiteBox;
 
 use crate::{Choice, Refusal, Subject, account};
 use veracity_audit as audit;
