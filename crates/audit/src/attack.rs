@@ -2,8 +2,9 @@
 //!
 //! A run's score depends on (seed, trial) alone, so the number of threads changes nothing but the time.
 
-use crate::evidence::{Counts, ErrorRates, Evidence};
+use crate::bound::clopper_pearson::ErrorRates;
 use crate::subject::{AttackStream, Subject, World};
+use crate::{Counts, evidence::Evidence};
 use veracity_core::{Count, Significance};
 
 /// The δ by which thresholds are compared. Any value gives a valid bound, since the choice is made on runs that are not
@@ -45,7 +46,7 @@ fn all_scores(subject: &Subject, trials: u64, seed: u64) -> Vec<(World, f64)> {
 fn choose_threshold(scores: &[(World, f64)], level: f64) -> f64 {
     let mut best = (0.0, f64::NEG_INFINITY);
     for threshold in candidates(scores) {
-        let shown = ErrorRates::limits(count(scores, threshold), level).log_ratio(DELTA_OF_CHOICE);
+        let shown = ErrorRates::limits(count(scores, threshold), level).epsilon(DELTA_OF_CHOICE, 1.0);
         if shown > best.1 {
             best = (threshold, shown);
         }

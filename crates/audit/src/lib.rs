@@ -5,9 +5,14 @@
 //! chance of error.
 
 mod attack;
+pub mod bound;
+mod counts;
 mod evidence;
+mod scores;
 mod subject;
 
 pub use attack::run;
-pub use evidence::{Counts, Evidence};
+pub use counts::Counts;
+pub use evidence::Evidence;
+pub use scores::Scores;
 pub use subject::{Subject, World};
