@@ -2,9 +2,10 @@
 //!
 //! A run's score depends on (seed, trial) alone, so the number of threads changes nothing but the time.
 
-use crate::evidence::{Counts, ErrorRates, Evidence};
+use crate::bound::clopper_pearson::ErrorRates;
 use crate::{
-    World,
+    Counts, World,
+    evidence::Evidence,
     idealised::{AttackStream, Idealised},
 };
 use veracity_core::{Count, Significance};
@@ -48,7 +49,7 @@ fn all_scores(subject: &Idealised, trials: u64, seed: u64) -> Vec<(World, f64)> 
 fn choose_threshold(scores: &[(World, f64)], level: f64) -> f64 {
     let mut best = (0.0, f64::NEG_INFINITY);
     for threshold in candidates(scores) {
-        let shown = ErrorRates::limits(count(scores, threshold), level).log_ratio(DELTA_OF_CHOICE);
+        let shown = ErrorRates::limits(count(scores, threshold), level).epsilon(DELTA_OF_CHOICE, 1.0);
         if shown > best.1 {
             best = (threshold, shown);
         }

@@ -1,20 +1,7 @@
 //! From counts to a lower bound on ε, with the most that so many runs could have shown beside it.
 
+use crate::{Counts, bound::clopper_pearson::ErrorRates};
 use veracity_core::{Claim, Count, Delta, Epsilon, Lower, Verdict, judge};
-use veracity_numerics::binomial;
-
-/// How the guesses of the counted runs came out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// The canary was in, and the attacker said so.
-    pub true_positives: u64,
-    /// The canary was in, and the attacker missed it.
-    pub false_negatives: u64,
-    /// The canary was out, and the attacker saw one.
-    pub false_positives: u64,
-    /// The canary was out, and the attacker said so.
-    pub true_negatives: u64,
-}
 
 /// What an audit saw, and upper limits on the attacker's two error rates that hold together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,23 +20,11 @@ pub struct Evidence {
     fewest: ErrorRates,
 }
 
-/// Upper limits on the false-positive and the false-negative rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ErrorRates {
-    false_positive: f64,
-    false_negative: f64,
-}
-
 impl Evidence {
     /// How its randomness came about; belongs in every report of it.
     pub const STANDING: &'static str = "seeded: not for release";
 
     pub(crate) fn new(counts: Counts, threshold: f64, trials: Count, seed: u64, level: f64) -> Evidence {
-        let never_wrong = Counts {
-            true_positives: counts.true_positives + counts.false_negatives,
-            true_negatives: counts.true_negatives + counts.false_positives,
-            ..Counts::default()
-        };
         Evidence {
             counts,
             threshold,
@@ -57,7 +32,7 @@ impl Evidence {
             seed,
             significance: level,
             errors: ErrorRates::limits(counts, level),
-            fewest: ErrorRates::limits(never_wrong, level),
+            fewest: ErrorRates::limits(counts.never_wrong(), level),
         }
     }
 
@@ -65,44 +40,17 @@ impl Evidence {
     ///
     /// # Reference  [KairouzOhViswanath15] (the region of error rates); Clopper–Pearson limits, half the level each
     pub fn epsilon_lower(&self, delta: Delta) -> Lower<Epsilon> {
-        Lower(at_least_zero(self.errors.log_ratio(delta.get())))
+        Lower(at_least_zero(self.errors.epsilon(delta.get(), 1.0)))
     }
 
     /// The largest ε that this many counted runs could have shown, had the attacker never erred.
     pub fn ceiling(&self, delta: Delta) -> Epsilon {
-        at_least_zero(self.fewest.log_ratio(delta.get()))
+        at_least_zero(self.fewest.epsilon(delta.get(), 1.0))
     }
 
     /// What this evidence says of a claim.
     pub fn judge(&self, claim: &Claim) -> Verdict {
         judge(claim, self.epsilon_lower(claim.delta), self.ceiling(claim.delta))
-    }
-}
-
-impl ErrorRates {
-    /// Spends half the level on each error rate. Both directions of the bound read the same two limits, so they cost
-    /// nothing more.
-    pub(crate) fn limits(counts: Counts, level: f64) -> ErrorRates {
-        let outs = counts.false_positives + counts.true_negatives;
-        let ins = counts.true_positives + counts.false_negatives;
-        ErrorRates {
-            false_positive: binomial::upper_limit(counts.false_positives, outs, level / 2.0),
-            false_negative: binomial::upper_limit(counts.false_negatives, ins, level / 2.0),
-        }
-    }
-
-    /// The better of ln((TPR − δ)/FPR) and ln((TNR − δ)/FNR), each rate at its worse end; minus infinity or less than
-    /// zero where nothing is shown.
-    ///
-    /// # Numerics  Rounded down.
-    pub(crate) fn log_ratio(&self, delta: f64) -> f64 {
-        let one_way = |mistaken: f64, missed: f64| {
-            let seen = (1.0 - missed) * (1.0 - f64::EPSILON) - delta;
-            if seen > 0.0 { (seen / mistaken).ln() } else { f64::NEG_INFINITY }
-        };
-        let best = one_way(self.false_positive, self.false_negative)
-            .max(one_way(self.false_negative, self.false_positive));
-        best - 4.0 * f64::EPSILON * (1.0 + best.abs())
     }
 }
 

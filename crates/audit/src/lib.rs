@@ -5,13 +5,18 @@
 //! chance of error.
 
 mod attack;
+pub mod bound;
+mod counts;
 mod evidence;
 mod idealised;
+mod scores;
 mod subject;
 mod trial;
 
 pub use attack::run;
-pub use evidence::{Counts, Evidence};
+pub use counts::Counts;
+pub use evidence::Evidence;
 pub use idealised::Idealised;
+pub use scores::Scores;
 pub use subject::{Failure, Subject, World, worlds};
 pub use trial::{Observation, Outcome, Shard, observe, observe_one};
