@@ -4,7 +4,7 @@
 
 use veracity_audit::{
     Counts, Scores,
-    bound::{Basis, clopper_pearson, gdp, log_katz, one_run, one_run::Guesses},
+    bound::{Basis, bayesian, clopper_pearson, gdp, log_katz, one_run, one_run::Guesses, one_run_fdp},
 };
 use veracity_core::{Count, Delta, Epsilon, Significance};
 
@@ -172,4 +172,36 @@ fn tied_canaries_are_guessed_wrong_first() {
     assert_eq!((guesses.canaries(), guesses.guesses(), guesses.correct()), (6, 2, 1));
     assert_eq!(Guesses::count(&scores, 1, 2).unwrap().correct(), 2);
     assert!(Guesses::count(&scores, 4, 3).is_err());
+}
+
+/// The package prints 0.145 and 6.399 for these counts (tolerance 5e-3).
+/// # scipy 1.17: brentq of quad(lambda u: B.cdf(hi(A.ppf(u))) - B.cdf(lo(A.ppf(u))), 0, 1) - level
+#[test]
+fn the_posterior_meets_outside_figures() {
+    let seen = Counts { true_positives: 487, true_negatives: 1, false_positives: 512, false_negatives: 0 };
+    for (d, p, truth) in [
+        (1e-5, 0.05, 0.143_894_957),
+        (1e-5, 0.95, 6.415_595_674),
+        (0.0, 0.05, 0.153_235_339),
+        (1e-5, 0.025, 0.066_874_443),
+        (0.0, 0.9, 5.031_922_924),
+    ] {
+        let shown = bayesian::bound(seen, delta(d), level(p));
+        meets(shown.epsilon.0.get(), truth, 1e-7);
+        assert!(!shown.basis.may_refute());
+    }
+}
+
+/// The published code of [MahloujifarMelisChaudhuri24] at δ = 1e-5, level 0.05.
+#[test]
+fn one_run_of_a_curve_meets_its_figures() {
+    for (m, r, v, figure, digits) in [
+        (1000, 100, 95, 3.3233, 5e-5),
+        (100_000, 1510, 1439, 3.309_084, 5e-6),
+        (10_000, 500, 490, 4.617_66, 1e-5),
+    ] {
+        let guesses = Guesses::new(m, r, v).unwrap();
+        let shown = one_run_fdp::bound(guesses, delta(1e-5), level(0.05));
+        meets(shown.epsilon.0.get(), figure, digits);
+    }
 }
