@@ -10,6 +10,7 @@ mod counts;
 mod evidence;
 mod scores;
 mod subject;
+pub mod threshold;
 
 pub use attack::run;
 pub use counts::Counts;

@@ -10,6 +10,7 @@ pub mod log_katz;
 pub mod one_run;
 pub mod one_run_fdp;
 mod profile;
+pub mod sequential;
 pub mod trade_off;
 
 use crate::Counts;

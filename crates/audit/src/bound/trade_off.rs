@@ -95,9 +95,13 @@ impl Band {
 
     /// The largest μ that any threshold shows, if the mechanism is Gaussian.
     pub fn mu(&self) -> Lower<GdpMu> {
-        gdp::mu_of(
-            self.best_by(|rates| gdp::mu_of(rates).0.get()).map_or(self.nothing(), |point| point.rates()),
-        )
+        let nothing = ErrorRates { false_positive: 1.0, false_negative: 1.0 };
+        gdp::mu_of(self.best_gaussian().map_or(nothing, |point| point.rates()))
+    }
+
+    /// The point that shows it.
+    pub fn best_gaussian(&self) -> Option<Point> {
+        self.best_by(|rates| gdp::mu_of(rates).0.get())
     }
 
     /// The ε of that μ.
@@ -114,10 +118,6 @@ impl Band {
 
     fn best_by(&self, shown: impl Fn(ErrorRates) -> f64) -> Option<Point> {
         self.points.iter().copied().max_by(|a, b| shown(a.rates()).total_cmp(&shown(b.rates())))
-    }
-
-    fn nothing(&self) -> ErrorRates {
-        ErrorRates { false_positive: 1.0, false_negative: 1.0 }
     }
 }
 
