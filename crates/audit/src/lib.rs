@@ -8,6 +8,7 @@ mod attack;
 pub mod bound;
 mod counts;
 mod evidence;
+pub mod power;
 mod scores;
 mod subject;
 pub mod threshold;

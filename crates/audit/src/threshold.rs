@@ -83,7 +83,7 @@ pub fn bound(
     }
 }
 
-fn checked_folds(folds: Count) -> Result<usize, Refusal> {
+pub(crate) fn checked_folds(folds: Count) -> Result<usize, Refusal> {
     match folds.get() {
         k @ 2..=100 => Ok(k as usize),
         k => Err(Refusal::out_of_range("folds", k, "2 ≤ folds ≤ 100")),
@@ -181,7 +181,7 @@ fn candidates(scores: &Scores) -> Vec<f64> {
     for (world, flip) in [(scores.outside(), -1.0), (scores.inside(), 1.0)] {
         let mut ranked: Vec<f64> = world.iter().map(|score| flip * score).collect();
         ranked.sort_by(f64::total_cmp);
-        for rank in trade_off::ranks(ranked.len() as u64) {
+        for rank in trade_off::from_end(ranked.len() as u64, 5) {
             let score = flip * ranked[rank as usize - 1];
             // "Above" for alarms; just below for misses, so that the score itself is found.
             found.push(if flip < 0.0 { score } else { score.next_down() });

@@ -9,7 +9,7 @@ pub mod gdp;
 pub mod log_katz;
 pub mod one_run;
 pub mod one_run_fdp;
-mod profile;
+pub(crate) mod profile;
 pub mod sequential;
 pub mod trade_off;
 
