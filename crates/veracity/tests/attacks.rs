@@ -38,11 +38,8 @@ fn last_model(canary: Kind, scoring: Scoring, start: Start) -> Attack {
 
 #[test]
 fn every_canary_and_scoring_runs_and_none_refutes_what_is_proved() {
-    let scorings = [
-        Scoring::Loss,
-        Scoring::Margin { against_blank: true },
-        Scoring::LikelihoodRatio { shadows: 8 },
-    ];
+    let scorings =
+        [Scoring::Loss, Scoring::Margin { against_blank: true }, Scoring::LikelihoodRatio { shadows: 8 }];
     for adjacency in ["add-remove", "zero-out", "replace-one"] {
         for canary in Kind::ALL {
             if adjacency == "replace-one" && canary == Kind::Member {
