@@ -42,6 +42,15 @@ pub struct Band {
     pub ink: Ink,
 }
 
+/// Where a label has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Above its point, for a curve that rises.
+    Above,
+    /// Below its point, for a curve that falls.
+    Below,
+}
+
 /// A point that is pointed out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spot {
@@ -49,6 +58,8 @@ pub struct Spot {
     pub at: (f64, f64),
     /// What is written beside it.
     pub label: String,
+    /// On which side of it.
+    pub side: Side,
     /// Its colour.
     pub ink: Ink,
 }
@@ -129,10 +140,13 @@ fn point_out(picture: &mut Picture, frame: &Frame, spot: &Spot) {
     picture.line(vec![at, (at.0, bottom)], thin, 1.0, Stroke::Dashed);
     picture.dot(at, 4.5, spot.ink);
     let wide = font::width(&spot.label, LETTERS, Weight::Bold);
-    let (right, roomy) = (frame.left + frame.sides.0, at.0 + 10.0 + wide);
-    let (x, anchor) = if roomy < right { (at.0 + 10.0, Anchor::Start) } else { (at.0 - 10.0, Anchor::End) };
-    // Above the point, unless that is above the axes.
-    let y = if at.1 - 12.0 > frame.top + LETTERS { at.1 - 10.0 } else { at.1 + 22.0 };
+    // To the left, where neither a rising curve is above nor a falling one below, unless that is past the axis.
+    let fits = at.0 - 10.0 - wide > frame.left;
+    let (x, anchor) = if fits { (at.0 - 10.0, Anchor::End) } else { (at.0 + 10.0, Anchor::Start) };
+    let y = match spot.side {
+        Side::Above => (at.1 - 9.0).max(frame.top + LETTERS),
+        Side::Below => (at.1 + 20.0).min(bottom - 6.0),
+    };
     picture.write_bold((x, y), &spot.label, LETTERS, spot.ink, anchor);
 }
 
@@ -148,7 +162,7 @@ mod tests {
     /// Wherever its spot lies and whatever its numbers are, all of a chart is inside of its picture.
     #[test]
     fn nothing_is_drawn_outside() {
-        for at in [0.0, 0.3, 0.7, 1.0] {
+        for (at, side) in [(0.0, Side::Below), (0.3, Side::Above), (0.7, Side::Below), (1.0, Side::Above)] {
             for high in [1e-7, 1.0, 123_456.0] {
                 let line = |name: &str| Line {
                     name: name.into(),
@@ -162,7 +176,12 @@ mod tests {
                     y: Axis { high, ..axis("epsilon") },
                     bands: vec![Band { lower: vec![(0.0, 0.0)], upper: vec![(1.0, high)], ink: Ink::BLUE }],
                     lines: vec![line("one"), line("two")],
-                    spots: vec![Spot { at: (at, at * high), label: "epsilon ≤ 3".into(), ink: Ink::BLUE }],
+                    spots: vec![Spot {
+                        at: (at, at * high),
+                        label: "epsilon ≤ 3".into(),
+                        side,
+                        ink: Ink::BLUE,
+                    }],
                 };
                 for mark in draw(&chart).marks {
                     inside(&mark);

@@ -5,7 +5,7 @@ use veracity_account::tradeoff::{advantage_through, tradeoff_through};
 use veracity_core::Probability;
 use veracity_report::{
     axis::{Axis, Scale},
-    chart::{Band, Chart, Line, Spot},
+    chart::{Band, Chart, Line, Side, Spot},
     curve::{Curves, Panels, ProfilePoint},
     decimal,
     picture::{Ink, Stroke},
@@ -58,7 +58,8 @@ pub fn profile_chart(subject: &Subject, promise: (f64, Delta)) -> Result<Chart, 
     let upper: Vec<(f64, f64)> = profile.iter().map(|point| (point.epsilon, point.upper)).collect();
     let farthest = upper.last().map_or(1.0, |point| point.0);
     let (epsilon, delta) = (promise.0, promise.1.get());
-    let label = format!("ε ≤ {} at δ = {}", decimal::up(epsilon, 4), decimal::nearest(delta, 4));
+    let label =
+        format!("ε ≤ {} at δ = {}", decimal::up(epsilon, 4), decimal::in_prose(&decimal::nearest(delta, 4)));
     let floor = upper.iter().map(|point| (point.0, LEAST_DELTA)).collect();
     Ok(Chart {
         description: format!("privacy profile: delta for each epsilon; {label}"),
@@ -66,7 +67,7 @@ pub fn profile_chart(subject: &Subject, promise: (f64, Delta)) -> Result<Chart, 
         y: Axis { title: "δ, at most".into(), low: LEAST_DELTA, high: 1.0, scale: Scale::Log },
         bands: vec![Band { lower: floor, upper: upper.clone(), ink: Ink::BLUE.faint(0.08) }],
         lines: vec![Line { name: String::new(), points: upper, ink: Ink::BLUE, stroke: Stroke::Solid }],
-        spots: vec![Spot { at: (epsilon, delta), label, ink: Ink::BLUE }],
+        spots: vec![Spot { at: (epsilon, delta), label, side: Side::Below, ink: Ink::BLUE }],
     })
 }
 

@@ -8,7 +8,7 @@ use crate::{Adjacency, Answer, Explanation, Finding, Probability, Refusal, Targe
 use serde::Serialize;
 use veracity_report::{
     axis::{Axis, Scale},
-    chart::{self, Chart, Line, Spot},
+    chart::{self, Chart, Line, Side, Spot},
     decimal,
     html::{Block, Command, Figure, Note, Page, Section, Table, Tone},
     picture::{Ink, Stroke},
@@ -34,11 +34,14 @@ pub fn page(prepared: &Prepared, model: &Model, learning: Option<&Learning>) -> 
     }
     if let Some(cost) = &prepared.cost {
         sections.push(Section::new("What this rests on", vec![Block::Points(assumptions(cost))]));
-        sections.push(Section::new("What is not covered", vec![Block::Points(limits(cost))]));
+        sections.push(Section::new("What is not covered", vec![Block::Points(limits())]));
         sections.push(recompute());
     }
     Ok(Page {
-        title: "Report of a private training run".to_owned(),
+        title: match prepared.cost {
+            Some(_) => "Report of a private training run".to_owned(),
+            None => "Report of a training run".to_owned(),
+        },
         lead: lead(prepared, model, learning),
         sections,
         footer: format!("Written by veracity {}.", env!("CARGO_PKG_VERSION")),
@@ -73,13 +76,19 @@ fn lead(prepared: &Prepared, model: &Model, learning: Option<&Learning>) -> Note
 
 /// ε ≤ … at δ = …, with its conditions.
 fn promise(cost: &Cost) -> String {
+    // No line ends within a formula.
     format!(
-        "ε ≤ {} at δ = {} ({}, per {})",
+        "ε\u{a0}≤\u{a0}{} at δ\u{a0}=\u{a0}{} ({}, per {})",
         decimal::up(epsilon(&cost.answer), DIGITS),
-        decimal::nearest(cost.delta.get(), DIGITS),
+        delta(cost),
         cost.subject.adjacency,
         cost.subject.unit.name()
     )
+}
+
+/// δ as it stands in a sentence.
+fn delta(cost: &Cost) -> String {
+    decimal::in_prose(&decimal::up(cost.delta.get(), DIGITS))
 }
 
 fn epsilon(answer: &Answer) -> f64 {
@@ -94,10 +103,10 @@ fn guarantee(cost: &Cost, told: &Explanation, model: &Model) -> Result<Vec<Block
         Adjacency::ZeroOut => format!("with any one {unit} blanked"),
     };
     let words = format!(
-        "Had the model been trained {other}, then whatever can be observed of it would be at most {} times as likely or as \
-         unlikely, but for {} in absolute probability.",
+        "Had the model been trained {other}, anything that can be seen of it would be at most {} times more or less likely, \
+         up to {} of extra probability.",
         decimal::up(told.odds, 4),
-        decimal::up(cost.delta.get(), 3),
+        delta(cost),
     );
     let attack = format!(
         "Someone who knows all other records, and has to tell from the model whether one {unit} was among them, is right at \
@@ -105,16 +114,16 @@ fn guarantee(cost: &Cost, told: &Explanation, model: &Model) -> Result<Vec<Block
         percent(0.5 + told.advantage / 2.0),
     );
     let origin = match model.card.for_release {
-        true => "the operating system; the key was not kept",
+        true => "the operating system, fresh for this run",
         false => "a seed: not for release",
     };
     let facts = vec![
         ("Epsilon (ε), at most".to_owned(), certified(&cost.answer)),
         ("Delta (δ)".to_owned(), decimal::nearest(cost.delta.get(), 17)),
         ("Adjacency".to_owned(), cost.subject.adjacency.to_string()),
-        ("One record is one".to_owned(), unit.to_owned()),
+        ("One record stands for one".to_owned(), unit.to_owned()),
         ("Mechanism".to_owned(), cost.subject.describe()),
-        ("Found by".to_owned(), cost.answer.method.to_string()),
+        ("Accounting method".to_owned(), cost.answer.method.to_string()),
         ("Noise drawn from".to_owned(), origin.to_owned()),
     ];
     Ok(vec![Block::Words(words), Block::Words(attack), Block::Facts(facts), Block::Table(attacks(told))])
@@ -159,8 +168,8 @@ fn pictures(prepared: &Prepared, cost: &Cost) -> Result<Vec<Figure>, Refusal> {
     let steps = Figure {
         picture: chart::draw(&over_steps(prepared, cost)),
         caption: format!(
-            "What the model after so many steps would have cost at δ = {}. Only the last one was handed over.",
-            decimal::nearest(cost.delta.get(), DIGITS)
+            "What releasing the model after so many steps would have cost, at δ\u{a0}=\u{a0}{}. Only the last one was released.",
+            delta(cost)
         ),
     };
     Ok(vec![profile, steps])
@@ -183,10 +192,15 @@ fn over_steps(prepared: &Prepared, cost: &Cost) -> Chart {
     Chart {
         description: format!("epsilon over {steps} steps, up to {}", decimal::up(last.1, DIGITS)),
         x: axis("steps", steps as f64),
-        y: axis("ε, at most", if last.1.is_finite() && last.1 > 0.0 { last.1 * 1.1 } else { 1.0 }),
+        y: axis("ε, at most", if last.1.is_finite() && last.1 > 0.0 { last.1 * 1.2 } else { 1.0 }),
         bands: Vec::new(),
         lines: vec![Line { name: String::new(), points, ink: Ink::BLUE, stroke: Stroke::Solid }],
-        spots: vec![Spot { at: last, label: format!("ε ≤ {}", decimal::up(last.1, 4)), ink: Ink::BLUE }],
+        spots: vec![Spot {
+            at: last,
+            label: format!("ε ≤ {}", decimal::up(last.1, 4)),
+            side: Side::Above,
+            ink: Ink::BLUE,
+        }],
     }
 }
 
@@ -345,30 +359,29 @@ fn right(score: &Score) -> (String, String) {
 
 fn assumptions(cost: &Cost) -> Vec<String> {
     let unit = cost.subject.unit.name();
-    [
-        format!("One {unit} is one record. Several records of one {unit} are promised less; veracity explain says how much."),
-        "The plan and the number of records are public, and the plan was not chosen by looking at these records: settings \
-         that were tuned on them cost privacy that is not counted here."
+    vec![
+        format!(
+            "Each record stands for one {unit}. Whoever is in several records is promised less; veracity explain says how much."
+        ),
+        "The plan and the number of records are public, and the plan was not chosen by looking at these records: tuning on \
+         them costs privacy that is not counted here."
             .to_owned(),
-        "The randomness of the operating system cannot be told from true randomness, and nobody has the key of the run."
+        "The operating system's randomness cannot be told from true randomness, and nobody has the key of this run."
             .to_owned(),
-        "Gradients are sums of floats. The noise has room for their rounding: 15 times the largest that was measured, which \
-         is not a proof."
+        "Gradients are sums of floats. The clip norm leaves room for their rounding, 15 times the largest that was measured; \
+         that is not a proof."
             .to_owned(),
     ]
-    .to_vec()
 }
 
-fn limits(cost: &Cost) -> Vec<String> {
-    let unit = cost.subject.unit.name();
-    [
-        format!("Other releases from the same records. Each has its own claim; what a {unit} loses adds up."),
-        "How long the training took, and whether it was refused because the records were malformed.".to_owned(),
-        "Files besides the model and its claim: checkpoints and their keys are secret while a run is laid aside.".to_owned(),
-        "How good the model is. Scores on held-out records tell about those records, and nothing here protects them."
-            .to_owned(),
-    ]
-    .to_vec()
+fn limits() -> Vec<String> {
+    let all = [
+        "Other releases from the same records. Each has a claim of its own, and what they cost adds up.",
+        "How long the training took, and whether the records were refused as malformed.",
+        "Any file besides the model, its claim and this page. The checkpoint and the key of a run that is laid aside are secret.",
+        "How good the model is. Scores on held-out records tell about those records, and nothing protects them.",
+    ];
+    all.map(str::to_owned).to_vec()
 }
 
 fn recompute() -> Section {
