@@ -17,7 +17,7 @@ use veracity::{
     report::decimal,
     spec::Whole,
     training::{
-        Checkpoint, Dataset, Draws, Learning, Model, Prepared, Protection, Recipe, Run, Staged,
+        Checkpoint, Dataset, Draws, LaidAside, Learning, Model, Prepared, Protection, Recipe, Run, Staged,
         evaluate as score, page,
     },
 };
@@ -38,35 +38,39 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };
     let prepared = recipe.prepare(&data, protection)?;
-    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
-    fs::create_dir_all(&args.out).map_err(|error| {
-        Refusal::NoAnswer(format!(
-            "out is {}, expected a folder that can be made ({error})",
-            args.out.display()
-        ))
-    })?;
-
-    let checkpoint = Checkpoint::new(&prepared, &data, entropy.origin());
-    let place = args.out.join("checkpoint.safetensors");
-    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
-    let mut run = if args.resume {
-        Run::resume(&prepared.plan, &data, draws, checkpoint.load(&place)?)?
-    } else {
-        Run::new(&prepared.plan, &data, draws)?
+    let records = (&prepared, &data);
+    let taken = args.resume.then(|| Checkpoint::take_up(&args.out, records, args.seed)).transpose()?;
+    let (entropy, state, mut checkpoint) = match taken {
+        Some(LaidAside { state, entropy, checkpoint }) => (entropy, Some(state), checkpoint),
+        None => (args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?, None, None),
     };
+    let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let mut run = match state {
+        Some(state) => Run::resume(&prepared.plan, &data, draws, state)?,
+        None => Run::new(&prepared.plan, &data, draws)?,
+    };
+    make_folder(&args.out)?;
+    if every.is_some() && !args.resume {
+        checkpoint = Some(Checkpoint::begin(&args.out, records, &entropy, &run.state())?);
+    }
     let mut progress = Progress::new(args, run.steps_done());
     let mut learning = args.with_training_metrics.then(|| Learning::new(&prepared, &data)).transpose()?;
     let mut look = |run: &Run<'_>| learning.as_mut().map_or(Ok(()), |learning| learning.look(&prepared, run));
     look(&run)?;
     while run.step()? {
         look(&run)?;
-        if every.is_some_and(|every| run.steps_done() % every.get() == 0) {
-            checkpoint.save(&place, &run.state())?;
+        if let (Some(every), Some(checkpoint)) = (every, &checkpoint)
+            && run.steps_done().is_multiple_of(every.get())
+        {
+            checkpoint.save(&run.state())?;
         }
         progress.tick(&prepared, run.steps_done());
     }
     progress.end();
+    if let Some(checkpoint) = &checkpoint {
+        checkpoint.seal(&run.state())?;
+    }
 
     let model = prepared.model(&run);
     if let Some(learning) = &mut learning {
@@ -74,11 +78,17 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     }
     let told = page(&prepared, &model, learning.as_ref())?.render();
     hand_over(args, &model, claim.as_deref(), &told)?;
-    // The run is done: what was laid aside is not needed, and not for release.
-    forget(&place)?;
+    // The run is done: what was laid aside, by this one or another, is not needed and not for release.
+    Checkpoint::clear(&args.out)?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
+    })
+}
+
+fn make_folder(out: &Path) -> Result<(), Refusal> {
+    fs::create_dir_all(out).map_err(|error| {
+        Refusal::NoAnswer(format!("out is {}, expected a folder that can be made ({error})", out.display()))
     })
 }
 

@@ -16,12 +16,13 @@ mod model;
 mod page;
 mod preparing;
 mod recipe;
+mod run_key;
 mod saving;
 mod settings;
 mod sources;
 mod tensors;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, LaidAside};
 pub use evaluation::{Prediction, Score, evaluate, predict};
 pub use front::FeatureSpec;
 pub use layers::LayerSpec;
