@@ -528,10 +528,10 @@ pub struct TrainArgs {
     /// Train without any protection, for comparison; there is no claim
     #[arg(long, help_heading = "Run")]
     pub non_private: bool,
-    /// Lay the run aside every so many steps, in the folder of --out
+    /// Lay the run aside every so many steps, in the folder of --out, with its key, which is a secret until the run ends
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub checkpoint_every: Option<f64>,
-    /// Take up a run that was laid aside there
+    /// Take up a run that was laid aside there, with the same bits
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
     /// Draw from a seed, to repeat a test; the model is then not for release

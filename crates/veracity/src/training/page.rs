@@ -22,35 +22,38 @@ const DIGITS: usize = 5;
 
 /// The report of a run; `learning` is what was measured on the training records, where that was asked for.
 pub fn page(prepared: &Prepared, model: &Model, learning: Option<&Learning>) -> Result<Page, Refusal> {
+    let even = [Probability::new(0.5)?];
+    let cost = prepared.cost.as_ref();
+    let told = cost.map(|cost| explain(&cost.subject, Target::Delta(cost.delta), &even)).transpose()?;
+    let told = cost.zip(told.as_ref());
     let mut sections = Vec::new();
-    if let Some(cost) = &prepared.cost {
-        let told = explain(&cost.subject, Target::Delta(cost.delta), &[Probability::new(0.5)?])?;
-        sections.push(Section::new("The guarantee", guarantee(cost, &told, model)?));
+    if let Some((cost, told)) = told {
+        sections.push(Section::new("The guarantee", guarantee(cost, told, model)));
         sections.push(Section::new("In pictures", vec![Block::Figures(pictures(prepared, cost)?)]));
     }
     sections.push(Section::new("What was trained", vec![Block::Facts(trained(prepared, model)?)]));
     if let Some(learning) = learning {
         sections.push(measured(learning));
     }
-    if let Some(cost) = &prepared.cost {
+    if let Some(cost) = cost {
         sections.push(Section::new("What this rests on", vec![Block::Points(assumptions(cost))]));
         sections.push(Section::new("What is not covered", vec![Block::Points(limits())]));
         sections.push(recompute());
     }
     Ok(Page {
-        title: match prepared.cost {
+        title: match cost {
             Some(_) => "Report of a private training run".to_owned(),
             None => "Report of a training run".to_owned(),
         },
-        lead: lead(prepared, model, learning),
+        lead: lead(told, model, learning),
         sections,
         footer: format!("Written by veracity {}.", env!("CARGO_PKG_VERSION")),
     })
 }
 
 /// What may be relied upon, or why nothing may.
-fn lead(prepared: &Prepared, model: &Model, learning: Option<&Learning>) -> Note {
-    let Some(cost) = &prepared.cost else {
+fn lead(told: Option<(&Cost, &Explanation)>, model: &Model, learning: Option<&Learning>) -> Note {
+    let Some((cost, told)) = told else {
         let text = "No protection: this model was trained without noise. Nothing is promised to anyone whose data it saw.";
         return Note { tone: Tone::Alarm, text: text.to_owned() };
     };
@@ -69,8 +72,15 @@ fn lead(prepared: &Prepared, model: &Model, learning: Option<&Learning>) -> Note
         return Note { tone: Tone::Alarm, text };
     }
     let unit = cost.subject.unit.name();
-    let text =
-        format!("Whoever sees this model learns little about any one {unit} it was trained on: {promise}.");
+    let guess = match cost.subject.adjacency {
+        Adjacency::AddRemove => format!("whether any one {unit} was in the training"),
+        Adjacency::ReplaceOne => format!("which of two any one {unit} in the training was"),
+        Adjacency::ZeroOut => format!("whether any one {unit} was blanked"),
+    };
+    let text = format!(
+        "{promise}: whoever sees this model and guesses {guess} is right at most {} of the time; a coin, 50%.",
+        percent(0.5 + told.advantage / 2.0)
+    );
     Note { tone: Tone::Good, text }
 }
 
@@ -95,24 +105,21 @@ fn epsilon(answer: &Answer) -> f64 {
     answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get())
 }
 
-fn guarantee(cost: &Cost, told: &Explanation, model: &Model) -> Result<Vec<Block>, Refusal> {
+fn guarantee(cost: &Cost, told: &Explanation, model: &Model) -> Vec<Block> {
     let unit = cost.subject.unit.name();
     let other = match cost.subject.adjacency {
-        Adjacency::AddRemove => format!("without any one {unit}"),
-        Adjacency::ReplaceOne => format!("with any one {unit} replaced by another"),
-        Adjacency::ZeroOut => format!("with any one {unit} blanked"),
+        Adjacency::AddRemove => format!("Had any one {unit} been left out of the training, or added to it"),
+        Adjacency::ReplaceOne => format!("Had any one {unit} been replaced by another"),
+        Adjacency::ZeroOut => format!("Had any one {unit} been blanked"),
     };
     let words = format!(
-        "Had the model been trained {other}, anything that can be seen of it would be at most {} times more or less likely, \
-         up to {} of extra probability.",
+        "{other}, anything that can be seen of the model would be at most {} times more or less likely, up to {} of extra \
+         probability.",
         decimal::up(told.odds, 4),
         delta(cost),
     );
-    let attack = format!(
-        "Someone who knows all other records, and has to tell from the model whether one {unit} was among them, is right at \
-         most {} of the time when both are equally likely; a coin is right 50% of the time.",
-        percent(0.5 + told.advantage / 2.0),
-    );
+    let attack =
+        "That holds against someone who knows all other records, the plan and every step but the noise.";
     let origin = match model.card.for_release {
         true => "the operating system, fresh for this run",
         false => "a seed: not for release",
@@ -121,12 +128,17 @@ fn guarantee(cost: &Cost, told: &Explanation, model: &Model) -> Result<Vec<Block
         ("Epsilon (ε), at most".to_owned(), certified(&cost.answer)),
         ("Delta (δ)".to_owned(), decimal::nearest(cost.delta.get(), 17)),
         ("Adjacency".to_owned(), cost.subject.adjacency.to_string()),
-        ("One record stands for one".to_owned(), unit.to_owned()),
+        ("One record".to_owned(), format!("one {unit}")),
         ("Mechanism".to_owned(), cost.subject.describe()),
         ("Accounting method".to_owned(), cost.answer.method.to_string()),
         ("Noise drawn from".to_owned(), origin.to_owned()),
     ];
-    Ok(vec![Block::Words(words), Block::Words(attack), Block::Facts(facts), Block::Table(attacks(told))])
+    vec![
+        Block::Words(words),
+        Block::Words(attack.to_owned()),
+        Block::Facts(facts),
+        Block::Table(attacks(told)),
+    ]
 }
 
 /// The bound, and how near to the truth it is known to be.
