@@ -35,8 +35,8 @@ pub fn page(prepared: &Prepared, model: &Model, learning: Option<&Learning>) -> 
     if let Some(learning) = learning {
         sections.push(measured(learning));
     }
-    if let Some(cost) = cost {
-        sections.push(Section::new("What this rests on", vec![Block::Points(assumptions(cost))]));
+    if let Some((_, told)) = told {
+        sections.push(Section::new("What this rests on", vec![Block::Points(assumptions(told))]));
         sections.push(Section::new("What is not covered", vec![Block::Points(limits())]));
         sections.push(recompute());
     }
@@ -369,11 +369,22 @@ fn right(score: &Score) -> (String, String) {
     }
 }
 
-fn assumptions(cost: &Cost) -> Vec<String> {
-    let unit = cost.subject.unit.name();
+fn assumptions(told: &Explanation) -> Vec<String> {
+    let unit = told.unit.name();
+    let several = told.groups.iter().filter_map(|group| {
+        let promise = group.promise?;
+        let delta = decimal::in_prose(&decimal::up(promise.delta, 3));
+        Some(format!(
+            "in {} of them ε\u{a0}≤\u{a0}{} at δ\u{a0}=\u{a0}{delta}",
+            group.size,
+            decimal::up(promise.epsilon, 4)
+        ))
+    });
+    let several: Vec<String> = several.collect();
+    let several = if several.is_empty() { "no number".to_owned() } else { several.join(", ") };
     vec![
         format!(
-            "Each record stands for one {unit}. Whoever is in several records is promised less; veracity explain says how much."
+            "Each record stands for one {unit}. Whoever is in several records is promised less: {several}."
         ),
         "The plan and the number of records are public, and the plan was not chosen by looking at these records: tuning on \
          them costs privacy that is not counted here."
