@@ -14,7 +14,7 @@
 
 use super::{
     Prepared, run_key,
-    saving::write_whole,
+    saving::{sweep, write_whole},
     tensors::{Tensor, Tensors},
 };
 use crate::{
@@ -33,6 +33,8 @@ use veracity_train::{Dataset, Labels, State};
 const SCHEMA: &str = "veracity.checkpoint/2";
 /// Under which word the card is in the metadata.
 const CARD: &str = "veracity-checkpoint";
+/// What a run writes, each whole or not at all.
+const FILES: [&str; 4] = ["checkpoint.safetensors", "model.safetensors", "claim.json", "report.html"];
 /// The tensors, in their order.
 const PARTS: [&str; 4] = ["parameters", "first", "second", "average"];
 
@@ -187,13 +189,16 @@ impl Checkpoint {
                 "one of this version, found that of another: resume with the veracity it began with",
             ));
         }
+        sweep(folder, &FILES);
         let checkpoint = Some(Checkpoint::of(folder, prepared, marks, entropy.origin()));
         Ok(LaidAside { state, entropy, checkpoint })
     }
 
-    /// Removes what was laid aside in a folder, if anything was. The checkpoint goes first: a key alone is of no use.
+    /// Removes what was laid aside in a folder, if anything was, and what killed runs left half-written. The checkpoint goes
+    /// first: a key alone is of no use.
     pub fn clear(folder: &Path) -> Result<(), Refusal> {
         let [place, key] = places(folder);
+        sweep(folder, &FILES);
         match fs::remove_file(&place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(
                 "checkpoint is {}, expected a file that can be removed ({error})",
