@@ -118,8 +118,7 @@ fn guarantee(cost: &Cost, told: &Explanation, model: &Model) -> Vec<Block> {
         decimal::up(told.odds, 4),
         delta(cost),
     );
-    let attack =
-        "That holds against someone who knows all other records, the plan and every step but the noise.";
+    let attack = "That holds against someone who knows all other records, the plan and the model after every step; not the noise, nor who was drawn into which batch.";
     let origin = match model.card.for_release {
         true => "the operating system, fresh for this run",
         false => "a seed: not for release",
