@@ -3,6 +3,8 @@
 //! The claim is on disk, whole, before the model has its name. What was measured on the training records is not private and is not shown unless
 //! asked for.
 
+mod convex;
+
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
 use std::{
@@ -36,6 +38,9 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let every = args.checkpoint_every.map(|every| Whole(every).count("checkpoint-every")).transpose()?;
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };
+    if recipe.is_convex() {
+        return convex::run(args, &recipe, data, protection);
+    }
     let prepared = recipe.prepare(&data, protection)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
@@ -46,6 +51,15 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         ))
     })?;
 
+    let learnt = args.out.join("statistics.safetensors");
+    let ready = match args.resume {
+        true => prepared.recall(data, &learnt)?,
+        false => prepared.learn(data, &entropy)?,
+    };
+    let data = ready.data;
+    if every.is_some() {
+        prepared.keep(&ready.statistics, &learnt)?;
+    }
     let checkpoint = Checkpoint::new(&prepared, &data, entropy.origin());
     let place = args.out.join("checkpoint.safetensors");
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
@@ -63,10 +77,11 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     }
     progress.end();
 
-    let model = prepared.model(&run);
+    let model = prepared.model(&run, &ready.statistics);
     hand_over(args, &model, claim.as_deref())?;
     // The run is done: what was laid aside is not needed, and not for release.
     forget(&place)?;
+    forget(&learnt)?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
