@@ -140,9 +140,9 @@ impl Recipe {
             (Some(epsilon), None, Family::OutputGaussian) => {
                 self.least(family, &charges, Epsilon::new(epsilon)?, delta)?
             }
-            // All of the budget, where nothing else is charged.
+            // All of the budget, where nothing else is charged, but for what the accountant's rounding takes.
             (Some(epsilon), None, family) if charges.is_empty() => {
-                family.spending(Epsilon::new(epsilon)?, delta)?
+                family.spending(Epsilon::new(epsilon * (1.0 - 1e-12))?, delta)?
             }
             (Some(epsilon), None, family) => self.least(family, &charges, Epsilon::new(epsilon)?, delta)?,
         };
