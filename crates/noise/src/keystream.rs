@@ -65,10 +65,12 @@ fn some_blocks<S: Simd>(
     words: &mut [u32],
 ) {
     let lanes = S::U32_LANES;
+    // Lanes that are not there count too; nobody reads them.
     let mut counters = [[0; MOST_LANES]; 2];
-    for lane in 0..lanes {
-        let counter = first.wrapping_add(lane as u64);
-        (counters[0][lane], counters[1][lane]) = (counter as u32, (counter >> 32) as u32);
+    let [lows, highs] = &mut counters;
+    for ((low, high), lane) in lows.iter_mut().zip(highs).zip(0..) {
+        let counter = first.wrapping_add(lane);
+        (*low, *high) = (counter as u32, (counter >> 32) as u32);
     }
     let start = |word: usize| match word {
         0..4 => simd.splat_u32s(CONSTANTS[word]),
