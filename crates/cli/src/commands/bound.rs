@@ -105,7 +105,7 @@ fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Refusal> {
             "bounds": rows.iter().map(row_json).collect::<Vec<_>>(),
         }))?,
         false => format!(
-            "{}\nat delta {}, from {ins} trials in and {outs} out; each row errs with chance ≤ {}% by itself, so settle on one \
+            "{}\nat delta {}, from {ins} trials in and {outs} out; each proved row errs with chance ≤ {}% by itself, so settle on one \
              before looking\n",
             align(
                 ["bound", "threshold", "epsilon", "ceiling", "basis"],
