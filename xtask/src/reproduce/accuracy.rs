@@ -289,9 +289,16 @@ fn row(task: &Task, reached: Option<&Reached>) -> String {
     // ε is a bound and rounds up; accuracies round to the nearest.
     let epsilon = (reached.epsilon * 1e4).ceil() / 1e4;
     format!(
-        "| {dataset} | {plan} | ≤ {epsilon} | {:e} | {:.3} | {mean:.2} ± {spread:.2} % | {aim} % | {:.2} % | {:.0} s |\n",
-        reached.delta, reached.noise, reached.ceiling, reached.seconds
+        "| {dataset} | {plan} | ≤ {epsilon} | {:e} | {:.3} | {mean:.2} ± {spread:.2} % | {aim} % | {:.2} % | {} |\n",
+        reached.delta,
+        reached.noise,
+        reached.ceiling,
+        time(reached.seconds)
     )
+}
+
+fn time(seconds: f64) -> String {
+    if seconds < 60.0 { format!("{seconds:.1} s") } else { format!("{:.1} min", seconds / 60.0) }
 }
 
 fn page(rows: &str) -> String {
