@@ -44,6 +44,9 @@ pub struct Plan {
     pub optimiser: Optimiser,
     /// How far.
     pub schedule: Schedule,
+    /// What random initial parameters are multiplied with; 1 leaves them as their layers draw them, for ReLU. All parameters
+    /// are, also the gains of normalising layers. Networks of tanh begin better with about 0.4.
+    pub initial_scale: f32,
     /// By which part, times the learning rate, parameters shrink in a step; 0 for not at all.
     pub weight_decay: f32,
     /// What is handed over at the end.
@@ -56,7 +59,7 @@ impl Plan {
     /// The most steps: streams are numbered by step and block.
     pub const MOST_STEPS: u64 = 1 << 40;
 
-    /// A plan with neither weight decay nor averaging nor views; those are set afterwards.
+    /// A plan with layers' own initial parameters and neither weight decay nor averaging nor views; those are set afterwards.
     pub fn new(
         network: Network,
         loss: Loss,
@@ -66,8 +69,19 @@ impl Plan {
         optimiser: Optimiser,
         schedule: Schedule,
     ) -> Plan {
-        let (weight_decay, averaging, views) = (0.0, Averaging::None, None);
-        Plan { network, loss, sampling, steps, privacy, optimiser, schedule, weight_decay, averaging, views }
+        Plan {
+            network,
+            loss,
+            sampling,
+            steps,
+            privacy,
+            optimiser,
+            schedule,
+            initial_scale: 1.0,
+            weight_decay: 0.0,
+            averaging: Averaging::None,
+            views: None,
+        }
     }
 
     /// What is done to the data, for the accountant. Each way of sampling has theorems for some adjacencies only, so it is
@@ -107,6 +121,13 @@ impl Plan {
         self.optimiser.check()?;
         self.schedule.check()?;
         self.averaging.check()?;
+        if !(0.0..=1e6).contains(&self.initial_scale) {
+            return Err(Refusal::out_of_range(
+                "initial scale",
+                self.initial_scale,
+                "0 ≤ initial scale ≤ 1e6",
+            ));
+        }
         if !(0.0..=1e6).contains(&self.weight_decay) {
             return Err(Refusal::out_of_range("weight decay", self.weight_decay, "0 ≤ weight decay ≤ 1e6"));
         }

@@ -108,7 +108,8 @@ impl<'a> Run<'a> {
         sampler: Sampler,
     ) -> Result<Run<'a>, Refusal> {
         let family = |purpose| draws.entropy.family(purpose, draws.run, draws.trial);
-        let parameters = plan.network.initialise(&mut family(Purpose::Init).stream(0));
+        let mut parameters = plan.network.initialise(&mut family(Purpose::Init).stream(0));
+        parameters.iter_mut().for_each(|parameter| *parameter *= plan.initial_scale);
         let guard = Guard::new(plan, parameters.len())?;
         let clip = match &plan.privacy {
             Privacy::Gaussian { clip, .. } | Privacy::Laplace { clip, .. } => clip.get(),

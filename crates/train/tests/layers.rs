@@ -121,6 +121,7 @@ fn learned(network: Network) -> Result<f64, Refusal> {
         },
         optimiser: Optimiser::Sgd { momentum: 0.0 },
         schedule: Schedule::Constant { rate: 1.0 },
+        initial_scale: 1.0,
         weight_decay: 0.0,
         averaging: Averaging::None,
         views: None,

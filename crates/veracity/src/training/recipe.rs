@@ -158,6 +158,7 @@ impl Recipe {
             training.optimiser()?,
             training.schedule()?,
         );
+        plan.initial_scale = training.initial_scale.unwrap_or(1.0);
         plan.weight_decay = training.weight_decay.unwrap_or(0.0);
         plan.averaging = training.averaging()?;
         Ok(plan)
