@@ -314,8 +314,8 @@ fn page(rows: &str) -> String {
         "# What private models reach\n\n\
          Written by `cargo xtask reproduce accuracy --data DIR`, which runs every plan of `examples/plans` named here with seeds \
          1 to {SEEDS}. Accuracy is on held-out records: the data's own test set or, of the digits, every fifth. The spread is the \
-         standard deviation over seeds; hyper-parameters are fixed in the plans, which say on what they were chosen (never on \
-         these records). Beside it the same model without clipping and noise, one run. The longest run is the time of one \
+         standard deviation over seeds; hyper-parameters are fixed in the plans, which say on what they were chosen. \
+         Beside it the same model without clipping and noise, one run. The longest run is the time of one \
          `veracity train`, reading included. `--only PLAN` measures one row anew.\n\n{COLUMNS}{rows}\n"
     );
     page += "Without protection, these lines of the plan are other ones, since a rate for clipped gradients is none for others:\n\n";
