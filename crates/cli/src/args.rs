@@ -654,6 +654,9 @@ pub struct TrainArgs {
     /// A TOML plan [default: a linear model of the built-in digits, epsilon 3 at delta 1e-5]
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
+    /// The folder where the plan's relative paths start [default: the plan's own]
+    #[arg(long, value_name = "DIR", requires = "plan", help_heading = "Run")]
+    pub data: Option<PathBuf>,
     /// Where model.safetensors, claim.json and report.html go; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "out-train", help_heading = "Output")]
     pub out: PathBuf,
