@@ -5,12 +5,14 @@
 
 mod case;
 mod final_model;
+mod page;
 mod planting;
 mod training;
 mod white_box;
 
 pub use case::{Case, SubjectNote};
 pub use final_model::{FinalModel, Planted, Scoring};
+pub use page::page;
 pub use planting::Kind;
 pub use training::{Attack, Start};
 pub use veracity_audit::{
