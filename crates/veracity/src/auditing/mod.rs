@@ -1,8 +1,21 @@
 //! A claim attacked: what the accountant proves, what the attack shows, and the verdict between the two.
 
 mod case;
+pub mod certificate;
+pub mod command;
+mod conduct;
+pub mod journal;
+mod neighbours;
+mod order;
+mod process;
+pub mod recorded;
+mod trials;
 
 pub use case::{Case, SubjectNote};
+pub use conduct::{Progress, conduct, plan_trials};
+pub use journal::{Journal, Start};
+pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA};
+pub use trials::{Record, Trials};
 
 use crate::{Choice, Refusal, Subject, account};
 use veracity_audit as audit;
@@ -79,4 +92,12 @@ pub fn run(audit: Audit) -> Result<Audited, Refusal> {
         seed: evidence.seed,
         significance: evidence.significance,
     })
+}
+
+/// SHA-256 of pieces one after another, in hexadecimal.
+fn sha256(pieces: &[&[u8]]) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    pieces.iter().for_each(|piece| hash.update(piece));
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,0 +1,4 @@
+//! The file of a verdict.
+
+/// Its name in the folder of an audit.
+pub const FILE: &str = "certificate.json";
