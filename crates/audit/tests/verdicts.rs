@@ -1,7 +1,7 @@
 //! The audit as a whole: what it must refute, what it must not, and that its answer does not depend on the machine.
 #![allow(clippy::unwrap_used)]
 
-use veracity_audit::{Evidence, Subject, run};
+use veracity_audit::{Choice, Evidence, Idealised, Method, observe, show};
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, Significance, Upper, Verdict,
 };
@@ -18,14 +18,24 @@ fn claim(epsilon: f64) -> Claim {
     }
 }
 
-fn audit(subject: &Subject, trials: u64, level: f64) -> Evidence {
-    run(subject, Count::new(trials).unwrap(), 7, Significance::new(level).unwrap())
+fn audit(subject: &Idealised, trials: u64, level: f64) -> Evidence {
+    audit_with(subject, trials, 7, level)
+}
+
+/// Half of the runs choose the threshold, the others are counted.
+fn audit_with(subject: &Idealised, trials: u64, seed: u64, level: f64) -> Evidence {
+    let subject = Idealised { seed, ..*subject };
+    let trials: Vec<u64> = (0..trials).collect();
+    let outcomes = observe(&subject, seed, &trials, 2);
+    let seen: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+    let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
+    show(method, &seen, Delta::new(1e-5).unwrap(), Significance::new(level).unwrap()).unwrap()
 }
 
 /// Seed 7, significance 1e-6: an honest subject is refuted with chance at most that.
 #[test]
 fn an_honest_run_is_not_refuted() {
-    let evidence = audit(&Subject::demonstration().unwrap(), 200_000, 1e-6);
+    let evidence = audit(&Idealised::demonstration().unwrap(), 200_000, 1e-6);
     match evidence.judge(&claim(TRUTH)) {
         Verdict::NotRefuted { shown, ceiling } => {
             assert!(shown.0.get() > 0.3 * TRUTH, "the attack should come near: {shown:?}");
@@ -38,7 +48,7 @@ fn an_honest_run_is_not_refuted() {
 /// Seed 7, significance 0.01: the twin of the test above, which shows that it can fail.
 #[test]
 fn half_the_declared_noise_is_refuted() {
-    let subject = Subject::demonstration().unwrap().adding(NoiseMultiplier::new(0.75).unwrap());
+    let subject = Idealised::demonstration().unwrap().adding(NoiseMultiplier::new(0.75).unwrap());
     let verdict = audit(&subject, 400_000, 0.01).judge(&claim(TRUTH));
     assert!(matches!(verdict, Verdict::Refuted { .. }), "{verdict:?}");
 }
@@ -46,24 +56,23 @@ fn half_the_declared_noise_is_refuted() {
 /// Seed 7, significance 0.01: an ε claimed at half of what is true is too small to survive.
 #[test]
 fn a_claim_of_half_the_truth_is_refuted() {
-    let verdict = audit(&Subject::demonstration().unwrap(), 400_000, 0.01).judge(&claim(0.5 * TRUTH));
+    let verdict = audit(&Idealised::demonstration().unwrap(), 400_000, 0.01).judge(&claim(0.5 * TRUTH));
     assert!(matches!(verdict, Verdict::Refuted { .. }), "{verdict:?}");
 }
 
 #[test]
 fn too_few_runs_can_show_nothing() {
     for trials in [1, 2, 3, 8] {
-        let evidence = audit(&Subject::demonstration().unwrap(), trials, 0.05);
-        let delta = Delta::new(1e-5).unwrap();
-        assert_eq!(evidence.epsilon_lower(delta).0, Epsilon::ZERO, "{trials}");
-        assert!(evidence.ceiling(delta).get() < 0.5, "{trials}");
+        let evidence = audit(&Idealised::demonstration().unwrap(), trials, 0.05);
+        assert_eq!(evidence.shown.epsilon.0, Epsilon::ZERO, "{trials}");
+        assert!(evidence.shown.ceiling.get() < 0.5, "{trials}");
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_evidence() {
     let subject =
-        Subject::honest(SamplingRate::new(0.5).unwrap(), NoiseMultiplier::new(2.0).unwrap(), Count::ONE);
+        Idealised::honest(SamplingRate::new(0.5).unwrap(), NoiseMultiplier::new(2.0).unwrap(), Count::ONE);
     assert_eq!(audit(&subject, 3001, 0.05), audit(&subject, 3001, 0.05));
 }
 
@@ -72,13 +81,10 @@ fn the_same_seed_gives_the_same_evidence() {
 #[test]
 fn bounds_exceed_the_truth_no_more_often_than_they_say() {
     let subject =
-        Subject::honest(SamplingRate::new(1.0).unwrap(), NoiseMultiplier::new(1.0).unwrap(), Count::ONE);
-    let delta = Delta::new(1e-5).unwrap();
+        Idealised::honest(SamplingRate::new(1.0).unwrap(), NoiseMultiplier::new(1.0).unwrap(), Count::ONE);
     // # scipy 1.17: analytic Gaussian mechanism, noise 1, delta 1e-5
     let truth = 4.377_178_095_681_224;
-    let exceeded = (0..200).filter(|seed| {
-        let evidence = run(&subject, Count::new(2000).unwrap(), *seed, Significance::new(0.2).unwrap());
-        evidence.epsilon_lower(delta).0.get() > truth
-    });
+    let exceeded =
+        (0..200).filter(|seed| audit_with(&subject, 2000, *seed, 0.2).shown.epsilon.0.get() > truth);
     assert!(exceeded.count() < 75);
 }

@@ -445,31 +445,20 @@ pub struct VerifyArgs {
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Examples:\n  veracity audit\n  veracity audit --claim-epsilon 1\n  \
-                  veracity audit --noise-multiplier 1.5 --noise-added 0.75   # a planted bug, refuted"
+    after_help = "Examples:\n  veracity audit\n  veracity audit --claim-epsilon 0.5\n  veracity audit plan.toml --trials 2000"
 )]
 pub struct AuditArgs {
-    /// The chance with which each record enters a batch [default: 0.3]
-    #[arg(long, value_name = "Q")]
-    pub sampling_rate: Option<f64>,
-    /// The noise multiplier that is declared [default: 1.5]
-    #[arg(long, value_name = "S")]
-    pub noise_multiplier: Option<f64>,
-    /// The noise multiplier that is really added, to plant a bug [default: the declared one]
-    #[arg(long, value_name = "S")]
-    pub noise_added: Option<f64>,
-    /// The number of steps [default: 30]
-    #[arg(long, value_name = "T")]
-    pub steps: Option<f64>,
-    /// How many runs [default: 1e6]
+    /// A training plan; without one, a private model of the built-in digits
+    pub plan: Option<PathBuf>,
+    /// How many trainings [default: 6000]
     #[arg(long, value_name = "N")]
     pub trials: Option<f64>,
+    /// How many canaries each holds
+    #[arg(long, value_name = "M", default_value_t = 20.0)]
+    pub canaries: f64,
     /// The ε claimed [default: what the accountant proves]
     #[arg(long, value_name = "E")]
     pub claim_epsilon: Option<f64>,
-    /// The δ of the claim
-    #[arg(long, value_name = "D", default_value_t = 1e-5)]
-    pub claim_delta: f64,
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01)]
     pub significance: f64,

@@ -26,6 +26,21 @@ pub fn log_lower_tail(n: u64, k: u64, p: f64) -> f64 {
     lower_tail(n, k, p).value
 }
 
+/// log P[X = k] for X ~ Binomial(n, p), as accurate as [`log_upper_tail`].
+pub fn log_probability(n: u64, k: u64, p: f64) -> f64 {
+    if k > n {
+        return f64::NEG_INFINITY;
+    }
+    match (p <= 0.0, p >= 1.0) {
+        (true, _) if k == 0 => 0.0,
+        (_, true) if k == n => 0.0,
+        (true, _) | (_, true) => f64::NEG_INFINITY,
+        // The mirror image counts failures.
+        _ if k == 0 => log_point(n, n, 1.0 - p, p).value,
+        _ => log_point(n, k, p, 1.0 - p).value,
+    }
+}
+
 /// The one-sided Clopper–Pearson lower limit: `successes` out of `n` would be exceeded or met with chance ≤ `alpha`
 /// by any success probability below it.
 ///
@@ -238,6 +253,7 @@ mod tests {
                 let lower: f64 = law[..=k].iter().sum();
                 assert!((log_upper_tail(40, k as u64, p).exp() / upper - 1.0).abs() < 1e-12, "{k} {p}");
                 assert!((log_lower_tail(40, k as u64, p).exp() / lower - 1.0).abs() < 1e-12, "{k} {p}");
+                assert!((log_probability(40, k as u64, p).exp() / law[k] - 1.0).abs() < 1e-12, "{k} {p}");
             }
         }
     }
@@ -256,6 +272,8 @@ mod tests {
         assert_eq!((lower_limit(0, 10, 0.05), upper_limit(10, 10, 0.05)), (0.0, 1.0));
         assert_eq!((log_upper_tail(10, 0, 0.3), log_lower_tail(10, 10, 0.3)), (0.0, 0.0));
         assert_eq!(log_upper_tail(10, 11, 0.3), f64::NEG_INFINITY);
+        assert_eq!((log_probability(10, 0, 0.0), log_probability(10, 10, 1.0)), (0.0, 0.0));
+        assert_eq!(log_probability(10, 1, 0.0) + log_probability(10, 1, 1.0), f64::NEG_INFINITY);
         assert_eq!(
             (log_upper_tail(10, 3, 0.0), log_lower_tail(10, 3, 1.0)),
             (f64::NEG_INFINITY, f64::NEG_INFINITY)

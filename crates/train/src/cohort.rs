@@ -14,23 +14,29 @@ use std::ops::Range;
 use veracity_core::Refusal;
 use veracity_noise::Entropy;
 
-/// What all models of a plan share besides their data, made once.
+/// A plan with what all its models share, made once.
 #[derive(Debug)]
-pub struct Cohort<'a> {
-    plan: &'a Plan,
+pub struct Cohort {
+    plan: Plan,
     sampler: Sampler,
 }
 
-impl<'a> Cohort<'a> {
+impl Cohort {
     /// Makes it.
-    pub fn new(plan: &'a Plan) -> Result<Cohort<'a>, Refusal> {
-        Ok(Cohort { plan, sampler: Sampler::new(plan.sampling)? })
+    pub fn new(plan: Plan) -> Result<Cohort, Refusal> {
+        let sampler = Sampler::new(plan.sampling)?;
+        Ok(Cohort { plan, sampler })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// One model before its first step.
-    pub fn begin(&self, world: World<'a>, draws: Draws<'_>) -> Result<Run<'a>, Refusal> {
+    pub fn begin<'a>(&'a self, world: World<'a>, draws: Draws<'_>) -> Result<Run<'a>, Refusal> {
         self.plan.check(world)?;
-        Run::with_sampler(self.plan, world, draws, self.sampler.clone())
+        Run::with_sampler(&self.plan, world, draws, self.sampler.clone())
     }
 }
 

@@ -11,8 +11,18 @@ use veracity_core::Refusal;
 pub struct World<'a> {
     data: &'a Dataset,
     added: Option<&'a Dataset>,
+    planted: Option<Planted<'a>>,
     changed: Option<Changed<'a>>,
     crafted: &'a [Option<&'a Crafted>],
+}
+
+/// Records of which each is there or not, or there in one of two forms.
+#[derive(Debug, Clone, Copy)]
+struct Planted<'a> {
+    is_in: &'a [bool],
+    inside: &'a Dataset,
+    /// What stands in the place of a record that is not in; a blank when there is nothing here.
+    outside: Option<&'a Dataset>,
 }
 
 /// A position with another content than the dataset's.
@@ -25,7 +35,7 @@ struct Changed<'a> {
 
 impl<'a> From<&'a Dataset> for World<'a> {
     fn from(data: &'a Dataset) -> World<'a> {
-        World { data, added: None, changed: None, crafted: &[] }
+        World { data, added: None, planted: None, changed: None, crafted: &[] }
     }
 }
 
@@ -36,6 +46,24 @@ impl<'a> World<'a> {
             return Ok(World { added: Some(added), ..self });
         }
         Err(Refusal::NoAnswer("added records have another number of features than the dataset's".into()))
+    }
+
+    /// With further records after all others: each that is in as `inside` has it, each that is not as `outside` has it, or
+    /// blank.
+    pub fn planting(
+        self,
+        is_in: &'a [bool],
+        inside: &'a Dataset,
+        outside: Option<&'a Dataset>,
+    ) -> Result<World<'a>, Refusal> {
+        let fits = |records: &Dataset| records.len() == is_in.len() && records.width() == self.data.width();
+        if !fits(inside) || !outside.is_none_or(fits) {
+            return Err(Refusal::NoAnswer(
+                "planted records are not as many or not as wide as they should be, expected one for each choice"
+                    .into(),
+            ));
+        }
+        Ok(World { planted: Some(Planted { is_in, inside, outside }), ..self })
     }
 
     /// With records that are given as gradients, after all others; a missing one leaves its position blank.
@@ -72,6 +100,11 @@ impl<'a> World<'a> {
 
     /// How many positions there are for records that have features.
     fn records(&self) -> usize {
+        self.unplanted() + self.planted.map_or(0, |planted| planted.is_in.len())
+    }
+
+    /// How many of them are there for certain, but for a change.
+    fn unplanted(&self) -> usize {
         self.data.len() + self.added.map_or(0, Dataset::len)
     }
 
@@ -105,7 +138,12 @@ impl<'a> World<'a> {
 
     /// Whether there is a record at a position.
     fn is_blank(&self, position: u32) -> bool {
+        let is_missing = |planted: Planted<'_>| {
+            let at = (position as usize).checked_sub(self.unplanted());
+            at.is_some_and(|at| !planted.is_in[at]) && planted.outside.is_none()
+        };
         matches!(self.changed, Some(Changed { position: at, by: None }) if at == position as usize)
+            || self.planted.is_some_and(is_missing)
     }
 
     /// Which records those at a position are in, and where.
@@ -114,6 +152,11 @@ impl<'a> World<'a> {
             && at == position
         {
             return (by, 0);
+        }
+        if let Some(Planted { is_in, inside, outside }) = self.planted
+            && let Some(at) = position.checked_sub(self.unplanted())
+        {
+            return (if is_in[at] { inside } else { outside.unwrap_or(inside) }, at);
         }
         match self.added {
             Some(added) if position >= self.data.len() => (added, position - self.data.len()),
@@ -138,7 +181,9 @@ impl<'a> World<'a> {
     /// Checks the labels of all its parts.
     pub(crate) fn check_labels(&self, check: impl Fn(&Labels) -> Result<(), Refusal>) -> Result<(), Refusal> {
         check(self.data.labels())?;
-        let others = self.added.into_iter().chain(self.changed.and_then(|changed| changed.by));
+        let planted =
+            self.planted.into_iter().flat_map(|planted| [Some(planted.inside), planted.outside]).flatten();
+        let others = self.added.into_iter().chain(self.changed.and_then(|changed| changed.by)).chain(planted);
         others.into_iter().try_for_each(|records| check(records.labels()))
     }
 }

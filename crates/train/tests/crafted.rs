@@ -38,7 +38,6 @@ fn records() -> Dataset {
 /// The first noisy sum with and without a crafted record, from the same streams.
 fn first_sums(privacy: Privacy, crafted: &Crafted) -> (Vec<f32>, Vec<f32>) {
     let (plan, data, entropy) = (plan(all_of(20), privacy), records(), Entropy::seeded(3));
-    let cohort = Cohort::new(&plan).unwrap();
     let said = |planted: &[Option<&Crafted>]| {
         let world = World::from(&data).crafting(planted);
         let mut run = Run::new(&plan, world, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
@@ -46,9 +45,12 @@ fn first_sums(privacy: Privacy, crafted: &Crafted) -> (Vec<f32>, Vec<f32>) {
         run.step().unwrap();
         run.said().unwrap().to_vec()
     };
-    let begun = cohort.begin(World::from(&data), Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
-    assert_eq!(begun.steps_done(), 0);
-    (said(&[Some(crafted)]), said(&[None]))
+    let sums = (said(&[Some(crafted)]), said(&[None]));
+    let cohort = Cohort::new(plan).unwrap();
+    let mut run = cohort.begin(World::from(&data), Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+    run.step().unwrap();
+    assert_eq!(run.said().unwrap(), sums.1, "a cohort begins the same run");
+    sums
 }
 
 #[test]
@@ -124,4 +126,35 @@ fn initial_parameters_are_taken_and_checked() {
     let planted = [Some(&past)];
     assert!(Run::new(&plan, World::from(&data).crafting(&planted), draws).is_err());
     assert!(Crafted::new(vec![(1, 1.0), (1, 2.0)]).is_err() && Crafted::dirac(0, f32::INFINITY).is_err());
+}
+
+/// A model on a dataset with planted records is the model on the records that are there.
+#[test]
+fn planted_records_are_those_that_are_in_or_their_stand_ins() {
+    let (data, entropy) = (records(), Entropy::seeded(5));
+    let planted = |shift: f32| {
+        let features = (0..12).map(|i| shift + i as f32 / 10.0).collect();
+        Dataset::new(features, 4, Labels::Classes { of: vec![0, 1, 1], classes: 2 }).unwrap()
+    };
+    let (inside, outside, is_in) = (planted(0.0), planted(-2.0), [true, false, true]);
+    let by_hand = |second: Option<&Dataset>| {
+        let mut features: Vec<f32> = [inside.row(0), inside.row(1), inside.row(2)].concat();
+        if let Some(second) = second {
+            features[4..8].copy_from_slice(second.row(1));
+        }
+        Dataset::new(features, 4, Labels::Classes { of: vec![0, 1, 1], classes: 2 }).unwrap()
+    };
+    let plan = plan(all_of(20), gaussian(0.5, Clipping::Flat));
+    let trained = |world: World<'_>| cohort::train_worlds(&plan, &[world], &entropy, 0, 0).unwrap();
+    let (replaced, all) = (by_hand(Some(&outside)), by_hand(None));
+    let world = World::from(&data);
+    assert_eq!(
+        trained(world.planting(&is_in, &inside, Some(&outside)).unwrap()),
+        trained(world.with(&replaced).unwrap())
+    );
+    assert_eq!(
+        trained(world.planting(&is_in, &inside, None).unwrap()),
+        trained(world.with(&all).unwrap().without(21).unwrap())
+    );
+    assert!(world.planting(&is_in[..2], &inside, None).is_err());
 }

@@ -1,0 +1,175 @@
+//! Published and outside figures, met from the safe side.
+
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+use veracity_audit::{
+    Counts, Scores,
+    bound::{Basis, clopper_pearson, gdp, log_katz, one_run, one_run::Guesses},
+};
+use veracity_core::{Count, Delta, Epsilon, Significance};
+
+fn delta(delta: f64) -> Delta {
+    Delta::new(delta).unwrap()
+}
+
+fn level(p: f64) -> Significance {
+    Significance::new(p).unwrap()
+}
+
+fn times(k: u64) -> Count {
+    Count::new(k).unwrap()
+}
+
+/// Counts of two worlds of the same size.
+fn counts(found: u64, alarms: u64, each: u64) -> Counts {
+    Counts {
+        true_positives: found,
+        false_negatives: each - found,
+        false_positives: alarms,
+        true_negatives: each - alarms,
+    }
+}
+
+/// A lower bound may be below the exact figure, by no more than the digits that were printed.
+fn meets(ours: f64, figure: f64, digits: f64) {
+    assert!((ours - figure).abs() <= digits, "{ours} {figure}");
+}
+
+fn exact(counts: Counts, d: f64, group: u64, p: f64) -> f64 {
+    clopper_pearson::bound(counts, delta(d), times(group), level(p)).epsilon.0.get()
+}
+
+/// [TramerEtAl22]: TPR 4.922 %, FPR 0.174 % of 100 000 each, level 1e-10.
+#[test]
+fn the_retracted_claim_is_refuted_as_published() {
+    meets(exact(counts(4922, 174, 100_000), 0.0, 1, 1e-10), 2.795_222, 5e-7);
+    meets(exact(counts(4922, 174, 100_000), 1e-5, 1, 1e-10), 2.795_000, 5e-7);
+    let gaussian = gdp::bound(counts(4922, 174, 100_000), delta(1e-5), level(1e-10));
+    assert_eq!(gaussian.basis, Basis::IfGaussian);
+    // scipy 1.17, mpmath 1.4: m = ppf(1-a) - ppf(b) with a, b = beta.isf(5e-11, ...); then the profile at 50 digits
+    meets(gaussian.epsilon.0.get(), 4.789_214_337_897, 1e-9);
+    meets(gdp::mu(counts(4922, 174, 100_000), level(1e-10)).0.get(), 1.080_571_867_146, 1e-11);
+}
+
+/// [JagielskiUllmanOprea20] Algorithm 2 with the authors' `get_eps`: all 500 against none, level 0.01.
+#[test]
+fn ceilings_fall_with_the_size_of_the_group() {
+    for (group, figure) in [(1, 4.541_916), (2, 2.270_958), (4, 1.135_479), (8, 0.567_740)] {
+        let shown = clopper_pearson::bound(counts(500, 0, 500), delta(0.0), times(group), level(0.01));
+        meets(shown.epsilon.0.get(), figure, 6e-7);
+        assert_eq!(shown.epsilon.0, shown.ceiling);
+    }
+    meets(exact(counts(463, 37, 500), 0.0, 1, 0.01), 2.096_954, 5e-7);
+    meets(exact(counts(495, 450, 500), 0.0, 1, 0.01), 0.891_672_3, 5e-8);
+    meets(exact(counts(400, 10, 500), 0.0, 2, 0.01), 1.437_622, 5e-7);
+    // [NasrEtAl21]: no error in 1000 runs at 95 %.
+    meets(exact(counts(1000, 0, 1000), 0.0, 1, 0.05), 5.600_5, 1e-4);
+}
+
+/// # mpmath 1.4: findroot(lambda e: p - exp(k*e)*h - d*(exp(k*e)-1)/(exp(e)-1)), p and h from scipy 1.17 beta.ppf
+#[test]
+fn groups_pay_for_delta_as_well() {
+    for (found, alarms, each, d, group, p, truth) in GROUPS {
+        let ours = exact(counts(found, alarms, each), d, group, p);
+        assert!(ours <= truth && truth <= ours + 1e-9, "{ours} {truth}");
+    }
+    assert_eq!(exact(counts(500, 0, 500), 0.4, 8, 0.01), 0.0);
+}
+
+const GROUPS: [(u64, u64, u64, f64, u64, f64, f64); 5] = [
+    (4922, 174, 100_000, 1e-5, 2, 1e-10, 1.397_049_403),
+    (400, 10, 500, 1e-5, 2, 0.01, 1.437_587_427_33),
+    (463, 37, 500, 1e-3, 4, 0.01, 0.521_330_786_522),
+    (500, 0, 500, 1e-2, 8, 0.01, 0.446_470_333_71),
+    (9000, 100, 10_000, 1e-5, 1, 0.05, 4.298_353_707_89),
+];
+
+/// Levels 0.025 each: FP, FN of so many each, δ = 1e-5; scipy 1.17 and mpmath 1.4 as above.
+#[test]
+fn gaussian_bounds_meet_their_figures() {
+    let table = [
+        (25, 25, 500, 2.908_657_066_861, 16.022_568_683_315),
+        (5, 300, 1000, 2.710_554_468_767, 14.636_014_862_482),
+        (159, 159, 1000, 1.806_758_421_612, 8.827_162_555_358),
+    ];
+    for (alarms, misses, each, mu, epsilon) in table {
+        let seen = counts(each - misses, alarms, each);
+        meets(gdp::mu(seen, level(0.05)).0.get(), mu, 1e-11);
+        meets(gdp::bound(seen, delta(1e-5), level(0.05)).epsilon.0.get(), epsilon, 1e-9);
+    }
+    let nothing = gdp::bound(counts(500, 500, 1000), delta(1e-5), level(0.05));
+    assert_eq!(nothing.epsilon.0, Epsilon::ZERO);
+    // An attacker who is always wrong has shown nothing; |μ| would call it 16.
+    assert_eq!(gdp::mu(counts(25, 475, 500), level(0.05)).0.get(), 0.0);
+    assert_eq!(gdp::bound(counts(450, 50, 500), delta(0.0), level(0.05)).epsilon.0.get(), f64::INFINITY);
+}
+
+/// TF-privacy's Katz-log is one-sided at its level; ours spends that on each of two directions.
+#[test]
+fn log_katz_meets_its_figures_and_says_that_it_is_approximate() {
+    let katz = |counts, p: f64| log_katz::bound(counts, delta(0.0), level(p));
+    meets(katz(counts(500, 0, 500), 0.02).epsilon.0.get(), 3.62, 5e-3);
+    meets(katz(counts(99, 1, 100), 0.1).epsilon.0.get(), 2.958, 5e-4);
+    meets(katz(counts(4922, 174, 100_000), 2e-10).epsilon.0.get(), 2.8525, 5e-5);
+    assert!(!katz(counts(99, 1, 100), 0.1).basis.may_refute());
+    assert_eq!(katz(Counts::default(), 0.05).epsilon.0, Epsilon::ZERO);
+}
+
+/// [SteinkeNasrJagielski23], its published code: canaries, guesses, correct, δ, level.
+#[test]
+fn one_run_meets_its_figures() {
+    let table = [
+        (100_000, 1510, 1439, 1e-5, 0.05, 2.675_85),
+        (1000, 100, 75, 1e-4, 0.05, 0.672_98),
+        (1000, 600, 600, 1e-5, 0.05, 5.2704),
+        (1000, 100, 95, 1e-5, 0.05, 2.165_171),
+        (100, 100, 100, 0.0, 0.05, 3.492_958),
+        (10, 10, 10, 0.0, 0.05, 1.051_872),
+        (5000, 5000, 4200, 1e-5, 0.01, 1.567_125),
+    ];
+    for (canaries, guesses, correct, d, p, figure) in table {
+        let guesses = Guesses::new(canaries, guesses, correct).unwrap();
+        // The published code stops bisecting at a width of about 1e-5.
+        meets(one_run::bound(guesses, delta(d), level(p)).epsilon.0.get(), figure, 1e-5);
+    }
+}
+
+/// # mpmath 1.4, 40 digits: all probabilities of Bin(r, 1/(1+exp(-e))), the formula as printed, 50 bisections on [0, 10]
+#[test]
+fn one_run_is_exact_from_below() {
+    let table = [
+        (1000, 100, 75, 1e-4, 0.672_984_664_107_41),
+        (1000, 600, 600, 1e-5, 5.270_399_463_514_7),
+        (1000, 100, 95, 1e-5, 2.165_175_799_714),
+        (100, 100, 100, 0.0, 3.492_965_431_152_3),
+        (10, 10, 10, 0.0, 1.051_873_233_231_7),
+    ];
+    for (canaries, guesses, correct, d, truth) in table {
+        let guesses = Guesses::new(canaries, guesses, correct).unwrap();
+        let ours = one_run::bound(guesses, delta(d), level(0.05)).epsilon.0.get();
+        assert!(ours <= truth && truth <= ours + 1e-9, "{ours} {truth}");
+    }
+}
+
+#[test]
+fn one_run_keeps_its_feet_at_the_ends() {
+    let shown = |m, r, v| one_run::bound(Guesses::new(m, r, v).unwrap(), delta(1e-5), level(0.05));
+    assert_eq!(shown(1000, 0, 0).epsilon.0, Epsilon::ZERO);
+    assert_eq!(shown(1000, 100, 50).epsilon.0, Epsilon::ZERO);
+    assert_eq!(shown(1000, 100, 0).epsilon.0, Epsilon::ZERO);
+    let many = shown(1_000_000, 1_000_000, 700_000);
+    assert!(many.epsilon.0.get() > 0.8 && many.epsilon.0.get() < (7.0f64 / 3.0).ln(), "{many:?}");
+    assert!(many.ceiling.get() > 5.0, "{many:?}");
+    assert!(
+        Guesses::new(10, 11, 5).is_err() && Guesses::new(10, 5, 6).is_err() && Guesses::new(0, 0, 0).is_err()
+    );
+}
+
+#[test]
+fn tied_canaries_are_guessed_wrong_first() {
+    let scores = Scores::new(vec![3.0, 1.0, 0.0], vec![1.0, -0.0, -5.0]).unwrap();
+    let guesses = Guesses::count(&scores, 2, 0).unwrap();
+    assert_eq!((guesses.canaries(), guesses.guesses(), guesses.correct()), (6, 2, 1));
+    assert_eq!(Guesses::count(&scores, 1, 2).unwrap().correct(), 2);
+    assert!(Guesses::count(&scores, 4, 3).is_err());
+}
