@@ -17,13 +17,13 @@ fn build_example(root: &Path, package: &str, example: &str) -> io::Result<()> {
 }
 
 /// The folder of release artefacts.
-fn release_folder(root: &Path) -> PathBuf {
+pub(crate) fn release_folder(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     target.join("release")
 }
 
 /// The peers' Python environment, made once.
-fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
+pub(crate) fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
     let folder = root.join(".venv");
     let python = folder.join("bin/python");
     if !python.exists() {

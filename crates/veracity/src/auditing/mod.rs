@@ -12,6 +12,7 @@ pub mod command;
 mod conduct;
 mod final_model;
 pub mod journal;
+mod method_note;
 mod neighbours;
 mod order;
 mod process;

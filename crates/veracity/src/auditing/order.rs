@@ -94,6 +94,7 @@ impl Order {
             return Err(Refusal::NoAnswer(format!("schema of the order is another, expected {SCHEMA}")));
         }
         self.claim.claim()?;
+        self.method.method()?;
         Significance::new(self.significance)?;
         if !(4..MOST_TRIALS).contains(&self.trials) {
             return Err(Refusal::out_of_range("trials", self.trials, "4 ≤ trials < 2^30"));
