@@ -8,9 +8,10 @@ mod canary;
 mod counts;
 mod idealised;
 mod method;
+pub mod power;
 mod scores;
 mod subject;
-mod threshold;
+pub mod threshold;
 mod trial;
 
 pub use canary::Canary;
