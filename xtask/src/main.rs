@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
-//! and the peers the same questions, `cargo xtask reproduce opacus` audits Opacus from outside. Arguments name the chore; each chore is one file and returns whether it went well.
+//! and the peers the same questions, `cargo xtask reproduce opacus` audits Opacus from outside. Arguments name the chore;
+//! each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;

@@ -163,6 +163,8 @@ fn a_kill_at_any_moment_changes_no_bit() {
 #[test]
 fn commands_that_fail_are_named_counted_and_too_many_stop_the_audit() {
     let room = room("evidence-failing");
+    let sleeper = format!("sleep 987.{}", std::process::id());
+    let hang = format!("sh -c '{sleeper} & wait' {{out}} {{world}}");
     for (name, command, reason) in [
         ("crash", "sh -c 'exit 3' {out} {world}", "ended with exit status: 3"),
         ("garbage", "sh -c 'echo high > $0' {out} {world}", "something else than one number"),
@@ -173,7 +175,7 @@ fn commands_that_fail_are_named_counted_and_too_many_stop_the_audit() {
         ("missing", "no-such-program-here {out} {world}", "cannot be started"),
         ("signal", "sh -c 'kill -9 $$' {out} {world}", "signal: 9"),
         // The shell's child outlives it unless the whole group is ended.
-        ("hang", "sh -c 'sleep 1000 & wait' {out} {world}", "took longer than 0.2 s"),
+        ("hang", &hang, "took longer than 0.2 s"),
     ] {
         let out = room.join(name);
         let timeout = if name == "hang" { "200ms" } else { "60s" };
@@ -184,6 +186,11 @@ fn commands_that_fail_are_named_counted_and_too_many_stop_the_audit() {
             "{name}: {said}"
         );
         assert!(!out.join("certificate.json").exists() && !out.join("work").exists(), "{name}");
+    }
+    let words = sleeper.replace(' ', "\0");
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        assert!(!line.starts_with(words.as_bytes()), "a child of a command that hung is still there");
     }
     // A few failures count against the auditor and are kept with their reason; retries are under the same seed.
     let out = room.join("few");
@@ -265,7 +272,7 @@ fn flags_that_make_no_audit_are_refused_before_a_trial() {
 fn a_budget_fixes_the_number_of_trials_beforehand() {
     let room = room("evidence-budget");
     let out = room.join("out");
-    let words = audit(LEAKY, &out, &["--budget", "1s", "--json", "--jobs", "2"]);
+    let words = audit(LEAKY, &out, &["--budget", "3s", "--json", "--jobs", "2"]);
     let (_, said) = done(&veracity(&words));
     let order = json(&fs::read_to_string(out.join("order.json")).unwrap());
     assert_eq!(json(&said)["trials"], order["trials"]);

@@ -35,15 +35,24 @@ fn spell(choice: Choice) -> String {
     match choice {
         Choice::Fixed(at) => format!("fixed:{at:?}"),
         Choice::Split => "split".to_owned(),
+        Choice::Folds(folds) => format!("folds:{}", folds.get()),
+        Choice::Union => "union".to_owned(),
     }
 }
 
 fn read(text: &str) -> Result<Choice, Refusal> {
-    let number = text.strip_prefix("fixed:").and_then(|at| at.parse::<f64>().ok()).filter(|at| !at.is_nan());
-    match (text, number) {
-        ("split", _) => Ok(Choice::Split),
-        (_, Some(at)) => Ok(Choice::Fixed(at)),
-        _ => Err(Refusal::out_of_range("threshold", clean(text), "fixed:X or split")),
+    let fixed = text.strip_prefix("fixed:").and_then(|at| at.parse::<f64>().ok()).filter(|at| !at.is_nan());
+    let folds = text.strip_prefix("folds:").and_then(|folds| folds.parse().ok());
+    match (text, fixed, folds) {
+        ("split", ..) => Ok(Choice::Split),
+        ("union", ..) => Ok(Choice::Union),
+        (_, Some(at), _) => Ok(Choice::Fixed(at)),
+        (_, _, Some(2..=100)) => Ok(Choice::Folds(Count::new(folds.unwrap_or(2))?)),
+        _ => Err(Refusal::out_of_range(
+            "threshold",
+            clean(text),
+            "fixed:X, split, folds:K with 2 ≤ K ≤ 100, or union",
+        )),
     }
 }
 
@@ -69,7 +78,9 @@ mod tests {
         for method in [
             Method::Threshold { choice: Choice::Split, group },
             Method::Threshold { choice: Choice::Fixed(-1.25e-7), group: Count::ONE },
+            Method::Threshold { choice: Choice::Folds(group), group },
             Method::Gaussian { choice: Choice::Fixed(f64::INFINITY) },
+            Method::Gaussian { choice: Choice::Union },
             Method::ManyCanaries { guessed: None },
             Method::ManyCanaries { guessed: Some(0.1) },
         ] {
@@ -84,6 +95,7 @@ mod tests {
             note("clopper", "split", 1),
             note("clopper-pearson", "fixed:NaN", 1),
             note("clopper-pearson", "best", 1),
+            note("clopper-pearson", "folds:1", 1),
             note("clopper-pearson", "split", 0),
             note("gdp", "split", 2),
             note("one-run", "fixed:1", 1),

@@ -68,11 +68,10 @@ fn max_failures(args: &AuditArgs, trials: u64) -> Result<u64, Refusal> {
 /// Runs what a folder lacks of an order, and judges when nothing is missing.
 fn run_in(folder: &Path, args: &AuditArgs, case: &Case, order: &Order) -> Result<Outcome, Refusal> {
     let shard = args.shard.as_deref().map_or(Ok(Shard::WHOLE), shard)?;
+    let jobs = jobs(args)?;
     let start = if args.resume { Start::Resume } else { Start::Fresh };
     let mut journal = Journal::open(folder, order, start)?;
-    progress::shown(args.progress, |watch| {
-        conduct(case.subject.as_ref(), &mut journal, shard, jobs(args)?, watch)
-    })?;
+    progress::shown(args.progress, |watch| conduct(case.subject.as_ref(), &mut journal, shard, jobs, watch))?;
     if !journal.missing(Shard::WHOLE).is_empty() {
         let trials = journal.settle(&[])?;
         return printing::share(args.json, folder, order, &trials);
