@@ -58,14 +58,14 @@ fn a_command_that_tells_its_world_is_refuted_and_anyone_can_recompute_it() {
     let files =
         ["--data", text(&data), "--canary", text(&canary), "--junit", text(&junit), "--sarif", text(&sarif)];
     let (code, said) =
-        done(&veracity(&audit(command, &out, &[&files[..], &["--trials", "60", "--json"]].concat())));
+        done(&veracity(&audit(command, &out, &[&files[..], &["--trials", "100", "--json"]].concat())));
     let found = json(&said);
     assert_eq!((code, found["verdict"].as_str()), (Some(1), Some("refuted")), "{said}");
-    assert_eq!((found["trials"].as_u64(), found["failures"].as_u64()), (Some(60), Some(0)));
+    assert_eq!((found["trials"].as_u64(), found["failures"].as_u64()), (Some(100), Some(0)));
     assert_eq!(found["subject"]["kind"], "command");
     assert_eq!(names(&out), ["certificate.json", "command.log", "order.json", "trials.csv"]);
     let log = fs::read_to_string(out.join("command.log")).unwrap();
-    assert!(log.contains("noise\nmore\n") && log.matches("── trial").count() == 60, "{log}");
+    assert!(log.contains("noise\nmore\n") && log.matches("── trial").count() == 100, "{log}");
     // In the world with the canary the file has one line more.
     let trials = fs::read_to_string(out.join("trials.csv")).unwrap();
     assert!(trials.starts_with("trial,canary,world,score,failure\n0,0,in,4.0,\n1,0,out,3.0,\n"), "{trials}");

@@ -1,7 +1,7 @@
-//! `veracity train`: a plan and its data become a model and a claim.
+//! `veracity train`: a plan and its data become a model, a claim and a report.
 //!
-//! The claim is on disk, whole, before the model has its name. What was measured on the training records is not private and is not shown unless
-//! asked for.
+//! All of them are on disk, whole, before the model has its name. What was measured on the training records is not private and
+//! is neither shown nor written unless asked for.
 
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ use veracity::{
     report::decimal,
     spec::Whole,
     training::{
-        Checkpoint, Dataset, Draws, Model, Prepared, Protection, Recipe, Run, Staged, evaluate as score,
+        Checkpoint, Dataset, Draws, LaidAside, Learning, Model, Prepared, Protection, Recipe, Run, Staged,
+        evaluate as score, page,
     },
 };
 
@@ -37,50 +38,72 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };
     let prepared = recipe.prepare(&data, protection)?;
-    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
-    fs::create_dir_all(&args.out).map_err(|error| {
-        Refusal::NoAnswer(format!(
-            "out is {}, expected a folder that can be made ({error})",
-            args.out.display()
-        ))
-    })?;
-
-    let checkpoint = Checkpoint::new(&prepared, &data, entropy.origin());
-    let place = args.out.join("checkpoint.safetensors");
-    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
-    let mut run = if args.resume {
-        Run::resume(&prepared.plan, &data, draws, checkpoint.load(&place)?)?
-    } else {
-        Run::new(&prepared.plan, &data, draws)?
+    let records = (&prepared, &data);
+    let taken = args.resume.then(|| Checkpoint::take_up(&args.out, records, args.seed)).transpose()?;
+    let (entropy, state, mut checkpoint) = match taken {
+        Some(LaidAside { state, entropy, checkpoint }) => (entropy, Some(state), checkpoint),
+        None => (args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?, None, None),
     };
+    let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let mut run = match state {
+        Some(state) => Run::resume(&prepared.plan, &data, draws, state)?,
+        None => Run::new(&prepared.plan, &data, draws)?,
+    };
+    make_folder(&args.out)?;
+    if every.is_some() && !args.resume {
+        checkpoint = Some(Checkpoint::begin(&args.out, records, &entropy, &run.state())?);
+    }
     let mut progress = Progress::new(args, run.steps_done());
+    let mut learning = args.with_training_metrics.then(|| Learning::new(&prepared, &data)).transpose()?;
+    let mut look = |run: &Run<'_>| learning.as_mut().map_or(Ok(()), |learning| learning.look(&prepared, run));
+    look(&run)?;
     while run.step()? {
-        if every.is_some_and(|every| run.steps_done() % every.get() == 0) {
-            checkpoint.save(&place, &run.state())?;
+        look(&run)?;
+        if let (Some(every), Some(checkpoint)) = (every, &checkpoint)
+            && run.steps_done().is_multiple_of(every.get())
+        {
+            checkpoint.save(&run.state())?;
         }
         progress.tick(&prepared, run.steps_done());
     }
     progress.end();
+    if let Some(checkpoint) = &checkpoint {
+        checkpoint.seal(&run.state())?;
+    }
 
     let model = prepared.model(&run);
-    hand_over(args, &model, claim.as_deref())?;
-    // The run is done: what was laid aside is not needed, and not for release.
-    forget(&place)?;
+    if let Some(learning) = &mut learning {
+        learning.score = Some(score(&model, &data)?);
+    }
+    let told = page(&prepared, &model, learning.as_ref())?.render();
+    hand_over(args, &model, claim.as_deref(), &told)?;
+    // The run is done: what was laid aside, by this one or another, is not needed and not for release.
+    Checkpoint::clear(&args.out)?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
     })
 }
 
-/// Both files are on disk before either has its name; and there is no moment at which a claim is beside another run's model.
-fn hand_over(args: &TrainArgs, model: &Model, claim: Option<&str>) -> Result<(), Refusal> {
-    let place = args.out.join("claim.json");
-    let claim = claim.map(|claim| Staged::new("claim", &place, claim.as_bytes())).transpose()?;
+fn make_folder(out: &Path) -> Result<(), Refusal> {
+    fs::create_dir_all(out).map_err(|error| {
+        Refusal::NoAnswer(format!("out is {}, expected a folder that can be made ({error})", out.display()))
+    })
+}
+
+/// All files are on disk before any has its name; and there is no moment at which a claim or a report is beside another run's
+/// model.
+fn hand_over(args: &TrainArgs, model: &Model, claim: Option<&str>, report: &str) -> Result<(), Refusal> {
+    let (claims, reports) = (args.out.join("claim.json"), args.out.join("report.html"));
+    let claim = claim.map(|claim| Staged::new("claim", &claims, claim.as_bytes())).transpose()?;
+    let report = Staged::new("report", &reports, report.as_bytes())?;
     let model = Staged::new("model", &args.out.join("model.safetensors"), &model.to_bytes()?)?;
-    forget(&place)?;
+    forget(&claims)?;
+    forget(&reports)?;
     model.settle()?;
-    claim.map_or(Ok(()), Staged::settle)
+    claim.map_or(Ok(()), Staged::settle)?;
+    report.settle()
 }
 
 /// Removes a file of an earlier run that would speak of this one.
@@ -116,6 +139,10 @@ fn words(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) -
         }
         None => lines += "trained without protection: no claim, not for release\n",
     }
+    lines += &format!("report in {}\n", args.out.join("report.html").display());
+    if args.with_training_metrics {
+        lines += "not private: the report shows numbers measured on the training records\n";
+    }
     if args.show_non_private {
         let score = score(model, data)?;
         lines += &format!("not private, on the training records: {}\n", evaluate::words(&score));
@@ -134,6 +161,7 @@ fn report(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) 
     object["model"] = json!(args.out.join("model.safetensors").display().to_string());
     object["parameters"] = json!(model.parameters.len());
     object["steps"] = json!(prepared.plan.steps.get());
+    object["report"] = json!(args.out.join("report.html").display().to_string());
     object["for_release"] = json!(model.card.for_release);
     if let Some(cost) = &prepared.cost {
         object["noise_multiplier"] = json!(cost.noise.get());

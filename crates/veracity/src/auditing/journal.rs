@@ -30,7 +30,7 @@ const LONGEST: u64 = 1 << 32;
 
 /// Whether an audit may be taken up that began in the same folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum Opening {
     /// Only in a folder without one.
     Fresh,
     /// Where there is one, under the same order.
@@ -52,19 +52,19 @@ pub struct Journal {
 
 impl Journal {
     /// Opens a folder for an order, and reads what it holds.
-    pub fn open(folder: &Path, order: &Order, start: Start) -> Result<Journal, Refusal> {
+    pub fn open(folder: &Path, order: &Order, opening: Opening) -> Result<Journal, Refusal> {
         order.check()?;
         fs::create_dir_all(folder).map_err(|error| refuse(folder, "a folder that can be made", &error))?;
         let lock = lock(folder)?;
         let known = read_order(folder)?;
-        match (&known, start) {
-            (Some(_), Start::Fresh) => {
+        match (&known, opening) {
+            (Some(_), Opening::Fresh) => {
                 return Err(Refusal::NoAnswer(format!(
                     "out is {}, expected a new folder; --resume goes on with the audit that is in it",
                     folder.display()
                 )));
             }
-            (Some(known), Start::Resume) => must_agree(folder, order, known)?,
+            (Some(known), Opening::Resume) => must_agree(folder, order, known)?,
             (None, _) => {
                 spare_strangers(folder)?;
                 write_whole("order", &folder.join(ORDER), order.to_json()?.as_bytes())?;
@@ -346,7 +346,7 @@ mod tests {
     }
 
     fn fill(folder: &Path, order: &Order) -> String {
-        let mut journal = Journal::open(folder, order, Start::Resume).unwrap();
+        let mut journal = Journal::open(folder, order, Opening::Resume).unwrap();
         for trial in journal.missing(Shard::WHOLE) {
             journal.keep(&outcome(order.seed, trial)).unwrap();
         }
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.join(TRIALS)).unwrap(), whole);
         assert!(!folder.join(PART).exists());
         fs::remove_file(folder.join(TRIALS)).unwrap();
-        let mut journal = Journal::open(&folder, &order, Start::Resume).unwrap();
+        let mut journal = Journal::open(&folder, &order, Opening::Resume).unwrap();
         for trial in [4, 0, 3] {
             journal.keep(&outcome(order.seed, trial)).unwrap();
         }
@@ -370,7 +370,7 @@ mod tests {
         for cut in 0..part.len() {
             fs::write(folder.join(PART), &part[..cut]).unwrap();
             let whole_lines = part[..cut].iter().filter(|byte| **byte == b'\n').count();
-            let journal = Journal::open(&folder, &order, Start::Resume).unwrap();
+            let journal = Journal::open(&folder, &order, Opening::Resume).unwrap();
             assert_eq!(journal.missing(Shard::WHOLE).len(), 10 - whole_lines);
             drop(journal);
             assert_eq!(fill(&folder, &order), whole, "{cut}");
@@ -380,7 +380,7 @@ mod tests {
         let mut damaged = part.clone();
         damaged[20] ^= 1;
         fs::write(folder.join(PART), &damaged).unwrap();
-        let refused = Journal::open(&folder, &order, Start::Resume).unwrap_err().to_string();
+        let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("damaged in its middle"), "{refused}");
         fs::remove_dir_all(folder).unwrap();
     }
@@ -388,20 +388,20 @@ mod tests {
     #[test]
     fn a_folder_is_for_one_order_and_one_process() {
         let (order, folder) = (sample(10), room("order"));
-        let journal = Journal::open(&folder, &order, Start::Fresh).unwrap();
-        let refused = Journal::open(&folder, &order, Start::Resume).unwrap_err().to_string();
+        let journal = Journal::open(&folder, &order, Opening::Fresh).unwrap();
+        let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("no other audit"), "{refused}");
         drop(journal);
-        assert!(Journal::open(&folder, &order, Start::Fresh).unwrap_err().to_string().contains("--resume"));
+        assert!(Journal::open(&folder, &order, Opening::Fresh).unwrap_err().to_string().contains("--resume"));
         let other = Order { significance: 0.02, ..order.clone() };
-        let refused = Journal::open(&folder, &other, Start::Resume).unwrap_err().to_string();
+        let refused = Journal::open(&folder, &other, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("another significance"), "{refused}");
-        Journal::open(&folder, &order, Start::Resume).unwrap();
+        Journal::open(&folder, &order, Opening::Resume).unwrap();
         // Trials without an order are someone else's.
         let strange = room("strange");
         fs::create_dir_all(&strange).unwrap();
         fs::write(strange.join(TRIALS), "precious").unwrap();
-        assert!(Journal::open(&strange, &order, Start::Resume).is_err());
+        assert!(Journal::open(&strange, &order, Opening::Resume).is_err());
         assert_eq!(fs::read_to_string(strange.join(TRIALS)).unwrap(), "precious");
         fs::remove_dir_all(strange).unwrap();
         fs::remove_dir_all(folder).unwrap();
@@ -413,7 +413,7 @@ mod tests {
         let whole = fill(&room("whole"), &order);
         let shares: Vec<PathBuf> = (0..3).map(|index| room(&format!("share{index}"))).collect();
         for (index, folder) in shares.iter().enumerate() {
-            let mut journal = Journal::open(folder, &order, Start::Fresh).unwrap();
+            let mut journal = Journal::open(folder, &order, Opening::Fresh).unwrap();
             for trial in journal.missing(Shard::new(index as u64, 3).unwrap()) {
                 journal.keep(&outcome(order.seed, trial)).unwrap();
             }

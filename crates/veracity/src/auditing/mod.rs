@@ -15,6 +15,7 @@ pub mod journal;
 mod method_note;
 mod neighbours;
 mod order;
+mod planting;
 mod process;
 pub mod recorded;
 mod training;
@@ -24,9 +25,10 @@ mod white_box;
 pub use case::{Case, SubjectNote};
 pub use conduct::{Progress, conduct, plan_trials};
 pub use final_model::{FinalModel, Planted, Scoring};
-pub use journal::{Journal, Start};
+pub use journal::{Journal, Opening};
 pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA};
-pub use training::Planting;
+pub use planting::Kind;
+pub use training::{Attack, Start};
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
     Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,

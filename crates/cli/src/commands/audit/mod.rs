@@ -20,8 +20,8 @@ use std::path::Path;
 use veracity::{
     Refusal, Significance,
     auditing::{
-        self, Case, ClaimNote, Journal, MethodNote, ORDER_SCHEMA, Order, Shard, Start, certificate, conduct,
-        journal,
+        self, Case, ClaimNote, Journal, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, certificate,
+        conduct, journal,
     },
     spec::Whole,
 };
@@ -69,8 +69,8 @@ fn max_failures(args: &AuditArgs, trials: u64) -> Result<u64, Refusal> {
 fn run_in(folder: &Path, args: &AuditArgs, case: &Case, order: &Order) -> Result<Outcome, Refusal> {
     let shard = args.shard.as_deref().map_or(Ok(Shard::WHOLE), shard)?;
     let jobs = jobs(args)?;
-    let start = if args.resume { Start::Resume } else { Start::Fresh };
-    let mut journal = Journal::open(folder, order, start)?;
+    let opening = if args.resume { Opening::Resume } else { Opening::Fresh };
+    let mut journal = Journal::open(folder, order, opening)?;
     progress::shown(args.progress, |watch| conduct(case.subject.as_ref(), &mut journal, shard, jobs, watch))?;
     if !journal.missing(Shard::WHOLE).is_empty() {
         let trials = journal.settle(&[])?;

@@ -5,7 +5,7 @@ use crate::{Outcome, args::AuditArgs};
 use std::path::Path;
 use veracity::{
     Refusal,
-    auditing::{ClaimNote, Journal, ORDER_SCHEMA, Order, Start, certificate, recorded},
+    auditing::{ClaimNote, Journal, ORDER_SCHEMA, Opening, Order, certificate, recorded},
 };
 
 /// Judges recorded scores.
@@ -29,8 +29,8 @@ pub fn run(args: &AuditArgs, file: &Path) -> Result<Outcome, Refusal> {
         let (audited, _) = certificate::certify(&order, &recorded.trials)?;
         return printing::verdict(&audited, None, output);
     };
-    let start = if args.resume { Start::Resume } else { Start::Fresh };
-    let mut journal = Journal::open(folder, &order, start)?;
+    let opening = if args.resume { Opening::Resume } else { Opening::Fresh };
+    let mut journal = Journal::open(folder, &order, opening)?;
     journal.take(recorded.trials)?;
     judge(journal, output)
 }

@@ -5,7 +5,7 @@ use crate::{Outcome, args::AuditArgs, meaning::duration};
 use std::path::Path;
 use veracity::{
     Count, Epsilon, Refusal,
-    auditing::{self, Case, MOST_TRIALS, Planting, Terms, plan_trials},
+    auditing::{self, Attack, Case, MOST_TRIALS, Terms, plan_trials},
     plan::read_text,
     spec::Whole,
     training::Recipe,
@@ -66,5 +66,5 @@ fn case(args: &AuditArgs) -> Result<Case, Refusal> {
     let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
     let canaries = Whole(args.canaries.unwrap_or(CANARIES)).count("canaries")?.get() as usize;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
-    Case::white_box(&recipe, Planting { canaries, copies: 1 }, claimed, args.seed, trials)
+    Case::training(&recipe, Attack::WhiteBox { canaries, copies: 1 }, claimed, args.seed, trials)
 }
