@@ -300,3 +300,61 @@ fn counted(certificate: &Certificate) -> Result<String, Refusal> {
     serde_json::to_string(&certificate.counted)
         .map_err(|error| Refusal::NoAnswer(format!("counts cannot be written: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{order::sample, trials::Record};
+    use super::*;
+    use veracity_audit::{Observation, worlds};
+
+    /// Trials whose worlds are told apart by every score.
+    fn trials(order: &Order) -> Trials {
+        let mut trials = Trials::default();
+        for trial in 0..order.trials {
+            let world = worlds(order.seed, trial, 1)[0];
+            let score = if trial % 2 == 0 { f64::INFINITY } else { -1.0 };
+            let observation = Observation { trial, canary: 0, world, score: Some(score) };
+            trials.add(Record { observation, failure: String::new() }).unwrap();
+        }
+        trials
+    }
+
+    #[test]
+    fn a_certificate_reads_back_as_itself_also_with_infinite_thresholds() {
+        let mut order = sample(200);
+        for threshold in ["split", "fixed:0.0", "fixed:inf", "folds:4", "union"] {
+            order.method.threshold = threshold.into();
+            let (audited, certificate) = certify(&order, &trials(&order)).unwrap();
+            let text = certificate.to_json().unwrap();
+            assert_eq!(Certificate::parse(&text).unwrap(), certificate, "{threshold}");
+            assert_eq!(certificate.verdict, verdict(&audited.verdict));
+            // Nobody is above an infinite threshold, and then nothing is shown.
+            assert_eq!(certificate.epsilon_lower.0 > 1.0, threshold != "fixed:inf", "{threshold}: {text}");
+            assert_eq!(certificate.order(), order);
+        }
+        assert!(Certificate::parse("{}").is_err());
+        for bad in ["\"nan\"", "null", "[]"] {
+            assert!(serde_json::from_str::<Number>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn incomplete_or_failed_trials_have_no_certificate() {
+        let order = sample(200);
+        let other = Order { trials: 202, ..order.clone() };
+        assert!(
+            certify(&other, &trials(&order)).unwrap_err().to_string().contains("2 of 202 trials are missing")
+        );
+        let mut failed = Trials::default();
+        for trial in 0..order.trials {
+            let world = worlds(order.seed, trial, 1)[0];
+            let score = (trial % 5 != 0).then_some(0.0);
+            let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
+            failed
+                .add(Record { observation: Observation { trial, canary: 0, world, score }, failure })
+                .unwrap();
+        }
+        let refused = certify(&order, &failed).unwrap_err().to_string();
+        assert_eq!(refused, "40 trials failed, expected at most 20 of 200: it broke (40 times)");
+    }
+}

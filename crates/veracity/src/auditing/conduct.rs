@@ -58,11 +58,8 @@ pub fn conduct(
         for outcome in outcomes {
             let kept = journal.keep(&outcome).and_then(|()| {
                 progress.done += 1;
-                if outcome.failure.is_none() {
-                    return Ok(());
-                }
-                progress.failed += 1;
-                must_be_few(journal)
+                progress.failed += u64::from(outcome.failure.is_some());
+                if progress.failed > journal.order().max_failures { must_be_few(journal) } else { Ok(()) }
             });
             // Nobody need watch.
             let _ = watch.send(progress);
@@ -76,7 +73,7 @@ pub fn conduct(
 }
 
 /// Refuses an audit of which too many trials failed.
-pub(super) fn must_be_few(journal: &Journal) -> Result<(), Refusal> {
+fn must_be_few(journal: &Journal) -> Result<(), Refusal> {
     refuse_failures(journal.trials(), journal.order())
 }
 

@@ -28,6 +28,12 @@ const PART: &str = "trials.part";
 /// The most bytes of trials that are read.
 const LONGEST: u64 = 1 << 32;
 
+/// How often a folder's lock is asked for, and how long is waited between.
+#[cfg(unix)]
+const LOCK_TRIES: u32 = 100;
+#[cfg(unix)]
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
 /// Whether an audit may be taken up that began in the same folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
@@ -200,18 +206,23 @@ fn spare_strangers(folder: &Path) -> Result<(), Refusal> {
 }
 
 /// Two processes that append to one part would spoil it. The lock is on the folder itself, and leaves no file.
+///
+/// A command that was just being started when its audit was killed holds the lock until it runs; so it is waited for.
 #[cfg(unix)]
 fn lock(folder: &Path) -> Result<Option<File>, Refusal> {
     use rustix::{fs::FlockOperation, io::Errno};
     let file = File::open(folder).map_err(|error| refuse(folder, "a folder that can be read", &error))?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(Refusal::NoAnswer(format!(
-            "out is {}, expected a folder that no other audit is writing to; give each shard its own",
-            folder.display()
-        ))),
-        // Some network file systems have no locks.
-        Ok(()) | Err(_) => Ok(Some(file)),
+    for _ in 0..LOCK_TRIES {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+            // Some network file systems have no locks.
+            Ok(()) | Err(_) => return Ok(Some(file)),
+        }
     }
+    Err(Refusal::NoAnswer(format!(
+        "out is {}, expected a folder that no other audit is writing to; give each shard its own",
+        folder.display()
+    )))
 }
 
 #[cfg(not(unix))]
