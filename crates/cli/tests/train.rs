@@ -51,7 +51,7 @@ fn people(rows: usize) -> String {
 }
 
 const PLAN: &str = r#"
-unit = "person"
+unit = "record"
 
 [data]
 format = "csv"
@@ -136,7 +136,7 @@ fn a_plan_on_a_csv_file_gives_a_model_that_knows_how_to_read_such_files() {
     let out = room.join("out");
     let said = done(&veracity(&["train", text(&plan), "--out", text(&out), "--show-non-private"]));
     assert!(
-        said.contains("per person") && said.contains("not private, on the training records: accuracy"),
+        said.contains("per record") && said.contains("not private, on the training records: accuracy"),
         "{said}"
     );
     assert_eq!(names(&out), ["claim.json", "model.safetensors", "report.html"]);
@@ -154,6 +154,19 @@ fn a_plan_on_a_csv_file_gives_a_model_that_knows_how_to_read_such_files() {
     }
     let claim = fs::read_to_string(out.join("claim.json")).unwrap();
     assert!(!claim.contains("accuracy") && !claim.contains("people.csv"));
+}
+
+#[test]
+fn data_may_lie_in_another_folder_than_the_plan() {
+    let (room, plan) = desk("train-data", PLAN, people(300).as_bytes());
+    let (elsewhere, out) = (room.join("elsewhere"), room.join("out"));
+    fs::create_dir(&elsewhere).unwrap();
+    fs::rename(room.join("people.csv"), elsewhere.join("people.csv")).unwrap();
+    refusal(&["train", text(&plan), "--out", text(&out)]);
+    assert!(names(&out).is_empty());
+    done(&veracity(&["train", text(&plan), "--data", text(&elsewhere), "--out", text(&out)]));
+    assert_eq!(names(&out), ["claim.json", "model.safetensors"]);
+    refusal(&["train", "--data", text(&elsewhere), "--out", text(&out)]);
 }
 
 #[test]
@@ -311,7 +324,8 @@ fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
         ("classes = [\"no\", \"yes\"]", "", "a number in column rich"),
         ("path = \"people.csv\"", "path = \"nowhere.csv\"", "readable file"),
         ("format = \"csv\"", "format = \"xls\"", "unknown variant"),
-        ("unit = \"person\"", "adjacency = \"cousins\"", "adjacency"),
+        ("unit = \"record\"", "adjacency = \"cousins\"", "adjacency"),
+        ("unit = \"record\"", "unit = \"person\"", "unit is person, expected record or example"),
     ] {
         let plan = PLAN.replacen(from, to, 1);
         assert_ne!(plan, PLAN, "{from}");

@@ -9,6 +9,7 @@ mod bits;
 mod entropy;
 pub mod exact;
 mod fork;
+mod keystream;
 mod ratio;
 mod stream;
 mod tape;

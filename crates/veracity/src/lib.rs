@@ -14,6 +14,7 @@
 
 mod accounting;
 pub mod auditing;
+pub mod bounding;
 pub mod calibration;
 mod claim;
 pub mod collecting;

@@ -1,3 +1,4 @@
-//! Results that others can repeat, each one file: what is run is printed, and so is what came of it.
+//! Results that anyone can measure again, with the program as users have it: each is one file.
 
+pub mod accuracy;
 pub mod opacus;

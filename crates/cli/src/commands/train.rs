@@ -3,6 +3,8 @@
 //! All of them are on disk, whole, before the model has its name. What was measured on the training records is not private and
 //! is neither shown nor written unless asked for.
 
+mod convex;
+
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
 use std::{
@@ -17,8 +19,8 @@ use veracity::{
     report::decimal,
     spec::Whole,
     training::{
-        Checkpoint, Dataset, Draws, LaidAside, Learning, Model, Prepared, Protection, Recipe, Run, Staged,
-        evaluate as score, page,
+        Checkpoint, Dataset, Draws, LaidAside, Learning, Model, Prepared, Protection, Ready, Recipe, Run,
+        Staged, State, evaluate as score, page,
     },
 };
 
@@ -29,7 +31,7 @@ const TICK: Duration = Duration::from_millis(500);
 pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let recipe = match &args.plan {
         Some(path) => {
-            let folder = path.parent().unwrap_or(Path::new(""));
+            let folder = args.data.as_deref().or(path.parent()).unwrap_or(Path::new(""));
             Recipe::parse(&read_text("plan", path)?, folder)?
         }
         None => Recipe::digits()?,
@@ -37,13 +39,13 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let every = args.checkpoint_every.map(|every| Whole(every).count("checkpoint-every")).transpose()?;
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };
+    if recipe.is_convex() {
+        return convex::run(args, &recipe, data, protection);
+    }
     let prepared = recipe.prepare(&data, protection)?;
-    let records = (&prepared, &data);
-    let taken = args.resume.then(|| Checkpoint::take_up(&args.out, records, args.seed)).transpose()?;
-    let (entropy, state, mut checkpoint) = match taken {
-        Some(LaidAside { state, entropy, checkpoint }) => (entropy, Some(state), checkpoint),
-        None => (args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?, None, None),
-    };
+    let learnt = args.out.join("statistics.safetensors");
+    let Begun { ready, entropy, state, mut checkpoint } = begin(args, &prepared, data, &learnt)?;
+    let data = ready.data;
     let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
     let mut run = match state {
@@ -52,7 +54,8 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     };
     make_folder(&args.out)?;
     if every.is_some() && !args.resume {
-        checkpoint = Some(Checkpoint::begin(&args.out, records, &entropy, &run.state())?);
+        prepared.keep(&ready.statistics, &learnt)?;
+        checkpoint = Some(Checkpoint::begin(&args.out, (&prepared, &data), &entropy, &run.state())?);
     }
     let mut progress = Progress::new(args, run.steps_done());
     let mut learning = args.with_training_metrics.then(|| Learning::new(&prepared, &data)).transpose()?;
@@ -72,18 +75,39 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         checkpoint.seal(&run.state())?;
     }
 
-    let model = prepared.model(&run);
+    let model = prepared.model(&run, &ready.statistics);
     if let Some(learning) = &mut learning {
         learning.score = Some(score(&model, &data)?);
     }
     let told = page(&prepared, &model, learning.as_ref())?.render();
-    hand_over(args, &model, claim.as_deref(), &told)?;
+    hand_over(args, &model, claim.as_deref(), Some(&told))?;
     // The run is done: what was laid aside, by this one or another, is not needed and not for release.
     Checkpoint::clear(&args.out)?;
+    forget(&learnt)?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
     })
+}
+
+/// A run before its next step, fresh or taken up again.
+struct Begun {
+    ready: Ready,
+    entropy: Entropy,
+    state: Option<State>,
+    checkpoint: Option<Checkpoint>,
+}
+
+fn begin(args: &TrainArgs, prepared: &Prepared, data: Dataset, learnt: &Path) -> Result<Begun, Refusal> {
+    if args.resume {
+        let ready = prepared.recall(data, learnt)?;
+        let LaidAside { state, entropy, checkpoint } =
+            Checkpoint::take_up(&args.out, (prepared, &ready.data), args.seed)?;
+        return Ok(Begun { ready, entropy, state: Some(state), checkpoint });
+    }
+    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
+    let ready = prepared.learn(data, &entropy)?;
+    Ok(Begun { ready, entropy, state: None, checkpoint: None })
 }
 
 fn make_folder(out: &Path) -> Result<(), Refusal> {
@@ -94,19 +118,24 @@ fn make_folder(out: &Path) -> Result<(), Refusal> {
 
 /// All files are on disk before any has its name; and there is no moment at which a claim or a report is beside another run's
 /// model.
-fn hand_over(args: &TrainArgs, model: &Model, claim: Option<&str>, report: &str) -> Result<(), Refusal> {
+fn hand_over(
+    args: &TrainArgs,
+    model: &Model,
+    claim: Option<&str>,
+    report: Option<&str>,
+) -> Result<(), Refusal> {
     let (claims, reports) = (args.out.join("claim.json"), args.out.join("report.html"));
     let claim = claim.map(|claim| Staged::new("claim", &claims, claim.as_bytes())).transpose()?;
-    let report = Staged::new("report", &reports, report.as_bytes())?;
+    let report = report.map(|report| Staged::new("report", &reports, report.as_bytes())).transpose()?;
     let model = Staged::new("model", &args.out.join("model.safetensors"), &model.to_bytes()?)?;
     forget(&claims)?;
     forget(&reports)?;
     model.settle()?;
     claim.map_or(Ok(()), Staged::settle)?;
-    report.settle()
+    report.map_or(Ok(()), Staged::settle)
 }
 
-/// Removes a file of an earlier run that would speak of this one.
+/// Removes a file of a run that is over.
 fn forget(path: &Path) -> Result<(), Refusal> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(

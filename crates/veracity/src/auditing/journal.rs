@@ -442,7 +442,7 @@ mod tests {
         let foreign = room("foreign");
         fill(&foreign, &Order { seed: 3, ..order });
         assert!(
-            merge(&[&shares[..], &[foreign.clone()]].concat())
+            merge(&[&shares[..], std::slice::from_ref(&foreign)].concat())
                 .unwrap_err()
                 .to_string()
                 .contains("another seed")

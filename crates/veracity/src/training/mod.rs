@@ -7,11 +7,15 @@
 //! A training set that is malformed (labels out of range, ragged rows, features that are not numbers, a class without an
 //! example) is refused in one line before the first step. That refusal depends on the data and is outside of the guarantee.
 
+mod bounding;
+mod chain;
 mod checkpoint;
+mod convex;
 mod evaluation;
 mod front;
 mod layers;
 mod learning;
+mod mean;
 mod model;
 mod page;
 mod preparing;
@@ -22,14 +26,17 @@ mod settings;
 mod sources;
 mod tensors;
 
+pub use bounding::PrivateBoundsSpec;
+pub use chain::Statistics;
 pub use checkpoint::{Checkpoint, LaidAside};
+pub use convex::{ConvexPrepared, ConvexRelease, ConvexSpec};
 pub use evaluation::{Prediction, Score, evaluate, predict};
 pub use front::FeatureSpec;
 pub use layers::LayerSpec;
 pub use learning::Learning;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
 pub use page::page;
-pub use preparing::{Cost, Prepared, Protection};
+pub use preparing::{Cost, Prepared, Protection, Ready};
 pub use recipe::{ModelSpec, Recipe};
 pub use saving::{Staged, write_whole};
 pub use settings::{PrivacySpec, TrainingSpec};

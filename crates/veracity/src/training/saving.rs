@@ -108,7 +108,9 @@ mod tests {
         assert_eq!((fs::read(&path).unwrap(), fs::read_dir(&room).unwrap().count()), (b"two".to_vec(), 2));
         // What a killed process left goes, and nothing else.
         let (part, alike) = (room.join(".file.123.part"), room.join(".file.mine.part"));
-        [&part, &alike].map(|path| fs::write(path, b"half").unwrap());
+        for path in [&part, &alike] {
+            fs::write(path, b"half").unwrap();
+        }
         sweep(&room, &["file"]);
         assert!(!part.exists() && alike.exists() && path.exists());
         fs::remove_dir_all(room).unwrap();
