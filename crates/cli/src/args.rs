@@ -1,5 +1,9 @@
 //! The arguments, as typed. What they mean is decided in `meaning`.
 
+mod audit;
+
+pub use audit::{AuditAction, AuditArgs, MergeArgs};
+
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -35,7 +39,7 @@ pub enum Command {
     /// A guarantee in words, for the people whose data it is
     Explain(ExplainArgs),
     /// Attacks a claim and bounds ε from below: the proof, the attack and the verdict between them
-    Audit(AuditArgs),
+    Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs
     Bound(BoundArgs),
     /// One private statistic of a CSV column: count, sum, mean, variance, quantile or histogram
@@ -49,7 +53,7 @@ pub enum Command {
     Predict(PredictArgs),
     /// How right a trained model is on held-out records
     Evaluate(EvaluateArgs),
-    /// Recomputes a claim.json and says whether it holds
+    /// Recomputes a claim.json or an audit's certificate.json and says whether it holds
     Verify(VerifyArgs),
     /// Prints a completion script for a shell
     Completions(CompletionsArgs),
@@ -576,38 +580,9 @@ pub struct LocalEstimateArgs {
 /// `veracity verify`.
 #[derive(Args)]
 pub struct VerifyArgs {
-    /// A claim.json
+    /// A claim.json, or a certificate.json with its trials.csv beside it
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `veracity audit`.
-#[derive(Args)]
-#[command(
-    allow_negative_numbers = true,
-    after_help = "Examples:\n  veracity audit\n  veracity audit --claim-epsilon 0.5\n  veracity audit plan.toml --trials 2000"
-)]
-pub struct AuditArgs {
-    /// A training plan; without one, a private model of the built-in digits
-    pub plan: Option<PathBuf>,
-    /// How many trainings [default: 6000]
-    #[arg(long, value_name = "N")]
-    pub trials: Option<f64>,
-    /// How many canaries each holds
-    #[arg(long, value_name = "M", default_value_t = 20.0)]
-    pub canaries: f64,
-    /// The ε claimed [default: what the accountant proves]
-    #[arg(long, value_name = "E")]
-    pub claim_epsilon: Option<f64>,
-    /// The chance of error that the audit may spend
-    #[arg(long, value_name = "P", default_value_t = 0.01)]
-    pub significance: f64,
-    /// What the attack's randomness is drawn from
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

@@ -37,7 +37,7 @@ pub use explanation::{AtRate, Explanation, Group, Promise, explain, explain_prom
 pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Interval, RowFile};
 pub use profile::{Point, PrivacyProfile};
 pub use subject::Subject;
-pub use verification::{Check, Confirmation, verify};
+pub use verification::{Check, Confirmation, Verified, verify, verify_file};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
 pub use veracity_core::{

@@ -23,7 +23,7 @@ pub fn release_folder(root: &Path) -> PathBuf {
 }
 
 /// The peers' Python environment, made once.
-fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
+pub(crate) fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
     let folder = root.join(".venv");
     let python = folder.join("bin/python");
     if !python.exists() {
