@@ -6,7 +6,14 @@
 use std::process::{Command, Output};
 
 fn veracity(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_veracity")).args(line.split_whitespace()).output().unwrap()
+    // A report is written where it runs.
+    let room = std::env::temp_dir().join(format!("veracity-main-job-{}", std::process::id()));
+    std::fs::create_dir_all(&room).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_veracity"))
+        .args(line.split_whitespace())
+        .current_dir(room)
+        .output()
+        .unwrap()
 }
 
 fn json(line: &str) -> (serde_json::Value, Option<i32>) {

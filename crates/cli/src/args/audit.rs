@@ -13,6 +13,7 @@ Examples:
   veracity audit
   veracity audit --claim-epsilon 0.5
   veracity audit plan.toml --trials 2000
+  veracity audit plan.toml --attack clip-bkd --copies 4 --worst-case-start --trials 1000 --out audit
   veracity audit --command 'python train.py --data {data} --seed {seed} --out {out}' --data train.csv --canary canary.csv \\
       --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
   veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
@@ -51,8 +52,20 @@ pub struct AuditArgs {
     /// With --command: how often a failed run is tried again, with the same seed [default: 2]
     #[arg(long, value_name = "N", help_heading = "Subject", requires = "command")]
     pub retries: Option<f64>,
-    /// How many canaries each training holds [default: 20]
-    #[arg(long, value_name = "M", help_heading = "Subject", conflicts_with_all = ["command", "scores"])]
+    /// How a training is attacked: white-box, member, blank, mislabelled, checkerboard, backdoor, clip-bkd, or search
+    #[arg(long, value_name = "A", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    pub attack: Option<String>,
+    /// How the last model's answer about a canary is scored: margin, loss or likelihood-ratio [default: margin]
+    #[arg(long, value_name = "S", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    pub score: Option<String>,
+    /// How many records a canary of a training is [default: 1]
+    #[arg(long, value_name = "K", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    pub copies: Option<f64>,
+    /// Start training where the records have nothing left to teach and the canary everything
+    #[arg(long, help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    pub worst_case_start: bool,
+    /// How many canaries each training holds, white box [default: 20]
+    #[arg(long, value_name = "M", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
     pub canaries: Option<f64>,
     /// The ε claimed [default: what the accountant proves]
     #[arg(long, value_name = "E", help_heading = "Claim")]
@@ -96,7 +109,7 @@ pub struct AuditArgs {
     /// Go on with the audit in the folder of --out
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
-    /// Where the trials and the certificate go [default: nowhere; out-audit with --command]
+    /// Where trials, certificate and report go [default: out-audit, with --command; else only a report, there]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Write the verdict as JUnit XML

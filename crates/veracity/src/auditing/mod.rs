@@ -30,7 +30,7 @@ pub use journal::{Journal, Opening};
 pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA};
 pub use page::page;
 pub use planting::Kind;
-pub use training::{Attack, Start};
+pub use training::{Attack, Start, best_canary};
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
     Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,

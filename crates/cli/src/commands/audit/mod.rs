@@ -23,8 +23,12 @@ use veracity::{
         self, Case, ClaimNote, Journal, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, certificate,
         conduct, journal,
     },
+    report::html::Command,
     spec::Whole,
 };
+
+/// The page of an audit, in its folder.
+const REPORT: &str = "report.html";
 
 /// Attacks a claim; exit code 1 when it is refuted.
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
@@ -83,8 +87,20 @@ fn run_in(folder: &Path, args: &AuditArgs, case: &Case, order: &Order) -> Result
 fn judge(journal: Journal, output: printing::Output) -> Result<Outcome, Refusal> {
     let (audited, certificate) = certificate::certify(journal.order(), journal.trials())?;
     let folder = journal.folder().to_owned();
-    journal.settle(&[("certificate", certificate::FILE, certificate.to_json()?)])?;
-    printing::verdict(&audited, Some(&folder), output)
+    let page = auditing::page(&audited, &journal.trials().observations(), recompute())?;
+    journal.settle(&[
+        ("certificate", certificate::FILE, certificate.to_json()?),
+        ("report", REPORT, page.render()),
+    ])?;
+    printing::verdict(&audited, printing::Kept::All(&folder), output)
+}
+
+/// How anyone comes to the same verdict; the same for all audits, so that their pages differ in nothing but what they found.
+fn recompute() -> Vec<Command> {
+    vec![Command {
+        says: "Recompute the verdict from the trials beside this page".to_owned(),
+        line: format!("veracity verify {}", certificate::FILE),
+    }]
 }
 
 fn jobs(args: &AuditArgs) -> Result<usize, Refusal> {

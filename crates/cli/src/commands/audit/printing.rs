@@ -12,8 +12,19 @@ use veracity::{
 /// Whether JSON is wanted, and where JUnit and SARIF go.
 pub type Output<'a> = (bool, &'a Option<PathBuf>, &'a Option<PathBuf>);
 
-/// Says a verdict, and writes it where machines look for it. `folder` holds its trials and its certificate.
-pub fn verdict(audited: &Audited, folder: Option<&Path>, output: Output) -> Result<Outcome, Refusal> {
+/// What was kept of an audit.
+#[derive(Clone, Copy)]
+pub enum Kept<'a> {
+    /// Trials, certificate and report, in this folder.
+    All(&'a Path),
+    /// A report, in this file.
+    Report(&'a Path),
+    /// Nothing.
+    Nothing,
+}
+
+/// Says a verdict, and writes it where machines look for it.
+pub fn verdict(audited: &Audited, kept: Kept, output: Output) -> Result<Outcome, Refusal> {
     let (as_json, junit, sarif) = output;
     let line = headline(audited);
     if let Some(path) = junit {
@@ -23,7 +34,7 @@ pub fn verdict(audited: &Audited, folder: Option<&Path>, output: Output) -> Resu
         text::write_file("sarif", path, ci::sarif(audited, &line)?.as_bytes())?;
     }
     let stands = matches!(audited.verdict, Verdict::NotRefuted { .. });
-    let text = if as_json { json(audited, folder)? } else { words(audited, &line, folder) };
+    let text = if as_json { json(audited, kept)? } else { words(audited, &line, kept) };
     Ok(Outcome { text, stands })
 }
 
@@ -68,7 +79,7 @@ fn headline(audited: &Audited) -> String {
     }
 }
 
-fn words(audited: &Audited, line: &str, folder: Option<&Path>) -> String {
+fn words(audited: &Audited, line: &str, kept: Kept) -> String {
     let claimed = up(audited.claim.epsilon.0.get(), 6);
     let delta = nearest(audited.claim.delta.get(), 6);
     let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
@@ -77,12 +88,17 @@ fn words(audited: &Audited, line: &str, folder: Option<&Path>) -> String {
         Some(proved) => format!("proved   epsilon ≤ {} at delta {delta}\n", up(proved.0.get(), 9)),
         None => String::new(),
     };
-    let evidence = match folder {
-        Some(folder) => {
+    let evidence = match kept {
+        Kept::All(folder) => {
             let path = folder.join(certificate::FILE);
-            format!("evidence {0}; veracity verify {0} recomputes it\n", path.display())
+            format!(
+                "evidence {0}; veracity verify {0} recomputes it\nreport   {1}\n",
+                path.display(),
+                folder.join(super::REPORT).display()
+            )
         }
-        None => String::new(),
+        Kept::Report(path) => format!("report   {}   (--out DIR keeps the trials too)\n", path.display()),
+        Kept::Nothing => String::new(),
     };
     let method = MethodNote::of(audited.terms.method);
     let group =
@@ -133,9 +149,15 @@ fn counted(counted: &Counted) -> String {
     }
 }
 
-fn json(audited: &Audited, folder: Option<&Path>) -> Result<String, Refusal> {
+fn json(audited: &Audited, kept: Kept) -> Result<String, Refusal> {
     let shown = &audited.evidence.shown;
     let method = MethodNote::of(audited.terms.method);
+    let (certificate, report) = match kept {
+        Kept::All(folder) => (Some(folder.join(certificate::FILE)), Some(folder.join(super::REPORT))),
+        Kept::Report(path) => (None, Some(path.to_owned())),
+        Kept::Nothing => (None, None),
+    };
+    let shown_path = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
     text::json(&serde_json::json!({
         "schema": "veracity.audit/1",
         "verdict": certificate::verdict(&audited.verdict),
@@ -156,6 +178,7 @@ fn json(audited: &Audited, folder: Option<&Path>) -> Result<String, Refusal> {
         "failures": audited.failures,
         "seed": audited.terms.seed,
         "subject": audited.note,
-        "certificate": folder.map(|folder| folder.join(certificate::FILE).display().to_string()),
+        "certificate": shown_path(certificate),
+        "report": shown_path(report),
     }))
 }

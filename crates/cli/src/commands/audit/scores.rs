@@ -27,7 +27,7 @@ pub fn run(args: &AuditArgs, file: &Path) -> Result<Outcome, Refusal> {
     let output = (args.json, &args.junit, &args.sarif);
     let Some(folder) = &args.out else {
         let (audited, _) = certificate::certify(&order, &recorded.trials)?;
-        return printing::verdict(&audited, None, output);
+        return printing::verdict(&audited, printing::Kept::Nothing, output);
     };
     let opening = if args.resume { Opening::Resume } else { Opening::Fresh };
     let mut journal = Journal::open(folder, &order, opening)?;
