@@ -170,7 +170,7 @@ impl Subject for Attacked {
 /// From a deck, some batch holds the canary for certain: among batches that say −1 it says +1, or 0 where it is blank. That
 /// batch stands out in both worlds, and nothing is amplified.
 ///
-/// # Reference  [ChuaEtAl24], the pair of datasets; [AnnamalaiBalleDeCristofaroHayes24], audits of it
+/// # Reference  [ChuaEtAl24], the pair of datasets; [AnnamalaiBalleHayesDeCristofaro24], audits of it
 struct Epoch {
     cohort: Cohort,
     nobody: Dataset,

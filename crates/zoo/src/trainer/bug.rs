@@ -31,7 +31,7 @@ pub enum Bug {
     MomentumBeforeNoise,
     /// Signals of the mean loss are clipped on their way back, and the noise is divided by the batch size once more.
     ///
-    /// # Reference  [TramerTerzisSteinkeSongJagielskiCarlini22], the slip that was audited there
+    /// # Reference  [TramerEtAl22], the slip that was audited there
     BackpropagationSlip,
     /// The clip norm follows the clean share of gradients within it.
     AdaptsClipInTheOpen,
