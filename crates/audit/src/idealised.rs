@@ -3,7 +3,7 @@
 //! The attacker sees every noisy sum (the white-box setting). Along the canary's coordinate it is B + σN with the canary
 //! in the data and σN without, B being whether the canary was in the batch; nothing else in the sum helps.
 
-use crate::World;
+use crate::{Failure, Subject, World};
 use veracity_core::{Count, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 
@@ -18,12 +18,20 @@ pub struct Idealised {
     pub steps: Count,
     /// The noise multiplier that is really added: another one is a planted bug.
     pub noise_added: NoiseMultiplier,
+    /// What its draws come from.
+    pub seed: u64,
+}
+
+impl Subject for Idealised {
+    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+        Ok(worlds.iter().map(|world| self.score(*world, &mut AttackStream::of(self.seed, trial))).collect())
+    }
 }
 
 impl Idealised {
     /// A subject that does what it declares.
     pub fn honest(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> Idealised {
-        Idealised { rate, noise_multiplier, steps, noise_added: noise_multiplier }
+        Idealised { rate, noise_multiplier, steps, noise_added: noise_multiplier, seed: 0 }
     }
 
     /// The embedded default: small enough for seconds, leaky enough that its audit comes near its proof.

@@ -1,7 +1,7 @@
 //! The audit as a whole: what it must refute, what it must not, and that its answer does not depend on the machine.
 #![allow(clippy::unwrap_used)]
 
-use veracity_audit::{Evidence, Idealised, run};
+use veracity_audit::{Choice, Evidence, Idealised, Method, observe, show};
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, Significance, Upper, Verdict,
 };
@@ -19,7 +19,17 @@ fn claim(epsilon: f64) -> Claim {
 }
 
 fn audit(subject: &Idealised, trials: u64, level: f64) -> Evidence {
-    run(subject, Count::new(trials).unwrap(), 7, Significance::new(level).unwrap())
+    audit_with(subject, trials, 7, level)
+}
+
+/// Half of the runs choose the threshold, the others are counted.
+fn audit_with(subject: &Idealised, trials: u64, seed: u64, level: f64) -> Evidence {
+    let subject = Idealised { seed, ..*subject };
+    let trials: Vec<u64> = (0..trials).collect();
+    let outcomes = observe(&subject, seed, &trials, 2);
+    let seen: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+    let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
+    show(method, &seen, Delta::new(1e-5).unwrap(), Significance::new(level).unwrap()).unwrap()
 }
 
 /// Seed 7, significance 1e-6: an honest subject is refuted with chance at most that.
@@ -54,9 +64,8 @@ fn a_claim_of_half_the_truth_is_refuted() {
 fn too_few_runs_can_show_nothing() {
     for trials in [1, 2, 3, 8] {
         let evidence = audit(&Idealised::demonstration().unwrap(), trials, 0.05);
-        let delta = Delta::new(1e-5).unwrap();
-        assert_eq!(evidence.epsilon_lower(delta).0, Epsilon::ZERO, "{trials}");
-        assert!(evidence.ceiling(delta).get() < 0.5, "{trials}");
+        assert_eq!(evidence.shown.epsilon.0, Epsilon::ZERO, "{trials}");
+        assert!(evidence.shown.ceiling.get() < 0.5, "{trials}");
     }
 }
 
@@ -73,12 +82,9 @@ fn the_same_seed_gives_the_same_evidence() {
 fn bounds_exceed_the_truth_no_more_often_than_they_say() {
     let subject =
         Idealised::honest(SamplingRate::new(1.0).unwrap(), NoiseMultiplier::new(1.0).unwrap(), Count::ONE);
-    let delta = Delta::new(1e-5).unwrap();
     // # scipy 1.17: analytic Gaussian mechanism, noise 1, delta 1e-5
     let truth = 4.377_178_095_681_224;
-    let exceeded = (0..200).filter(|seed| {
-        let evidence = run(&subject, Count::new(2000).unwrap(), *seed, Significance::new(0.2).unwrap());
-        evidence.epsilon_lower(delta).0.get() > truth
-    });
+    let exceeded =
+        (0..200).filter(|seed| audit_with(&subject, 2000, *seed, 0.2).shown.epsilon.0.get() > truth);
     assert!(exceeded.count() < 75);
 }

@@ -48,6 +48,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Recomputes a claim.json and says whether it holds
     Verify(VerifyArgs),
+    /// Audits every planted bug: what caught it, the ε shown, trials and seconds
+    Zoo(ZooArgs),
     /// Prints a completion script for a shell
     Completions(CompletionsArgs),
 }
@@ -296,6 +298,10 @@ pub struct ReleaseArgs {
     /// Show the error bar and the cost; read no row, release nothing, spend nothing
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
+    /// Answer this column and neighbours of it with the same words, and check that nothing but noise differs; releases
+    /// nothing, and what it prints is about private data
+    #[arg(long, help_heading = "Output", conflicts_with = "dry_run")]
+    pub replay: bool,
     /// With --dry-run: how many rows to assume, where the error depends on it [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Output", requires = "dry_run")]
     pub rows: Option<f64>,
@@ -445,35 +451,64 @@ pub struct VerifyArgs {
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Examples:\n  veracity audit\n  veracity audit --claim-epsilon 1\n  \
-                  veracity audit --noise-multiplier 1.5 --noise-added 0.75   # a planted bug, refuted"
+    after_help = "Examples:\n  veracity audit\n  veracity audit --claim-epsilon 0.5\n  veracity audit plan.toml --trials 2000\n  \
+                  veracity audit --replay\n  veracity audit --replay --trace d.jsonl --trace-neighbour d2.jsonl"
 )]
 pub struct AuditArgs {
-    /// The chance with which each record enters a batch [default: 0.3]
-    #[arg(long, value_name = "Q")]
-    pub sampling_rate: Option<f64>,
-    /// The noise multiplier that is declared [default: 1.5]
-    #[arg(long, value_name = "S")]
-    pub noise_multiplier: Option<f64>,
-    /// The noise multiplier that is really added, to plant a bug [default: the declared one]
-    #[arg(long, value_name = "S")]
-    pub noise_added: Option<f64>,
-    /// The number of steps [default: 30]
-    #[arg(long, value_name = "T")]
-    pub steps: Option<f64>,
-    /// How many runs [default: 1e6]
+    /// A training plan; without one, a private model of the built-in digits
+    pub plan: Option<PathBuf>,
+    /// How many trainings [default: 6000]
     #[arg(long, value_name = "N")]
     pub trials: Option<f64>,
+    /// How many canaries each holds
+    #[arg(long, value_name = "M", default_value_t = 20.0)]
+    pub canaries: f64,
     /// The ε claimed [default: what the accountant proves]
     #[arg(long, value_name = "E")]
     pub claim_epsilon: Option<f64>,
-    /// The δ of the claim
-    #[arg(long, value_name = "D", default_value_t = 1e-5)]
-    pub claim_delta: f64,
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01)]
     pub significance: f64,
     /// What the attack's randomness is drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Without statistics.
+    #[command(flatten)]
+    pub replay: ReplayArgs,
+}
+
+/// What `veracity audit` takes for a replay.
+#[derive(Args)]
+#[command(next_help_heading = "Replay")]
+pub struct ReplayArgs {
+    /// Run on adjacent datasets with the same words: a sensitivity that is too small is refuted without statistics
+    #[arg(long)]
+    pub replay: bool,
+    /// A recorded run on one dataset, as docs/trace.md has it
+    #[arg(long, value_name = "FILE", requires = "replay", requires = "trace_neighbour")]
+    pub trace: Option<PathBuf>,
+    /// Its replay on an adjacent dataset
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pub trace_neighbour: Option<PathBuf>,
+}
+
+/// `veracity zoo`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  veracity zoo\n  veracity zoo float-laplace noise-reused\n  veracity zoo --honest --json")]
+pub struct ZooArgs {
+    /// Which bugs [default: all of them]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Audit the same code without its bugs: none of it should be refuted
+    #[arg(long)]
+    pub honest: bool,
+    /// The chance of error to spend on each
+    #[arg(long, value_name = "P", default_value_t = 1e-3)]
+    pub significance: f64,
+    /// What trials draw from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// One JSON object

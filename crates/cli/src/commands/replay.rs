@@ -2,31 +2,36 @@
 //!
 //! `veracity audit --replay` ends here, with a plan or with two traces; so does `veracity release --replay`.
 
-use crate::{Outcome, text};
+use crate::{Outcome, args::ReplayArgs, text};
 use serde_json::json;
 use std::path::Path;
 use veracity::{
-    Refusal, plan,
+    Refusal,
+    plan::read_text,
     replaying::{self, Fault, Pair, Replays},
     report::decimal::up,
     training::Recipe,
 };
 
-/// A plan's training, or that of the embedded default.
-pub fn training(plan_file: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Refusal> {
-    let recipe = match plan_file {
-        Some(path) => {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            Recipe::parse(&plan::read_text("plan", path)?, folder)?
+/// Two recorded traces of anyone's code, or a plan's training, or that of the embedded default.
+pub fn run(args: &ReplayArgs, plan: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Refusal> {
+    let replays = match (&args.trace, &args.trace_neighbour) {
+        (Some(_), Some(_)) if plan.is_some() => {
+            return Err(Refusal::NoAnswer(
+                "a plan is given together with traces, expected one or the other".into(),
+            ));
         }
-        None => Recipe::digits()?,
+        (Some(run), Some(neighbour)) => replaying::traces(run, neighbour)?,
+        (None, _) | (_, None) => replaying::training(&recipe(plan)?, seed)?,
     };
-    show(&replaying::training(&recipe, seed)?, is_json)
+    show(&replays, is_json)
 }
 
-/// Two recorded traces of anyone's code.
-pub fn traces(run: &Path, neighbour: &Path, is_json: bool) -> Result<Outcome, Refusal> {
-    show(&replaying::traces(run, neighbour)?, is_json)
+fn recipe(plan: Option<&Path>) -> Result<Recipe, Refusal> {
+    match plan {
+        Some(path) => Recipe::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new(""))),
+        None => Recipe::audited_by_default(),
+    }
 }
 
 /// Prints what replays showed; exit code 1 when there is a fault.

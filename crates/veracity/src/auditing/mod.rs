@@ -1,84 +1,76 @@
 //! A claim attacked: what the accountant proves, what the attack shows, and the verdict between the two.
+//!
+//! A [`Case`] is a subject with its claim; [`Terms`] say how it is attacked. [`attack`] runs the trials and [`examine`]
+//! turns what they told into an [`Audited`] claim; whoever has the trials can do the second without the first.
 
 mod case;
+mod final_model;
+mod training;
 mod white_box;
 
 pub use case::{Case, SubjectNote};
+pub use final_model::{FinalModel, Planted, Scoring};
+pub use training::Planting;
+pub use veracity_audit::{
+    Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
+    Subject as Target, World, bound, observe, worlds,
+};
 pub use white_box::WhiteBox;
 
-use crate::{Choice, Refusal, Subject, account};
+use crate::Refusal;
 use veracity_audit as audit;
-pub use veracity_audit::{Counts, Evidence, Idealised as Target};
-use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Lower, Significance, Upper, Verdict};
+use veracity_core::{Claim, Count, Epsilon, Significance, Upper, Verdict};
 
-/// What is to be attacked, how often, and what it claims.
-#[derive(Debug)]
-pub struct Audit {
-    /// What is run.
-    pub subject: Target,
-    /// The ε claimed; what the accountant proves when none is given.
-    pub claimed: Option<Epsilon>,
-    /// The δ of the claim.
-    pub delta: Delta,
-    /// How many runs.
+/// How a case is attacked; fixed before its first trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// How scores become a bound.
+    pub method: Method,
+    /// How many trials.
     pub trials: Count,
-    /// What the runs' randomness is drawn from.
+    /// What their randomness is drawn from.
     pub seed: u64,
     /// The chance of error to spend.
-    pub significance: Significance,
+    pub significance: f64,
 }
 
 /// The upper bound, the lower bound and the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audited {
-    /// What was run.
-    pub subject: Target,
+    /// What was attacked.
+    pub note: SubjectNote,
     /// What was claimed of it.
     pub claim: Claim,
-    /// What the accountant proves of the mechanism as declared.
-    pub proved: Upper<Epsilon>,
+    /// What the accountant proves of it, where it can.
+    pub proved: Option<Upper<Epsilon>>,
+    /// How it was attacked.
+    pub terms: Terms,
     /// What the attack shows.
-    pub shown: Lower<Epsilon>,
-    /// The largest ε that so many runs could have shown.
-    pub ceiling: Epsilon,
+    pub evidence: Evidence,
     /// Whether the claim is refuted.
     pub verdict: Verdict,
-    /// How the guesses came out.
-    pub counts: Counts,
-    /// The score above which the attacker said "in".
-    pub threshold: f64,
-    /// How many runs there were.
-    pub trials: Count,
-    /// What their randomness was drawn from.
-    pub seed: u64,
-    /// The chance of error that was spent.
-    pub significance: f64,
+    /// How many trials left no score.
+    pub failures: u64,
 }
 
-/// Proves, attacks, and judges.
-pub fn run(audit: Audit) -> Result<Audited, Refusal> {
-    let subject = Subject::new(audit.subject.mechanism());
-    let answer = account(&subject, crate::Target::Delta(audit.delta), Choice::Best)?;
-    let proved = answer.epsilon.upper().ok_or_else(|| {
-        Refusal::NoAnswer("the accountant has no upper bound for this subject; claim an epsilon".to_owned())
-    })?;
-    let claim = Claim {
-        epsilon: audit.claimed.map_or(proved, Upper),
-        delta: audit.delta,
-        adjacency: Adjacency::AddRemove,
-    };
-    let evidence: Evidence = audit::run(&audit.subject, audit.trials, audit.seed, audit.significance);
-    Ok(Audited {
-        subject: audit.subject,
-        claim,
-        proved,
-        shown: evidence.epsilon_lower(audit.delta),
-        ceiling: evidence.ceiling(audit.delta),
-        verdict: evidence.judge(&claim),
-        counts: evidence.counts,
-        threshold: evidence.threshold,
-        trials: evidence.trials,
-        seed: evidence.seed,
-        significance: evidence.significance,
-    })
+/// Runs every trial, and examines what they told.
+pub fn attack(case: &Case, terms: Terms, threads: usize) -> Result<(Audited, Vec<Observation>), Refusal> {
+    let trials: Vec<u64> = (0..terms.trials.get()).collect();
+    let outcomes = observe(case.subject.as_ref(), terms.seed, &trials, threads);
+    let seen: Vec<Observation> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+    Ok((examine(case.note.clone(), case.claim, case.proved, terms, &seen)?, seen))
+}
+
+/// What trials show of a claim.
+pub fn examine(
+    note: SubjectNote,
+    claim: Claim,
+    proved: Option<Upper<Epsilon>>,
+    terms: Terms,
+    seen: &[Observation],
+) -> Result<Audited, Refusal> {
+    let evidence = audit::show(terms.method, seen, claim.delta, Significance::new(terms.significance)?)?;
+    let failures = seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64;
+    let verdict = evidence.judge(&claim);
+    Ok(Audited { note, claim, proved, terms, evidence, verdict, failures })
 }

@@ -165,9 +165,13 @@ impl Recipe {
 
     /// A number that another plan hardly shares: paths apart, every word counts.
     pub(super) fn fingerprint(&self) -> Result<u64, Refusal> {
-        let text = serde_json::to_string(&self.file)
-            .map_err(|error| Refusal::NoAnswer(format!("plan cannot be written down: {error}")))?;
-        Ok(super::checkpoint::fingerprint(text.bytes()))
+        Ok(super::checkpoint::fingerprint(self.written()?.bytes()))
+    }
+
+    /// The whole plan in one line, for files that must say what was run.
+    pub(crate) fn written(&self) -> Result<String, Refusal> {
+        serde_json::to_string(&self.file)
+            .map_err(|error| Refusal::NoAnswer(format!("plan cannot be written down: {error}")))
     }
 }
 

@@ -1,0 +1,197 @@
+//! From what the trials told to what they show: the way is chosen before any score is seen.
+
+use crate::{
+    Choice, Counts, Observation, Scores, World,
+    bound::{
+        Shown, clopper_pearson, gdp,
+        one_run::{self, Guesses},
+    },
+};
+use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
+
+/// How scores become a lower bound on ε.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// One canary in a run: guesses by a threshold, exact limits on both error rates. Assumes nothing.
+    Threshold {
+        /// How the threshold is found.
+        choice: Choice,
+        /// How many records the two worlds differ by.
+        group: Count,
+    },
+    /// Guesses by a threshold, and what they show if the mechanism is Gaussian; scores of one run's canaries count as
+    /// independent, which Gaussian noise makes them.
+    Gaussian {
+        /// How the threshold is found.
+        choice: Choice,
+    },
+    /// Many canaries in a run, each in or out by a coin of its own: the highest scores are guessed "in", the lowest "out".
+    /// Assumes nothing; all runs together are one mechanism with all their canaries.
+    ///
+    /// # Reference  [SteinkeNasrJagielski23]
+    ManyCanaries {
+        /// Which part of the canaries is guessed, half of it at each end; where none is given the first half of the runs
+        /// chooses, and the others are counted.
+        guessed: Option<f64>,
+    },
+}
+
+impl Method {
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Threshold { .. } => "clopper-pearson",
+            Method::Gaussian { .. } => "gdp",
+            Method::ManyCanaries { .. } => "one-run",
+        }
+    }
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Counted {
+    /// Guesses above and below a threshold.
+    Threshold {
+        /// The score above which the attacker said "in".
+        threshold: f64,
+        /// How the guesses came out.
+        counts: Counts,
+    },
+    /// Guesses at both ends of the ranking.
+    Ends {
+        /// How many of the highest scores were guessed "in".
+        highest: u64,
+        /// How many of the lowest were guessed "out".
+        lowest: u64,
+        /// How the guesses came out.
+        guesses: Guesses,
+    },
+}
+
+/// What an audit saw, and what that shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// The lower bound, the most it could have been, and what it rests on.
+    pub shown: Shown,
+    /// The guesses that were counted.
+    pub counted: Counted,
+    /// The δ of the bound.
+    pub delta: Delta,
+    /// The chance of error that was spent.
+    pub significance: f64,
+}
+
+impl Evidence {
+    /// What this evidence says of a claim at its δ.
+    pub fn judge(&self, claim: &Claim) -> Verdict {
+        judge(claim, self.shown.epsilon, self.shown.ceiling)
+    }
+}
+
+/// Turns observations into a lower bound.
+///
+/// # Promise  Whatever the subject is, the bound exceeds the truth with chance at most `significance`, under what its basis
+/// says
+pub fn show(
+    method: Method,
+    observations: &[Observation],
+    delta: Delta,
+    significance: Significance,
+) -> Result<Evidence, Refusal> {
+    let keys = || observations.iter().map(|seen| (seen.trial, seen.canary));
+    if !keys().zip(keys().skip(1)).all(|(one, next)| one < next) {
+        return Err(Refusal::NoAnswer(
+            "observations are out of order or double, expected each (trial, canary) once, in order".into(),
+        ));
+    }
+    let level = significance.level();
+    match method {
+        Method::Threshold { choice, group } => {
+            if observations.iter().any(|seen| seen.canary > 0) {
+                return Err(Refusal::NoAnswer(
+                    "a run holds several canaries, expected one for clopper-pearson: its guesses must be independent"
+                        .into(),
+                ));
+            }
+            let (threshold, counts) =
+                choice.count(&scores(observations)?, delta.get(), group.as_f64(), level);
+            let shown = clopper_pearson::bound(counts, delta, group, significance);
+            Ok(Evidence {
+                shown,
+                counted: Counted::Threshold { threshold, counts },
+                delta,
+                significance: level,
+            })
+        }
+        Method::Gaussian { choice } => {
+            let (threshold, counts) = choice.count(&scores(observations)?, delta.get(), 1.0, level);
+            let shown = gdp::bound(counts, delta, significance);
+            Ok(Evidence {
+                shown,
+                counted: Counted::Threshold { threshold, counts },
+                delta,
+                significance: level,
+            })
+        }
+        Method::ManyCanaries { guessed } => {
+            let (counting, highest, lowest) = match guessed {
+                Some(part) if part > 0.0 && part <= 1.0 => {
+                    let end = (part * observations.len() as f64 / 2.0).floor() as u64;
+                    (observations, end, end)
+                }
+                Some(part) => return Err(Refusal::out_of_range("guessed", part, "0 < guessed ≤ 1")),
+                None => {
+                    let (choosing, counting) = halves(observations);
+                    let (highest, lowest) = best_ends(&scores(choosing)?, counting.len(), delta, level)?;
+                    (counting, highest, lowest)
+                }
+            };
+            let guesses = Guesses::count(&scores(counting)?, highest, lowest)?;
+            let shown = one_run::bound(guesses, delta, significance);
+            Ok(Evidence {
+                shown,
+                counted: Counted::Ends { highest, lowest, guesses },
+                delta,
+                significance: level,
+            })
+        }
+    }
+}
+
+fn scores(observations: &[Observation]) -> Result<Scores, Refusal> {
+    let of = |world| observations.iter().filter(move |seen| seen.world == world).map(Observation::counted);
+    Scores::new(of(World::In).collect(), of(World::Out).collect())
+}
+
+/// The observations of the first half of the trials, and the others.
+fn halves(observations: &[Observation]) -> (&[Observation], &[Observation]) {
+    let mut trials: Vec<u64> = observations.iter().map(|seen| seen.trial).collect();
+    trials.dedup();
+    let first_counted = trials.get(trials.len() / 2).copied().unwrap_or(0);
+    observations.split_at(observations.partition_point(|seen| seen.trial < first_counted))
+}
+
+/// How many guesses at each end would have shown most on `choosing`, scaled to so many canaries.
+fn best_ends(choosing: &Scores, counted: usize, delta: Delta, level: f64) -> Result<(u64, u64), Refusal> {
+    let total = choosing.trials();
+    let mut ends = vec![0];
+    let mut end = 4;
+    while end <= total / 2 {
+        ends.push(end);
+        end += 1 + end / 2;
+    }
+    // Where nothing shows, a tenth is guessed: what could have been shown is told by guesses that are made.
+    let mut best = ((total / 20, total / 20), 0.0);
+    for highest in &ends {
+        for lowest in &ends {
+            let guesses = Guesses::count(choosing, *highest, *lowest)?;
+            // Nothing is shown by these canaries; they only say how the others are looked at.
+            let shown = one_run::bound(guesses, delta, Significance::new(level)?).epsilon.0.get();
+            if shown > best.1 {
+                best = ((*highest, *lowest), shown);
+            }
+        }
+    }
+    let scaled = |end: u64| (end as f64 * counted as f64 / total.max(1) as f64).floor() as u64;
+    Ok((scaled(best.0.0), scaled(best.0.1)))
+}
