@@ -1,8 +1,7 @@
 //! The zoo: what each planted bug claims by the accountant, what its audit shows, and what that costs.
 
 use crate::{
-    Choice, Epsilon, Lower, PrivacyUnit, Refusal, Significance, Subject, Target, Upper,
-    Verdict, account,
+    Choice, Epsilon, Lower, PrivacyUnit, Refusal, Significance, Subject, Target, Upper, Verdict, account,
 };
 use std::time::{Duration, Instant};
 use veracity_audit::{Observation, observe, show};
@@ -84,11 +83,7 @@ impl Visit {
 /// Proves the claim of an exhibit, audits its specimen or its twin, and judges.
 pub fn visit(exhibit: &Exhibit, breed: Breed, terms: Terms) -> Result<Visit, Refusal> {
     let start = Instant::now();
-    let claim = Claim {
-        epsilon: proved(exhibit)?,
-        delta: exhibit.delta,
-        adjacency: exhibit.adjacency,
-    };
+    let claim = Claim { epsilon: proved(exhibit)?, delta: exhibit.delta, adjacency: exhibit.adjacency };
     let specimen = match breed {
         Breed::Planted => &exhibit.specimen,
         Breed::Honest => &exhibit.twin,

@@ -29,7 +29,8 @@ fn training_uses_nearly_all_that_it_declares_and_not_more() {
 #[test]
 fn every_statistic_moves_by_no_more_than_it_declares() {
     let bounds = || Bounds::new(-3.0, 10.0).unwrap();
-    let numbers = Column::Numbers(vec![Some(1.5), None, Some(-1e9), Some(1e9), Some(f64::NAN), Some(2.25), Some(9.0)]);
+    let numbers =
+        Column::Numbers(vec![Some(1.5), None, Some(-1e9), Some(1e9), Some(f64::NAN), Some(2.25), Some(9.0)]);
     let statistics = [
         Statistic::Count,
         Statistic::Sum(bounds()),
@@ -54,7 +55,9 @@ fn every_statistic_moves_by_no_more_than_it_declares() {
 #[test]
 fn traces_of_others_are_compared_call_by_call() {
     let line = |input: &str| {
-        format!("{{\"place\": \"step\", \"norm\": \"l2\", \"sensitivity\": 1.0, \"input\": [{input}], \"output\": [2.0, 3.0]}}\n")
+        format!(
+            "{{\"place\": \"step\", \"norm\": \"l2\", \"sensitivity\": 1.0, \"input\": [{input}], \"output\": [2.0, 3.0]}}\n"
+        )
     };
     let one = trace("one.jsonl", &line("0.0, 0.0"));
     let near = traces(&one, &trace("near.jsonl", &line("0.6, 0.7"))).unwrap();
@@ -76,7 +79,11 @@ fn strange_traces_are_refused_by_line_and_without_a_number_of_theirs() {
         ("half", good[..40].to_owned(), "line 1: no noise call"),
         ("nan", good.replace("[1], \"o", "[NaN], \"o"), "line 1: no noise call"),
         ("norm", good.replace("l1", "l7"), "line 1: norm is l7, expected l1, l2 or linf"),
-        ("negative", good.replace("\": 1,", "\": -1,"), "line 1: sensitivity is -1, expected a finite number ≥ 0"),
+        (
+            "negative",
+            good.replace("\": 1,", "\": -1,"),
+            "line 1: sensitivity is -1, expected a finite number ≥ 0",
+        ),
         ("second", good.to_owned() + "{}", "line 2: no noise call"),
         ("extra", good.replace("{", "{\"secret\": 4711, "), "line 1: no noise call"),
         ("thawed", good.replace("\"output\": [1]", "\"output\": [4711]"), "the outputs of call 0 differ"),

@@ -47,7 +47,10 @@ pub struct Runs {
 
 impl std::fmt::Debug for Runs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runs").field("trials", &self.trials).field("method", &self.method).finish_non_exhaustive()
+        f.debug_struct("Runs")
+            .field("trials", &self.trials)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,7 +94,8 @@ impl Replays {
         let mut replaying = NoiseStream::replaying(tape.clone(), stream());
         let published_again = (self.play)(World::In, pair, &mut replaying)?;
         let again = replaying.into_tape().unwrap_or_default();
-        let trace = |tape, published| Trace::from(tape).and(TraceCall::published("what is published", published));
+        let trace =
+            |tape, published| Trace::from(tape).and(TraceCall::published("what is published", published));
         compare(&trace(&tape, published), &trace(&again, published_again))
     }
 }
@@ -131,7 +135,8 @@ impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Send + Sync + 'static> G
 impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Sync> Subject for Game<F> {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let trial = Trial { entropy: &self.entropy, trial };
-        let score = |world: &World| (self.play)(*world, &trial).map_err(|refusal| Failure(refusal.to_string()));
+        let score =
+            |world: &World| (self.play)(*world, &trial).map_err(|refusal| Failure(refusal.to_string()));
         worlds.iter().map(score).collect()
     }
 }

@@ -166,7 +166,8 @@ mod tests {
         let call = |declared| Call { place: "sum", declared, input: vec![1, -2], output: vec![3, 4] };
         let calls = vec![call(Distance::L1(7)), call(Distance::L2Squared(9)), call(Distance::LInf(2))];
         let trace = Trace::from(&Tape { calls });
-        let declared: Vec<(Norm, f64)> = trace.calls.iter().map(|call| (call.norm, call.sensitivity)).collect();
+        let declared: Vec<(Norm, f64)> =
+            trace.calls.iter().map(|call| (call.norm, call.sensitivity)).collect();
         assert_eq!(declared, [(Norm::L1, 7.0), (Norm::L2, 3.0), (Norm::LInf, 2.0)]);
         assert_eq!(trace.calls[0].input, [1.0, -2.0]);
         assert!(TraceCall::new("sum", Norm::L1, -1.0, vec![], vec![]).is_err());

@@ -40,7 +40,10 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
     }
     if args.replay {
         let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
-        return replay::show(&replaying::release(&prepared.design, &column, args.seed.unwrap_or(1))?, args.json);
+        return replay::show(
+            &replaying::release(&prepared.design, &column, args.seed.unwrap_or(1))?,
+            args.json,
+        );
     }
     text::spare_others("claim", &args.claim)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;

@@ -45,7 +45,10 @@ fn words(replays: &Replays) -> String {
     let what = &replays.what;
     match replays.fault() {
         Some((pair, fault)) => {
-            format!("REFUTED: {fault}\n\nsubject    {what}\nneighbour  {}\nno chance is involved: the two runs said the same\n", pair.neighbour)
+            format!(
+                "REFUTED: {fault}\n\nsubject    {what}\nneighbour  {}\nno chance is involved: the two runs said the same\n",
+                pair.neighbour
+            )
         }
         None => format!(
             "NOT REFUTED: used at most {} % of what was declared\n\nsubject     {what}\nneighbours  {}, {} noise calls compared\nother neighbours may move more; what noise was drawn is not looked at, but for its repetition\n",

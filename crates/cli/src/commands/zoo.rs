@@ -30,7 +30,10 @@ fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Refusal> 
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|exhibit| exhibit.name != **name)) {
         return Err(Refusal::out_of_range("bug", clean(unknown), "a name that `veracity zoo` lists"));
     }
-    Ok(all.into_iter().filter(|exhibit| names.is_empty() || names.iter().any(|name| name == exhibit.name)).collect())
+    Ok(all
+        .into_iter()
+        .filter(|exhibit| names.is_empty() || names.iter().any(|name| name == exhibit.name))
+        .collect())
 }
 
 fn words(visits: &[Visit], args: &ZooArgs) -> String {
@@ -38,7 +41,9 @@ fn words(visits: &[Visit], args: &ZooArgs) -> String {
     let seconds: f64 = visits.iter().map(|visit| visit.took.as_secs_f64()).sum();
     let kind = if args.honest { "honest twins" } else { "planted bugs" };
     let rows: Vec<[String; 7]> = visits.iter().map(row).collect();
-    let head = ["name", "what", "audit", "epsilon shown", "claimed", "trials", "seconds"];
+    // The longest column last: what a terminal wraps then starts in line.
+    let audit = if args.honest { "audit" } else { "caught by" };
+    let head = ["name", audit, "epsilon shown", "claimed", "trials", "seconds", "what"];
     format!(
         "{refuted} of {} {kind} refuted in {} s   (chance of error ≤ {} each)\n\n{}",
         visits.len(),
@@ -59,12 +64,12 @@ fn row(visit: &Visit) -> [String; 7] {
     };
     [
         visit.name.to_owned(),
-        visit.what.to_owned(),
         visit.audit.to_owned(),
         shown,
         up(visit.claim.epsilon.0.get(), 3),
         visit.trials.to_string(),
         nearest(visit.took.as_secs_f64(), 2),
+        visit.what.to_owned(),
     ]
 }
 

@@ -71,12 +71,15 @@ fn neighbours(column: &Column, adjacency: Adjacency) -> Vec<(String, Column)> {
 }
 
 /// Values that may lie anywhere; a text column gets them written out.
-const STRANGERS: [(&str, f64); 3] = [("nothing much", 0.0), ("a huge value", 1e300), ("a huge negative value", -1e300)];
+const STRANGERS: [(&str, f64); 3] =
+    [("nothing much", 0.0), ("a huge value", 1e300), ("a huge negative value", -1e300)];
 
 fn without(column: &Column, row: usize) -> Column {
     let keep = |at: &usize| *at != row;
     match column {
-        Column::Numbers(values) => Column::Numbers((0..values.len()).filter(keep).map(|at| values[at]).collect()),
+        Column::Numbers(values) => {
+            Column::Numbers((0..values.len()).filter(keep).map(|at| values[at]).collect())
+        }
         Column::Texts(values) => {
             Column::Texts((0..values.len()).filter(keep).map(|at| values[at].clone()).collect())
         }

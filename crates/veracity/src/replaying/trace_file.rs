@@ -30,7 +30,10 @@ pub fn read_trace(path: &Path) -> Result<Trace, Refusal> {
     };
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.len() > MOST_BYTES {
-        return Err(Refusal::NoAnswer(format!("trace {} is too long, expected at most 1 GiB", path.display())));
+        return Err(Refusal::NoAnswer(format!(
+            "trace {} is too long, expected at most 1 GiB",
+            path.display()
+        )));
     }
     let mut calls = Vec::new();
     // A pipe has no length to look at first.
@@ -41,7 +44,10 @@ pub fn read_trace(path: &Path) -> Result<Trace, Refusal> {
         }
     }
     if calls.is_empty() {
-        return Err(Refusal::NoAnswer(format!("trace {} has no noise call, expected a line for each", path.display())));
+        return Err(Refusal::NoAnswer(format!(
+            "trace {} has no noise call, expected a line for each",
+            path.display()
+        )));
     }
     Ok(Trace::new(calls))
 }

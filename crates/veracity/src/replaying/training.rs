@@ -75,7 +75,9 @@ impl<'a> Recorder<'a> {
                 break;
             }
         }
-        if self.adjacency == Adjacency::AddRemove && self.plan.check(World::from(self.data).with(&strangers[0].1)?).is_ok() {
+        if self.adjacency == Adjacency::AddRemove
+            && self.plan.check(World::from(self.data).with(&strangers[0].1)?).is_ok()
+        {
             for (name, stranger) in &strangers {
                 let world = World::from(self.data).with(stranger)?;
                 pairs.push(self.replay((format!("{name} added"), world))?);
@@ -92,7 +94,9 @@ impl<'a> Recorder<'a> {
     ) -> Result<Vec<(String, World<'b>)>, Refusal> {
         let world = World::from(self.data);
         match self.adjacency {
-            Adjacency::AddRemove => Ok(vec![(format!("record {position} removed"), world.without(position)?)]),
+            Adjacency::AddRemove => {
+                Ok(vec![(format!("record {position} removed"), world.without(position)?)])
+            }
             Adjacency::ZeroOut => Ok(vec![(format!("record {position} blanked"), world.without(position)?)]),
             Adjacency::ReplaceOne => strangers
                 .iter()

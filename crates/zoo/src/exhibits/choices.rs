@@ -112,7 +112,9 @@ fn endless(health: Health, world: World, trial: &Trial<'_>) -> Result<f64, Refus
             let query_scale = Ratio::new(4, 1)?;
             queries
                 .iter()
-                .map(|query| i128::from(*query) + exact::discrete_laplace(query_scale, &mut stream) >= threshold)
+                .map(|query| {
+                    i128::from(*query) + exact::discrete_laplace(query_scale, &mut stream) >= threshold
+                })
                 .collect()
         }
         Health::Sound => asked(&queries, Count::ONE, &mut rng)?,

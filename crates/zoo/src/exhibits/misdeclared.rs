@@ -122,8 +122,7 @@ impl FullBatch {
     fn specimen(seed: u64, this: FullBatch) -> Result<Specimen, Refusal> {
         let data = Dataset::new(vec![0.1, -0.2, 0.3], 1, Labels::Values(vec![0.0, 0.1, -0.1]))?;
         let n = Count::new(data.len() as u64 + 1)?;
-        let clipping =
-            if this.layers > 1 { Clipping::PerLayer { weights: None } } else { Clipping::Flat };
+        let clipping = if this.layers > 1 { Clipping::PerLayer { weights: None } } else { Clipping::Flat };
         let sampling = Sampling::Poisson { batch: n, population: n };
         let plan = plan(sampling, this.steps, this.noise, this.clip, clipping)?;
         let reaching = |length: f32| {

@@ -32,7 +32,7 @@ enum Health {
 /// Half of the runs choose a threshold, the other half are counted.
 const SPLIT: Method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
 
-/// A bug that shows in one run.
+/// A threshold that is known beforehand; all runs are counted.
 fn fixed(threshold: f64) -> Method {
     Method::Threshold { choice: Choice::Fixed(threshold), group: Count::ONE }
 }

@@ -18,6 +18,12 @@ const RECORDS: usize = 7;
 
 pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
     [
+        (Bug::NeverClips, "not-clipped", "gradients are added up as they are"),
+        (
+            Bug::KeepsWhatIsNotFinite,
+            "nan-spoils-sum",
+            "a gradient that is no number is clipped like any other, and the sum becomes nothing",
+        ),
         (Bug::ClipsTheMean, "clip-after-averaging", "gradients are averaged first and the mean is clipped"),
         (
             Bug::ClipsMicroBatches,
@@ -38,7 +44,11 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             "realised-batch-size",
             "noisy sums are divided by the number of records that there were",
         ),
-        (Bug::MomentumBeforeNoise, "momentum-before-noise", "momentum gathers clean sums before noise is added"),
+        (
+            Bug::MomentumBeforeNoise,
+            "momentum-before-noise",
+            "momentum gathers clean sums before noise is added",
+        ),
         (Bug::NoiseReused, "noise-reused", "every step gets the noise of the first"),
         (
             Bug::AdaptsClipInTheOpen,
@@ -94,7 +104,7 @@ fn scene_of(seed: u64, pair: u64, scene: Bug) -> (Vec<Record>, Vec<f32>) {
     let mut records: Vec<Record> = (0..=others)
         .map(|_| ([uniform() * 3.0, uniform() * 3.0, uniform() * 3.0], usize::from(uniform() > 0.0)))
         .collect();
-    if scene == Bug::SkipsBatchesWithNan {
+    if matches!(scene, Bug::SkipsBatchesWithNan | Bug::KeepsWhatIsNotFinite) {
         records[0].0 = [3e38; 3];
     }
     let start = (0..PARAMETERS).map(|_| uniform()).collect();

@@ -46,7 +46,11 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             "every bit of a unary encoding spends epsilon, and two of them differ",
             full_bits,
         )?,
-        pair("permanent-report-forgotten", "a person is asked four times and answers afresh each time", afresh)?,
+        pair(
+            "permanent-report-forgotten",
+            "a person is asked four times and answers afresh each time",
+            afresh,
+        )?,
     ])
 }
 

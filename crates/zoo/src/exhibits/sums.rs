@@ -31,16 +31,64 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
     let one = laplace(SCALE as f64)?;
     let twice = one.clone().repeated(Count::new(2)?);
     Ok(vec![
-        pair("float-laplace", "textbook Laplace noise in floating point: some sums have one parent only", Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(1.0)? }, fixed(0.5), porous)?,
-        pair("lower-clamp-missing", "values are clamped from above and not from below", one.clone(), SPLIT, half_clamped)?,
-        pair("sensitivity-from-data", "the noise is scaled by the largest value that was seen", one.clone(), SPLIT, scaled_by_data)?,
+        pair(
+            "float-laplace",
+            "textbook Laplace noise in floating point: some sums have one parent only",
+            Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(1.0)? },
+            fixed(0.5),
+            porous,
+        )?,
+        pair(
+            "lower-clamp-missing",
+            "values are clamped from above and not from below",
+            one.clone(),
+            SPLIT,
+            half_clamped,
+        )?,
+        pair(
+            "sensitivity-from-data",
+            "the noise is scaled by the largest value that was seen",
+            one.clone(),
+            SPLIT,
+            scaled_by_data,
+        )?,
         pair("seed-reuse", "two releases draw their noise from the same seed", twice, fixed(0.5), reseeded)?,
-        pair("empty-groups-left-out", "a group-by lists the groups that it found, without a threshold", one.clone(), fixed(0.5), listed)?,
-        pair("true-count-divides", "a noisy sum is divided by the true number of records", one.clone(), fixed(0.5), divided)?,
-        pair("rows-not-users", "each row is clamped, and a person has many rows", one.clone(), SPLIT, many_rows)?,
+        pair(
+            "empty-groups-left-out",
+            "a group-by lists the groups that it found, without a threshold",
+            one.clone(),
+            fixed(0.5),
+            listed,
+        )?,
+        pair(
+            "true-count-divides",
+            "a noisy sum is divided by the true number of records",
+            one.clone(),
+            fixed(0.5),
+            divided,
+        )?,
+        pair(
+            "rows-not-users",
+            "each row is clamped, and a person has many rows",
+            one.clone(),
+            SPLIT,
+            many_rows,
+        )?,
         pair("sum-wraps-around", "a sum in 16 bits wraps around", one.clone(), SPLIT, wrapped)?,
-        pair("noise-clamped", "noise beyond two scales is clamped, so the answer's range tells", one.clone(), fixed(2.0 * SCALE as f64 + 0.5), clamped_noise)?,
-        pair("scale-inverted", "the scale of the noise is epsilon, not one over epsilon", one, SPLIT, inverted)?,
+        pair(
+            "noise-clamped",
+            "noise beyond two scales is clamped, so the answer's range tells",
+            one.clone(),
+            fixed(2.0 * SCALE as f64 + 0.5),
+            clamped_noise,
+        )?,
+        pair(
+            "scale-inverted",
+            "the scale of the noise is epsilon, not one over epsilon",
+            one,
+            SPLIT,
+            inverted,
+        )?,
         classic(seed)?,
     ])
 }
@@ -178,10 +226,7 @@ fn classic(seed: u64) -> Result<Exhibit, Refusal> {
     Ok(Exhibit {
         name: "classic-gaussian-at-ten",
         what: "the classic formula for sigma, proved below epsilon 1, is used at epsilon 10",
-        claimed: Mechanism::Approximate {
-            epsilon: Epsilon::new(epsilon)?,
-            delta: delta(slack)?,
-        },
+        claimed: Mechanism::Approximate { epsilon: Epsilon::new(epsilon)?, delta: delta(slack)? },
         adjacency: Adjacency::AddRemove,
         delta: delta(slack)?,
         specimen: of(classic)?,

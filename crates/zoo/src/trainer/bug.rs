@@ -11,6 +11,10 @@ pub enum Bug {
     NoiseOnLastLayerOnly,
     /// The noise of the first step again and again.
     NoiseReused,
+    /// Gradients are not clipped.
+    NeverClips,
+    /// A gradient that is no number is clipped like any other, and spoils the sum.
+    KeepsWhatIsNotFinite,
     /// Gradients are averaged, then the mean is clipped.
     ClipsTheMean,
     /// Pairs of examples are averaged, then their means are clipped.

@@ -89,9 +89,9 @@ impl Trainer {
     fn skips(&self, records: &[Record], parameters: &[f32]) -> bool {
         match self.bug {
             Some(Bug::SkipsEmptyBatches) => records.is_empty(),
-            Some(Bug::SkipsBatchesWithNan) => records
-                .iter()
-                .any(|record| !is_finite(&Signals::of(record, parameters).gradient())),
+            Some(Bug::SkipsBatchesWithNan) => {
+                records.iter().any(|record| !is_finite(&Signals::of(record, parameters).gradient()))
+            }
             _ => false,
         }
     }
@@ -194,6 +194,14 @@ impl Trainer {
                     add(finite(self.clipped_on_the_way(Signals::of(record, parameters), room)));
                 }
             }
+            Some(Bug::KeepsWhatIsNotFinite) => {
+                for record in records {
+                    let gradient = Signals::of(record, parameters).gradient();
+                    // In single precision, infinity times zero.
+                    let factor = (room as f32 / norm(&gradient) as f32).min(1.0);
+                    add(gradient.into_iter().map(|x| f64::from(x as f32 * factor)).collect());
+                }
+            }
             _ => records.iter().for_each(|record| add(self.clip_one(raw(record), room))),
         }
         sum
@@ -217,6 +225,7 @@ impl Trainer {
                 let most = room / (PARAMETERS as f64).sqrt();
                 gradient.iter_mut().for_each(|x| *x = x.min(most));
             }
+            Some(Bug::NeverClips) => {}
             _ => shorten(&mut gradient, room),
         }
         gradient
