@@ -8,10 +8,11 @@ mod canary;
 mod counts;
 mod idealised;
 mod method;
+pub mod power;
 pub mod replay;
 mod scores;
 mod subject;
-mod threshold;
+pub mod threshold;
 mod trial;
 
 pub use canary::Canary;

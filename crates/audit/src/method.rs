@@ -3,9 +3,10 @@
 use crate::{
     Choice, Counts, Observation, Scores, World,
     bound::{
-        Shown, clopper_pearson, gdp,
+        FromCounts, Shown,
         one_run::{self, Guesses},
     },
+    threshold::{self, Chosen},
 };
 use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
 
@@ -82,6 +83,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    fn of(chosen: Chosen, delta: Delta, significance: f64) -> Evidence {
+        let Chosen { shown, threshold, counts } = chosen;
+        Evidence { shown, counted: Counted::Threshold { threshold, counts }, delta, significance }
+    }
+
     /// What this evidence says of a claim at its δ.
     pub fn judge(&self, claim: &Claim) -> Verdict {
         judge(claim, self.shown.epsilon, self.shown.ceiling)
@@ -113,25 +119,14 @@ pub fn show(
                         .into(),
                 ));
             }
-            let (threshold, counts) =
-                choice.count(&scores(observations)?, delta.get(), group.as_f64(), level);
-            let shown = clopper_pearson::bound(counts, delta, group, significance);
-            Ok(Evidence {
-                shown,
-                counted: Counted::Threshold { threshold, counts },
-                delta,
-                significance: level,
-            })
+            let bound = FromCounts::ClopperPearson;
+            let chosen = threshold::bound(&scores(observations)?, choice, bound, delta, group, significance)?;
+            Ok(Evidence::of(chosen, delta, level))
         }
         Method::Gaussian { choice } => {
-            let (threshold, counts) = choice.count(&scores(observations)?, delta.get(), 1.0, level);
-            let shown = gdp::bound(counts, delta, significance);
-            Ok(Evidence {
-                shown,
-                counted: Counted::Threshold { threshold, counts },
-                delta,
-                significance: level,
-            })
+            let (scores, bound) = (scores(observations)?, FromCounts::Gdp);
+            let chosen = threshold::bound(&scores, choice, bound, delta, Count::ONE, significance)?;
+            Ok(Evidence::of(chosen, delta, level))
         }
         Method::ManyCanaries { guessed } => {
             let (counting, highest, lowest) = match guessed {

@@ -1,52 +1,190 @@
-//! Where the line between "in" and "out" is drawn, without looking at the scores that are then counted.
+//! Which threshold is counted at: one that is known beforehand, one that other trials chose, or all of them at once.
+//!
+//! Choosing the best threshold on the scores that are then counted makes a bound that lies; none of these does.
 
-use crate::{Counts, Scores, bound::clopper_pearson::ErrorRates};
+use crate::{
+    Counts, Scores,
+    bound::{
+        FromCounts, Shown,
+        clopper_pearson::ErrorRates,
+        gdp,
+        trade_off::{self, Kind},
+    },
+};
+use veracity_core::{Count, Delta, Refusal, Significance};
 
-/// How a threshold is found.
+/// How the threshold comes about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Choice {
-    /// It is given beforehand.
+    /// Known before the trials.
     Fixed(f64),
-    /// The first half of the scores chooses it; the second half is counted.
+    /// The first half of the trials chooses, the second half is counted.
     Split,
+    /// Each of so many folds chooses in turn and the others are counted, each at its share of the level; the best bound
+    /// is taken.
+    Folds(Count),
+    /// All thresholds at once, by limits that hold together.
+    Union,
 }
 
-impl Choice {
-    /// The threshold and the guesses that may be counted.
-    pub(crate) fn count(self, scores: &Scores, delta: f64, group: f64, level: f64) -> (f64, Counts) {
-        match self {
-            Choice::Fixed(threshold) => (threshold, Counts::above(threshold, scores)),
-            Choice::Split => {
-                let (choosing, counting) = scores.halves();
-                let threshold = best(&choosing, delta, group, level);
-                (threshold, Counts::above(threshold, &counting))
+/// A bound, and the threshold and counts behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chosen {
+    /// What is shown.
+    pub shown: Shown,
+    /// The attacker said "in" above this.
+    pub threshold: f64,
+    /// How the guesses came out that were counted.
+    pub counts: Counts,
+}
+
+/// Bounds ε from scores, with a threshold that does not make the bound lie.
+///
+/// # Promise    That of the bound, at the significance that is spent here, though the scores may choose:
+/// fixed: nothing is chosen. Split: given the first half, the second is counted at a fixed threshold. Folds: given fold j,
+/// the other folds are counted at a fixed threshold, so each of the K bounds fails with chance ≤ level/K, and the best of
+/// them with chance ≤ level. Union: see [`trade_off::band`]
+/// # Assumes    Independent trials
+pub fn bound(
+    scores: &Scores,
+    choice: Choice,
+    method: FromCounts,
+    delta: Delta,
+    group: Count,
+    significance: Significance,
+) -> Result<Chosen, Refusal> {
+    let counted = |scores: &Scores, threshold: f64, significance| -> Result<Chosen, Refusal> {
+        let counts = Counts::above(threshold, scores);
+        Ok(Chosen { shown: method.bound(counts, delta, group, significance)?, threshold, counts })
+    };
+    let goal = Goal { method, delta: delta.get(), group: group.as_f64() };
+    match choice {
+        Choice::Fixed(threshold) if threshold.is_nan() => {
+            Err(Refusal::out_of_range("threshold", "not a number", "a number"))
+        }
+        Choice::Fixed(threshold) => counted(scores, threshold, significance),
+        Choice::Split => {
+            let (choosing, counting) = scores.halves();
+            let level = significance.spend();
+            let threshold = goal.best_threshold(&choosing, &counting, level);
+            counted(&counting, threshold, Significance::new(level)?)
+        }
+        Choice::Folds(folds) => {
+            let k = checked_folds(folds)?;
+            let share = significance.spend() / folds.as_f64();
+            let bounds = (0..k).map(|fold| {
+                let (choosing, counting) = scores.fold(fold, k);
+                let threshold = goal.best_threshold(&choosing, &counting, share);
+                counted(&counting, threshold, Significance::new(share)?)
+            });
+            best_of(bounds.collect::<Result<_, Refusal>>()?)
+        }
+        Choice::Union => union(scores, method, delta, group, significance),
+    }
+}
+
+pub(crate) fn checked_folds(folds: Count) -> Result<usize, Refusal> {
+    match folds.get() {
+        k @ 2..=100 => Ok(k as usize),
+        k => Err(Refusal::out_of_range("folds", k, "2 ≤ folds ≤ 100")),
+    }
+}
+
+fn best_of(bounds: Vec<Chosen>) -> Result<Chosen, Refusal> {
+    let epsilon = |chosen: &Chosen| chosen.shown.epsilon.0.get();
+    let best = bounds.into_iter().max_by(|a, b| epsilon(a).total_cmp(&epsilon(b)));
+    best.ok_or_else(|| Refusal::NoAnswer("no fold was counted".to_owned()))
+}
+
+/// The best of all thresholds, by the band of ranks.
+fn union(
+    scores: &Scores,
+    method: FromCounts,
+    delta: Delta,
+    group: Count,
+    significance: Significance,
+) -> Result<Chosen, Refusal> {
+    let chosen = |shown, point: Option<trade_off::Point>| {
+        let threshold = point.map_or(f64::INFINITY, |point| point.threshold);
+        Chosen { shown, threshold, counts: Counts::above(threshold, scores) }
+    };
+    let band = || trade_off::band(scores, Kind::Ranks, significance);
+    match method {
+        FromCounts::ClopperPearson => {
+            let band = band();
+            Ok(chosen(band.bound(delta, group), band.best(delta, group)))
+        }
+        FromCounts::Gdp if group == Count::ONE => {
+            let band = band();
+            Ok(chosen(band.gaussian_bound(delta), band.best_gaussian()))
+        }
+        FromCounts::Gdp | FromCounts::LogKatz | FromCounts::Bayesian => Err(Refusal::no_theorem(
+            method.name(),
+            "a union over thresholds",
+            "use clopper-pearson, or split the trials",
+        )),
+    }
+}
+
+/// What a good threshold is good for.
+struct Goal {
+    method: FromCounts,
+    delta: f64,
+    group: f64,
+}
+
+impl Goal {
+    /// The threshold that promises most for `counting`, as far as `choosing` can tell. Any rule would be valid here.
+    fn best_threshold(&self, choosing: &Scores, counting: &Scores, level: f64) -> f64 {
+        let mut best = (f64::INFINITY, f64::NEG_INFINITY);
+        for threshold in candidates(choosing) {
+            let expected = expected(Counts::above(threshold, choosing), counting);
+            let promise = self.promise(ErrorRates::limits(expected, level));
+            if promise > best.1 {
+                best = (threshold, promise);
+            }
+        }
+        best.0
+    }
+
+    fn promise(&self, rates: ErrorRates) -> f64 {
+        match self.method {
+            FromCounts::Gdp => gdp::mu_of(rates).0.get(),
+            FromCounts::ClopperPearson | FromCounts::LogKatz | FromCounts::Bayesian => {
+                rates.epsilon(self.delta, self.group)
             }
         }
     }
 }
 
-/// The threshold that would have shown most on these scores.
-fn best(scores: &Scores, delta: f64, group: f64, level: f64) -> f64 {
-    let mut best = (0.0, f64::NEG_INFINITY);
-    for threshold in candidates(scores) {
-        let shown = ErrorRates::limits(Counts::above(threshold, scores), level).epsilon(delta, group);
-        if shown > best.1 {
-            best = (threshold, shown);
-        }
+/// The counts to expect in as many trials as will be counted. An end of the scores was seen, and is not where they end:
+/// half an error more than was counted.
+fn expected(seen: Counts, counting: &Scores) -> Counts {
+    let scaled = |errors: u64, of: u64, to: usize| {
+        let rate = (errors as f64 + 0.5) / (of as f64 + 1.0);
+        ((rate * to as f64).round() as u64).min(to as u64)
+    };
+    let (ins, outs) = (counting.inside().len(), counting.outside().len());
+    let misses = scaled(seen.false_negatives, seen.ins(), ins);
+    let alarms = scaled(seen.false_positives, seen.outs(), outs);
+    Counts {
+        true_positives: ins as u64 - misses,
+        false_negatives: misses,
+        false_positives: alarms,
+        true_negatives: outs as u64 - alarms,
     }
-    best.0
 }
 
-/// Scores at few, then ever more, errors from either end: about 100 thresholds whatever the number of runs.
+/// Scores at few, then ever more, errors from either end: about 100 thresholds whatever the number of trials.
 fn candidates(scores: &Scores) -> Vec<f64> {
     let mut found = Vec::new();
-    for (scores, flip) in [(scores.outside(), -1.0), (scores.inside(), 1.0)] {
-        let mut ranked: Vec<f64> = scores.iter().map(|score| flip * score).collect();
+    for (world, flip) in [(scores.outside(), -1.0), (scores.inside(), 1.0)] {
+        let mut ranked: Vec<f64> = world.iter().map(|score| flip * score).collect();
         ranked.sort_by(f64::total_cmp);
-        let mut rank = 0;
-        while let Some(score) = ranked.get(rank) {
-            found.push(flip * score);
-            rank += 1 + rank / 5;
+        for rank in trade_off::from_end(ranked.len() as u64, 5) {
+            let score = flip * ranked[rank as usize - 1];
+            // "Above" for alarms; just below for misses, so that the score itself is found.
+            found.push(if flip < 0.0 { score } else { score.next_down() });
         }
     }
     found

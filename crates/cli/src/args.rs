@@ -557,16 +557,16 @@ pub struct TrainArgs {
     /// A TOML plan [default: a linear model of the built-in digits, epsilon 3 at delta 1e-5]
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
-    /// Where model.safetensors and claim.json go; made if it is not there
+    /// Where model.safetensors, claim.json and report.html go; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "out-train", help_heading = "Output")]
     pub out: PathBuf,
     /// Train without any protection, for comparison; there is no claim
     #[arg(long, help_heading = "Run")]
     pub non_private: bool,
-    /// Lay the run aside every so many steps, in the folder of --out
+    /// Lay the run aside every so many steps, in the folder of --out, with its key, which is a secret until the run ends
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub checkpoint_every: Option<f64>,
-    /// Take up a run that was laid aside there
+    /// Take up a run that was laid aside there, with the same bits
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
     /// Draw from a seed, to repeat a test; the model is then not for release
@@ -575,6 +575,9 @@ pub struct TrainArgs {
     /// Show how right the model is on the records it was trained on: not private, not for release
     #[arg(long, help_heading = "Output")]
     pub show_non_private: bool,
+    /// Put the training loss and how right the model is on its own records into report.html: not private, which it then says
+    #[arg(long, help_heading = "Output")]
+    pub with_training_metrics: bool,
     /// Show steps, speed, epsilon so far and time left on stderr, also where that is no terminal
     #[arg(long, help_heading = "Output")]
     pub progress: bool,

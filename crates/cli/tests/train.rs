@@ -51,7 +51,7 @@ fn people(rows: usize) -> String {
 }
 
 const PLAN: &str = r#"
-unit = "person"
+unit = "record"
 
 [data]
 format = "csv"
@@ -115,7 +115,7 @@ fn without_a_plan_the_built_in_digits_are_learnt_privately() {
     let said = done(&veracity(&["train", "--out", text(&out)]));
     assert!(said.contains("epsilon ≤ ") && said.contains("add-remove, per example"), "{said}");
     assert!(!said.contains("accuracy") && !said.contains("not for release"), "{said}");
-    assert_eq!(names(&out), ["claim.json", "model.safetensors"]);
+    assert_eq!(names(&out), ["claim.json", "model.safetensors", "report.html"]);
     let claim = json(&fs::read_to_string(out.join("claim.json")).unwrap());
     assert_eq!(claim["release"]["for_release"], true);
     assert!(claim["epsilon"]["upper"].as_f64().unwrap() <= 3.0);
@@ -136,10 +136,10 @@ fn a_plan_on_a_csv_file_gives_a_model_that_knows_how_to_read_such_files() {
     let out = room.join("out");
     let said = done(&veracity(&["train", text(&plan), "--out", text(&out), "--show-non-private"]));
     assert!(
-        said.contains("per person") && said.contains("not private, on the training records: accuracy"),
+        said.contains("per record") && said.contains("not private, on the training records: accuracy"),
         "{said}"
     );
-    assert_eq!(names(&out), ["claim.json", "model.safetensors"]);
+    assert_eq!(names(&out), ["claim.json", "model.safetensors", "report.html"]);
     let model = out.join("model.safetensors");
     let said = done(&veracity(&["evaluate", text(&model), text(&room.join("people.csv"))]));
     assert!(said.starts_with("accuracy ") && said.contains("nothing protects them"), "{said}");
@@ -174,7 +174,7 @@ fn seeds_repeat_and_are_never_for_release() {
     // Without protection there is nothing to claim, and a claim of an earlier run does not stay.
     let (said, _) = train("one", &["--non-private"]);
     assert!(said.contains("without protection"), "{said}");
-    assert_eq!(names(&room.join("one")), ["model.safetensors"]);
+    assert_eq!(names(&room.join("one")), ["model.safetensors", "report.html"]);
 }
 
 /// A run that is killed and taken up again ends in the same bits; other data or another plan are refused.
@@ -210,29 +210,8 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     done(&veracity(&resume));
     let model = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
     assert_eq!(model(&whole), model(&part));
-    assert_eq!(names(&part), ["claim.json", "model.safetensors"]);
+    assert_eq!(names(&part), ["claim.json", "model.safetensors", "report.html"]);
     assert!(refusal(&resume).contains("checkpoint is"), "there is nothing to take up");
-}
-
-/// System entropy is never saved, so a resumed run draws anew. Within an epoch of shuffled batches that could show a record
-/// twice; between epochs, and for batches that do not remember, it is the same law.
-#[test]
-fn a_shuffled_run_is_taken_up_between_epochs_only() {
-    let shuffled = PLAN.replace("[training]", "[training]\nsampling = \"shuffled\"");
-    let (room, plan) =
-        desk("train-shuffled", &format!("adjacency = \"zero-out\"{shuffled}"), people(300).as_bytes());
-    // 60 steps, 6 in an epoch: the last checkpoint is at step 56 or at 60.
-    for (every, expected) in [("7", Some("between two epochs")), ("6", None)] {
-        let out = room.join(every);
-        fs::create_dir_all(out.join("model.safetensors/in-the-way")).unwrap();
-        refusal(&["train", text(&plan), "--out", text(&out), "--checkpoint-every", every]);
-        fs::remove_dir_all(out.join("model.safetensors")).unwrap();
-        let resume = ["train", text(&plan), "--out", text(&out), "--resume"];
-        match expected {
-            Some(expected) => assert!(refusal(&resume).contains(expected)),
-            None => assert!(done(&veracity(&resume)).contains("zero-out, per person")),
-        }
-    }
 }
 
 /// Killed at any step, a run that is taken up again ends in the bits of one that never was.
@@ -332,7 +311,8 @@ fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
         ("classes = [\"no\", \"yes\"]", "", "a number in column rich"),
         ("path = \"people.csv\"", "path = \"nowhere.csv\"", "readable file"),
         ("format = \"csv\"", "format = \"xls\"", "unknown variant"),
-        ("unit = \"person\"", "adjacency = \"cousins\"", "adjacency"),
+        ("unit = \"record\"", "adjacency = \"cousins\"", "adjacency"),
+        ("unit = \"record\"", "unit = \"person\"", "unit is person, expected record or example"),
     ] {
         let plan = PLAN.replacen(from, to, 1);
         assert_ne!(plan, PLAN, "{from}");

@@ -9,7 +9,10 @@ use chacha20::{
     ChaCha20Rng,
     rand_core::{Rng, SeedableRng},
 };
-use std::fmt;
+use std::{
+    fmt,
+    io::{self, Read, Write},
+};
 use veracity_core::Refusal;
 use zeroize::Zeroize;
 
@@ -59,6 +62,8 @@ pub enum Purpose {
     Attack,
     /// Noise on what is learned of the records before training.
     Preprocess,
+    /// What ties a run that is laid aside to its records and its root.
+    Checkpoint,
 }
 
 impl Purpose {
@@ -73,6 +78,7 @@ impl Purpose {
             Purpose::Report => 6,
             Purpose::Attack => 7,
             Purpose::Preprocess => 8,
+            Purpose::Checkpoint => 9,
         }
     }
 }
@@ -88,7 +94,8 @@ pub struct Key {
     pub step: u64,
 }
 
-/// The root of all randomness of a program. It is never printed, compared or saved, and wiped when dropped.
+/// The root of all randomness of a program. It is never printed or compared, and wiped when dropped. The one way to save it
+/// is to lay it aside with a run that may be killed: see [`RootAside`].
 pub struct Entropy {
     root: [u8; 32],
     origin: Origin,
@@ -110,6 +117,26 @@ impl Entropy {
         root[..8].copy_from_slice(&seed.to_le_bytes());
         root[8..].copy_from_slice(b"veracity.seeded.entropy1");
         Entropy { root, origin: Origin::Seeded, generation: fork::generation() }
+    }
+
+    /// The root, for a run that may be killed and must then go on with the same bits. Refused for a seed, which is its own
+    /// record, and in a forked child, where the root is its parent's and does not lead to the child's streams.
+    pub fn lay_aside(&self) -> Result<RootAside, Refusal> {
+        match self.origin {
+            Origin::System if self.generation == fork::generation() => Ok(RootAside(self.root)),
+            Origin::System => Err(Refusal::NoAnswer(
+                "entropy is that of a parent process, expected that of this one to lay it aside".into(),
+            )),
+            Origin::Seeded => Err(Refusal::NoAnswer(
+                "entropy is seeded, expected system entropy to lay aside: a seed is given again".into(),
+            )),
+        }
+    }
+
+    /// Entropy that was laid aside, of the same origin, with the same streams.
+    pub fn take_up(aside: &RootAside) -> Entropy {
+        fork::watch();
+        Entropy { root: aside.0, origin: Origin::System, generation: fork::generation() }
     }
 
     /// Where it came from.
@@ -141,6 +168,41 @@ impl fmt::Debug for Entropy {
 impl Drop for Entropy {
     fn drop(&mut self) {
         self.root.zeroize();
+    }
+}
+
+/// The root of system entropy on its way to or from the file in which a run that may be killed keeps it.
+///
+/// It is a secret: whoever has it and what was released can take the noise off. So it has no other use, shows nothing of itself
+/// but to the file, and is wiped when dropped.
+pub struct RootAside([u8; 32]);
+
+impl RootAside {
+    /// Writes the root, 32 bytes.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        to.write_all(&self.0)
+    }
+
+    /// Reads a root, 32 bytes. One that was wiped is none.
+    pub fn read(from: &mut impl Read) -> io::Result<RootAside> {
+        let mut aside = RootAside([0; 32]);
+        from.read_exact(&mut aside.0)?;
+        if aside.0 == [0; 32] {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(aside)
+    }
+}
+
+impl fmt::Debug for RootAside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RootAside").finish_non_exhaustive()
+    }
+}
+
+impl Drop for RootAside {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

@@ -9,6 +9,7 @@ mod bits;
 mod entropy;
 pub mod exact;
 mod fork;
+mod keystream;
 mod ratio;
 mod stream;
 mod tape;
@@ -16,7 +17,7 @@ pub mod vector;
 
 pub use additive::Noise;
 pub use bits::Bits;
-pub use entropy::{Entropy, Family, Key, Origin, Purpose};
+pub use entropy::{Entropy, Family, Key, Origin, Purpose, RootAside};
 pub use ratio::Ratio;
 pub use stream::Stream;
 pub use tape::{Call, Departure, Distance, NoiseStream, Tape};

@@ -1,19 +1,29 @@
 //! One stream of random bits: a ChaCha20 keystream, read by words or by few bits at a time.
 
-use crate::{Bits, Origin, entropy::fresh_root, fork};
-use chacha20::{
-    ChaCha20Rng,
-    rand_core::{Rng, SeedableRng},
+use crate::{
+    Bits, Origin,
+    entropy::fresh_root,
+    fork,
+    keystream::{BLOCK_WORDS, blocks},
 };
 use std::fmt;
 use zeroize::Zeroize;
+
+/// Words that are made at once: eight blocks.
+const AHEAD: usize = 8 * BLOCK_WORDS;
 
 /// A stream of random bits. It cannot be copied, printed or saved; the keystream is wiped when it is dropped.
 ///
 /// A stream of system entropy that finds itself in a forked child takes a fresh key before it draws, so that child and
 /// parent differ. A seeded stream repeats itself anywhere, by design.
 pub struct Stream {
-    generator: ChaCha20Rng,
+    key: [u32; 8],
+    nonce: u64,
+    /// The number of the first block that was not made yet.
+    next_block: u64,
+    /// Words of the keystream, made ahead, of which `used` were handed out.
+    ahead: [u32; AHEAD],
+    used: usize,
     /// Bits drawn but not yet handed out, in the low end.
     reservoir: u64,
     left: u32,
@@ -23,10 +33,22 @@ pub struct Stream {
 
 impl Stream {
     pub(crate) fn new(mut key: [u8; 32], nonce: u64, origin: Origin) -> Stream {
-        let mut generator = ChaCha20Rng::from_seed(key);
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(key.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
         key.zeroize();
-        generator.set_stream(nonce);
-        Stream { generator, reservoir: 0, left: 0, generation: fork::generation(), origin }
+        Stream {
+            key: words,
+            nonce,
+            next_block: 0,
+            ahead: [0; AHEAD],
+            used: AHEAD,
+            reservoir: 0,
+            left: 0,
+            generation: fork::generation(),
+            origin,
+        }
     }
 
     /// Where its entropy came from.
@@ -38,13 +60,63 @@ impl Stream {
     #[inline]
     pub fn word(&mut self) -> u64 {
         self.part_from_parent();
-        self.generator.next_u64()
+        self.next_word()
     }
 
-    /// Fresh bytes.
+    /// Fresh bytes. They end on a whole number of 32-bit words; what is left of the last one is skipped.
     pub fn fill(&mut self, bytes: &mut [u8]) {
+        let (words, rest) = bytes.as_chunks_mut::<4>();
+        let mut some = [0; AHEAD];
+        for words in words.chunks_mut(AHEAD) {
+            self.fill_words(&mut some[..words.len()]);
+            for (bytes, word) in words.iter_mut().zip(some) {
+                *bytes = word.to_le_bytes();
+            }
+        }
+        if !rest.is_empty() {
+            self.fill_words(&mut some[..1]);
+            rest.copy_from_slice(&some[0].to_le_bytes()[..rest.len()]);
+        }
+        wipe(&mut some);
+    }
+
+    /// Fresh words of 32 bits.
+    pub(crate) fn fill_words(&mut self, words: &mut [u32]) {
         self.part_from_parent();
-        self.generator.fill_bytes(bytes);
+        let (first, words) = words.split_at_mut(words.len().min(AHEAD - self.used));
+        first.copy_from_slice(&self.ahead[self.used..][..first.len()]);
+        self.used += first.len();
+        let (whole, last) = words.split_at_mut(words.len() / AHEAD * AHEAD);
+        blocks(&self.key, self.nonce, self.next_block, whole);
+        self.next_block = self.next_block.wrapping_add((whole.len() / BLOCK_WORDS) as u64);
+        if !last.is_empty() {
+            self.make_ahead();
+            last.copy_from_slice(&self.ahead[..last.len()]);
+            self.used = last.len();
+        }
+    }
+
+    #[inline]
+    fn next_word(&mut self) -> u64 {
+        let [low, high] = [self.next_half(), self.next_half()];
+        u64::from(high) << 32 | u64::from(low)
+    }
+
+    #[inline]
+    fn next_half(&mut self) -> u32 {
+        if self.used == AHEAD {
+            self.make_ahead();
+        }
+        let half = self.ahead[self.used];
+        self.used += 1;
+        half
+    }
+
+    #[cold]
+    fn make_ahead(&mut self) {
+        blocks(&self.key, self.nonce, self.next_block, &mut self.ahead);
+        self.next_block = self.next_block.wrapping_add((AHEAD / BLOCK_WORDS) as u64);
+        self.used = 0;
     }
 
     /// In a forked child, and only there, leaves the parent's keystream.
@@ -88,7 +160,7 @@ impl Stream {
     /// What is left becomes the low bits, a new word gives the rest.
     #[inline]
     fn refill(&mut self, count: u32) -> u64 {
-        let word = self.generator.next_u64();
+        let word = self.next_word();
         let missing = count - self.left;
         let taken = (self.reservoir & mask(self.left)) | ((word & mask(missing)) << self.left);
         self.reservoir = word.checked_shr(missing).unwrap_or(0);
@@ -106,7 +178,15 @@ impl fmt::Debug for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.reservoir.zeroize();
+        wipe(&mut self.key);
+        wipe(&mut self.ahead);
     }
+}
+
+/// Zeroes words so that no compiler leaves it out; all at once, where `zeroize` goes one by one.
+pub(crate) fn wipe(words: &mut [u32]) {
+    words.fill(0);
+    zeroize::optimization_barrier(words);
 }
 
 /// The lowest `count` bits set, `count` ≤ 64.

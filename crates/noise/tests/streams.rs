@@ -1,9 +1,9 @@
 //! Streams: what their keys promise, for ever and on any machine.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-use veracity_noise::{Bits, Entropy, Key, Origin, Purpose, Stream};
+use veracity_noise::{Bits, Entropy, Key, Origin, Purpose, RootAside, Stream};
 
-const PURPOSES: [Purpose; 7] = [
+const PURPOSES: [Purpose; 9] = [
     Purpose::Batch,
     Purpose::Noise,
     Purpose::Init,
@@ -11,6 +11,8 @@ const PURPOSES: [Purpose; 7] = [
     Purpose::Split,
     Purpose::Report,
     Purpose::Attack,
+    Purpose::Preprocess,
+    Purpose::Checkpoint,
 ];
 
 fn seeded(seed: u64, purpose: Purpose, key: Key) -> Stream {
@@ -204,4 +206,24 @@ fn debug_prints_no_key() {
     };
     assert_eq!(print(1), print(0x0123_4567_89ab_cdef));
     assert!(print(1).contains("Seeded") && !print(1).contains(|c: char| c.is_ascii_digit()));
+}
+
+/// A root that was laid aside has the same streams again, is still fit for release, and shows nothing of itself.
+#[test]
+fn a_root_that_was_laid_aside_has_the_same_streams() {
+    let entropy = Entropy::system().unwrap();
+    let aside = entropy.lay_aside().unwrap();
+    let mut bytes = Vec::new();
+    aside.write(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), 32);
+    let again = Entropy::take_up(&RootAside::read(&mut &bytes[..]).unwrap());
+    assert_eq!(again.origin(), Origin::System);
+    for purpose in PURPOSES {
+        let key = Key { run: 1, trial: 2, step: 3 };
+        assert_eq!(words(entropy.stream(purpose, key)), words(again.stream(purpose, key)));
+    }
+    assert_eq!(format!("{aside:?}"), "RootAside { .. }");
+    // A file that was wiped or cut off holds no root, and a seed is not laid aside.
+    assert!(RootAside::read(&mut &[0; 32][..]).is_err() && RootAside::read(&mut &bytes[..31]).is_err());
+    assert!(Entropy::seeded(1).lay_aside().is_err());
 }

@@ -1,6 +1,7 @@
 //! Mathematics that knows nothing of privacy: log-space arithmetic, the normal law, roots, exact binomial tails and
 //! certified quadrature. Each function states its relative error, so that callers can push their bounds outward.
 
+pub mod beta;
 pub mod binomial;
 pub mod fft;
 pub mod legendre;

@@ -75,7 +75,7 @@ pub enum Unknown {
 
 impl Cells {
     /// How many features one cell becomes.
-    fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         match self {
             Cells::Numbers { .. } => 1,
             Cells::Categories { names, unknown } => names.len() + usize::from(*unknown == Unknown::Other),

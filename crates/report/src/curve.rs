@@ -3,6 +3,7 @@
 use crate::{
     axis::{Axis, Scale},
     decimal, font,
+    frame::Frame,
     picture::{Anchor, Ink, Picture, Place, Stroke, Weight},
 };
 
@@ -99,46 +100,22 @@ fn fit(text: &str, size: f32, weight: Weight, room: f32) -> String {
     kept
 }
 
-/// A pair of axes at a place of the picture.
-struct Frame {
-    left: f32,
-    x: Axis,
-    y: Axis,
-}
-
-impl Frame {
-    fn at(&self, x: f64, y: f64) -> Place {
-        let across = self.x.place(x) as f32 * PANEL.0;
-        let up = self.y.place(y) as f32 * PANEL.1;
-        (self.left + across, TOP + PANEL.1 - up)
-    }
-
-    fn draw(&self, picture: &mut Picture, heading: &str) {
-        let (left, right, bottom) = (self.left, self.left + PANEL.0, TOP + PANEL.1);
-        picture.write_bold((left, TOP - 16.0), heading, 13.5, Ink::BLACK, Anchor::Start);
-        for (value, label) in self.x.ticks() {
-            let (x, _) = self.at(value, self.y.low);
-            picture.line(vec![(x, TOP), (x, bottom)], Ink::PALE, 1.0, Stroke::Solid);
-            picture.write((x, bottom + 20.0), &label, 12.5, Ink::GREY, Anchor::Middle);
-        }
-        for (value, label) in self.y.ticks() {
-            let (_, y) = self.at(self.x.low, value);
-            picture.line(vec![(left, y), (right, y)], Ink::PALE, 1.0, Stroke::Solid);
-            picture.write((left - 10.0, y + 4.5), &label, 12.5, Ink::GREY, Anchor::End);
-        }
-        picture.line(vec![(left, TOP), (left, bottom), (right, bottom)], Ink::GREY, 1.2, Stroke::Solid);
-        let middle = left + PANEL.0 / 2.0;
-        picture.write((middle, bottom + 45.0), &self.x.title, 13.5, Ink::BLACK, Anchor::Middle);
-        picture.write_turned((left - 54.0, TOP + PANEL.1 / 2.0), &self.y.title, 13.5, Ink::BLACK, -90.0);
-    }
+/// A panel's axes, its heading, and the titles of the axes.
+fn panel(picture: &mut Picture, heading: &str, left: f32, [x, y]: [Axis; 2]) -> Frame {
+    picture.write_bold((left, TOP - 16.0), heading, 13.5, Ink::BLACK, Anchor::Start);
+    let frame = Frame { left, top: TOP, sides: PANEL, letters: 12.5, x, y };
+    frame.draw(picture);
+    let (middle, bottom) = (left + PANEL.0 / 2.0, TOP + PANEL.1);
+    picture.write((middle, bottom + 45.0), &frame.x.title, 13.5, Ink::BLACK, Anchor::Middle);
+    picture.write_turned((left - 54.0, TOP + PANEL.1 / 2.0), &frame.y.title, 13.5, Ink::BLACK, -90.0);
+    frame
 }
 
 fn profile(picture: &mut Picture, curves: &Curves, left: f32) {
     let farthest = curves.profile.last().map_or(1.0, |point| point.epsilon);
     let x = Axis { title: "epsilon".into(), low: 0.0, high: farthest, scale: Scale::Linear };
     let y = Axis { title: "delta".into(), low: LEAST_DELTA, high: 1.0, scale: Scale::Log };
-    let frame = Frame { left, x, y };
-    frame.draw(picture, "Privacy profile: the delta that goes with each epsilon");
+    let frame = panel(picture, "Privacy profile: the delta that goes with each epsilon", left, [x, y]);
     let upper: Vec<Place> = curves.profile.iter().map(|point| frame.at(point.epsilon, point.upper)).collect();
     let lower: Vec<Place> =
         curves.profile.iter().filter_map(|point| Some(frame.at(point.epsilon, point.lower?))).collect();
@@ -176,8 +153,8 @@ fn label_promise(picture: &mut Picture, frame: &Frame, (epsilon, delta): (f64, f
 
 fn tradeoff(picture: &mut Picture, curves: &Curves, left: f32) {
     let rate = |title: &str| Axis { title: title.into(), low: 0.0, high: 1.0, scale: Scale::Linear };
-    let frame = Frame { left, x: rate("false-positive rate"), y: rate("false-negative rate") };
-    frame.draw(picture, "Trade-off: the errors that every attack must make");
+    let axes = [rate("false-positive rate"), rate("false-negative rate")];
+    let frame = panel(picture, "Trade-off: the errors that every attack must make", left, axes);
     let curve: Vec<Place> = curves.tradeoff.iter().map(|&(alpha, beta)| frame.at(alpha, beta)).collect();
     let mut below = curve.clone();
     below.extend([frame.at(1.0, 0.0), frame.at(0.0, 0.0)]);

@@ -18,6 +18,14 @@ pub fn nearest(x: f64, digits: usize) -> String {
     text(x, digits, Side::Nearest)
 }
 
+/// A printed number as it stands in a sentence: 10⁻⁵ for 1e-5, 2.5·10⁻⁶ for 2.5e-6, others as they are.
+pub fn in_prose(printed: &str) -> String {
+    let Some((mantissa, exponent)) = printed.split_once('e') else { return printed.to_owned() };
+    let Ok(exponent) = exponent.parse() else { return printed.to_owned() };
+    let power = crate::axis::power_of_ten(exponent);
+    if mantissa == "1" { power } else { format!("{mantissa}·{power}") }
+}
+
 /// The number that [`up`] prints.
 pub fn raise(x: f64, digits: usize) -> f64 {
     up(x, digits).parse().unwrap_or(f64::INFINITY)
@@ -133,6 +141,12 @@ mod tests {
             }
             assert_eq!(up(x, 17).parse::<f64>().unwrap(), x);
         }
+    }
+
+    #[test]
+    fn powers_of_ten_are_raised_in_prose() {
+        let all = ["1e-5", "2.5e-12", "0.003", "inf", "-3e10"].map(in_prose);
+        assert_eq!(all, ["10⁻⁵", "2.5·10⁻¹²", "0.003", "inf", "-3·10¹⁰"]);
     }
 
     #[test]

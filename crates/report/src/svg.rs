@@ -1,6 +1,12 @@
 //! A picture as SVG, with real text that can be searched and restyled.
+//!
+//! [`render`] gives a file of its own, on white. [`inline`] gives an element for a page: it has no ground, takes the width it
+//! is given, and its colours are the page's, by name, so that the picture follows the page from light to dark.
 
-use crate::picture::{Anchor, Ink, Mark, Picture, Place, Stroke, Text, Weight};
+use crate::{
+    markup::escape,
+    picture::{Anchor, Ink, Mark, Picture, Place, Stroke, Text, Weight},
+};
 use std::fmt::Write;
 
 /// The first of these that the reader's machine has is used; all are of similar width.
@@ -16,13 +22,60 @@ pub fn render(picture: &Picture) -> String {
         escape(description)
     );
     for mark in marks {
-        svg += &element(mark);
+        svg += &element(mark, Colours::Fixed);
         svg.push('\n');
     }
     svg + "</svg>\n"
 }
 
-fn element(mark: &Mark) -> String {
+/// An element for a page that has the colours of [`names`].
+pub fn inline(picture: &Picture) -> String {
+    let Picture { width, height, description, marks } = picture;
+    let marks: String = marks.iter().map(|mark| element(mark, Colours::Named)).collect();
+    format!(
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\"><title>{}</title>{marks}</svg>",
+        escape(description)
+    )
+}
+
+/// The CSS variables of an inline picture, each with the ink that it stands for.
+pub fn names() -> [(&'static str, Ink); 6] {
+    [
+        ("--text", Ink::BLACK),
+        ("--soft", Ink::GREY),
+        ("--grid", Ink::PALE),
+        ("--ground", Ink::WHITE),
+        ("--first", Ink::BLUE),
+        ("--second", Ink::VERMILLION),
+    ]
+}
+
+/// Whether colours are written out or called by the names of the page.
+#[derive(Clone, Copy)]
+enum Colours {
+    Fixed,
+    Named,
+}
+
+impl Colours {
+    /// The attribute that paints a part, `fill` or `stroke`.
+    fn paint(self, part: &str, ink: Ink) -> String {
+        let name = names().into_iter().find(|(_, known)| known.rgb == ink.rgb);
+        let colour = match (self, name) {
+            (Colours::Named, Some((name, _))) => format!("style=\"{part}:var({name})\""),
+            (Colours::Named, None) | (Colours::Fixed, _) => {
+                let [red, green, blue] = ink.rgb;
+                format!("{part}=\"#{red:02x}{green:02x}{blue:02x}\"")
+            }
+        };
+        if ink.opacity < 1.0 {
+            return format!("{colour} {part}-opacity=\"{}\"", ink.opacity);
+        }
+        colour
+    }
+}
+
+fn element(mark: &Mark, colours: Colours) -> String {
     match mark {
         Mark::Line { points, ink, width, stroke } => {
             let dash = match stroke {
@@ -30,31 +83,23 @@ fn element(mark: &Mark) -> String {
                 Stroke::Dashed => " stroke-dasharray=\"6 5\"",
             };
             format!(
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\"{} stroke-width=\"{width}\" \
+                "<polyline points=\"{}\" fill=\"none\" {} stroke-width=\"{width}\" \
                  stroke-linejoin=\"round\" stroke-linecap=\"round\"{dash}/>",
                 places(points),
-                colour(*ink),
-                opacity("stroke", *ink)
+                colours.paint("stroke", *ink)
             )
         }
         Mark::Area { points, ink } => {
-            format!(
-                "<polygon points=\"{}\" fill=\"{}\"{}/>",
-                places(points),
-                colour(*ink),
-                opacity("fill", *ink)
-            )
+            format!("<polygon points=\"{}\" {}/>", places(points), colours.paint("fill", *ink))
         }
-        Mark::Dot { at: (x, y), radius, ink } => format!(
-            "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius}\" fill=\"{}\"{}/>",
-            colour(*ink),
-            opacity("fill", *ink)
-        ),
-        Mark::Text(text) => letters(text),
+        Mark::Dot { at: (x, y), radius, ink } => {
+            format!("<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius}\" {}/>", colours.paint("fill", *ink))
+        }
+        Mark::Text(text) => letters(text, colours),
     }
 }
 
-fn letters(text: &Text) -> String {
+fn letters(text: &Text, colours: Colours) -> String {
     let (x, y) = text.at;
     let anchor = match text.anchor {
         Anchor::Start => "start",
@@ -71,9 +116,9 @@ fn letters(text: &Text) -> String {
         format!(" transform=\"rotate({} {x:.2} {y:.2})\"", text.turned)
     };
     format!(
-        "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{}\" text-anchor=\"{anchor}\" fill=\"{}\"{weight}{turned}>{}</text>",
+        "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{}\" text-anchor=\"{anchor}\" {}{weight}{turned}>{}</text>",
         text.size,
-        colour(text.ink),
+        colours.paint("fill", text.ink),
         escape(&text.text)
     )
 }
@@ -88,37 +133,23 @@ fn places(points: &[Place]) -> String {
     all
 }
 
-fn colour(ink: Ink) -> String {
-    let [red, green, blue] = ink.rgb;
-    format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-fn opacity(what: &str, ink: Ink) -> String {
-    if ink.opacity < 1.0 { format!(" {what}-opacity=\"{}\"", ink.opacity) } else { String::new() }
-}
-
-/// Characters that mean something to XML, and those that XML forbids.
-fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_become_markup() {
-        assert_eq!(escape("<b a=\"1\">&\u{0}"), "&lt;b a=&quot;1&quot;&gt;&amp; ");
+    fn an_inline_picture_has_the_colours_of_its_page_and_no_ground() {
+        let mut picture =
+            Picture { width: 10.0, height: 5.0, description: "a <b>".into(), marks: Vec::new() };
+        for (_, ink) in names() {
+            picture.dot((1.0, 1.0), 1.0, ink.faint(0.5));
+        }
+        let page = inline(&picture);
+        for (name, _) in names() {
+            assert!(page.contains(&format!("fill:var({name})")), "{name} in {page}");
+        }
+        assert!(!page.contains('#') && !page.contains("<rect") && page.contains("a &lt;b&gt;"), "{page}");
+        let file = render(&picture);
+        assert!(file.contains("#0072b2") && !file.contains("var("), "{file}");
     }
 }

@@ -159,7 +159,7 @@ fn centred(train: Dataset, test: Dataset, settings: &Settings) -> Fallible<(Data
     let then = settings.0.get("then").map_or("", String::as_str);
     let mut rng = Entropy::seeded(0).stream(Purpose::Init, Key { step: 1, ..Key::default() });
     let front = FrontEnd::new(Shape::Flat(train.width()), &parse(then)?, &mut rng)?;
-    Ok((front.apply(&centre.apply(&train)?)?, front.apply(&centre.apply(&test)?)?))
+    Ok((front.apply(&centre.apply(train)?)?, front.apply(&centre.apply(test)?)?))
 }
 
 fn run(train: &Dataset, test: &Dataset, classes: usize, settings: &Settings) -> Fallible<()> {

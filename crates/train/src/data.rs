@@ -77,6 +77,11 @@ impl Dataset {
         &self.features[at * self.width..][..self.width]
     }
 
+    /// Features, their number in a record, and labels, to be made into another dataset.
+    pub fn into_parts(self) -> (Vec<f32>, usize, Labels) {
+        (self.features, self.width, self.labels)
+    }
+
     /// The labels.
     pub fn labels(&self) -> &Labels {
         &self.labels

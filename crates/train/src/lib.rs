@@ -42,5 +42,5 @@ pub use private::{Calibrated, ClippedSum, Noises, Noisy, privatize};
 pub use run::{Draws, Run, State, Trained};
 pub use sampling::Sampling;
 pub use shape::Shape;
-pub use views::Views;
+pub use views::{Mirror, Shifted, Views};
 pub use world::World;

@@ -408,12 +408,12 @@ fn one_record_moves_the_sum_behind_a_centre_by_its_clip_norm_at_most() {
     assert!(moved * 50.0 <= 1.0 && moved * 50.0 > 0.99, "{}", moved * 50.0);
     // Taking it off leaves the rest as it was.
     let data = dataset(&rows);
-    let centred = few.apply(&data).unwrap();
+    let centred = few.apply(data.clone()).unwrap();
     for (at, x) in centred.row(7).iter().enumerate() {
         assert_eq!(*x, data.row(7)[at] - few.mean()[at]);
     }
     let narrow = dataset(&[vec![0.0; 3]]);
-    assert!(few.apply(&narrow).unwrap_err().to_string().contains("expected"));
+    assert!(few.apply(narrow).unwrap_err().to_string().contains("expected"));
 }
 
 /// No records, so the mean is noise of standard deviation 5/100 in 20,000 places: the mean square is within 5 % of its

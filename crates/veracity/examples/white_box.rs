@@ -1,7 +1,7 @@
 //! White-box audits of our own training: how much of what is proved does an attack show?
 use veracity::{
     Count, Delta, Refusal, Significance,
-    auditing::{Case, Choice, Method, Planting, Terms, attack, bound},
+    auditing::{Attack, Case, Choice, Method, Terms, attack, bound},
     training::Recipe,
 };
 fn main() -> Result<(), Refusal> {
@@ -13,7 +13,7 @@ fn main() -> Result<(), Refusal> {
         "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n[training]\nbatch_size = {batch}\nsteps = {steps}\nlearning_rate = 1.0\n[privacy]\nepsilon = {eps}\ndelta = 1e-5\n"
     );
     let recipe = Recipe::parse(&text, std::path::Path::new(""))?;
-    let case = Case::white_box(&recipe, Planting { canaries, copies }, None, 1, Count::new(trials)?)?;
+    let case = Case::training(&recipe, Attack::WhiteBox { canaries, copies }, None, 1, Count::new(trials)?)?;
     let start = std::time::Instant::now();
     let mut terms = Terms {
         method: Method::ManyCanaries { guessed: None },

@@ -4,12 +4,17 @@ use crate::{Choice, Delta, PrivacyProfile, Refusal, Subject, Target, account};
 use veracity_account::tradeoff::{advantage_through, tradeoff_through};
 use veracity_core::Probability;
 use veracity_report::{
+    axis::{Axis, Scale},
+    chart::{Band, Chart, Line, Side, Spot},
     curve::{Curves, Panels, ProfilePoint},
     decimal,
+    picture::{Ink, Stroke},
 };
 
 /// Points of the profile.
 const POINTS: usize = 161;
+/// The least δ that is drawn.
+const LEAST_DELTA: f64 = 1e-10;
 /// Points of the trade-off curve.
 const RATES: usize = 201;
 
@@ -44,6 +49,25 @@ pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
         promise: (epsilon, delta.get()),
         tradeoff: tradeoff.collect::<Result<_, Refusal>>()?,
         advantage: advantage_through(&pairs).0.get(),
+    })
+}
+
+/// The profile of a subject as the picture of a page, with the (ε, δ) that is promised pointed out.
+pub fn profile_chart(subject: &Subject, promise: (f64, Delta)) -> Result<Chart, Refusal> {
+    let profile = from_zero(&PrivacyProfile::new(subject, POINTS)?);
+    let upper: Vec<(f64, f64)> = profile.iter().map(|point| (point.epsilon, point.upper)).collect();
+    let farthest = upper.last().map_or(1.0, |point| point.0);
+    let (epsilon, delta) = (promise.0, promise.1.get());
+    let label =
+        format!("ε ≤ {} at δ = {}", decimal::up(epsilon, 4), decimal::in_prose(&decimal::nearest(delta, 4)));
+    let floor = upper.iter().map(|point| (point.0, LEAST_DELTA)).collect();
+    Ok(Chart {
+        description: format!("privacy profile: delta for each epsilon; {label}"),
+        x: Axis { title: "ε".into(), low: 0.0, high: farthest, scale: Scale::Linear },
+        y: Axis { title: "δ, at most".into(), low: LEAST_DELTA, high: 1.0, scale: Scale::Log },
+        bands: vec![Band { lower: floor, upper: upper.clone(), ink: Ink::BLUE.faint(0.08) }],
+        lines: vec![Line { name: String::new(), points: upper, ink: Ink::BLUE, stroke: Stroke::Solid }],
+        spots: vec![Spot { at: (epsilon, delta), label, side: Side::Below, ink: Ink::BLUE }],
     })
 }
 

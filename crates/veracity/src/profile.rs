@@ -95,12 +95,42 @@ impl Source<'_> {
     fn farthest(&self) -> Result<f64, Refusal> {
         let least = Delta::new(LEAST_DELTA)?;
         let epsilon = match self {
-            Source::Exact(profile) => profile.epsilon_at(least)?.upper.0.get(),
+            Source::Exact(profile) => farthest(profile)?,
             Source::Other(subject) => without_exact(&subject.question(), Target::Delta(least))
                 .and_then(|answer| answer.epsilon.upper())
                 .map_or(f64::INFINITY, |epsilon| epsilon.0.get()),
         };
         // A mechanism that leaks nothing still gets an axis.
         Ok(if epsilon.is_finite() && epsilon > 0.0 { epsilon } else { 1.0 })
+    }
+}
+
+/// Where an exact profile passes below the least δ. One of a declared mechanism that may fail outright never does: it is
+/// followed to the first power of ten that it reaches.
+fn farthest(profile: &Profile) -> Result<f64, Refusal> {
+    let mut refusal = None;
+    for power in [-10, -9, -8, -7, -6, -5, -4, -3, -2, -1] {
+        match profile.epsilon_at(Delta::new(10f64.powi(power).max(LEAST_DELTA))?) {
+            Ok(found) => return Ok(found.upper.0.get()),
+            Err(Refusal::NoAnswer(why)) => refusal = refusal.or(Some(Refusal::NoAnswer(why))),
+            Err(other) => return Err(other),
+        }
+    }
+    Err(refusal.unwrap_or_else(|| Refusal::NoAnswer("no delta was asked".into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mechanism;
+
+    #[test]
+    fn a_mechanism_that_may_fail_outright_has_a_profile_down_to_its_delta() {
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(2e-6).unwrap());
+        let subject = Subject::new(Mechanism::Approximate { epsilon, delta });
+        let profile = PrivacyProfile::new(&subject, 9).unwrap();
+        let last = profile.points.last().unwrap();
+        assert!(last.epsilon <= 1.0 && last.epsilon > 0.99 && last.upper >= 2e-6, "{last:?}");
+        assert!(last.upper <= 1.1e-5, "{last:?}");
     }
 }

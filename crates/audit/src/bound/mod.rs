@@ -3,13 +3,19 @@
 //! Each takes counts, guesses or scores with a δ and a [`Significance`], which it spends, and gives a [`Shown`]: what the
 //! truth does not fall below, the most that so much evidence could have shown, and what the statement rests on.
 
+pub mod bayesian;
 pub mod clopper_pearson;
 pub mod gdp;
 pub mod log_katz;
 pub mod one_run;
-mod profile;
+pub mod one_run_fdp;
+pub(crate) mod profile;
+pub mod sequential;
+pub mod trade_off;
 
-use veracity_core::{Epsilon, Lower};
+use crate::Counts;
+use std::str::FromStr;
+use veracity_core::{Count, Delta, Epsilon, Lower, Refusal, Significance};
 
 /// What a bound shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,6 +76,69 @@ impl Basis {
             Basis::Proved | Basis::IfGaussian => true,
             Basis::Credible | Basis::Approximate => false,
         }
+    }
+}
+
+/// The bounds that need no more than counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FromCounts {
+    /// Exact limits on both error rates.
+    ClopperPearson,
+    /// The logarithm of a ratio of rates, by the law of large numbers.
+    LogKatz,
+    /// Posterior of both error rates.
+    Bayesian,
+    /// The μ of a Gaussian mechanism.
+    Gdp,
+}
+
+impl FromCounts {
+    /// All of them.
+    pub const ALL: [FromCounts; 4] =
+        [FromCounts::ClopperPearson, FromCounts::LogKatz, FromCounts::Bayesian, FromCounts::Gdp];
+
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            FromCounts::ClopperPearson => "clopper-pearson",
+            FromCounts::LogKatz => "log-katz",
+            FromCounts::Bayesian => "bayesian",
+            FromCounts::Gdp => "gdp",
+        }
+    }
+
+    /// The bound for counts at a threshold that these counts did not choose. Only Clopper–Pearson knows of groups.
+    pub fn bound(
+        self,
+        counts: Counts,
+        delta: Delta,
+        group: Count,
+        significance: Significance,
+    ) -> Result<Shown, Refusal> {
+        if group != Count::ONE && self != FromCounts::ClopperPearson {
+            return Err(Refusal::no_theorem(
+                self.name(),
+                format!("group size {}", group.get()),
+                "use clopper-pearson",
+            ));
+        }
+        Ok(match self {
+            FromCounts::ClopperPearson => clopper_pearson::bound(counts, delta, group, significance),
+            FromCounts::LogKatz => log_katz::bound(counts, delta, significance),
+            FromCounts::Bayesian => bayesian::bound(counts, delta, significance),
+            FromCounts::Gdp => gdp::bound(counts, delta, significance),
+        })
+    }
+}
+
+impl FromStr for FromCounts {
+    type Err = Refusal;
+
+    fn from_str(name: &str) -> Result<Self, Refusal> {
+        FromCounts::ALL
+            .into_iter()
+            .find(|bound| bound.name() == name)
+            .ok_or_else(|| Refusal::out_of_range("bound", name, "clopper-pearson, log-katz, bayesian or gdp"))
     }
 }
 

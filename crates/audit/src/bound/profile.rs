@@ -6,7 +6,7 @@ use veracity_numerics::{UNIT, normal, root};
 ///
 /// # Reference  [BalleWang18] Theorem 8: δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), which falls in ε
 /// # Numerics   Rounded down
-pub(super) fn epsilon_at_least(mu: f64, delta: f64) -> f64 {
+pub(crate) fn epsilon_at_least(mu: f64, delta: f64) -> f64 {
     if !(mu > 0.0) {
         return 0.0;
     }

@@ -4,7 +4,7 @@ use crate::{Outcome, args::AuditArgs, commands::replay, text};
 use std::path::Path;
 use veracity::{
     Count, Epsilon, Refusal, Verdict,
-    auditing::{self, Audited, Case, Counted, Method, Planting, Terms},
+    auditing::{self, Attack, Audited, Case, Counted, Method, Terms},
     plan::read_text,
     report::decimal::{down, nearest, up},
     spec::Whole,
@@ -38,7 +38,7 @@ fn meaning(args: &AuditArgs) -> Result<(Case, Terms), Refusal> {
     let trials = Whole(args.trials.unwrap_or(DEFAULT_TRIALS)).count("trials")?;
     let canaries = Whole(args.canaries).count("canaries")?.get() as usize;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
-    let case = Case::white_box(&recipe, Planting { canaries, copies: 1 }, claimed, args.seed, trials)?;
+    let case = Case::training(&recipe, Attack::WhiteBox { canaries, copies: 1 }, claimed, args.seed, trials)?;
     let method = match canaries {
         1 => Method::Threshold { choice: auditing::Choice::Split, group: Count::ONE },
         _ => Method::ManyCanaries { guessed: None },

@@ -1,7 +1,9 @@
-//! `veracity train`: a plan and its data become a model and a claim.
+//! `veracity train`: a plan and its data become a model, a claim and a report.
 //!
-//! The claim is on disk, whole, before the model has its name. What was measured on the training records is not private and is not shown unless
-//! asked for.
+//! All of them are on disk, whole, before the model has its name. What was measured on the training records is not private and
+//! is neither shown nor written unless asked for.
+
+mod convex;
 
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
@@ -17,7 +19,8 @@ use veracity::{
     report::decimal,
     spec::Whole,
     training::{
-        Checkpoint, Dataset, Draws, Model, Prepared, Protection, Recipe, Run, Staged, evaluate as score,
+        Checkpoint, Dataset, Draws, LaidAside, Learning, Model, Prepared, Protection, Ready, Recipe, Run,
+        Staged, State, evaluate as score, page,
     },
 };
 
@@ -36,54 +39,103 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let every = args.checkpoint_every.map(|every| Whole(every).count("checkpoint-every")).transpose()?;
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };
+    if recipe.is_convex() {
+        return convex::run(args, &recipe, data, protection);
+    }
     let prepared = recipe.prepare(&data, protection)?;
-    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
+    let learnt = args.out.join("statistics.safetensors");
+    let Begun { ready, entropy, state, mut checkpoint } = begin(args, &prepared, data, &learnt)?;
+    let data = ready.data;
     let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
-    fs::create_dir_all(&args.out).map_err(|error| {
-        Refusal::NoAnswer(format!(
-            "out is {}, expected a folder that can be made ({error})",
-            args.out.display()
-        ))
-    })?;
-
-    let checkpoint = Checkpoint::new(&prepared, &data, entropy.origin());
-    let place = args.out.join("checkpoint.safetensors");
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
-    let mut run = if args.resume {
-        Run::resume(&prepared.plan, &data, draws, checkpoint.load(&place)?)?
-    } else {
-        Run::new(&prepared.plan, &data, draws)?
+    let mut run = match state {
+        Some(state) => Run::resume(&prepared.plan, &data, draws, state)?,
+        None => Run::new(&prepared.plan, &data, draws)?,
     };
+    make_folder(&args.out)?;
+    if every.is_some() && !args.resume {
+        prepared.keep(&ready.statistics, &learnt)?;
+        checkpoint = Some(Checkpoint::begin(&args.out, (&prepared, &data), &entropy, &run.state())?);
+    }
     let mut progress = Progress::new(args, run.steps_done());
+    let mut learning = args.with_training_metrics.then(|| Learning::new(&prepared, &data)).transpose()?;
+    let mut look = |run: &Run<'_>| learning.as_mut().map_or(Ok(()), |learning| learning.look(&prepared, run));
+    look(&run)?;
     while run.step()? {
-        if every.is_some_and(|every| run.steps_done() % every.get() == 0) {
-            checkpoint.save(&place, &run.state())?;
+        look(&run)?;
+        if let (Some(every), Some(checkpoint)) = (every, &checkpoint)
+            && run.steps_done().is_multiple_of(every.get())
+        {
+            checkpoint.save(&run.state())?;
         }
         progress.tick(&prepared, run.steps_done());
     }
     progress.end();
+    if let Some(checkpoint) = &checkpoint {
+        checkpoint.seal(&run.state())?;
+    }
 
-    let model = prepared.model(&run);
-    hand_over(args, &model, claim.as_deref())?;
-    // The run is done: what was laid aside is not needed, and not for release.
-    forget(&place)?;
+    let model = prepared.model(&run, &ready.statistics);
+    if let Some(learning) = &mut learning {
+        learning.score = Some(score(&model, &data)?);
+    }
+    let told = page(&prepared, &model, learning.as_ref())?.render();
+    hand_over(args, &model, claim.as_deref(), Some(&told))?;
+    // The run is done: what was laid aside, by this one or another, is not needed and not for release.
+    Checkpoint::clear(&args.out)?;
+    forget(&learnt)?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
     })
 }
 
-/// Both files are on disk before either has its name; and there is no moment at which a claim is beside another run's model.
-fn hand_over(args: &TrainArgs, model: &Model, claim: Option<&str>) -> Result<(), Refusal> {
-    let place = args.out.join("claim.json");
-    let claim = claim.map(|claim| Staged::new("claim", &place, claim.as_bytes())).transpose()?;
-    let model = Staged::new("model", &args.out.join("model.safetensors"), &model.to_bytes()?)?;
-    forget(&place)?;
-    model.settle()?;
-    claim.map_or(Ok(()), Staged::settle)
+/// A run before its next step, fresh or taken up again.
+struct Begun {
+    ready: Ready,
+    entropy: Entropy,
+    state: Option<State>,
+    checkpoint: Option<Checkpoint>,
 }
 
-/// Removes a file of an earlier run that would speak of this one.
+fn begin(args: &TrainArgs, prepared: &Prepared, data: Dataset, learnt: &Path) -> Result<Begun, Refusal> {
+    if args.resume {
+        let ready = prepared.recall(data, learnt)?;
+        let LaidAside { state, entropy, checkpoint } =
+            Checkpoint::take_up(&args.out, (prepared, &ready.data), args.seed)?;
+        return Ok(Begun { ready, entropy, state: Some(state), checkpoint });
+    }
+    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
+    let ready = prepared.learn(data, &entropy)?;
+    Ok(Begun { ready, entropy, state: None, checkpoint: None })
+}
+
+fn make_folder(out: &Path) -> Result<(), Refusal> {
+    fs::create_dir_all(out).map_err(|error| {
+        Refusal::NoAnswer(format!("out is {}, expected a folder that can be made ({error})", out.display()))
+    })
+}
+
+/// All files are on disk before any has its name; and there is no moment at which a claim or a report is beside another run's
+/// model.
+fn hand_over(
+    args: &TrainArgs,
+    model: &Model,
+    claim: Option<&str>,
+    report: Option<&str>,
+) -> Result<(), Refusal> {
+    let (claims, reports) = (args.out.join("claim.json"), args.out.join("report.html"));
+    let claim = claim.map(|claim| Staged::new("claim", &claims, claim.as_bytes())).transpose()?;
+    let report = report.map(|report| Staged::new("report", &reports, report.as_bytes())).transpose()?;
+    let model = Staged::new("model", &args.out.join("model.safetensors"), &model.to_bytes()?)?;
+    forget(&claims)?;
+    forget(&reports)?;
+    model.settle()?;
+    claim.map_or(Ok(()), Staged::settle)?;
+    report.map_or(Ok(()), Staged::settle)
+}
+
+/// Removes a file of a run that is over.
 fn forget(path: &Path) -> Result<(), Refusal> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(
@@ -116,6 +168,10 @@ fn words(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) -
         }
         None => lines += "trained without protection: no claim, not for release\n",
     }
+    lines += &format!("report in {}\n", args.out.join("report.html").display());
+    if args.with_training_metrics {
+        lines += "not private: the report shows numbers measured on the training records\n";
+    }
     if args.show_non_private {
         let score = score(model, data)?;
         lines += &format!("not private, on the training records: {}\n", evaluate::words(&score));
@@ -134,6 +190,7 @@ fn report(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) 
     object["model"] = json!(args.out.join("model.safetensors").display().to_string());
     object["parameters"] = json!(model.parameters.len());
     object["steps"] = json!(prepared.plan.steps.get());
+    object["report"] = json!(args.out.join("report.html").display().to_string());
     object["for_release"] = json!(model.card.for_release);
     if let Some(cost) = &prepared.cost {
         object["noise_multiplier"] = json!(cost.noise.get());

@@ -1,18 +1,17 @@
 //! A vector of floats and its noise, on one public grid.
 
-use super::{BLOCK, Keystream, SCALE};
+use super::{BLOCK, SCALE, fill};
 use crate::Stream;
 use pulp::{Arch, Simd, WithSimd};
 use veracity_core::Refusal;
-use zeroize::Zeroize;
 
 /// Clean values end at this many grid steps, 2²⁰ standard deviations; far beyond, and sums stay exact in `f64`.
 const FARTHEST: f64 = (1u64 << 40) as f64;
 /// Adding and taking it away rounds a number below 2⁵¹ to an integer, even at ties.
 const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
-/// What the division by the grid step can add to a rounding, in steps, for two vectors: 2·2⁴⁰·2⁻⁵³; and as much again for
-/// the rounding of the bound itself.
-const DIVISION: f64 = 1.0 / (1u64 << 11) as f64;
+/// What the multiplication by the inverse of the grid step can add to a rounding, in steps, for two vectors: 2·2⁴⁰·2⁻⁵², since
+/// the inverse and the product are each rounded by 2⁻⁵³; and as much again for the rounding of the bound itself.
+const DIVISION: f64 = 1.0 / (1u64 << 10) as f64;
 
 /// The grid of Gaussian noise with one standard deviation: multiples of σ·2⁻²⁰, whatever the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +50,7 @@ impl Grid {
     /// The sensitivity that an accountant reads is that of the sum before rounding, plus this.
     ///
     /// # Promise   Never below the true largest increase
-    /// # Numerics  Rounding to nearest moves a coordinate by γ/2 and two by γ apart; 2⁻¹¹ is added for the division
+    /// # Numerics  Rounding to nearest moves a coordinate by γ/2 and two by γ apart; 2⁻¹⁰ is added for the division
     pub fn extra_l2(&self, dimension: usize) -> f64 {
         self.granularity * (dimension as f64).sqrt() * (1.0 + DIVISION)
     }
@@ -71,23 +70,34 @@ impl Grid {
     /// # Reference  [Mironov12] for what goes wrong without a grid
     pub fn add_noise(&self, values: &mut [f32], stream: &mut Stream) {
         let arch = Arch::new();
-        let mut keystream = Keystream::new();
         let mut noise = [0; BLOCK];
         let drawn = values.len().min(BLOCK);
         for block in values.chunks_mut(BLOCK) {
             let noise = &mut noise[..block.len()];
-            keystream.fill_block(noise, stream, |work| arch.dispatch(work));
-            arch.dispatch(Addition { values: block, noise, granularity: self.granularity });
+            fill(noise, stream);
+            arch.dispatch(Addition { values: block, noise, grid: *self });
         }
         // What is left on the stack would undo the noise.
-        noise[..drawn].zeroize();
+        noise[..drawn].fill(0);
+        zeroize::optimization_barrier(&noise);
+    }
+
+    /// The place of a value on the grid, a whole number of at most 2⁴⁰: what noise is added to.
+    #[inline(always)]
+    pub fn steps(&self, value: f32) -> f64 {
+        // Not a division, which takes as long as all else here. The grid step is normal, so its inverse is finite.
+        let steps = f64::from(value) * (1.0 / self.granularity);
+        let steps = if steps.is_nan() { 0.0 } else { steps };
+        let steps = if steps > FARTHEST { FARTHEST } else { steps };
+        let steps = if steps < -FARTHEST { -FARTHEST } else { steps };
+        (steps + ROUNDER) - ROUNDER
     }
 }
 
 struct Addition<'a> {
     values: &'a mut [f32],
     noise: &'a [i32],
-    granularity: f64,
+    grid: Grid,
 }
 
 impl WithSimd for Addition<'_> {
@@ -96,25 +106,19 @@ impl WithSimd for Addition<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (value, &k) in self.values.iter_mut().zip(self.noise) {
-            *value = noisy(*value, k, self.granularity);
+            *value = noisy(*value, k, self.grid);
         }
     }
 }
 
 /// The `f32` of γ·(round(value/γ) + k).
 #[inline(always)]
-fn noisy(value: f32, k: i32, granularity: f64) -> f32 {
-    let steps = f64::from(value) / granularity;
-    let steps = if steps.is_nan() { 0.0 } else { steps };
-    let steps = if steps > FARTHEST { FARTHEST } else { steps };
-    let steps = if steps < -FARTHEST { -FARTHEST } else { steps };
-    let whole = (steps + ROUNDER) - ROUNDER;
-    (granularity * (whole + f64::from(k))) as f32
+fn noisy(value: f32, k: i32, grid: Grid) -> f32 {
+    (grid.granularity * (grid.steps(value) + f64::from(k))) as f32
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fill;
     use super::*;
     use crate::{Entropy, Key, Purpose};
 
@@ -143,10 +147,10 @@ mod tests {
         let step = grid.granularity();
         for q in [-3_000_000i64, -17, 0, 1, 123_456] {
             for k in [-2_000_000, 0, 5] {
-                let middle = noisy((q as f64 * step) as f32, k, step);
+                let middle = noisy((q as f64 * step) as f32, k, grid);
                 assert_eq!(middle, (step * (q + i64::from(k)) as f64) as f32);
                 if q.abs() < 1 << 20 {
-                    let inside = noisy(((q as f64 + 0.4) * step) as f32, k, step);
+                    let inside = noisy(((q as f64 + 0.4) * step) as f32, k, grid);
                     assert_eq!(inside.to_bits(), middle.to_bits());
                 }
             }
@@ -158,30 +162,29 @@ mod tests {
 
     #[test]
     fn hostile_values_fail_closed() {
-        let step = Grid::new(2.0).unwrap().granularity();
+        let grid = Grid::new(2.0).unwrap();
+        let step = grid.granularity();
         let far = (step * (FARTHEST + 3.0)) as f32;
-        assert_eq!(noisy(f32::NAN, 3, step), noisy(0.0, 3, step));
+        assert_eq!(noisy(f32::NAN, 3, grid), noisy(0.0, 3, grid));
         for huge in [f32::INFINITY, f32::MAX] {
-            assert_eq!(noisy(huge, 3, step), far);
-            assert_eq!(noisy(-huge, -3, step), -far);
+            assert_eq!(noisy(huge, 3, grid), far);
+            assert_eq!(noisy(-huge, -3, grid), -far);
         }
-        assert_eq!(noisy(-0.0, 0, step).to_bits(), 0);
-        assert_eq!(noisy((-5.0 * step) as f32, 5, step).to_bits(), 0);
-        assert_eq!(noisy(f32::from_bits(1), 1, step), step as f32);
+        assert_eq!(noisy(-0.0, 0, grid).to_bits(), 0);
+        assert_eq!(noisy((-5.0 * step) as f32, 5, grid).to_bits(), 0);
+        assert_eq!(noisy(f32::from_bits(1), 1, grid), step as f32);
     }
 
     #[test]
     fn rounding_parts_two_vectors_by_no_more_than_promised() {
         let grid = Grid::new(0.3).unwrap();
         let step = grid.granularity();
-        let rounded = |value: f32| f64::from(value) / step;
         let mut largest = 0f64;
         for i in 0..2_000_000u32 {
             // Neighbouring floats around half steps, near and far.
             let base = ((f64::from(i % 4099) + 0.5) * step * f64::from(1 + i % 257)) as f32;
             let other = f32::from_bits(base.to_bits() + i % 3);
-            let whole = |value: f32| (rounded(value) + ROUNDER) - ROUNDER;
-            largest = largest.max(step * (whole(other) - whole(base)) - f64::from(other - base));
+            largest = largest.max(step * (grid.steps(other) - grid.steps(base)) - f64::from(other - base));
         }
         assert!(largest <= grid.extra_l2(1) && largest > 0.9 * grid.extra_l2(1), "{largest}");
         assert_eq!(grid.extra_l2(0), 0.0);

@@ -19,8 +19,8 @@ use pulp::{Simd, WithSimd};
 pub(super) const LANES: usize = 16;
 /// Normals in a group.
 pub(super) const GROUP: usize = 2 * LANES;
-/// Random bytes in a group: radius words, then angle words, each little-endian.
-pub(super) const GROUP_BYTES: usize = 8 * LANES;
+/// Random words in a group: radius words, then angle words.
+pub(super) const GROUP_WORDS: usize = 2 * LANES;
 
 /// Radius words below this have a radius beyond 3.9, where 32 bits of the uniform are too few.
 pub(super) const FAR: u32 = 1 << 21;
@@ -111,11 +111,11 @@ pub(super) fn nearest(x: f64) -> i32 {
     (x + ROUNDER).to_bits() as u32 as i32
 }
 
-/// Turns whole groups of bytes into whole groups of normals, the first of each pair before the second ones.
+/// Turns whole groups of words into whole groups of normals, the first of each pair before the second ones.
 ///
 /// Its answer has bit g set where group g, of at most 32, has rare radii. Their normals are not to be used.
 pub(super) struct Transform<'a> {
-    pub bytes: &'a [u8],
+    pub words: &'a [u32],
     pub out: &'a mut [i32],
 }
 
@@ -133,21 +133,19 @@ impl Transform<'_> {
     #[inline(always)]
     pub fn plainly(self) -> u32 {
         let mut rare = 0;
-        let groups = self.bytes.as_chunks::<GROUP_BYTES>().0.iter().zip(self.out.as_chunks_mut::<GROUP>().0);
-        for (index, (bytes, normals)) in groups.enumerate() {
-            rare |= u32::from(group(bytes, normals)) << index;
+        let groups = self.words.as_chunks::<GROUP_WORDS>().0.iter().zip(self.out.as_chunks_mut::<GROUP>().0);
+        for (index, (words, normals)) in groups.enumerate() {
+            rare |= u32::from(group(words, normals)) << index;
         }
         rare
     }
 }
 
 #[inline(always)]
-fn group(bytes: &[u8; GROUP_BYTES], normals: &mut [i32; GROUP]) -> bool {
-    let words = bytes.as_chunks::<4>().0;
+fn group(words: &[u32; GROUP_WORDS], normals: &mut [i32; GROUP]) -> bool {
     let mut any_rare = false;
     for lane in 0..LANES {
-        let radius_word = u32::from_le_bytes(words[lane]);
-        let angle_word = u32::from_le_bytes(words[LANES + lane]);
+        let (radius_word, angle_word) = (words[lane], words[LANES + lane]);
         let r = radius(radius_word, &LOG);
         let (along, across) = direction(angle_word, &COS, &SIN);
         (normals[lane], normals[LANES + lane]) = reflect(angle_word, nearest(r * along), nearest(r * across));

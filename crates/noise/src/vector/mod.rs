@@ -49,10 +49,9 @@ mod rare;
 
 pub use grid::Grid;
 
-use crate::Stream;
-use kernel::{GROUP, GROUP_BYTES, LANES, Transform};
+use crate::{Stream, stream::wipe};
+use kernel::{GROUP, GROUP_WORDS, LANES, Transform};
 use pulp::Arch;
-use zeroize::Zeroize;
 
 /// The unit of a normal is 2 to the minus this.
 pub const UNIT_BITS: u32 = 20;
@@ -60,7 +59,7 @@ const SCALE: f64 = (1u64 << UNIT_BITS) as f64;
 
 /// A block is what is drawn and transformed at once, on the stack; 32 groups, so that a word can flag them.
 const BLOCK: usize = 32 * GROUP;
-const BLOCK_BYTES: usize = 32 * GROUP_BYTES;
+const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 
 /// Fills `out` with independent K = round(2²⁰·Z), Z standard normal.
 ///
@@ -78,73 +77,71 @@ pub fn fill(out: &mut [i32], stream: &mut Stream) {
 }
 
 fn fill_by(out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
-    let mut keystream = Keystream::new();
+    let mut drawn = Words::new(out.len());
     for block in out.chunks_mut(BLOCK) {
-        keystream.fill_block(block, stream, &transform);
-    }
-}
-
-/// The bytes of a block. They are wiped when dropped: left on the stack, they would undo the noise.
-struct Keystream {
-    bytes: [u8; BLOCK_BYTES],
-    used: usize,
-}
-
-impl Keystream {
-    fn new() -> Keystream {
-        Keystream { bytes: [0; BLOCK_BYTES], used: 0 }
-    }
-
-    /// Fills a block of at most [`BLOCK`] normals.
-    #[inline(always)]
-    fn fill_block(
-        &mut self,
-        block: &mut [i32],
-        stream: &mut Stream,
-        transform: impl Fn(Transform<'_>) -> u32,
-    ) {
-        let drawn = block.len().div_ceil(GROUP) * GROUP_BYTES;
-        self.used = self.used.max(drawn);
-        stream.fill(&mut self.bytes[..drawn]);
+        let words = drawn.draw(block.len(), stream);
         let (whole, part) = block.split_at_mut(block.len() / GROUP * GROUP);
-        let (bytes, last) = self.bytes[..drawn].split_at(whole.len() / GROUP * GROUP_BYTES);
-        normals(bytes, whole, stream, &transform);
+        let (words, last) = words.split_at(whole.len());
+        normals(words, whole, stream, &transform);
         if !part.is_empty() {
             let mut group = [0; GROUP];
             normals(last, &mut group, stream, &transform);
             part.copy_from_slice(&group[..part.len()]);
-            group.zeroize();
+            group.fill(0);
+            zeroize::optimization_barrier(&group);
         }
     }
 }
 
-impl Drop for Keystream {
-    fn drop(&mut self) {
-        self.bytes[..self.used].zeroize();
+/// The words of a block. They are wiped when dropped: left on the stack, they would undo the noise.
+struct Words {
+    words: [u32; BLOCK_WORDS],
+    /// Of the largest block.
+    used: usize,
+}
+
+impl Words {
+    /// For so many normals in all.
+    fn new(normals: usize) -> Words {
+        let used = normals.min(BLOCK).div_ceil(GROUP) * GROUP_WORDS;
+        Words { words: [0; BLOCK_WORDS], used }
+    }
+
+    /// The words of a block of at most [`BLOCK`] normals, of whole groups.
+    fn draw(&mut self, normals: usize, stream: &mut Stream) -> &[u32] {
+        let words = &mut self.words[..normals.div_ceil(GROUP) * GROUP_WORDS];
+        stream.fill_words(words);
+        words
     }
 }
 
-/// The normals of whole groups of bytes.
+impl Drop for Words {
+    fn drop(&mut self) {
+        wipe(&mut self.words[..self.used]);
+    }
+}
+
+/// The normals of whole groups of words.
 #[inline(always)]
-fn normals(bytes: &[u8], out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
-    let rare = transform(Transform { bytes, out });
+fn normals(words: &[u32], out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
+    let rare = transform(Transform { words, out });
     if rare != 0 {
-        replace_rare(rare, bytes, out, stream);
+        replace_rare(rare, words, out, stream);
     }
 }
 
 /// Draws the continuation of every rare radius, in order, and puts its pair in place.
-fn replace_rare(mut flagged: u32, bytes: &[u8], out: &mut [i32], stream: &mut Stream) {
+#[cold]
+fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], stream: &mut Stream) {
     while flagged != 0 {
         let group = flagged.trailing_zeros() as usize;
         flagged &= flagged - 1;
-        let words = bytes[group * GROUP_BYTES..][..GROUP_BYTES].as_chunks::<4>().0;
+        let words = &words[group * GROUP_WORDS..][..GROUP_WORDS];
         let normals = &mut out[group * GROUP..][..GROUP];
         for lane in 0..LANES {
-            let radius_word = u32::from_le_bytes(words[lane]);
-            if kernel::is_rare(radius_word) {
-                let angle_word = u32::from_le_bytes(words[LANES + lane]);
-                (normals[lane], normals[LANES + lane]) = rare::pair(radius_word, stream.word(), angle_word);
+            if kernel::is_rare(words[lane]) {
+                let pair = rare::pair(words[lane], stream.word(), words[LANES + lane]);
+                (normals[lane], normals[LANES + lane]) = pair;
             }
         }
     }
@@ -218,14 +215,15 @@ mod tests {
         let mut add = |k: i32| sum = (sum ^ u64::from(k as u32)).wrapping_mul(0x0000_0100_0000_01b3);
         let mut state = 1u64;
         for _ in 0..100 {
-            let mut bytes = [0; BLOCK_BYTES];
-            for word in bytes.as_chunks_mut::<8>().0 {
+            let mut words = [0; BLOCK_WORDS];
+            for word in words.as_chunks_mut::<2>().0 {
                 // A linear congruence with good high bits: what matters here is that it is the same everywhere.
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                *word = (state ^ (state >> 29)).to_le_bytes();
+                let mixed = state ^ (state >> 29);
+                *word = [mixed as u32, (mixed >> 32) as u32];
             }
             let mut out = [0; BLOCK];
-            Arch::new().dispatch(Transform { bytes: &bytes, out: &mut out });
+            Arch::new().dispatch(Transform { words: &words, out: &mut out });
             out.into_iter().for_each(&mut add);
             let (x, y) = rare::pair(state as u32 % kernel::FAR, state, (state >> 32) as u32);
             [x, y].into_iter().for_each(&mut add);

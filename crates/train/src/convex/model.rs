@@ -18,6 +18,16 @@ impl LinearModel {
         LinearModel { weights, scores, rows }
     }
 
+    /// A model that was released before, of so many weight vectors one after the other.
+    pub fn from_weights(weights: Vec<f64>, scores: usize, rows: RowBound) -> Result<LinearModel, Refusal> {
+        if scores > 0 && weights.len().is_multiple_of(scores) && weights.iter().all(|w| w.is_finite()) {
+            return Ok(LinearModel::new(weights, scores, rows));
+        }
+        Err(Refusal::NoAnswer(
+            "weights do not fit their model, expected finite ones, as many for each score".into(),
+        ))
+    }
+
     /// All weights, class after class; the last of each class is that of the intercept, if there is one.
     pub fn weights(&self) -> &[f64] {
         &self.weights

@@ -46,12 +46,7 @@ impl Centre {
             ));
         }
         let records: Vec<usize> = (0..data.len()).collect();
-        let parts: Vec<Vec<f64>> = records.par_chunks(BLOCK).map(|part| clipped(data, part, room)).collect();
-        let mut sum = vec![0.0; data.width()];
-        for part in parts {
-            sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-        }
-        let mut sum: Vec<f32> = sum.into_iter().map(|x| x as f32).collect();
+        let mut sum: Vec<f32> = total(data, &records, room).into_iter().map(|x| x as f32).collect();
         let scale = 1.0 / population.as_f64() as f32;
         let noisy = privatize(ClippedSum::of_records(&mut sum), &calibrated, 0, &mut rng);
         Ok(Centre { mean: noisy.values().iter().map(|x| x * scale).collect(), noise })
@@ -68,22 +63,44 @@ impl Centre {
     }
 
     /// Records less the mean.
-    pub fn apply(&self, data: &Dataset) -> Result<Dataset, Refusal> {
-        if data.width() != self.mean.len() {
-            return Err(Refusal::NoAnswer(format!(
-                "records have {} features, expected {} as those of which the mean was taken",
-                data.width(),
-                self.mean.len()
-            )));
-        }
-        let mut features = vec![0.0; data.len() * data.width()];
-        features.par_chunks_exact_mut(data.width()).enumerate().for_each(|(at, row)| {
-            for ((y, x), mean) in row.iter_mut().zip(data.row(at)).zip(&self.mean) {
-                *y = x - mean;
-            }
-        });
-        Dataset::new(features, data.width(), data.labels().clone())
+    pub fn apply(&self, data: Dataset) -> Result<Dataset, Refusal> {
+        take_off(&self.mean, data)
     }
+}
+
+/// Records less a mean that was taken before.
+pub fn take_off(mean: &[f32], data: Dataset) -> Result<Dataset, Refusal> {
+    if data.width() != mean.len() {
+        return Err(Refusal::NoAnswer(format!(
+            "records have {} features, expected {} as those of which the mean was taken",
+            data.width(),
+            mean.len()
+        )));
+    }
+    let (mut features, width, labels) = data.into_parts();
+    features.par_chunks_exact_mut(width).for_each(|row| {
+        for (x, mean) in row.iter_mut().zip(mean) {
+            *x -= mean;
+        }
+    });
+    Dataset::new(features, width, labels)
+}
+
+/// The mean as it is, of records clipped to norm `clip`. It is as private as the data: for comparison, never for release.
+pub fn mean_without_privacy(data: &Dataset, clip: ClipNorm) -> Vec<f32> {
+    let records: Vec<usize> = (0..data.len()).collect();
+    let count = records.len().max(1) as f64;
+    total(data, &records, clip.get()).into_iter().map(|x| (x / count) as f32).collect()
+}
+
+/// The sum of all records, each at most `room` long, in blocks: the bits do not depend on the number of threads.
+fn total(data: &Dataset, records: &[usize], room: f64) -> Vec<f64> {
+    let parts: Vec<Vec<f64>> = records.par_chunks(BLOCK).map(|part| clipped(data, part, room)).collect();
+    let mut sum = vec![0.0; data.width()];
+    for part in parts {
+        sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+    }
+    sum
 }
 
 /// The sum of some records, each at most `room` long.

@@ -12,7 +12,7 @@ mod patches;
 mod plane;
 mod scattering;
 
-pub use centre::Centre;
+pub use centre::{Centre, mean_without_privacy, take_off};
 
 use crate::{Dataset, Shape};
 use rayon::prelude::*;

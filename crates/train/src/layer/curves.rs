@@ -7,6 +7,11 @@ pub(super) fn map(to: &mut [f32], from: &[f32], f: impl Fn(f32) -> f32) {
     Arch::new().dispatch(Map { to, from, f });
 }
 
+/// `to` = f(`left`, `right`), likewise.
+pub(super) fn map_pairs(to: &mut [f32], left: &[f32], right: &[f32], f: impl Fn(f32, f32) -> f32) {
+    Arch::new().dispatch(MapPairs { to, left, right, f });
+}
+
 /// `values` = f(`values`).
 pub(super) fn apply(values: &mut [f32], f: impl Fn(f32) -> f32) {
     Arch::new().dispatch(Apply { values, f });
@@ -39,6 +44,24 @@ impl<F: Fn(f32) -> f32> WithSimd for Map<'_, F> {
     fn with_simd<S: Simd>(self, _: S) {
         for (y, x) in self.to.iter_mut().zip(self.from) {
             *y = (self.f)(*x);
+        }
+    }
+}
+
+struct MapPairs<'a, F> {
+    to: &'a mut [f32],
+    left: &'a [f32],
+    right: &'a [f32],
+    f: F,
+}
+
+impl<F: Fn(f32, f32) -> f32> WithSimd for MapPairs<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((z, x), y) in self.to.iter_mut().zip(self.left).zip(self.right) {
+            *z = (self.f)(*x, *y);
         }
     }
 }

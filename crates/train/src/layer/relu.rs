@@ -1,6 +1,6 @@
 //! max(0, x), number by number.
 
-use super::{Stage, Trace};
+use super::{Stage, Trace, curves};
 use crate::Shape;
 
 #[derive(Debug)]
@@ -20,15 +20,16 @@ impl Stage for Relu {
     }
 
     fn forward(&self, _: &[f32], _: usize, input: &[f32], output: &mut [f32], _: &mut [f32]) {
-        for (y, x) in output.iter_mut().zip(input) {
-            // Not `max`, which minds which of two zeros or NaNs it gives; this is one instruction. NaN becomes 0 in both.
-            *y = if *x > 0.0 { *x } else { 0.0 };
-        }
+        // Not `max`, which minds which of two zeros or NaNs it gives; this is one instruction. NaN becomes 0 in both.
+        curves::map(output, input, |x| if x > 0.0 { x } else { 0.0 });
     }
 
     fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
-        for ((dx, dy), x) in input_gradient.iter_mut().zip(output_gradient).zip(trace.input) {
-            *dx = if *x > 0.0 { *dy } else { 0.0 };
-        }
+        curves::map_pairs(
+            input_gradient,
+            output_gradient,
+            trace.input,
+            |dy, x| if x > 0.0 { dy } else { 0.0 },
+        );
     }
 }

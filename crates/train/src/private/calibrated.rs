@@ -4,9 +4,6 @@ use super::laplace::LaplaceGrid;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_noise::{Distance, Stream, vector, vector::Grid};
 
-/// Clean values end at this many grid steps, as [`Grid`] has it.
-const FARTHEST: f64 = (1u64 << 40) as f64;
-
 /// Noise for one kind of sum.
 #[derive(Debug, Clone, Copy)]
 pub struct Calibrated {
@@ -114,11 +111,7 @@ impl Calibrated {
     /// The place of a value on the grid, as noise is added to it.
     pub(super) fn steps(&self, value: f32) -> i128 {
         match self.law {
-            Law::Gaussian(grid) => {
-                let steps = f64::from(value) / grid.granularity();
-                let steps = if steps.is_nan() { 0.0 } else { steps };
-                steps.clamp(-FARTHEST, FARTHEST).round_ties_even() as i128
-            }
+            Law::Gaussian(grid) => grid.steps(value) as i128,
             Law::Laplace(grid) => grid.steps(value),
         }
     }

@@ -5,12 +5,14 @@
 
 mod case;
 mod final_model;
+mod planting;
 mod training;
 mod white_box;
 
 pub use case::{Case, SubjectNote};
 pub use final_model::{FinalModel, Planted, Scoring};
-pub use training::Planting;
+pub use planting::Kind;
+pub use training::{Attack, Start};
 pub use veracity_audit::{
     Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
     Subject as Target, World, bound, observe, worlds,

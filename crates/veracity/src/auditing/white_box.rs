@@ -3,10 +3,12 @@
 //! A canary is a record whose gradient lies along one parameter and has the length of the clip norm. The attacker reads that
 //! parameter in the noisy sum of every step and adds up what it says for "in" over "out".
 
+use super::planting::part;
+use crate::Refusal;
 use veracity_audit::{Failure, Subject, World};
-use veracity_core::{Adjacency, NoiseMultiplier, Refusal};
+use veracity_core::{Adjacency, NoiseMultiplier};
 use veracity_noise::Entropy;
-use veracity_train::{Crafted, Dataset, Draws, Labels, Plan, Privacy, Run, Sampling, cohort::Cohort};
+use veracity_train::{Crafted, Dataset, Draws, Plan, Privacy, Run, Sampling, cohort::Cohort};
 
 /// Steps that show which parameters the records move least.
 const SCOUTED: u64 = 10;
@@ -51,7 +53,9 @@ impl WhiteBox {
         let planted = canaries * copies;
         let data = match plan.sampling {
             Sampling::Poisson { .. } => data,
-            Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => without_last(&data, planted)?,
+            Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => {
+                part(&data, 0..data.len().saturating_sub(planted))?
+            }
         };
         let entropy = Entropy::seeded(seed);
         let parameters = least_moved(&plan, &data, adjacency, &entropy, planted)?;
@@ -166,15 +170,4 @@ fn least_moved(
     let mut order: Vec<u32> = (0..moved.len() as u32).collect();
     order.sort_by_key(|at| moved[*at as usize]);
     Ok(order)
-}
-
-/// The records but for the last `left_out`.
-fn without_last(data: &Dataset, left_out: usize) -> Result<Dataset, Refusal> {
-    let kept = data.len().saturating_sub(left_out);
-    let features = (0..kept).flat_map(|at| data.row(at)).copied().collect();
-    let labels = match data.labels() {
-        Labels::Classes { of, classes } => Labels::Classes { of: of[..kept].to_vec(), classes: *classes },
-        Labels::Values(values) => Labels::Values(values[..kept].to_vec()),
-    };
-    Dataset::new(features, data.width(), labels)
 }

@@ -19,12 +19,19 @@ const SEEN: usize = 3;
 
 /// Replays the first steps of a plan under every adjacency that it has a theorem for.
 pub fn training(recipe: &Recipe, seed: u64) -> Result<Replays, Refusal> {
-    let data = recipe.records()?;
-    let mut plan = recipe.prepare(&data, Protection::Private)?.plan;
+    if recipe.is_convex() {
+        return Err(Refusal::NoAnswer(
+            "the plan is of a convex model, expected one that is trained in steps".into(),
+        ));
+    }
+    let (data, entropy) = (recipe.records()?, Entropy::seeded(seed));
+    let prepared = recipe.prepare(&data, Protection::Private)?;
+    // What is learnt of the records beforehand is taken as said: the steps after it are what is replayed.
+    let data = prepared.learn(data, &entropy)?.data;
+    let mut plan = prepared.plan;
     let (planned, parameters) = (plan.steps.get(), plan.network.parameters() as u64);
     plan.steps = Count::new(planned.min(MOST_STEPS).min((MOST_NUMBERS / parameters).max(1)))?;
     let what = format!("the first {} of {planned} steps on {} records", plan.steps.get(), data.len());
-    let entropy = Entropy::seeded(seed);
     let mut pairs = Vec::new();
     let valid = |adjacency: &Adjacency| plan.mechanism(*adjacency).is_ok();
     for adjacency in Adjacency::ALL.into_iter().filter(valid) {

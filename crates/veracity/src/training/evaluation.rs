@@ -47,12 +47,15 @@ impl Model {
         if data.is_empty() {
             return Err(Refusal::NoAnswer("there are no records to look at, expected at least one".into()));
         }
-        self.card.model.mapped(data)
+        self.card.chain()?.apply(data, &self.statistics)
     }
 }
 
 /// What the model says of each record.
 pub fn predict(model: &Model, data: &Dataset) -> Result<Vec<Prediction>, Refusal> {
+    if let Some(convex) = &model.card.model.convex {
+        return convex.predict(model, data);
+    }
     let network = model.network()?;
     let outputs = cohort::predict(&network, &model.parameters, data)?;
     let rows = outputs.chunks_exact(network.output().size());

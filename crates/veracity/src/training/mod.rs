@@ -2,29 +2,41 @@
 //!
 //! A [`Recipe`] is read from TOML; [`Recipe::records`] reads its data, [`Recipe::prepare`] finds the least noise within its
 //! budget and gives a plan that both drives the run and is what the accountant reads. A [`Model`] is what is handed over: weights
-//! and all that is needed to use them. [`Checkpoint`]s keep a run that may be stopped.
+//! and all that is needed to use them; [`page`] is its report. [`Checkpoint`]s keep a run that may be stopped.
 //!
 //! A training set that is malformed (labels out of range, ragged rows, features that are not numbers, a class without an
 //! example) is refused in one line before the first step. That refusal depends on the data and is outside of the guarantee.
 
+mod bounding;
+mod chain;
 mod checkpoint;
+mod convex;
 mod evaluation;
 mod front;
 mod layers;
+mod learning;
+mod mean;
 mod model;
+mod page;
 mod preparing;
 mod recipe;
+mod run_key;
 mod saving;
 mod settings;
 mod sources;
 mod tensors;
 
-pub use checkpoint::Checkpoint;
+pub use bounding::PrivateBoundsSpec;
+pub use chain::Statistics;
+pub use checkpoint::{Checkpoint, LaidAside};
+pub use convex::{ConvexPrepared, ConvexRelease, ConvexSpec};
 pub use evaluation::{Prediction, Score, evaluate, predict};
 pub use front::FeatureSpec;
 pub use layers::LayerSpec;
+pub use learning::Learning;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
-pub use preparing::{Cost, Prepared, Protection};
+pub use page::page;
+pub use preparing::{Cost, Prepared, Protection, Ready};
 pub use recipe::{ModelSpec, Recipe};
 pub use saving::{Staged, write_whole};
 pub use settings::{PrivacySpec, TrainingSpec};

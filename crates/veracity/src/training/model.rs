@@ -2,6 +2,7 @@
 
 use super::{
     DataSpec, ModelSpec, Recipe,
+    chain::{Chain, Statistics},
     tensors::{Tensor, Tensors},
 };
 use crate::Refusal;
@@ -22,9 +23,9 @@ pub struct ModelCard {
     pub schema: String,
     /// How records are read; without paths.
     pub data: DataSpec,
-    /// Features of a record.
+    /// Features of a record, before those that are charged.
     pub width: usize,
-    /// The layers.
+    /// The features, and the layers or the convex model.
     pub model: ModelSpec,
     /// The loss it was trained for, by name.
     pub loss: String,
@@ -34,17 +35,26 @@ pub struct ModelCard {
 
 impl ModelCard {
     pub(super) fn new(recipe: &Recipe, data: &Dataset) -> Result<ModelCard, Refusal> {
+        let loss = match &recipe.model().convex {
+            Some(convex) => convex.loss.clone(),
+            None => recipe.training().loss()?.name().to_owned(),
+        };
         Ok(ModelCard {
             schema: SCHEMA.to_owned(),
             data: recipe.data().clone(),
             width: data.width(),
             model: recipe.model().clone(),
-            loss: recipe.loss()?.name().to_owned(),
+            loss,
             for_release: false,
         })
     }
 
-    /// What outputs stand for.
+    /// What becomes of records before the model sees them.
+    pub(super) fn chain(&self) -> Result<Chain, Refusal> {
+        Chain::new(&self.data, &self.model)
+    }
+
+    /// What outputs of layers stand for.
     pub(super) fn loss(&self) -> Result<Loss, Refusal> {
         match self.loss.as_str() {
             "softmax-cross-entropy" => Ok(Loss::SoftmaxCrossEntropy),
@@ -63,8 +73,10 @@ impl ModelCard {
 pub struct Model {
     /// What it is.
     pub card: ModelCard,
-    /// Its parameters, as the network lays them out.
+    /// Its parameters, as the network lays them out; of a convex model its weights, score after score.
     pub parameters: Vec<f32>,
+    /// What was learnt of the training records beside them, privately, and is applied to every record.
+    pub statistics: Statistics,
 }
 
 impl Model {
@@ -72,13 +84,17 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>, Refusal> {
         let card = serde_json::to_string(&self.card)
             .map_err(|error| Refusal::NoAnswer(format!("model cannot be written: {error}")))?;
-        let mut tensors = self.card.tensors()?;
+        let (mut statistics, mut weights) = self.card.tensors()?;
+        for (tensor, values) in statistics.iter_mut().zip(&self.statistics.0) {
+            tensor.values.clone_from(values);
+        }
         let mut rest = &self.parameters[..];
-        for tensor in &mut tensors {
+        for tensor in &mut weights {
             let (values, others) = rest.split_at(tensor.shape.iter().product());
             tensor.values = values.to_vec();
             rest = others;
         }
+        let tensors = [statistics, weights].concat();
         let about = BTreeMap::from([(CARD.to_owned(), card), ("format".to_owned(), "veracity".to_owned())]);
         Ok(Tensors { about, tensors }.to_bytes())
     }
@@ -94,17 +110,19 @@ impl Model {
         if card.schema != SCHEMA {
             return Err(refuse("a model of this version, found another schema"));
         }
-        let expected = card.tensors()?;
-        let fits = expected.len() == found.tensors.len()
-            && expected.iter().zip(&found.tensors).all(|(a, b)| a.name == b.name && a.shape == b.shape);
+        let (statistics, weights) = card.tensors()?;
+        let expected = statistics.iter().chain(&weights);
+        let fits = statistics.len() + weights.len() == found.tensors.len()
+            && expected.zip(&found.tensors).all(|(a, b)| a.name == b.name && a.shape == b.shape);
         if !fits {
             return Err(refuse("the tensors of its layers, found others"));
         }
-        let parameters: Vec<f32> = found.tensors.into_iter().flat_map(|tensor| tensor.values).collect();
-        if parameters.iter().any(|value| !value.is_finite()) {
+        if found.tensors.iter().flat_map(|tensor| &tensor.values).any(|value| !value.is_finite()) {
             return Err(refuse("finite weights, found something else"));
         }
-        Ok(Model { card, parameters })
+        let mut values = found.tensors.into_iter().map(|tensor| tensor.values);
+        let statistics = Statistics(values.by_ref().take(statistics.len()).collect());
+        Ok(Model { card, statistics, parameters: values.flatten().collect() })
     }
 
     /// The network its parameters belong to.
@@ -114,8 +132,21 @@ impl Model {
 }
 
 impl ModelCard {
-    /// Names and shapes of its tensors, in the order of the parameters; without values.
-    fn tensors(&self) -> Result<Vec<Tensor>, Refusal> {
+    /// Names and shapes of its tensors: those of what was learnt of all records, and those of the parameters in their order;
+    /// without values.
+    fn tensors(&self) -> Result<(Vec<Tensor>, Vec<Tensor>), Refusal> {
+        let chain = self.chain()?;
+        let weights = match &self.model.convex {
+            Some(convex) => {
+                let shape = vec![self.data.scores()?, convex.dimension(chain.width(self.width))];
+                vec![Tensor { name: "convex.weight".to_owned(), shape, values: Vec::new() }]
+            }
+            None => self.layers()?,
+        };
+        Ok((chain.tensors(), weights))
+    }
+
+    fn layers(&self) -> Result<Vec<Tensor>, Refusal> {
         let network = self.model.network(self.width)?;
         let layers = network.layers();
         let mut tensors = Vec::new();

@@ -13,6 +13,7 @@
 //! [[data.column]]
 //! name = "age"
 //! bounds = [0, 100]                    # public, not read from the data
+//! # private_bounds = { epsilon = 0.1, quantiles = [0.05, 0.95] }   # within them, by private quantiles: charged
 //!
 //! [[data.column]]
 //! name = "city"
@@ -24,6 +25,9 @@
 //! # kind = "scattering"
 //! # scales = 2
 //! # angles = 8
+//! # [[model.feature]]                 # the private mean of what comes in, taken off: charged beside the training
+//! # kind = "private-mean"
+//! # noise_multiplier = 10
 //!
 //! [[model.layer]]
 //! kind = "linear"
@@ -33,22 +37,36 @@
 //! batch_size = 256
 //! epochs = 10
 //! learning_rate = 0.5
+//! # views = 8                          # of each image, shifted by up to view_shift pixels: their mean gradient is clipped
+//! # view_shift = 1
 //!
 //! [privacy]
-//! epsilon = 1
+//! epsilon = 1                          # of everything together
 //! delta = 1e-5
 //! clip_norm = 1
 //! ```
+//!
+//! Instead of layers there may be a convex model, which is minimised rather than trained; then `[training]` says nothing but
+//! the number of `records`, if that:
+//!
+//! ```toml
+//! [model.convex]
+//! loss = "logistic"                    # or huber-svm, ridge
+//! method = "objective"                 # where the noise goes; or output
+//! regularisation = 0.01
+//! ```
 
 use super::{
-    FeatureSpec, LayerSpec, layers,
-    settings::{PrivacySpec, TrainingSpec},
+    ConvexSpec, FeatureSpec, LayerSpec,
+    chain::Chain,
+    layers,
+    settings::{PrivacySpec, TrainingSpec, ViewSettings},
     sources::{self, DataSpec},
 };
 use crate::{Adjacency, NoiseMultiplier, PrivacyUnit, Refusal, plan};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use veracity_train::{Dataset, Layer, Network, Plan, Privacy};
+use veracity_train::{Dataset, Layer, Network, Plan, Privacy, Shape, Shifted, Views};
 
 /// The built-in plan.
 const DIGITS: &str = include_str!("digits.toml");
@@ -60,14 +78,18 @@ pub struct ModelSpec {
     /// One side for plain numbers, two for a sequence, three for an image: channels, height, width. Plain numbers without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<usize>>,
-    /// Fixed features of each record before the first layer, first to last.
+    /// Features of each record before the first layer, first to last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feature: Vec<FeatureSpec>,
     /// What random features are drawn from; public.
     #[serde(default)]
     pub feature_seed: u64,
     /// The layers, first to last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layer: Vec<LayerSpec>,
+    /// A convex model instead of layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convex: Option<ConvexSpec>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,6 +99,7 @@ struct RecipeFile {
     unit: Option<String>,
     data: DataSpec,
     model: ModelSpec,
+    #[serde(default)]
     training: TrainingSpec,
     #[serde(default)]
     privacy: PrivacySpec,
@@ -105,7 +128,12 @@ impl Recipe {
         }
         let file: RecipeFile = toml::from_str(text).map_err(refuse)?;
         let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;
-        let unit = file.unit.as_deref().map_or(Ok(PrivacyUnit::default()), PrivacyUnit::new)?;
+        let unit = file.unit.as_deref().map_or(Ok(PrivacyUnit::default()), unit)?;
+        if file.model.layer.is_empty() == file.model.convex.is_none() {
+            return Err(Refusal::NoAnswer(
+                "[model] has both layers and a convex model or neither, expected [[model.layer]] or [model.convex]".into(),
+            ));
+        }
         Ok(Recipe { file, folder: folder.to_owned(), adjacency, unit })
     }
 
@@ -114,15 +142,27 @@ impl Recipe {
         Recipe::parse(DIGITS, Path::new(""))
     }
 
-    /// Reads the records to train on, and checks them as a whole.
+    /// Reads the records to train on, checks them as a whole, and computes the features that cost nothing, up to the first that
+    /// is charged.
     pub fn records(&self) -> Result<Dataset, Refusal> {
+        let chain = self.chain()?;
         // Features take their time; layers that do not fit them are refused before.
-        if self.file.model.front()?.is_some() {
+        if !self.file.model.feature.is_empty() && !self.is_convex() {
             self.file.model.network(0)?;
         }
         let data = self.file.data.records(&self.folder)?;
         sources::check(&data)?;
-        self.file.model.mapped(data)
+        chain.begin(data)
+    }
+
+    /// What becomes of the records before the model sees them.
+    pub(super) fn chain(&self) -> Result<Chain, Refusal> {
+        Chain::new(&self.file.data, &self.file.model)
+    }
+
+    /// Whether the model is a convex one, which is minimised rather than trained step by step.
+    pub fn is_convex(&self) -> bool {
+        self.file.model.convex.is_some()
     }
 
     /// What the records are like.
@@ -140,12 +180,16 @@ impl Recipe {
         &self.file.privacy
     }
 
-    pub(super) fn loss(&self) -> Result<veracity_train::Loss, Refusal> {
-        self.file.training.loss()
+    /// What is learnt, from which batches.
+    pub(super) fn training(&self) -> &TrainingSpec {
+        &self.file.training
     }
 
     /// The plan at a noise multiplier, or without noise.
     pub(super) fn plan(&self, data: &Dataset, noise: Option<NoiseMultiplier>) -> Result<Plan, Refusal> {
+        if self.is_convex() {
+            return Err(Refusal::NoAnswer("a convex model has no steps, expected layers to train".into()));
+        }
         let training = &self.file.training;
         let sampling = training.sampling(data.len())?;
         let privacy = noise.map_or(Ok(Privacy::None), |noise| self.file.privacy.privacy(noise))?;
@@ -160,6 +204,7 @@ impl Recipe {
         );
         plan.weight_decay = training.weight_decay.unwrap_or(0.0);
         plan.averaging = training.averaging()?;
+        plan.views = self.file.model.views(training, data.width())?;
         Ok(plan)
     }
 
@@ -175,14 +220,46 @@ impl Recipe {
     }
 }
 
+/// Whose data one record is. Sampling, clipping and noise see records: for a person with several of them the noise would have
+/// to be larger, and nothing here knows which records are whose.
+fn unit(name: &str) -> Result<PrivacyUnit, Refusal> {
+    match name {
+        "record" | "example" => PrivacyUnit::new(name),
+        other => {
+            let shown: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
+            Err(Refusal::NoAnswer(format!(
+                "unit is {shown}, expected record or example: training protects one record, whoever it is of"
+            )))
+        }
+    }
+}
+
 impl ModelSpec {
     /// The network on records of so many features.
     pub(super) fn network(&self, width: usize) -> Result<Network, Refusal> {
-        let input = match self.front()? {
-            Some(front) => front.output(),
-            None => layers::shape(self.input.as_deref(), width)?,
-        };
-        Network::new(input, self.layer.iter().map(Layer::from).collect())
+        Network::new(self.shape(width)?, self.layer.iter().map(Layer::from).collect())
+    }
+
+    /// The shape of what the first layer is shown.
+    fn shape(&self, width: usize) -> Result<Shape, Refusal> {
+        match self.front()? {
+            Some((_, output)) => Ok(output),
+            None => layers::shape(self.input.as_deref(), width),
+        }
+    }
+
+    /// What an example is shown as, where the plan asks for more than one view.
+    fn views(&self, training: &TrainingSpec, width: usize) -> Result<Option<Box<dyn Views>>, Refusal> {
+        let Some(views) = training.views()? else { return Ok(None) };
+        if !self.feature.is_empty() {
+            return Err(Refusal::NoAnswer(
+                "views are given beside features, expected one or the other: views are of the image itself"
+                    .into(),
+            ));
+        }
+        let ViewSettings { count, shift, mirror } = views;
+        let shifted = Shifted::new(self.shape(width)?, count, shift, mirror, &mut self.stream(2))?;
+        Ok(Some(Box::new(shifted)))
     }
 }
 

@@ -58,6 +58,24 @@ impl Drop for Staged {
     }
 }
 
+/// Removes what killed processes left beside files of these names. What cannot be removed stays: it is in nobody's way.
+pub(super) fn sweep(folder: &Path, names: &[&str]) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let found = found.to_string_lossy();
+        let is_part = |name: &&str| {
+            let rest = found.strip_prefix('.').and_then(|rest| rest.strip_prefix(*name));
+            let number =
+                rest.and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.strip_suffix(".part"));
+            number
+                .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        if names.iter().any(is_part) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// The same folder, so that renaming is one step; the process's number, so that two runs do not meet.
 fn beside(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
@@ -88,6 +106,13 @@ mod tests {
         // Staged and thought better of: the old one stays, and nothing is left.
         drop(Staged::new("file", &path, b"four").unwrap());
         assert_eq!((fs::read(&path).unwrap(), fs::read_dir(&room).unwrap().count()), (b"two".to_vec(), 2));
+        // What a killed process left goes, and nothing else.
+        let (part, alike) = (room.join(".file.123.part"), room.join(".file.mine.part"));
+        for path in [&part, &alike] {
+            fs::write(path, b"half").unwrap();
+        }
+        sweep(&room, &["file"]);
+        assert!(!part.exists() && alike.exists() && path.exists());
         fs::remove_dir_all(room).unwrap();
     }
 }

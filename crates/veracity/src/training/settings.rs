@@ -5,7 +5,7 @@
 use crate::{Count, NoiseMultiplier, Probability, Refusal, spec::Whole};
 use serde::{Deserialize, Serialize};
 use veracity_core::ClipNorm;
-use veracity_train::{Averaging, Clipping, Loss, Optimiser, Privacy, Sampling, Schedule};
+use veracity_train::{Averaging, Clipping, Loss, Mirror, Optimiser, Privacy, Sampling, Schedule};
 
 /// `[training]`: what is learnt, from which batches, how fast.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,17 @@ pub struct TrainingSpec {
     pub averaging: Option<String>,
     pub averaging_decay: Option<f32>,
     pub averaging_steps: Option<f64>,
+    pub views: Option<f64>,
+    pub view_shift: Option<f64>,
+    pub view_mirror: Option<bool>,
+}
+
+/// How an image is shown several times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ViewSettings {
+    pub count: usize,
+    pub shift: usize,
+    pub mirror: Mirror,
 }
 
 /// `[privacy]`: the budget or the noise, and how gradients are clipped.
@@ -55,7 +66,7 @@ pub struct PrivacySpec {
 }
 
 /// Refuses a word that does not belong to what was chosen.
-fn unused(words: &[(&str, bool)], chosen: &str) -> Result<(), Refusal> {
+pub(super) fn unused(words: &[(&str, bool)], chosen: &str) -> Result<(), Refusal> {
     match words.iter().find(|(_, given)| *given) {
         Some((word, _)) => {
             Err(Refusal::NoAnswer(format!("{word} is given, expected no such line with {chosen}")))
@@ -64,12 +75,12 @@ fn unused(words: &[(&str, bool)], chosen: &str) -> Result<(), Refusal> {
     }
 }
 
-fn missing(word: &str, beside: &str) -> Refusal {
+pub(super) fn missing(word: &str, beside: &str) -> Refusal {
     Refusal::NoAnswer(format!("{word} is missing, expected it in {beside}"))
 }
 
 /// A word fit to be shown.
-fn shown(word: &str) -> String {
+pub(super) fn shown(word: &str) -> String {
     word.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
@@ -96,10 +107,7 @@ impl TrainingSpec {
     pub(super) fn sampling(&self, records: usize) -> Result<Sampling, Refusal> {
         let batch = self.batch_size.ok_or_else(|| missing("batch_size", "[training]"))?;
         let batch = Whole(batch).count("batch_size")?;
-        let population = match self.records {
-            Some(records) => Whole(records).count("records")?,
-            None => Count::new(records as u64)?,
-        };
+        let population = self.population(records)?;
         if batch > population {
             let (batch, population) = (batch.get(), population.get());
             return Err(Refusal::NoAnswer(format!(
@@ -210,9 +218,65 @@ impl TrainingSpec {
             other => Err(Refusal::out_of_range("averaging", shown(other), "none, exponential or tail")),
         }
     }
+
+    /// How many views an example has, and how they differ; nothing where it is only shown as itself.
+    pub(super) fn views(&self) -> Result<Option<ViewSettings>, Refusal> {
+        let Some(count) = self.views else {
+            let words =
+                [("view_shift", self.view_shift.is_some()), ("view_mirror", self.view_mirror.is_some())];
+            unused(&words, "one view")?;
+            return Ok(None);
+        };
+        let shift = match self.view_shift {
+            Some(0.0) => 0,
+            Some(shift) => Whole(shift).count("view_shift")?.get(),
+            None => 1,
+        };
+        let mirror = if self.view_mirror == Some(true) { Mirror::Sometimes } else { Mirror::Never };
+        // Counts are below 2^53.
+        Ok(Some(ViewSettings {
+            count: Whole(count).count("views")?.get() as usize,
+            shift: shift as usize,
+            mirror,
+        }))
+    }
+
+    /// The number of records as the plan says it, or that of the file.
+    pub(super) fn population(&self, records: usize) -> Result<Count, Refusal> {
+        match self.records {
+            Some(records) => Whole(records).count("records"),
+            None => Count::new(records as u64),
+        }
+    }
+
+    /// Refuses all that a model without steps has no use for.
+    pub(super) fn only_records(&self) -> Result<(), Refusal> {
+        if *self == (TrainingSpec { records: self.records, ..TrainingSpec::default() }) {
+            return Ok(());
+        }
+        Err(Refusal::NoAnswer(
+            "[training] says more than records, expected no such line with [model.convex], which has no steps".into(),
+        ))
+    }
 }
 
 impl PrivacySpec {
+    /// Refuses all that is about gradients.
+    pub(super) fn without_clipping(&self, chosen: &str) -> Result<(), Refusal> {
+        unused(
+            &[
+                ("clip_norm", self.clip_norm.is_some()),
+                ("clipping", self.clipping.is_some()),
+                ("layer_weights", self.layer_weights.is_some()),
+                ("gamma", self.gamma.is_some()),
+                ("quantile", self.quantile.is_some()),
+                ("clip_rate", self.clip_rate.is_some()),
+                ("count_noise", self.count_noise.is_some()),
+            ],
+            chosen,
+        )
+    }
+
     /// What protects the records at a noise multiplier.
     pub(super) fn privacy(&self, noise: NoiseMultiplier) -> Result<Privacy, Refusal> {
         let clip = ClipNorm::new(self.clip_norm.unwrap_or(1.0))?;

@@ -1,5 +1,6 @@
 //! Where records come from: `[data]` of a plan, read by the records room, or the digits that are built in.
 
+use super::bounding::{Bounded, PrivateBounds, PrivateBoundsSpec};
 use crate::{Refusal, spec::Whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -120,6 +121,8 @@ pub struct ColumnSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_bounds: Option<PrivateBoundsSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onto: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<f64>,
@@ -218,6 +221,38 @@ impl DataSpec {
         .unwrap_or_else(|| class.to_string())
     }
 
+    /// The columns that get bounds by private quantiles; nothing where there are none.
+    pub(super) fn private_bounds(&self) -> Result<Option<PrivateBounds>, Refusal> {
+        let columns = match self {
+            DataSpec::Csv { column, .. } | DataSpec::Parquet { column, .. } => column,
+            DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Npz { .. } | DataSpec::Idx { .. } => {
+                return Ok(None);
+            }
+        };
+        if columns.iter().all(|column| column.private_bounds.is_none()) {
+            return Ok(None);
+        }
+        let layout = self.layout(None)?;
+        let (mut at, mut bounded) = (0, Vec::new());
+        for (spec, column) in columns.iter().zip(layout.columns) {
+            if let Some(private) = &spec.private_bounds {
+                bounded.push(Bounded::new(at, target(spec.onto.as_deref())?, private)?);
+            }
+            at += column.cells.width();
+        }
+        Ok(Some(PrivateBounds(bounded)))
+    }
+
+    /// How many scores a model of such labels has: one for each of several classes, or one.
+    pub(super) fn scores(&self) -> Result<usize, Refusal> {
+        Ok(self.label_kind()?.classes().filter(|classes| *classes > 2).unwrap_or(1))
+    }
+
+    /// Whether labels are numbers within declared bounds, which are then brought onto [0, 1].
+    pub(super) fn has_label_bounds(&self) -> Result<bool, Refusal> {
+        Ok(matches!(self.label_kind()?, LabelKind::Numbers(Some(_))))
+    }
+
     fn label_kind(&self) -> Result<LabelKind, Refusal> {
         let (classes, bounds) = match self {
             DataSpec::Digits {} => return Ok(LabelKind::Counted(10)),
@@ -295,6 +330,11 @@ impl ColumnSpec {
             let name: String = self.name.chars().filter(|c| !c.is_control()).take(80).collect();
             Err(Refusal::NoAnswer(format!("column {name} has {why}")))
         };
+        if self.private_bounds.is_some() && self.bounds.is_none() {
+            return wrong(
+                "private_bounds without bounds, expected public ones that are wide enough beside them",
+            );
+        }
         let numbers = self.bounds.is_some() || self.onto.is_some() || self.missing.is_some();
         let cells = match (&self.categories, self.unknown.as_deref()) {
             (Some(_), _) if numbers => {

@@ -1,0 +1,272 @@
+//! Before anything is run: how many trials would refute a claim, and the most that so many trials could show.
+//!
+//! Trials are half with the canary and half without. Chances are exact binomial sums for the bound that assumes nothing.
+
+use crate::{
+    bound::{
+        clopper_pearson::ErrorRates,
+        profile,
+        trade_off::{Kind, Limits},
+    },
+    threshold::Choice,
+};
+use veracity_core::{Count, Delta, Epsilon, GdpMu, Probability, Refusal, Significance};
+use veracity_numerics::{binomial, normal, root};
+
+/// The most trials that are planned for.
+const MOST: u64 = 10_000_000;
+/// Outcomes rarer than this are left out of a sum; the chance is then understated.
+const RARE: f64 = 1e-12;
+/// Numbers of errors are judged in about so many blocks, each by its worst end; below that many, one by one.
+const BLOCKS: u64 = 96;
+
+/// What the mechanism might really be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Truth {
+    /// A Gaussian mechanism; the attacker may choose among all thresholds.
+    Gaussian(GdpMu),
+    /// Randomized response: the leakiest mechanism with this ε at δ = 0, and one event to look at.
+    Pure(Epsilon),
+}
+
+impl Truth {
+    /// The Gaussian mechanism with this ε at this δ.
+    pub fn gaussian(epsilon: Epsilon, delta: Delta) -> Result<Truth, Refusal> {
+        if !(delta.get() > 0.0 && epsilon.get() > 0.0 && epsilon.get() <= 500.0) {
+            return Err(Refusal::NoAnswer(format!(
+                "no Gaussian mechanism has epsilon {epsilon} at delta {delta}, expected 0 < epsilon ≤ 500 and delta > 0"
+            )));
+        }
+        let leaks_less = |mu: f64| profile::epsilon_at_least(mu, delta.get()) < epsilon.get();
+        Ok(Truth::Gaussian(GdpMu::new(root::bisect(0.0, 64.0, 1e-12, leaks_less).holds)?))
+    }
+
+    /// The chances of a false alarm and a miss, at thresholds worth looking at.
+    fn attacks(self) -> Vec<ErrorRates> {
+        match self {
+            Truth::Gaussian(mu) => (-100..=100)
+                .map(|i| mu.get() / 2.0 + f64::from(i) * 0.06)
+                .map(|threshold| ErrorRates {
+                    false_positive: normal::cdf(-threshold),
+                    false_negative: normal::cdf(threshold - mu.get()),
+                })
+                .collect(),
+            Truth::Pure(epsilon) => {
+                let error = 1.0 / (1.0 + epsilon.get().exp());
+                vec![ErrorRates { false_positive: error, false_negative: error }]
+            }
+        }
+    }
+}
+
+/// What a plan needs and can do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// All trials, half of them with the canary.
+    pub trials: Count,
+    /// The chance that they refute the claim.
+    pub chance: Probability,
+    /// The most that they could show.
+    pub ceiling: Epsilon,
+}
+
+/// The claim to be refuted and how it is tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// The ε claimed.
+    pub claim: Epsilon,
+    /// Its δ.
+    pub delta: Delta,
+    /// How the threshold comes about.
+    pub choice: Choice,
+}
+
+/// The fewest trials, within 1 %, that refute the claim with at least this chance if this is the truth.
+///
+/// # Promise    With that many trials the chance is at least as stated, for an attacker who counts at the best threshold of
+/// a fine grid. Where trials choose the threshold, it is assumed that they find that one; folds and unions count one
+/// of their looks only, so they do better.
+/// # Numerics   Exact sums over both counts, rounded down: outcomes rarer than 1e-12 are left out, and where there are many,
+/// neighbouring numbers of errors are judged by the worst of them
+pub fn needed(
+    trial: Trial,
+    truth: Truth,
+    chance: Probability,
+    significance: Significance,
+) -> Result<Plan, Refusal> {
+    let level = significance.spend();
+    let wanted = chance.get();
+    if !(wanted < 1.0) {
+        return Err(Refusal::out_of_range("chance", wanted, "0 ≤ chance < 1"));
+    }
+    let most = truth.attacks().iter().map(|rates| rates.epsilon(trial.delta.get(), 1.0)).fold(0.0, f64::max);
+    if !(most > trial.claim.get()) {
+        return Err(Refusal::NoAnswer(format!(
+            "the claim of epsilon {} holds for that truth, so no number of trials refutes it; expected a smaller claim or a \
+             larger truth",
+            trial.claim
+        )));
+    }
+    let reached = |pairs: u64| Judge::new(trial, pairs, level).map(|judge| judge.chance(truth) >= wanted);
+    let (mut few, mut enough) = (1, 2);
+    while !reached(enough)? {
+        (few, enough) = (enough, enough * 2);
+        if enough > MOST / 2 {
+            return Err(Refusal::NoAnswer(format!(
+                "more than {MOST} trials would be needed to refute epsilon {}, expected a smaller claim or a larger truth",
+                trial.claim
+            )));
+        }
+    }
+    while enough - few > 1 + enough / 200 {
+        let middle = few + (enough - few) / 2;
+        if reached(middle)? { enough = middle } else { few = middle }
+    }
+    plan_of(trial, truth, enough, level)
+}
+
+/// What so many trials can do.
+pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significance) -> Result<Plan, Refusal> {
+    if !(2..=MOST).contains(&trials.get()) {
+        return Err(Refusal::out_of_range("trials", trials.get(), "2 ≤ trials ≤ 1e7"));
+    }
+    plan_of(trial, truth, trials.get() / 2, significance.spend())
+}
+
+/// The most that so many trials, half of them with the canary, could show: an attacker who never errs.
+pub fn ceiling(
+    trials: Count,
+    choice: Choice,
+    delta: Delta,
+    group: Count,
+    significance: Significance,
+) -> Result<Epsilon, Refusal> {
+    let trial = Trial { claim: Epsilon::ZERO, delta, choice };
+    Ok(Judge::new(trial, trials.get() / 2, significance.spend())?.ceiling(group))
+}
+
+fn plan_of(trial: Trial, truth: Truth, pairs: u64, level: f64) -> Result<Plan, Refusal> {
+    let judge = Judge::new(trial, pairs, level)?;
+    Ok(Plan {
+        trials: Count::new(2 * pairs)?,
+        chance: Probability::new(judge.chance(truth))?,
+        ceiling: judge.ceiling(Count::ONE),
+    })
+}
+
+/// What is counted, and the limits that each number of errors has.
+struct Judge {
+    trial: Trial,
+    /// Trials that are counted in either world.
+    counted: u64,
+    /// The level of one error rate.
+    level: f64,
+    /// Simultaneous limits, where all thresholds are looked at.
+    band: Option<Limits>,
+}
+
+impl Judge {
+    fn new(trial: Trial, pairs: u64, level: f64) -> Result<Judge, Refusal> {
+        let half = level / 2.0;
+        Ok(match trial.choice {
+            Choice::Fixed(_) => Judge { trial, counted: pairs, level: half, band: None },
+            Choice::Split => Judge { trial, counted: pairs - pairs / 2, level: half, band: None },
+            Choice::Folds(folds) => {
+                let k = crate::threshold::checked_folds(folds)? as u64;
+                // The largest fold chooses.
+                Judge { trial, counted: pairs - pairs.div_ceil(k), level: half / k as f64, band: None }
+            }
+            Choice::Union => {
+                let band = Limits::new(Kind::Ranks, pairs, half);
+                Judge { trial, counted: pairs, level: half, band: Some(band) }
+            }
+        })
+    }
+
+    /// What an error rate does not exceed when so many errors are seen.
+    fn limit(&self, errors: u64) -> f64 {
+        match &self.band {
+            Some(band) => band.at(errors),
+            None => binomial::upper_limit(errors, self.counted, self.level),
+        }
+    }
+
+    fn ceiling(&self, group: Count) -> Epsilon {
+        let fewest = ErrorRates { false_positive: self.limit(0), false_negative: self.limit(0) };
+        Epsilon::new(fewest.epsilon(self.trial.delta.get(), group.as_f64())).unwrap_or(Epsilon::ZERO)
+    }
+
+    /// The chance of a refutation at the best threshold.
+    fn chance(&self, truth: Truth) -> f64 {
+        let attacks = truth.attacks();
+        // The exact sums are slow, so only the most promising threshold is summed.
+        let best = attacks.into_iter().max_by(|a, b| self.expected(*a).total_cmp(&self.expected(*b)));
+        best.map_or(0.0, |rates| self.chance_at(rates))
+    }
+
+    /// What the bound would be at about the expected counts, a little on the unlucky side.
+    fn expected(&self, rates: ErrorRates) -> f64 {
+        let n = self.counted as f64;
+        let limit = |rate: f64| {
+            let spread = -normal::quantile(self.level) * (rate * (1.0 - rate) / n).sqrt();
+            (rate + spread - self.level.ln() / (3.0 * n)).min(1.0)
+        };
+        let limits = ErrorRates {
+            false_positive: limit(rates.false_positive),
+            false_negative: limit(rates.false_negative),
+        };
+        limits.epsilon(self.trial.delta.get(), 1.0)
+    }
+
+    /// P[refuted] = Σ P[alarms in a block] P[misses ≤ what the block's worst end tolerates]: fewer errors never show less.
+    fn chance_at(&self, rates: ErrorRates) -> f64 {
+        let n = self.counted;
+        let claim = self.trial.claim.get();
+        let refutes = |alarms: f64, misses: f64| {
+            let limits = ErrorRates { false_positive: alarms, false_negative: misses };
+            limits.epsilon(self.trial.delta.get(), 1.0) > claim
+        };
+        // The limits of the largest numbers of misses first: they fall as more alarms have to be made up for.
+        let mut misses: Vec<(u64, f64)> =
+            blocks(n, rates.false_negative).into_iter().map(|(_, most)| (most, self.limit(most))).collect();
+        let mut chance = 0.0;
+        for (fewest, most) in blocks(n, rates.false_positive) {
+            let limit = self.limit(most);
+            while misses.last().is_some_and(|(_, missed)| !refutes(limit, *missed)) {
+                misses.pop();
+            }
+            let Some((tolerated, _)) = misses.last() else { break };
+            let tail = binomial::log_lower_tail(n, *tolerated, rates.false_negative);
+            chance += between(n, fewest, most, rates.false_positive) * tail.exp();
+        }
+        chance.min(1.0)
+    }
+}
+
+/// P[fewest ≤ X ≤ most] for X ~ Bin(n, rate).
+fn between(n: u64, fewest: u64, most: u64, rate: f64) -> f64 {
+    (fewest..=most).map(|k| binomial::log_probability(n, k, rate).exp()).sum()
+}
+
+/// Blocks of numbers of errors, ascending, that leave out only what is too rare to matter.
+fn blocks(n: u64, rate: f64) -> Vec<(u64, u64)> {
+    let (first, last) = likely(n, rate);
+    let width = (last - first) / BLOCKS + 1;
+    (first..=last).step_by(width as usize).map(|from| (from, (from + width - 1).min(last))).collect()
+}
+
+/// The numbers of errors that are not too rare to matter.
+fn likely(n: u64, rate: f64) -> (u64, u64) {
+    let rare = RARE.ln();
+    let middle = (n as f64 * rate) as u64;
+    let search = |mut near: u64, mut far: u64, rare_at: &dyn Fn(u64) -> bool| {
+        while near.abs_diff(far) > 1 {
+            let between = near.midpoint(far);
+            if rare_at(between) { far = between } else { near = between }
+        }
+        far
+    };
+    let low = search(middle, 0, &|k| binomial::log_lower_tail(n, k, rate) < rare);
+    let high = search(middle, n, &|k| binomial::log_upper_tail(n, k, rate) < rare);
+    (low, high)
+}

@@ -1,0 +1,94 @@
+//! Worlds whose truth is known: seeded draws for the coverage tests and for the table in docs/coverage.md.
+
+#![allow(dead_code)] // Each user takes the part that it needs.
+#![allow(clippy::unwrap_used)] // A simulation that cannot go on should stop there.
+
+use veracity_audit::{
+    Scores,
+    bound::{gdp, one_run::Guesses},
+};
+use veracity_core::{Count, Delta, Epsilon, GdpMu, Lower, Significance};
+use veracity_noise::{Entropy, Key, Purpose, Stream};
+use veracity_numerics::binomial;
+
+/// Draws of one repetition, a function of (seed, repetition) alone.
+pub struct Draws(Stream);
+
+impl Draws {
+    pub fn of(seed: u64, repetition: u64) -> Draws {
+        Draws(Entropy::seeded(seed).stream(Purpose::Attack, Key { trial: repetition, ..Key::default() }))
+    }
+
+    /// Uniform on [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        (self.0.word() >> 11) as f64 * (f64::EPSILON / 2.0)
+    }
+
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    pub fn coin(&mut self, chance: f64) -> bool {
+        self.uniform() < chance
+    }
+
+    /// N(μ, 1) with the canary and N(0, 1) without, so many of each.
+    pub fn gaussian(&mut self, mu: f64, each: usize) -> Scores {
+        let inside = (0..each).map(|_| mu + self.normal()).collect();
+        Scores::new(inside, (0..each).map(|_| self.normal()).collect()).unwrap()
+    }
+
+    /// Canaries of one run, each in by a fair coin, each with a score of its own: in/σ + noise.
+    pub fn canaries(&mut self, mu: f64, canaries: usize) -> Scores {
+        let (mut inside, mut outside) = (Vec::new(), Vec::new());
+        for _ in 0..canaries {
+            match self.coin(0.5) {
+                true => inside.push(mu + self.normal()),
+                false => outside.push(self.normal()),
+            }
+        }
+        Scores::new(inside, outside).unwrap()
+    }
+
+    /// Right guesses of so many when each is the answer of randomized response.
+    pub fn responses(&mut self, epsilon: f64, canaries: u64) -> Guesses {
+        let right = (0..canaries).filter(|_| self.coin(1.0 / (1.0 + (-epsilon).exp()))).count();
+        Guesses::new(canaries, canaries, right as u64).unwrap()
+    }
+
+    /// Each canary is named with chance δ and nothing else is said: private at ε = 0 with this δ. The guesser takes the
+    /// named ones first and tosses coins for the rest.
+    pub fn named(&mut self, delta: f64, canaries: u64, guesses: u64) -> Guesses {
+        let named = (0..canaries).filter(|_| self.coin(delta)).count() as u64;
+        let sure = named.min(guesses);
+        let lucky = (sure..guesses).filter(|_| self.coin(0.5)).count() as u64;
+        Guesses::new(canaries, guesses, sure + lucky).unwrap()
+    }
+}
+
+/// ε at δ of N(μ, 1) against N(0, 1).
+pub fn truth(mu: f64, delta: f64) -> f64 {
+    gdp::epsilon(Lower(GdpMu::new(mu).unwrap()), self::delta(delta)).0.get()
+}
+
+/// log of P[so many failures or more], were each as likely as stated.
+pub fn log_surprise(failures: u64, repetitions: u64, stated: f64) -> f64 {
+    binomial::log_upper_tail(repetitions, failures, stated)
+}
+
+pub fn delta(delta: f64) -> Delta {
+    Delta::new(delta).unwrap()
+}
+
+pub fn level(p: f64) -> Significance {
+    Significance::new(p).unwrap()
+}
+
+pub fn count(n: u64) -> Count {
+    Count::new(n).unwrap()
+}
+
+pub fn epsilon(epsilon: f64) -> Epsilon {
+    Epsilon::new(epsilon).unwrap()
+}

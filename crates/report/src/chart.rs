@@ -1,0 +1,211 @@
+//! Lines with bands around them, on one pair of axes: the picture of a page.
+//!
+//! It is small, with large letters, so that it can be read at the width of a phone.
+
+use crate::{
+    axis::Axis,
+    font,
+    frame::Frame,
+    picture::{Anchor, Ink, Picture, Stroke, Weight},
+};
+
+/// Width and height of the picture.
+pub(crate) const SIZE: (f32, f32) = (400.0, 290.0);
+/// The size of its letters.
+pub(crate) const LETTERS: f32 = 13.0;
+/// The room left of the axes; what stands at their ticks goes there.
+const LEFT: f32 = 56.0;
+const RIGHT: f32 = 16.0;
+const BELOW: f32 = 50.0;
+
+/// A line through points, by rising first value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// What it is; a chart with more than one named line says so above.
+    pub name: String,
+    /// The points.
+    pub points: Vec<(f64, f64)>,
+    /// Its colour.
+    pub ink: Ink,
+    /// Its kind.
+    pub stroke: Stroke,
+}
+
+/// The room between two curves over the same first values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    /// Its lower edge.
+    pub lower: Vec<(f64, f64)>,
+    /// Its upper edge.
+    pub upper: Vec<(f64, f64)>,
+    /// Its colour, seen through.
+    pub ink: Ink,
+}
+
+/// Where a label has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Above its point, for a curve that rises.
+    Above,
+    /// Below its point, for a curve that falls.
+    Below,
+}
+
+/// A point that is pointed out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spot {
+    /// Where it is.
+    pub at: (f64, f64),
+    /// What is written beside it.
+    pub label: String,
+    /// On which side of it.
+    pub side: Side,
+    /// Its colour.
+    pub ink: Ink,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// What it shows, for those who cannot see it.
+    pub description: String,
+    /// Across.
+    pub x: Axis,
+    /// Up.
+    pub y: Axis,
+    /// Behind the lines.
+    pub bands: Vec<Band>,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// On top of them.
+    pub spots: Vec<Spot>,
+}
+
+/// Lays the picture out.
+pub fn draw(chart: &Chart) -> Picture {
+    let mut picture = blank(&chart.description);
+    let named: Vec<&Line> = chart.lines.iter().filter(|line| !line.name.is_empty()).collect();
+    let legend: &[&Line] = if named.len() > 1 { &named } else { &[] };
+    let frame = frame(&mut picture, chart.x.clone(), chart.y.clone(), legend.len());
+    key(&mut picture, legend);
+    for band in &chart.bands {
+        let back = frame.trace(&band.lower).into_iter().rev();
+        picture.area(frame.trace(&band.upper).into_iter().chain(back).collect(), band.ink);
+    }
+    for line in &chart.lines {
+        picture.line(frame.trace(&line.points), line.ink, 2.4, line.stroke);
+    }
+    for spot in &chart.spots {
+        point_out(&mut picture, &frame, spot);
+    }
+    picture
+}
+
+/// A picture of the common size with nothing on it.
+pub(crate) fn blank(description: &str) -> Picture {
+    Picture { width: SIZE.0, height: SIZE.1, description: description.to_owned(), marks: Vec::new() }
+}
+
+/// Axes that leave room for so many lines of a legend. The title of the second axis stands above it, upright.
+pub(crate) fn frame(picture: &mut Picture, x: Axis, y: Axis, legend: usize) -> Frame {
+    let top = 34.0 + 18.0 * legend as f32;
+    let widest =
+        y.ticks().iter().map(|tick| font::width(&tick.1, LETTERS, Weight::Regular)).fold(0.0, f32::max);
+    // Long numbers push the axis to the right, and the rest is for the curve.
+    let left = LEFT.min(widest + 20.0).max(28.0).max(widest + 14.0);
+    let sides = (SIZE.0 - left - RIGHT, SIZE.1 - top - BELOW);
+    let frame = Frame { left, top, sides, letters: LETTERS, x, y };
+    picture.write((4.0, 16.0), &frame.y.title, LETTERS, Ink::BLACK, Anchor::Start);
+    frame.draw(picture);
+    let end = SIZE.0 - RIGHT;
+    picture.write((end, SIZE.1 - 8.0), &frame.x.title, LETTERS, Ink::BLACK, Anchor::End);
+    frame
+}
+
+/// A line of the legend for each name.
+fn key(picture: &mut Picture, lines: &[&Line]) {
+    for (at, line) in lines.iter().enumerate() {
+        let y = 34.0 + 18.0 * at as f32;
+        picture.line(vec![(4.0, y - 4.0), (28.0, y - 4.0)], line.ink, 2.4, line.stroke);
+        picture.write((36.0, y), &line.name, LETTERS, Ink::GREY, Anchor::Start);
+    }
+}
+
+/// A dot with hairlines to both axes, and its label where there is room for it.
+fn point_out(picture: &mut Picture, frame: &Frame, spot: &Spot) {
+    let at = frame.at(spot.at.0, spot.at.1);
+    let bottom = frame.top + frame.sides.1;
+    let thin = spot.ink.faint(0.6);
+    picture.line(vec![(frame.left, at.1), at], thin, 1.0, Stroke::Dashed);
+    picture.line(vec![at, (at.0, bottom)], thin, 1.0, Stroke::Dashed);
+    picture.dot(at, 4.5, spot.ink);
+    let wide = font::width(&spot.label, LETTERS, Weight::Bold);
+    // To the left, where neither a rising curve is above nor a falling one below, unless that is past the axis.
+    let fits = at.0 - 10.0 - wide > frame.left;
+    let (x, anchor) = if fits { (at.0 - 10.0, Anchor::End) } else { (at.0 + 10.0, Anchor::Start) };
+    let y = match spot.side {
+        Side::Above => (at.1 - 9.0).max(frame.top + LETTERS),
+        Side::Below => (at.1 + 20.0).min(bottom - 6.0),
+    };
+    picture.write_bold((x, y), &spot.label, LETTERS, spot.ink, anchor);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{axis::Scale, picture::Mark};
+
+    fn axis(title: &str) -> Axis {
+        Axis { title: title.into(), low: 0.0, high: 1.0, scale: Scale::Linear }
+    }
+
+    /// Wherever its spot lies and whatever its numbers are, all of a chart is inside of its picture.
+    #[test]
+    fn nothing_is_drawn_outside() {
+        for (at, side) in [(0.0, Side::Below), (0.3, Side::Above), (0.7, Side::Below), (1.0, Side::Above)] {
+            for high in [1e-7, 1.0, 123_456.0] {
+                let line = |name: &str| Line {
+                    name: name.into(),
+                    points: vec![(0.0, f64::NAN), (1.0, 2.0 * high)],
+                    ink: Ink::BLUE,
+                    stroke: Stroke::Solid,
+                };
+                let chart = Chart {
+                    description: String::new(),
+                    x: axis("steps"),
+                    y: Axis { high, ..axis("epsilon") },
+                    bands: vec![Band { lower: vec![(0.0, 0.0)], upper: vec![(1.0, high)], ink: Ink::BLUE }],
+                    lines: vec![line("one"), line("two")],
+                    spots: vec![Spot {
+                        at: (at, at * high),
+                        label: "epsilon ≤ 3".into(),
+                        side,
+                        ink: Ink::BLUE,
+                    }],
+                };
+                for mark in draw(&chart).marks {
+                    inside(&mark);
+                }
+            }
+        }
+    }
+
+    fn inside(mark: &Mark) {
+        let fits = |(x, y): (f32, f32)| (0.0..=SIZE.0).contains(&x) && (0.0..=SIZE.1).contains(&y);
+        match mark {
+            Mark::Line { points, .. } | Mark::Area { points, .. } => {
+                assert!(points.iter().all(|point| fits(*point)), "{points:?}");
+            }
+            Mark::Dot { at, .. } => assert!(fits(*at)),
+            Mark::Text(text) => {
+                let wide = font::width(&text.text, text.size, text.weight);
+                let start = match text.anchor {
+                    Anchor::Start => text.at.0,
+                    Anchor::Middle => text.at.0 - wide / 2.0,
+                    Anchor::End => text.at.0 - wide,
+                };
+                assert!(fits((start, text.at.1)) && fits((start + wide, text.at.1)), "{text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A number between two bounds on one axis: what was seen, what is proved, and what is claimed.
+
+use crate::{
+    axis::{Axis, Scale},
+    chart::{LETTERS, SIZE},
+    decimal, font,
+    picture::{Anchor, Ink, Picture, Stroke, Weight},
+};
+
+const LEFT: f32 = 12.0;
+const BAR: (f32, f32) = (64.0, 92.0);
+const HEIGHT: f32 = 150.0;
+
+/// What is drawn. The truth lies between `lower` and `upper`, unless one of them is wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sandwich {
+    /// What it shows, for those who cannot see it.
+    pub description: String,
+    /// What is bounded, such as `epsilon`.
+    pub quantity: String,
+    /// A lower bound and what it comes from, such as `seen`.
+    pub lower: (f64, String),
+    /// An upper bound and what it comes from, such as `proved`; without one, the truth may be anything above.
+    pub upper: Option<(f64, String)>,
+    /// What is claimed of it, where that is another number.
+    pub claimed: Option<f64>,
+}
+
+/// Lays the picture out.
+pub fn draw(sandwich: &Sandwich) -> Picture {
+    let description = sandwich.description.clone();
+    let mut picture = Picture { width: SIZE.0, height: HEIGHT, description, marks: Vec::new() };
+    let axis = axis(sandwich);
+    let place = |value: f64| LEFT + axis.place(value) as f32 * (SIZE.0 - 2.0 * LEFT);
+    ruler(&mut picture, &axis, &place);
+    let (low, name) = (sandwich.lower.0, &sandwich.lower.1);
+    let high = sandwich.upper.as_ref().filter(|upper| upper.0.is_finite());
+    let end = high.map_or(axis.high, |upper| upper.0);
+    bar(&mut picture, place(low), place(end), low <= end);
+    let says = format!("{name} ≥ {}", decimal::down(low, 4));
+    label(&mut picture, place(low), 28.0, &says, Ink::VERMILLION);
+    if let Some((upper, name)) = high {
+        let says = format!("{name} ≤ {}", decimal::up(*upper, 4));
+        label(&mut picture, place(*upper), 50.0, &says, Ink::BLUE);
+    }
+    if let Some(claimed) = sandwich.claimed {
+        let x = place(claimed);
+        picture.line(vec![(x, BAR.0 - 6.0), (x, BAR.1 + 10.0)], Ink::BLACK, 2.0, Stroke::Dashed);
+        label(
+            &mut picture,
+            x,
+            8.0 + LETTERS / 2.0,
+            &format!("claimed {}", decimal::nearest(claimed, 4)),
+            Ink::BLACK,
+        );
+    }
+    picture
+}
+
+/// From 0 to a little beyond the largest number.
+fn axis(sandwich: &Sandwich) -> Axis {
+    let numbers = [Some(sandwich.lower.0), sandwich.upper.as_ref().map(|upper| upper.0), sandwich.claimed];
+    let largest = numbers.into_iter().flatten().filter(|number| number.is_finite()).fold(0.0, f64::max);
+    let high = if largest > 0.0 { largest * 1.12 } else { 1.0 };
+    Axis { title: sandwich.quantity.clone(), low: 0.0, high, scale: Scale::Linear }
+}
+
+fn ruler(picture: &mut Picture, axis: &Axis, place: &impl Fn(f64) -> f32) {
+    let end = SIZE.0 - LEFT;
+    picture.area(vec![(LEFT, BAR.0), (end, BAR.0), (end, BAR.1), (LEFT, BAR.1)], Ink::PALE.faint(0.6));
+    for (value, label) in axis.ticks() {
+        let x = place(value);
+        picture.line(vec![(x, BAR.1), (x, BAR.1 + 5.0)], Ink::GREY, 1.2, Stroke::Solid);
+        picture.write((x, BAR.1 + 22.0), &label, LETTERS, Ink::GREY, Anchor::Middle);
+    }
+    picture.line(vec![(LEFT, BAR.1), (end, BAR.1)], Ink::GREY, 1.2, Stroke::Solid);
+    picture.write((end, HEIGHT - 8.0), &axis.title, LETTERS, Ink::BLACK, Anchor::End);
+}
+
+/// Where the truth may be; in the colour of alarm where the bounds cross, since then one of them is false.
+fn bar(picture: &mut Picture, from: f32, to: f32, in_order: bool) {
+    let ink = if in_order { Ink::BLUE } else { Ink::VERMILLION };
+    let corners = vec![(from, BAR.0), (to, BAR.0), (to, BAR.1), (from, BAR.1)];
+    picture.area(corners, ink.faint(0.35));
+    for (x, ink) in [(from, Ink::VERMILLION), (to, Ink::BLUE)] {
+        picture.line(vec![(x, BAR.0 - 4.0), (x, BAR.1)], ink, 2.6, Stroke::Solid);
+    }
+}
+
+/// A text above the bar, as near to its place as the picture has room for.
+fn label(picture: &mut Picture, x: f32, y: f32, text: &str, ink: Ink) {
+    let half = font::width(text, LETTERS, Weight::Bold) / 2.0;
+    let x = x.clamp((4.0 + half).min(SIZE.0 / 2.0), (SIZE.0 - 4.0 - half).max(SIZE.0 / 2.0));
+    picture.write_bold((x, y), text, LETTERS, ink, Anchor::Middle);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::Mark;
+
+    fn drawn(lower: f64, upper: Option<f64>, claimed: Option<f64>) -> Picture {
+        draw(&Sandwich {
+            description: String::new(),
+            quantity: "epsilon".into(),
+            lower: (lower, "seen".into()),
+            upper: upper.map(|upper| (upper, "proved".into())),
+            claimed,
+        })
+    }
+
+    fn has_area(picture: &Picture, ink: Ink) -> bool {
+        picture.marks.iter().any(|mark| matches!(mark, Mark::Area { ink: found, .. } if found.rgb == ink.rgb))
+    }
+
+    #[test]
+    fn bounds_that_cross_are_in_the_colour_of_alarm() {
+        assert!(has_area(&drawn(1.0, Some(3.0), None), Ink::BLUE));
+        assert!(has_area(&drawn(4.1, Some(3.0), Some(3.0)), Ink::VERMILLION));
+        assert!(!has_area(&drawn(1.0, Some(3.0), None), Ink::VERMILLION));
+    }
+
+    #[test]
+    fn printed_bounds_stay_bounds() {
+        let says = |picture: Picture| -> Vec<String> {
+            let texts = picture.marks.into_iter().filter_map(|mark| match mark {
+                Mark::Text(text) => Some(text.text),
+                _ => None,
+            });
+            texts.collect()
+        };
+        let all = says(drawn(1.234_56, Some(2.345_61), Some(3.0)));
+        for expected in ["seen ≥ 1.234", "proved ≤ 2.346", "claimed 3"] {
+            assert!(all.iter().any(|text| text == expected), "{expected} in {all:?}");
+        }
+        // Without an upper bound, or with nothing known at all, there is still a picture.
+        assert!(says(drawn(0.0, None, None)).iter().any(|text| text == "seen ≥ 0"));
+        assert!(says(drawn(0.0, Some(f64::INFINITY), None)).iter().all(|text| !text.contains("proved")));
+    }
+}

@@ -1,0 +1,205 @@
+//! The FashionMNIST panel of "How Private is Private SGD?": membership, backdoor and ClipBKD attacks on logistic regression.
+//!
+//! `cargo xtask reproduce jagielski` runs it. It trains many models on each dataset, half to choose a threshold and half to
+//! count, and prints one line for each attack, ε and number of copies: what the authors claim by their noise, and what the
+//! attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size.
+//!
+//! # Reference  [JagielskiUllmanOprea20]; settings as in the authors' published code: two classes, 6000 records, batches of
+//! 250 in shuffled order, 24 epochs, learning rate 0.15, clip norm 1
+
+use std::{path::Path, time::Instant};
+use veracity_audit::{Canary, Choice, Scores, bound::FromCounts, threshold};
+use veracity_core::{Adjacency, ClipNorm, Count, Delta, NoiseMultiplier, Refusal, Significance};
+use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
+use veracity_train::{
+    Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
+    cohort,
+};
+
+/// The ε that the authors give for each noise multiplier, at δ = 1e-5.
+const CLAIMS: [(f64, f64); 5] = [(1.0, 5.02), (2.0, 2.68), (4.0, 1.55), (8.0, 1.01), (16.0, 0.73)];
+const COPIES: [usize; 4] = [1, 2, 4, 8];
+const RECORDS: usize = 6000;
+const WIDTH: usize = 784;
+const SEED: u64 = 2020;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Err(refusal) = run(&arguments) {
+        eprintln!("jagielski: {refusal}");
+        std::process::exit(2);
+    }
+}
+
+fn run(arguments: &[String]) -> Result<(), Refusal> {
+    let [folder, runs, hidden] = arguments else {
+        return Err(Refusal::NoAnswer("expected: FOLDER RUNS HIDDEN (0 for logistic regression)".into()));
+    };
+    let number = |text: &String| {
+        text.parse::<usize>().map_err(|_| Refusal::out_of_range("number", text.clone(), "a whole number"))
+    };
+    let (runs, hidden) = (number(runs)?, number(hidden)?);
+    let (data, spare) = two_classes(Path::new(folder))?;
+    eprintln!("{} records, {} spare", data.len(), spare.len());
+    println!("attack,copies,claimed,noise_multiplier,proved,runs,tp,fn,fp,tn,epsilon_lower,ceiling");
+    let start = Instant::now();
+    for (claimed, noise) in CLAIMS {
+        let panel = Panel { data: &data, spare: &spare, runs, plan: plan(noise, hidden)?, noise, claimed };
+        panel.run()?;
+        eprintln!("epsilon {claimed}: {:.0} s since the start", start.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// Records of the classes 0 and 1: a random half to train on, and the other half.
+fn two_classes(folder: &Path) -> Result<(Dataset, Dataset), Refusal> {
+    let text = "[data]\nformat = \"idx\"\npath = \"train-images-idx3-ubyte.gz\"\n\
+                labels = \"train-labels-idx1-ubyte.gz\"\nclasses = 10\n\
+                [[model.layer]]\nkind = \"linear\"\noutputs = 10\n[training]\nbatch_size = 1\n";
+    let all = veracity::training::Recipe::parse(text, folder)?.records()?;
+    let Labels::Classes { of, .. } = all.labels() else { unreachable!("the plan reads classes") };
+    let mut chosen: Vec<usize> = (0..all.len()).filter(|at| of[*at] < 2).collect();
+    let mut stream = Entropy::seeded(SEED).stream(Purpose::Split, Key::default());
+    for at in (1..chosen.len()).rev() {
+        chosen.swap(at, uniform_below(at as u128 + 1, &mut stream) as usize);
+    }
+    let part = |which: &[usize]| {
+        let features = which.iter().flat_map(|at| all.row(*at)).copied().collect();
+        let labels = which.iter().map(|at| of[*at]).collect();
+        Dataset::new(features, WIDTH, Labels::Classes { of: labels, classes: 2 })
+    };
+    Ok((part(&chosen[..RECORDS])?, part(&chosen[RECORDS..])?))
+}
+
+fn plan(noise: f64, hidden: usize) -> Result<Plan, Refusal> {
+    let mut layers = vec![Layer::Linear { outputs: 2 }];
+    if hidden > 0 {
+        layers.splice(..0, [Layer::Linear { outputs: hidden }, Layer::Relu]);
+    }
+    let privacy = Privacy::Gaussian {
+        noise: NoiseMultiplier::new(noise)?,
+        clip: ClipNorm::new(1.0)?,
+        clipping: Clipping::Flat,
+    };
+    Ok(Plan::new(
+        Network::new(Shape::Flat(WIDTH), layers)?,
+        Loss::SoftmaxCrossEntropy,
+        Sampling::Shuffled { batch: Count::new(250)?, population: Count::new(RECORDS as u64)? },
+        Count::new(24 * RECORDS as u64 / 250)?,
+        privacy,
+        Optimiser::Sgd { momentum: 0.0 },
+        Schedule::Constant { rate: 0.15 },
+    ))
+}
+
+/// All attacks at one noise multiplier.
+struct Panel<'a> {
+    data: &'a Dataset,
+    spare: &'a Dataset,
+    runs: usize,
+    plan: Plan,
+    noise: f64,
+    claimed: f64,
+}
+
+impl Panel<'_> {
+    fn run(&self) -> Result<(), Refusal> {
+        let class_of = |data: &Dataset, at: usize| match data.labels() {
+            Labels::Classes { of, .. } => of[at],
+            Labels::Values(_) => 0,
+        };
+        let member = Canary { features: self.spare.row(0).to_vec(), class: class_of(self.spare, 0) };
+        let shirt = (0..self.spare.len()).find(|at| class_of(self.spare, *at) == 0).unwrap_or(0);
+        let backdoor = Canary::patched(self.spare.row(shirt), 28, 5, 1);
+        let bkd = self.clip_bkd()?;
+        let clean = self.models(self.data, 0)?;
+        for (run, copies) in (1..).step_by(8).zip(COPIES) {
+            for (at, (name, canary)) in [("membership", &member), ("backdoor", &backdoor)].iter().enumerate()
+            {
+                let planted = self.models(&self.planting(canary, copies)?, run + at as u64)?;
+                self.print(name, copies, &planted, &clean, canary)?;
+            }
+            // Both worlds hold the canary's features; only its class differs.
+            let other = Canary { class: 1 - bkd.class, ..bkd.clone() };
+            let planted = self.models(&self.planting(&bkd, copies)?, run + 4)?;
+            let flipped = self.models(&self.planting(&other, copies)?, run + 5)?;
+            self.print("clip-bkd", copies, &planted, &flipped, &bkd)?;
+        }
+        Ok(())
+    }
+
+    /// The direction in which the records vary least, with the class that a model without privacy finds less likely there.
+    fn clip_bkd(&self) -> Result<Canary, Refusal> {
+        let rows: Vec<f32> = (0..self.data.len()).flat_map(|at| self.data.row(at)).copied().collect();
+        let canary = Canary::least_direction(&rows, WIDTH, 10.0, 0)?;
+        let bare = Plan { privacy: Privacy::None, ..plan(self.noise, 0)? };
+        let model = cohort::train(&bare, self.data, &Entropy::seeded(SEED), 99, 0..1)?.swap_remove(0);
+        let record =
+            Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
+        let outputs = cohort::predict(&bare.network, &model.parameters, &record)?;
+        Ok(Canary { class: u32::from(outputs[1] < outputs[0]), ..canary })
+    }
+
+    /// The records with the last ones replaced by copies of a canary.
+    fn planting(&self, canary: &Canary, copies: usize) -> Result<Dataset, Refusal> {
+        let Labels::Classes { of, classes } = self.data.labels() else { unreachable!("classes were read") };
+        let (kept, mut of) = (RECORDS - copies, of.clone());
+        let mut features: Vec<f32> = (0..kept).flat_map(|at| self.data.row(at)).copied().collect();
+        features.extend(canary.features.repeat(copies));
+        of[kept..].fill(canary.class);
+        Dataset::new(features, WIDTH, Labels::Classes { of, classes: *classes })
+    }
+
+    fn models(&self, data: &Dataset, run: u64) -> Result<Vec<Vec<f32>>, Refusal> {
+        // Each noise has runs of its own.
+        let run = run + 1000 * self.claimed as u64;
+        let trained = cohort::train(&self.plan, data, &Entropy::seeded(SEED), run, 0..self.runs as u64)?;
+        Ok(trained.into_iter().map(|model| model.parameters).collect())
+    }
+
+    fn print(
+        &self,
+        attack: &str,
+        copies: usize,
+        planted: &[Vec<f32>],
+        without: &[Vec<f32>],
+        canary: &Canary,
+    ) -> Result<(), Refusal> {
+        let record =
+            Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
+        let margins = |models: &[Vec<f32>]| -> Result<Vec<f64>, Refusal> {
+            models
+                .iter()
+                .map(|parameters| {
+                    let outputs = cohort::predict(&self.plan.network, parameters, &record)?;
+                    let class = canary.class as usize;
+                    Ok(f64::from(outputs[class] - outputs[1 - class]))
+                })
+                .collect()
+        };
+        let scores = Scores::new(margins(planted)?, margins(without)?)?;
+        let (delta, group) = (Delta::new(1e-5)?, Count::new(copies as u64)?);
+        let level = Significance::new(0.01)?;
+        let chosen =
+            threshold::bound(&scores, Choice::Split, FromCounts::ClopperPearson, delta, group, level)?;
+        let mechanism = self.plan.mechanism(Adjacency::ReplaceOne)?;
+        let subject =
+            veracity::Subject { adjacency: Adjacency::ReplaceOne, ..veracity::Subject::new(mechanism) };
+        let answer = veracity::account(&subject, veracity::Target::Delta(delta), veracity::Choice::Best)?;
+        let proved = answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get());
+        let counts = chosen.counts;
+        println!(
+            "{attack},{copies},{},{},{proved:.3},{},{},{},{},{},{:.4},{:.4}",
+            self.claimed,
+            self.noise,
+            self.runs,
+            counts.true_positives,
+            counts.false_negatives,
+            counts.false_positives,
+            counts.true_negatives,
+            chosen.shown.epsilon.0.get(),
+            chosen.shown.ceiling.get()
+        );
+        Ok(())
+    }
+}

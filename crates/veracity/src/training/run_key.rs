@@ -1,0 +1,150 @@
+//! The key of a run that may be killed: system entropy in a file that only its owner can read, for as long as steps are left.
+//!
+//! With the key, a run that is taken up again draws what it would have drawn: the same bits, and nothing is charged twice. With
+//! the key *and* the model, the noise can be taken off. So the key is made before the first step and destroyed after the last,
+//! before the model gets its name: there is no moment at which both are there.
+
+use crate::{Entropy, Refusal, noise::RootAside};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+/// What the file begins with; the root follows.
+const HEAD: &[u8] = b"veracity.run-key/1\n\
+    secret: with this key and the model, the noise can be taken off. Destroyed when the run ends.\n";
+
+/// Lays the root aside in a new file, on disk before this returns. Where that fails, there is no file.
+pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Refusal> {
+    let aside = entropy.lay_aside()?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let refuse = |error: &io::Error| {
+        let place = path.display();
+        Refusal::NoAnswer(format!("key is {place}, expected a new file that can be written ({error})"))
+    };
+    let mut file = options.open(path).map_err(|error| refuse(&error))?;
+    let mut write = || {
+        file.write_all(HEAD)?;
+        aside.write(&mut file)?;
+        file.sync_all()?;
+        sync_folder(path)
+    };
+    let written: io::Result<()> = write();
+    written.map_err(|error| {
+        // Half a key is of no use; that it cannot be removed either is told by the next run.
+        let _ = destroy(path);
+        refuse(&error)
+    })
+}
+
+/// The entropy that was laid aside; nothing where there is no file.
+pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Refusal> {
+    let refuse = |why: &str| Refusal::NoAnswer(format!("key is {}, expected {why}", path.display()));
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refuse(&format!("a file that can be read ({error})"))),
+    };
+    #[cfg(unix)]
+    {
+        let about = file.metadata().map_err(|error| refuse(&format!("a file that can be read ({error})")))?;
+        if std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o077 != 0 {
+            return Err(refuse("a file that only its owner can read, found one that others can"));
+        }
+    }
+    let mut head = [0; HEAD.len()];
+    let damaged = |_| refuse("the key of a run that was laid aside, found something else");
+    file.read_exact(&mut head).map_err(damaged)?;
+    if head != HEAD {
+        return Err(damaged(io::ErrorKind::InvalidData.into()));
+    }
+    RootAside::read(&mut file).map(|aside| Some(Entropy::take_up(&aside))).map_err(damaged)
+}
+
+/// Overwrites the key and removes its file. What a disk or a backup keeps of old blocks is beyond our reach.
+pub(super) fn destroy(path: &Path) -> Result<(), Refusal> {
+    let wipe = || {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        let length = file.metadata()?.len().min(1 << 16) as usize;
+        file.write_all(&vec![0; length])?;
+        file.sync_all()?;
+        fs::remove_file(path)?;
+        sync_folder(path)
+    };
+    match wipe() {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(
+            "key is {}, expected a file that can be destroyed ({error}); destroy it by hand",
+            path.display()
+        ))),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A name is on disk, or gone from it, once its folder is.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::noise::{Key, Purpose};
+
+    fn room(name: &str) -> std::path::PathBuf {
+        let room = std::env::temp_dir().join(format!("veracity-key-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&room);
+        fs::create_dir_all(&room).unwrap();
+        room
+    }
+
+    fn drawn(entropy: &Entropy) -> u64 {
+        entropy.stream(Purpose::Noise, Key::default()).word()
+    }
+
+    #[test]
+    fn a_key_is_kept_found_and_destroyed() {
+        let room = room("whole");
+        let path = room.join("key");
+        assert!(find(&path).unwrap().is_none());
+        let entropy = Entropy::system().unwrap();
+        keep(&path, &entropy).unwrap();
+        assert_eq!(drawn(&find(&path).unwrap().unwrap()), drawn(&entropy));
+        // Never over a file that is there.
+        assert!(keep(&path, &Entropy::system().unwrap()).unwrap_err().to_string().starts_with("key is "));
+        assert_eq!(drawn(&find(&path).unwrap().unwrap()), drawn(&entropy));
+        // The bytes are gone also for whoever holds the file open.
+        let mut held = File::open(&path).unwrap();
+        destroy(&path).unwrap();
+        let mut left = Vec::new();
+        held.read_to_end(&mut left).unwrap();
+        assert!(left.len() == HEAD.len() + 32 && left.iter().all(|byte| *byte == 0));
+        assert_eq!(fs::read_dir(&room).unwrap().count(), 0);
+        destroy(&path).unwrap();
+        fs::remove_dir_all(room).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let room = room("mode");
+        let path = room.join("key");
+        keep(&path, &Entropy::system().unwrap()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(find(&path).unwrap_err().to_string().contains("only its owner"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let good = fs::read(&path).unwrap();
+        for bad in [&good[..good.len() - 1], &good[1..], &[0; 200], b""] {
+            fs::write(&path, bad).unwrap();
+            assert!(find(&path).unwrap_err().to_string().contains("found something else"));
+        }
+        fs::remove_dir_all(room).unwrap();
+    }
+}
