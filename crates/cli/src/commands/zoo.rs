@@ -66,9 +66,9 @@ fn row(visit: &Visit) -> [String; 7] {
         visit.name.to_owned(),
         visit.audit.to_owned(),
         shown,
-        up(visit.claim.epsilon.0.get(), 3),
+        up(visit.claim.epsilon.0.get(), 4),
         visit.trials.to_string(),
-        nearest(visit.took.as_secs_f64(), 2),
+        format!("{:.2}", visit.took.as_secs_f64()),
         visit.what.to_owned(),
     ]
 }

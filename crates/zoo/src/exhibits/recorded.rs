@@ -12,7 +12,7 @@ use veracity_noise::{Bits, Entropy, Key, Purpose};
 const NOISE: f64 = 1.0;
 const STEPS: u64 = 3;
 /// Random pairs of datasets that are tried.
-const PAIRS: u64 = 20;
+const PAIRS: u64 = 100;
 /// Records beside the one that is added.
 const RECORDS: usize = 7;
 
