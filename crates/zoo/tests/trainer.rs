@@ -23,7 +23,7 @@ fn records(trial: u64) -> Vec<Record> {
         .map(|_| ([uniform() * 5.0, uniform() * 5.0, uniform() * 5.0], usize::from(uniform() > 0.0)))
         .collect();
     // Now and then one whose gradient is no number.
-    if trial % 5 == 0 {
+    if trial.is_multiple_of(5) {
         all[3].0 = [3e38; INPUTS];
     }
     all
