@@ -42,8 +42,8 @@ fn words(visits: &[Visit], args: &ZooArgs) -> String {
     let kind = if args.honest { "honest twins" } else { "planted bugs" };
     let rows: Vec<[String; 7]> = visits.iter().map(row).collect();
     // The longest column last: what a terminal wraps then starts in line.
-    let audit = if args.honest { "audit" } else { "caught by" };
-    let head = ["name", audit, "epsilon shown", "claimed", "trials", "seconds", "what"];
+    let (audit, what) = if args.honest { ("audit", "what it has not") } else { ("caught by", "what") };
+    let head = ["name", audit, "epsilon shown", "claimed", "trials", "seconds", what];
     format!(
         "{refuted} of {} {kind} refuted in {} s   (chance of error ≤ {} each)\n\n{}",
         visits.len(),
