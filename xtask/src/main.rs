@@ -1,14 +1,17 @@
 //! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
-//! and the peers the same questions. Arguments name the chore; each chore is one file and returns whether it went well.
+//! and the peers the same questions, `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
+//! Opacus from outside. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
+mod reproduce;
 mod test;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise|train";
+const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise|train | \
+                     cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,6 +21,8 @@ fn main() -> ExitCode {
         ["bench", "noise"] => bench::noise::run(&root()),
         ["bench", "train"] => bench::train::run(&root()),
         ["bench", "account"] => bench::account::run(&root()),
+        ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
+        ["reproduce", "accuracy", ref rest @ ..] => reproduce::accuracy::run(&root(), rest),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -47,6 +47,7 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Curve(args) => commands::curve::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
+        Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),
         Command::Local(command) => commands::local::run(&command),
         Command::Train(args) => commands::train::run(&args),

@@ -1,7 +1,7 @@
 //! From arguments to a [`Subject`]: which flags a kind reads, and a refusal for those it does not.
 
 use crate::args::MechanismArgs;
-use std::path::Path;
+use std::{path::Path, time::Duration};
 use veracity::{
     Adjacency, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Subject, Target, plan,
     spec::{MechanismSpec, Whole},
@@ -185,5 +185,40 @@ pub fn delimiter(text: &str) -> Result<u8, Refusal> {
         [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
         _ if text == "\\t" || text == "tab" => Ok(b'\t'),
         _ => Err(Refusal::out_of_range("delimiter", clean(text), "one character, or tab")),
+    }
+}
+
+/// A time such as `90s`, `10m`, `1h`, `500ms`, or plain seconds.
+pub fn duration(name: &'static str, text: &str) -> Result<Duration, Refusal> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
+    };
+    let seconds = digits.parse::<f64>().map_or(f64::NAN, |number| number * unit);
+    if (1e-3..=1e9).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(Refusal::out_of_range(name, clean(text), "a time from 1ms to 1e9s, such as 90s, 10m or 1h"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        for (text, milliseconds) in
+            [("90s", 90_000), ("1.5m", 90_000), ("2h", 7_200_000), ("250ms", 250), ("3", 3000)]
+        {
+            assert_eq!(duration("timeout", text).unwrap().as_millis(), milliseconds, "{text}");
+        }
+        for bad in ["", "s", "-1s", "0", "1e99h", "NaN", "inf", "5 days", "1d"] {
+            assert!(duration("timeout", bad).is_err(), "{bad}");
+        }
     }
 }

@@ -157,6 +157,19 @@ fn a_plan_on_a_csv_file_gives_a_model_that_knows_how_to_read_such_files() {
 }
 
 #[test]
+fn data_may_lie_in_another_folder_than_the_plan() {
+    let (room, plan) = desk("train-data", PLAN, people(300).as_bytes());
+    let (elsewhere, out) = (room.join("elsewhere"), room.join("out"));
+    fs::create_dir(&elsewhere).unwrap();
+    fs::rename(room.join("people.csv"), elsewhere.join("people.csv")).unwrap();
+    refusal(&["train", text(&plan), "--out", text(&out)]);
+    assert!(names(&out).is_empty());
+    done(&veracity(&["train", text(&plan), "--data", text(&elsewhere), "--out", text(&out)]));
+    assert_eq!(names(&out), ["claim.json", "model.safetensors"]);
+    refusal(&["train", "--data", text(&elsewhere), "--out", text(&out)]);
+}
+
+#[test]
 fn seeds_repeat_and_are_never_for_release() {
     let (room, plan) = desk("train-seed", PLAN, people(300).as_bytes());
     let train = |out: &str, more: &[&str]| {

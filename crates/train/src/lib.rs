@@ -37,7 +37,7 @@ pub use layer::Layer;
 pub use loss::Loss;
 pub use network::Network;
 pub use optimiser::{Averaging, Optimiser, Schedule};
-pub use plan::{Plan, Privacy};
+pub use plan::{Initial, Plan, Privacy};
 pub use private::{Calibrated, ClippedSum, Noises, Noisy, privatize};
 pub use run::{Draws, Run, State, Trained};
 pub use sampling::Sampling;

@@ -27,6 +27,38 @@ pub enum Privacy {
     None,
 }
 
+/// Where the parameters start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Initial {
+    /// As their layers draw them.
+    Random {
+        /// What they are multiplied with; 1 is right for ReLU, tanh likes less.
+        scale: f32,
+    },
+    /// At these.
+    At(Vec<f32>),
+}
+
+impl Initial {
+    fn check(&self, network: &Network) -> Result<(), Refusal> {
+        match self {
+            Initial::Random { scale } if (0.0..=1e6).contains(scale) => Ok(()),
+            Initial::Random { scale } => {
+                Err(Refusal::out_of_range("initial scale", scale, "0 ≤ initial scale ≤ 1e6"))
+            }
+            Initial::At(start)
+                if start.len() == network.parameters() && start.iter().all(|w| w.is_finite()) =>
+            {
+                Ok(())
+            }
+            Initial::At(_) => Err(Refusal::NoAnswer(format!(
+                "the initial parameters do not fit, expected {} finite numbers",
+                network.parameters()
+            ))),
+        }
+    }
+}
+
 /// A run.
 #[derive(Debug)]
 pub struct Plan {
@@ -48,8 +80,8 @@ pub struct Plan {
     pub weight_decay: f32,
     /// What is handed over at the end.
     pub averaging: Averaging,
-    /// Where the parameters start; random, as the network would have them, when there is nothing here.
-    pub initial: Option<Vec<f32>>,
+    /// Where the parameters start.
+    pub initial: Initial,
     /// What an example is shown as; itself when there is nothing here.
     pub views: Option<Box<dyn Views>>,
 }
@@ -58,7 +90,7 @@ impl Plan {
     /// The most steps: streams are numbered by step and block.
     pub const MOST_STEPS: u64 = 1 << 40;
 
-    /// A plan with neither weight decay nor averaging, initial parameters or views; those are set afterwards.
+    /// A plan with random initial parameters and neither weight decay nor averaging nor views; those are set afterwards.
     pub fn new(
         network: Network,
         loss: Loss,
@@ -76,9 +108,9 @@ impl Plan {
             privacy,
             optimiser,
             schedule,
+            initial: Initial::Random { scale: 1.0 },
             weight_decay: 0.0,
             averaging: Averaging::None,
-            initial: None,
             views: None,
         }
     }
@@ -126,15 +158,7 @@ impl Plan {
         if self.views.as_ref().is_some_and(|views| !(1..=1 << 12).contains(&views.count())) {
             return Err(Refusal::out_of_range("views", "none or too many", "1 ≤ views ≤ 4096"));
         }
-        let is_initial = |start: &Vec<f32>| {
-            start.len() == self.network.parameters() && start.iter().all(|w| w.is_finite())
-        };
-        if self.initial.as_ref().is_some_and(|start| !is_initial(start)) {
-            return Err(Refusal::NoAnswer(format!(
-                "the initial parameters do not fit, expected {} finite numbers",
-                self.network.parameters()
-            )));
-        }
+        self.initial.check(&self.network)?;
         if world.all_crafted().any(|crafted| !crafted.fits(&self.network)) {
             return Err(Refusal::NoAnswer(
                 "a crafted gradient has an entry past the last parameter, expected one of this network"

@@ -1,7 +1,7 @@
 //! One model at work, step by step; it can be stopped after any step and taken up again with the same bits.
 
 use crate::{
-    Calibrated, ClippedSum, Clipping, Crafted, Noises, Plan, Privacy, World,
+    Calibrated, ClippedSum, Clipping, Crafted, Initial, Noises, Plan, Privacy, World,
     clip::{Balance, Clip},
     explicit::{Explicit, Measure},
     lanes::Lanes,
@@ -119,8 +119,12 @@ impl<'a> Run<'a> {
     ) -> Result<Run<'a>, Refusal> {
         let family = |purpose| draws.entropy.family(purpose, draws.run, draws.trial);
         let parameters = match &plan.initial {
-            Some(initial) => initial.clone(),
-            None => plan.network.initialise(&mut family(Purpose::Init).stream(0)),
+            Initial::At(initial) => initial.clone(),
+            Initial::Random { scale } => {
+                let mut parameters = plan.network.initialise(&mut family(Purpose::Init).stream(0));
+                parameters.iter_mut().for_each(|parameter| *parameter *= scale);
+                parameters
+            }
         };
         let guard = Guard::new(plan, parameters.len())?;
         let clip = match &plan.privacy {

@@ -115,13 +115,13 @@ fn initial_parameters_are_taken_and_checked() {
     let entropy = Entropy::seeded(1);
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
     let start: Vec<f32> = (0..23).map(|i| i as f32).collect();
-    plan.initial = Some(start.clone());
+    plan.initial = Initial::At(start.clone());
     assert_eq!(Run::new(&plan, &data, draws).unwrap().state().parameters, start);
     for bad in [vec![0.0; 22], vec![f32::NAN; 23]] {
-        plan.initial = Some(bad);
+        plan.initial = Initial::At(bad);
         assert!(Run::new(&plan, &data, draws).is_err());
     }
-    plan.initial = None;
+    plan.initial = Initial::Random { scale: 1.0 };
     let past = Crafted::dirac(23, 1.0).unwrap();
     let planted = [Some(&past)];
     assert!(Run::new(&plan, World::from(&data).crafting(&planted), draws).is_err());

@@ -123,7 +123,7 @@ fn learned(network: Network) -> Result<f64, Refusal> {
         schedule: Schedule::Constant { rate: 1.0 },
         weight_decay: 0.0,
         averaging: Averaging::None,
-        initial: None,
+        initial: Initial::Random { scale: 1.0 },
         views: None,
     };
     let model = cohort::train(&plan, &digits, &Entropy::seeded(7), 0, 0..1)?.swap_remove(0);

@@ -211,6 +211,25 @@ fn a_run_taken_up_again_after_any_step_goes_on_with_the_same_bits() {
 }
 
 #[test]
+fn initial_parameters_are_multiplied_and_a_scale_that_is_none_is_refused() {
+    let (data, entropy) = (records(40), Entropy::seeded(5));
+    let mut plan = plan(poisson(7, 40), 3, flat(1.0), SGD);
+    let first = |plan: &Plan| {
+        let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+        Run::new(plan, &data, draws).map(|run| run.state().parameters)
+    };
+    let whole = first(&plan).unwrap();
+    plan.initial = Initial::Random { scale: 0.25 };
+    let scaled: Vec<f32> = whole.iter().map(|parameter| parameter * 0.25).collect();
+    assert_eq!(bits(&first(&plan).unwrap()), bits(&scaled));
+    assert_ne!(bits(&whole), bits(&scaled));
+    for scale in [-1.0, f32::NAN, f32::INFINITY] {
+        plan.initial = Initial::Random { scale };
+        assert!(first(&plan).unwrap_err().to_string().contains("initial scale"));
+    }
+}
+
+#[test]
 fn a_tape_changes_no_bit_and_is_only_for_seeds() {
     let (data, entropy) = (records(40), Entropy::seeded(0));
     for plan in varied() {

@@ -14,6 +14,7 @@
 
 mod accounting;
 pub mod auditing;
+pub mod bounding;
 pub mod calibration;
 mod claim;
 pub mod collecting;
@@ -38,7 +39,7 @@ pub use explanation::{AtRate, Explanation, Group, Promise, explain, explain_prom
 pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Interval, RowFile};
 pub use profile::{Point, PrivacyProfile};
 pub use subject::Subject;
-pub use verification::{Check, Confirmation, verify};
+pub use verification::{Check, Confirmation, Verified, verify, verify_file};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
 pub use veracity_core::{

@@ -1,12 +1,16 @@
-//! Checks a claim again: recomputes every number that it states and says which of them hold.
+//! Checks a claim or a certificate again: recomputes every number that it states and says which of them hold.
 
 use crate::{
     Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, Method, PrivacyUnit, Refusal, Subject, Target,
     account,
+    auditing::certificate::{self, Recomputed},
     claim::{definition, not_covered},
     files::Interval,
     noted,
+    plan::read_text,
 };
+use serde::Deserialize;
+use std::path::Path;
 use veracity_report::decimal;
 
 /// Two machines may round a transcendental function differently; claims are not refuted by that.
@@ -46,6 +50,33 @@ impl Confirmation {
     pub fn is_rehearsal(&self) -> bool {
         self.claim.release.as_ref().is_some_and(|release| !release.for_release)
     }
+}
+
+/// What a file was found to be, and what came of recomputing it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verified {
+    /// A claim.
+    Claim(Box<Confirmation>),
+    /// The certificate of an audit.
+    Certificate(Box<Recomputed>),
+}
+
+/// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which.
+pub fn verify_file(path: &Path) -> Result<Verified, Refusal> {
+    let text = read_text("claim", path)?;
+    let is_certificate = serde_json::from_str::<Schema>(&text)
+        .is_ok_and(|named| named.schema.starts_with(certificate::SCHEMA.trim_end_matches(char::is_numeric)));
+    if is_certificate {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        return Ok(Verified::Certificate(Box::new(certificate::recompute(&text, folder)?)));
+    }
+    Ok(Verified::Claim(Box::new(verify(&text)?)))
+}
+
+/// The one thing that every file of ours has.
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
 }
 
 /// Recomputes what a claim file states.

@@ -17,13 +17,13 @@ fn build_example(root: &Path, package: &str, example: &str) -> io::Result<()> {
 }
 
 /// The folder of release artefacts.
-fn release_folder(root: &Path) -> PathBuf {
+pub fn release_folder(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     target.join("release")
 }
 
 /// The peers' Python environment, made once.
-fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
+pub(crate) fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
     let folder = root.join(".venv");
     let python = folder.join("bin/python");
     if !python.exists() {
@@ -41,7 +41,8 @@ fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
     Ok(python)
 }
 
-fn field(line: &str, name: &str) -> Option<String> {
+/// The value of a name in JSON: where it comes first.
+pub fn field(line: &str, name: &str) -> Option<String> {
     let rest = line.split_once(&format!("\"{name}\": "))?.1;
     let end = if let Some(text) = rest.strip_prefix('"') {
         return text.split_once('"').map(|(text, _)| text.to_owned());
@@ -51,7 +52,8 @@ fn field(line: &str, name: &str) -> Option<String> {
     Some(rest[..end].to_owned())
 }
 
-fn must(command: &mut Command, otherwise: &str) -> io::Result<()> {
+/// Runs a command, and explains when it fails.
+pub fn must(command: &mut Command, otherwise: &str) -> io::Result<()> {
     // Progress belongs on stderr: stdout is the table.
     let status = command.stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(otherwise.to_owned())) }

@@ -15,11 +15,22 @@ use veracity_numerics::normal;
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials; large counts
 pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> Shown {
     let quantile = normal::quantile(significance.spend() / 2.0);
-    let shown = |counts: Counts| {
-        let one_way = |counts| log_ratio(counts, delta.get(), quantile);
-        at_least_zero(one_way(counts).max(one_way(counts.mirrored())))
-    };
-    Shown { epsilon: Lower(shown(counts)), ceiling: shown(counts.never_wrong()), basis: Basis::Approximate }
+    let one_way = |counts| log_ratio(counts, delta.get(), quantile);
+    let shown = one_way(counts).max(one_way(counts.mirrored()));
+    let best = counts.never_wrong();
+    let ceiling = most(best, one_way, quantile).max(most(best.mirrored(), one_way, quantile)).max(shown);
+    Shown { epsilon: Lower(at_least_zero(shown)), ceiling: at_least_zero(ceiling), basis: Basis::Approximate }
+}
+
+/// The most that any number of false alarms shows. It is not none: the standard error of few alarms outweighs them, and
+/// the two balance near z²/4.
+fn most(never_wrong: Counts, one_way: impl Fn(Counts) -> f64, quantile: f64) -> f64 {
+    let last = (quantile * quantile) as u64 + 1;
+    let shown = (0..=last.min(never_wrong.true_negatives)).map(|alarms| {
+        let true_negatives = never_wrong.true_negatives - alarms;
+        one_way(Counts { false_positives: alarms, true_negatives, ..never_wrong })
+    });
+    shown.fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// log((TPR − δ)/FPR) less so many standard errors; minus infinity where nothing can be said.

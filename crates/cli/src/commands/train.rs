@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(500);
 pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     let recipe = match &args.plan {
         Some(path) => {
-            let folder = path.parent().unwrap_or(Path::new(""));
+            let folder = args.data.as_deref().or(path.parent()).unwrap_or(Path::new(""));
             Recipe::parse(&read_text("plan", path)?, folder)?
         }
         None => Recipe::digits()?,

@@ -1,15 +1,19 @@
-//! `veracity verify`: recomputes a claim.
+//! `veracity verify`: recomputes a claim, or the certificate of an audit.
 
 use crate::{Outcome, args::VerifyArgs, text};
 use veracity::{
-    Check, Confirmation, Refusal, plan,
+    Check, Confirmation, Refusal, Verified,
+    auditing::certificate::{Recomputed, Statement},
     report::decimal::{down, nearest, up},
-    verify,
+    verify_file,
 };
 
-/// Says whether a claim holds; exit code 1 when it does not.
+/// Says whether a claim or a certificate holds; exit code 1 when it does not.
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
-    let confirmation = verify(&plan::read_text("claim", &args.file)?)?;
+    let confirmation = match verify_file(&args.file)? {
+        Verified::Claim(confirmation) => confirmation,
+        Verified::Certificate(recomputed) => return certificate(args, &recomputed),
+    };
     let stands = confirmation.failure().is_none() && !confirmation.is_rehearsal();
     let text = if args.json { json(&confirmation)? } else { words(&confirmation) };
     Ok(Outcome { text, stands })
@@ -72,4 +76,37 @@ fn json(confirmation: &Confirmation) -> Result<String, Refusal> {
         "mechanism": claim.mechanism,
         "checks": confirmation.checks.iter().map(check).collect::<Vec<_>>(),
     }))
+}
+
+fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Refusal> {
+    let stated = &recomputed.certificate;
+    let stands = recomputed.failure().is_none();
+    let statement = |one: &Statement| serde_json::json!({ "what": one.what, "stated": one.stated, "found": one.found, "holds": one.holds });
+    let text = match (args.json, recomputed.failure()) {
+        (true, failure) => text::json(&serde_json::json!({
+            "schema": "veracity.verify/1",
+            "verdict": if failure.is_some() { "does-not-hold" } else { "confirmed" },
+            "adjacency": stated.claim.adjacency,
+            "method": stated.method,
+            "certificate": stated.verdict,
+            "epsilon_lower": stated.epsilon_lower,
+            "checks": recomputed.statements.iter().map(statement).collect::<Vec<_>>(),
+        }))?,
+        (false, Some(one)) => {
+            format!("does not hold: {}, stated {}; found {}\n", one.what, one.stated, one.found)
+        }
+        (false, None) => format!(
+            "confirmed: {}, epsilon ≥ {} at delta {} shown, {} claimed   ({}; {})\n\
+             recomputed from {} trials; {} statements checked\n",
+            stated.verdict,
+            down(stated.epsilon_lower.0, 9),
+            nearest(stated.claim.delta, 17),
+            nearest(stated.claim.epsilon, 17),
+            stated.claim.adjacency,
+            stated.method.bound,
+            stated.trials,
+            recomputed.statements.len()
+        ),
+    };
+    Ok(Outcome { text, stands })
 }

@@ -75,7 +75,7 @@ impl FinalModel {
         seed: u64,
     ) -> Result<FinalModel, Refusal> {
         let copies = planted.copies;
-        if copies == 0 || planted.inside.is_empty() || planted.inside.len() % copies != 0 {
+        if copies == 0 || planted.inside.is_empty() || !planted.inside.len().is_multiple_of(copies) {
             return Err(Refusal::out_of_range(
                 "copies",
                 copies,

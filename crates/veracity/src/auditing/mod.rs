@@ -2,17 +2,36 @@
 //!
 //! A [`Case`] is a subject with its claim; [`Terms`] say how it is attacked. [`attack`] runs the trials and [`examine`]
 //! turns what they told into an [`Audited`] claim; whoever has the trials can do the second without the first.
+//!
+//! Where trials are dear, an [`Order`] fixes all that beforehand, a [`Journal`] keeps every trial on disk as it ends,
+//! [`conduct`] runs those that are missing, and a [`certificate`] lets anyone recompute the verdict.
 
 mod case;
+pub mod certificate;
+pub mod command;
+mod conduct;
 mod final_model;
+pub mod journal;
+mod method_note;
+mod neighbours;
+mod order;
+mod page;
 mod planting;
+mod process;
+pub mod recorded;
 mod training;
+mod trials;
 mod white_box;
 
 pub use case::{Case, SubjectNote};
+pub use conduct::{Progress, conduct, plan_trials};
 pub use final_model::{FinalModel, Planted, Scoring};
+pub use journal::{Journal, Opening};
+pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA};
+pub use page::page;
 pub use planting::Kind;
 pub use training::{Attack, Start};
+pub use trials::{Record, Trials};
 pub use veracity_audit::{
     Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
     Subject as Target, World, bound, observe, worlds,
@@ -21,7 +40,8 @@ pub use white_box::WhiteBox;
 
 use crate::Refusal;
 use veracity_audit as audit;
-use veracity_core::{Claim, Count, Epsilon, Significance, Upper, Verdict};
+pub use veracity_core::Claim;
+use veracity_core::{Count, Epsilon, Significance, Upper, Verdict};
 
 /// How a case is attacked; fixed before its first trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,4 +95,12 @@ pub fn examine(
     let failures = seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64;
     let verdict = evidence.judge(&claim);
     Ok(Audited { note, claim, proved, terms, evidence, verdict, failures })
+}
+
+/// SHA-256 of pieces one after another, in hexadecimal.
+fn sha256(pieces: &[&[u8]]) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    pieces.iter().for_each(|piece| hash.update(piece));
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

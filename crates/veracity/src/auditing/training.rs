@@ -11,7 +11,7 @@ use crate::{
 use std::{collections::BTreeMap, path::Path};
 use veracity_audit::Subject;
 use veracity_core::{Claim, Count, Epsilon, Upper};
-use veracity_train::{Dataset, cohort::Cohort};
+use veracity_train::{Dataset, Initial, cohort::Cohort};
 
 const DEFAULT: &str = include_str!("default.toml");
 
@@ -143,7 +143,7 @@ fn subject(
     let bare = recipe.prepare(&data, Protection::None)?.plan;
     let (base, planted) = planting::plant(&bare, &data, canary, copies, claim.adjacency, plan.sampling)?;
     if start == Start::WorstCase {
-        plan.initial = Some(planting::worst_start(&plan, &bare, &base, &planted.inside)?);
+        plan.initial = Initial::At(planting::worst_start(&plan, &bare, &base, &planted.inside)?);
     }
     Ok(Box::new(FinalModel::new(Cohort::new(plan)?, base, planted, scoring, seed)?))
 }

@@ -66,7 +66,7 @@ use super::{
 use crate::{Adjacency, NoiseMultiplier, PrivacyUnit, Refusal, plan};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use veracity_train::{Dataset, Layer, Network, Plan, Privacy, Shape, Shifted, Views};
+use veracity_train::{Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Views};
 
 /// The built-in plan.
 const DIGITS: &str = include_str!("digits.toml");
@@ -202,6 +202,7 @@ impl Recipe {
             training.optimiser()?,
             training.schedule()?,
         );
+        plan.initial = Initial::Random { scale: training.initial_scale.unwrap_or(1.0) };
         plan.weight_decay = training.weight_decay.unwrap_or(0.0);
         plan.averaging = training.averaging()?;
         plan.views = self.file.model.views(training, data.width())?;

@@ -30,6 +30,7 @@ pub struct TrainingSpec {
     pub last_rate: Option<f32>,
     pub factor: Option<f32>,
     pub every: Option<f64>,
+    pub initial_scale: Option<f32>,
     pub weight_decay: Option<f32>,
     pub averaging: Option<String>,
     pub averaging_decay: Option<f32>,

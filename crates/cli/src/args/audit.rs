@@ -1,0 +1,160 @@
+//! The arguments of `veracity audit`, as typed.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `veracity audit`.
+#[derive(Args)]
+#[command(
+    allow_negative_numbers = true,
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  veracity audit
+  veracity audit --claim-epsilon 0.5
+  veracity audit plan.toml --trials 2000
+  veracity audit --command 'python train.py --data {data} --seed {seed} --out {out}' --data train.csv --canary canary.csv \\
+      --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
+  veracity audit --replay --trace d.jsonl --trace-neighbour d2.jsonl
+  veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
+  veracity audit … --shard 0/2 --out a; veracity audit … --shard 1/2 --out b; veracity audit merge a b --out whole
+  veracity verify whole/certificate.json
+
+In a command, {data} is the world's data file, {seed} a whole number below 2^32, {out} where the command leaves its score, one
+number that is the higher the more it speaks for the canary, and {world} is in or out. Retries take for granted that a
+command fails for reasons of the machine, not of its data; with --retries 0 nothing is taken for granted."
+)]
+pub struct AuditArgs {
+    /// What else can be done with audits.
+    #[command(subcommand)]
+    pub action: Option<AuditAction>,
+    /// A training plan; without one, and without --command or --scores, a private model of the built-in digits
+    #[arg(value_name = "PLAN", conflicts_with_all = ["command", "scores"])]
+    pub plan: Option<PathBuf>,
+    /// Any program, run once for each trial, without a shell
+    #[arg(long, value_name = "LINE", help_heading = "Subject", conflicts_with = "scores")]
+    pub command: Option<String>,
+    /// Scores recorded elsewhere: a CSV file with the columns world (in or out) and score, perhaps trial
+    #[arg(long, value_name = "FILE", help_heading = "Subject")]
+    pub scores: Option<PathBuf>,
+    /// With --command: the records, a CSV file
+    #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "canary"])]
+    pub data: Option<PathBuf>,
+    /// With --command: the record or records that one world has and the other has not, a CSV file
+    #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "data"])]
+    pub canary: Option<PathBuf>,
+    /// With --command: how often the canary is planted
+    #[arg(long, value_name = "K", help_heading = "Subject", requires = "command")]
+    pub canary_copies: Option<f64>,
+    /// With --command: how long one run may take, such as 90s, 10m or 1h [default: 600s]
+    #[arg(long, value_name = "T", help_heading = "Subject", requires = "command")]
+    pub timeout: Option<String>,
+    /// With --command: how often a failed run is tried again, with the same seed [default: 2]
+    #[arg(long, value_name = "N", help_heading = "Subject", requires = "command")]
+    pub retries: Option<f64>,
+    /// How many canaries each training holds [default: 20]
+    #[arg(long, value_name = "M", help_heading = "Subject", conflicts_with_all = ["command", "scores"])]
+    pub canaries: Option<f64>,
+    /// The ε claimed [default: what the accountant proves]
+    #[arg(long, value_name = "E", help_heading = "Claim")]
+    pub claim_epsilon: Option<f64>,
+    /// The δ of the claim [default: that of the plan; 1e-5 with --command or --scores]
+    #[arg(long, value_name = "D", help_heading = "Claim")]
+    pub claim_delta: Option<f64>,
+    /// Which datasets must look alike: add-remove or replace-one [default: that of the plan; add-remove]
+    #[arg(long, value_name = "A", help_heading = "Claim")]
+    pub adjacency: Option<String>,
+    /// The chance of error that the audit may spend
+    #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
+    pub significance: f64,
+    /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian
+    #[arg(long, value_name = "B", help_heading = "Method")]
+    pub bound: Option<String>,
+    /// Which score says "in": fixed:X, split, folds:K or union [default: split]
+    #[arg(long, value_name = "T", help_heading = "Method")]
+    pub threshold: Option<String>,
+    /// How many records of the claim the canary stands for [default: as many as are planted]
+    #[arg(long, value_name = "K", help_heading = "Method")]
+    pub group_size: Option<f64>,
+    /// How many trials [default: 6000 trainings, 1000 commands]
+    #[arg(long, value_name = "N", help_heading = "Run", conflicts_with_all = ["budget", "scores"])]
+    pub trials: Option<f64>,
+    /// As many trials as fit into this time, fixed before the first is counted
+    #[arg(long, value_name = "T", help_heading = "Run", conflicts_with_all = ["scores", "shard"])]
+    pub budget: Option<String>,
+    /// With more failed trials than these there is no verdict [default: a tenth of the trials]
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub max_failures: Option<f64>,
+    /// What the attack's randomness is drawn from
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
+    pub seed: u64,
+    /// How many trials at once [default: one for each core]
+    #[arg(long, value_name = "N", help_heading = "Run", conflicts_with = "scores")]
+    pub jobs: Option<f64>,
+    /// Share I of N of the trials, counted from 0
+    #[arg(long, value_name = "I/N", help_heading = "Run", requires = "out", conflicts_with = "scores")]
+    pub shard: Option<String>,
+    /// Go on with the audit in the folder of --out
+    #[arg(long, help_heading = "Run")]
+    pub resume: bool,
+    /// Where the trials and the certificate go [default: nowhere; out-audit with --command]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Write the verdict as JUnit XML
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+    /// Write the verdict as SARIF 2.1.0
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub sarif: Option<PathBuf>,
+    /// Show trials, speed and time left on stderr, also where that is no terminal
+    #[arg(long, help_heading = "Output")]
+    pub progress: bool,
+    /// One JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Without statistics.
+    #[command(flatten)]
+    pub replay: ReplayArgs,
+}
+
+/// What `veracity audit` takes for a replay.
+#[derive(Args)]
+#[command(next_help_heading = "Replay")]
+pub struct ReplayArgs {
+    /// Run on adjacent datasets with the same words: a sensitivity that is too small is refuted without statistics
+    #[arg(long, conflicts_with_all = ["command", "scores"])]
+    pub replay: bool,
+    /// A recorded run on one dataset, as docs/trace.md has it
+    #[arg(long, value_name = "FILE", requires = "replay", requires = "trace_neighbour")]
+    pub trace: Option<PathBuf>,
+    /// Its replay on an adjacent dataset
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pub trace_neighbour: Option<PathBuf>,
+}
+
+/// What else can be done with audits.
+#[derive(Subcommand)]
+pub enum AuditAction {
+    /// Puts the shares of an audit together: the same files as one run, to the bit
+    Merge(MergeArgs),
+}
+
+/// `veracity audit merge`.
+#[derive(Args)]
+pub struct MergeArgs {
+    /// The folders of the shares
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Where the whole goes
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Write the verdict as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the verdict as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,161 @@
+//! A verdict as text, as JSON, and in the files that were asked for.
+
+use super::ci;
+use crate::{Outcome, text};
+use std::path::{Path, PathBuf};
+use veracity::{
+    Refusal, Verdict,
+    auditing::{Audited, Counted, MethodNote, Order, Trials, certificate},
+    report::decimal::{down, nearest, up},
+};
+
+/// Whether JSON is wanted, and where JUnit and SARIF go.
+pub type Output<'a> = (bool, &'a Option<PathBuf>, &'a Option<PathBuf>);
+
+/// Says a verdict, and writes it where machines look for it. `folder` holds its trials and its certificate.
+pub fn verdict(audited: &Audited, folder: Option<&Path>, output: Output) -> Result<Outcome, Refusal> {
+    let (as_json, junit, sarif) = output;
+    let line = headline(audited);
+    if let Some(path) = junit {
+        text::write_file("junit", path, ci::junit(audited, &line).as_bytes())?;
+    }
+    if let Some(path) = sarif {
+        text::write_file("sarif", path, ci::sarif(audited, &line)?.as_bytes())?;
+    }
+    let stands = matches!(audited.verdict, Verdict::NotRefuted { .. });
+    let text = if as_json { json(audited, folder)? } else { words(audited, &line, folder) };
+    Ok(Outcome { text, stands })
+}
+
+/// Says what a share holds, which is no verdict.
+pub fn share(as_json: bool, folder: &Path, order: &Order, trials: &Trials) -> Result<Outcome, Refusal> {
+    let canaries = order.canaries as usize;
+    let (here, failed) = (trials.observations().len() / canaries, trials.failures());
+    Outcome::done(if as_json {
+        text::json(&serde_json::json!({
+            "schema": "veracity.share/1",
+            "out": folder.display().to_string(),
+            "trials": here,
+            "of": order.trials,
+            "failures": failed,
+        }))?
+    } else {
+        format!(
+            "{here} of {} trials in {}, {failed} failed; no verdict before the others are there\n\
+             veracity audit merge DIR… --out DIR puts shares together\n",
+            order.trials,
+            folder.display()
+        )
+    })
+}
+
+/// The verdict in one line.
+fn headline(audited: &Audited) -> String {
+    let claimed = up(audited.claim.epsilon.0.get(), 6);
+    let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
+    let basis = audited.evidence.shown.basis;
+    // A bound that leans on an assumption says so before anything else.
+    let condition = if basis.may_refute() { String::new() } else { format!(" ({})", basis.describe()) };
+    match audited.verdict {
+        Verdict::Refuted { .. } => format!(
+            "REFUTED{condition}: observed epsilon ≥ {shown} > {claimed} claimed, chance of error ≤ {}%",
+            nearest(100.0 * audited.evidence.significance, 3)
+        ),
+        Verdict::NotRefuted { ceiling, .. } => format!(
+            "NOT REFUTED: observed epsilon ≥ {shown}, claimed {claimed}; this audit could have shown up to {}",
+            down(ceiling.get(), 4)
+        ),
+    }
+}
+
+fn words(audited: &Audited, line: &str, folder: Option<&Path>) -> String {
+    let claimed = up(audited.claim.epsilon.0.get(), 6);
+    let delta = nearest(audited.claim.delta.get(), 6);
+    let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
+    let chance = nearest(100.0 * audited.evidence.significance, 3);
+    let proved = match audited.proved {
+        Some(proved) => format!("proved   epsilon ≤ {} at delta {delta}\n", up(proved.0.get(), 9)),
+        None => String::new(),
+    };
+    let evidence = match folder {
+        Some(folder) => {
+            let path = folder.join(certificate::FILE);
+            format!("evidence {0}; veracity verify {0} recomputes it\n", path.display())
+        }
+        None => String::new(),
+    };
+    let method = MethodNote::of(audited.terms.method);
+    let group =
+        if method.group_size > 1 { format!(", groups of {}", method.group_size) } else { String::new() };
+    format!(
+        "{line}\n\n\
+         {proved}\
+         claimed  epsilon ≤ {claimed} at delta {delta}   ({}, per example)\n\
+         shown    epsilon ≥ {shown} at delta {delta}   (chance of error ≤ {chance}%; {})\n\n\
+         subject  {}\n\
+         attack   {}\n\
+         trials   {}, {} failed\n\
+         counted  {}   ({}, threshold {}{group})\n\
+         seed     {}\n\
+         {evidence}",
+        audited.claim.adjacency.name(),
+        audited.evidence.shown.basis.describe(),
+        one_line(&audited.note.description),
+        one_line(&audited.note.attack),
+        audited.terms.trials.get(),
+        audited.failures,
+        counted(&audited.evidence.counted),
+        method.bound,
+        method.threshold,
+        audited.terms.seed,
+    )
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn counted(counted: &Counted) -> String {
+    match counted {
+        Counted::Threshold { counts, .. } => format!(
+            "{} of {} canaries found, {} of {} false alarms",
+            counts.true_positives,
+            counts.ins(),
+            counts.false_positives,
+            counts.outs()
+        ),
+        Counted::Ends { guesses, .. } => format!(
+            "{} canaries, {} guesses, {} of them right",
+            guesses.canaries(),
+            guesses.guesses(),
+            guesses.correct()
+        ),
+    }
+}
+
+fn json(audited: &Audited, folder: Option<&Path>) -> Result<String, Refusal> {
+    let shown = &audited.evidence.shown;
+    let method = MethodNote::of(audited.terms.method);
+    text::json(&serde_json::json!({
+        "schema": "veracity.audit/1",
+        "verdict": certificate::verdict(&audited.verdict),
+        "epsilon_lower": shown.epsilon.0.get(),
+        "epsilon": { "lower": shown.epsilon.0.get(), "upper": audited.proved.map(|proved| proved.0.get()) },
+        "ceiling": shown.ceiling.get(),
+        "basis": shown.basis.name(),
+        "significance": audited.evidence.significance,
+        "claim": {
+            "epsilon": audited.claim.epsilon.0.get(),
+            "delta": audited.claim.delta.get(),
+            "adjacency": audited.claim.adjacency.name(),
+        },
+        "adjacency": audited.claim.adjacency.name(),
+        "method": method,
+        "counted": certificate::CountedNote::from(&audited.evidence.counted),
+        "trials": audited.terms.trials.get(),
+        "failures": audited.failures,
+        "seed": audited.terms.seed,
+        "subject": audited.note,
+        "certificate": folder.map(|folder| folder.join(certificate::FILE).display().to_string()),
+    }))
+}

@@ -1,0 +1,273 @@
+//! `veracity bound`: a lower bound on ε from counts, from one run or from scores, and the plan for it.
+
+use crate::{
+    Outcome,
+    args::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs},
+    text,
+};
+use serde_json::{Value, json};
+use veracity::{
+    Count, Delta, Epsilon, Probability, Refusal, Significance,
+    bounding::{
+        self, Counts, Row,
+        bound::{Basis, FromCounts, Shown, one_run, one_run::Guesses, one_run_fdp},
+        power::{self, Plan, Trial, Truth},
+        threshold::Choice,
+    },
+    report::{
+        decimal::{down, nearest},
+        table::align,
+    },
+    spec::Whole,
+};
+
+/// Digits of a bound.
+const DIGITS: usize = 6;
+
+/// Runs one of the four.
+pub fn run(args: &BoundArgs) -> Result<Outcome, Refusal> {
+    match &args.command {
+        None => from_counts(args),
+        Some(BoundCommand::OneRun(args)) => from_one_run(args),
+        Some(BoundCommand::Scores(args)) => from_scores(args),
+        Some(BoundCommand::Power(args)) => plan(args),
+    }
+}
+
+fn from_counts(args: &BoundArgs) -> Result<Outcome, Refusal> {
+    let counts = Counts {
+        true_positives: whole("tp", args.tp)?,
+        false_negatives: whole("fn", args.fn_)?,
+        false_positives: whole("fp", args.fp)?,
+        true_negatives: whole("tn", args.tn)?,
+    };
+    if counts.ins() == 0 || counts.outs() == 0 {
+        return Err(Refusal::NoAnswer(
+            "one world has no runs, expected tp + fn ≥ 1 and fp + tn ≥ 1".to_owned(),
+        ));
+    }
+    let method: FromCounts = args.bound.parse()?;
+    let delta = Delta::new(args.question.delta)?;
+    if method == FromCounts::Gdp {
+        refuse_no_delta(delta)?;
+    }
+    let group = Whole(args.group_size).count("group size")?;
+    let significance = Significance::new(args.question.significance)?;
+    let shown = method.bound(counts, delta, group, significance)?;
+    let evidence = format!("{} runs with the canary and {} without", counts.ins(), counts.outs());
+    printed(method.name(), shown, counts.trials(), &evidence, &args.question, |value| {
+        value["group_size"] = json!(group.get());
+        value["counts"] = json!({
+            "true_positives": counts.true_positives,
+            "false_negatives": counts.false_negatives,
+            "false_positives": counts.false_positives,
+            "true_negatives": counts.true_negatives,
+        });
+    })
+}
+
+fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Refusal> {
+    let number = |name, value| whole(name, Some(value));
+    let (canaries, made) = (number("canaries", args.canaries)?, number("guesses", args.guesses)?);
+    let guesses = Guesses::new(canaries, made, number("correct", args.correct)?)?;
+    let delta = Delta::new(args.question.delta)?;
+    let significance = Significance::new(args.question.significance)?;
+    let (name, shown) = match args.fdp {
+        true => {
+            refuse_no_delta(delta)?;
+            ("one-run-fdp", one_run_fdp::bound(guesses, delta, significance))
+        }
+        false => ("one-run", one_run::bound(guesses, delta, significance)),
+    };
+    let evidence = format!("{made} guesses on {canaries} canaries");
+    printed(name, shown, canaries, &evidence, &args.question, |value| {
+        value["guesses"] = json!(guesses.guesses());
+        value["correct"] = json!(guesses.correct());
+    })
+}
+
+fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Refusal> {
+    let delta = Delta::new(args.question.delta)?;
+    // Checked here, spent once for each row.
+    let level = Significance::new(args.question.significance)?.spend();
+    let folds = Whole(args.folds).count("folds")?;
+    let scores = bounding::read_scores(&args.file)?;
+    let rows = bounding::side_by_side(&scores, delta, args.threshold, folds, level)?;
+    let (ins, outs) = (scores.inside().len(), scores.outside().len());
+    Outcome::done(match args.question.json {
+        true => text::json(&json!({
+            "schema": "veracity.bound-scores/1",
+            "delta": delta.get(),
+            "significance": level,
+            "trials": scores.trials(),
+            "in": ins,
+            "out": outs,
+            "bounds": rows.iter().map(row_json).collect::<Vec<_>>(),
+        }))?,
+        false => format!(
+            "{}\nat delta {}, from {ins} trials in and {outs} out; each proved row errs with chance ≤ {}% by itself, so settle on one \
+             before looking\n",
+            align(
+                ["bound", "threshold", "epsilon", "ceiling", "basis"],
+                &rows.iter().map(row_words).collect::<Vec<_>>()
+            ),
+            nearest(delta.get(), DIGITS),
+            nearest(100.0 * level, 3),
+        ),
+    })
+}
+
+fn row_words(row: &Row) -> [String; 5] {
+    [
+        row.bound.to_owned(),
+        row.threshold.to_owned(),
+        format!("{} {}", sign(row.shown.basis), down(row.shown.epsilon.0.get(), DIGITS)),
+        down(row.shown.ceiling.get(), 4),
+        row.shown.basis.describe().to_owned(),
+    ]
+}
+
+fn row_json(row: &Row) -> Value {
+    json!({
+        "bound": row.bound,
+        "threshold": row.threshold,
+        "epsilon_lower": row.shown.epsilon.0.get(),
+        "ceiling": row.shown.ceiling.get(),
+        "basis": row.shown.basis.name(),
+    })
+}
+
+fn plan(args: &BoundPowerArgs) -> Result<Outcome, Refusal> {
+    let delta = Delta::new(args.question.delta)?;
+    let truth = Epsilon::new(args.true_epsilon)?;
+    let truth = match args.mechanism.as_str() {
+        "gaussian" => Truth::gaussian(truth, delta)?,
+        "pure" => Truth::Pure(truth),
+        other => return Err(Refusal::out_of_range("mechanism", other, "gaussian or pure")),
+    };
+    let trial = Trial { claim: Epsilon::new(args.claim_epsilon)?, delta, choice: choice(args)? };
+    let significance = Significance::new(args.question.significance)?;
+    let plan = match args.trials {
+        Some(trials) => power::plan(trial, truth, Whole(trials).count("trials")?, significance)?,
+        None => power::needed(trial, truth, Probability::new(args.chance)?, significance)?,
+    };
+    Outcome::done(if args.question.json { plan_json(args, &plan)? } else { plan_words(args, &plan) })
+}
+
+fn choice(args: &BoundPowerArgs) -> Result<Choice, Refusal> {
+    match args.choice.as_str() {
+        // Which score it is at does not matter to a plan.
+        "fixed" => Ok(Choice::Fixed(0.0)),
+        "split" => Ok(Choice::Split),
+        "folds" => Ok(Choice::Folds(Whole(args.folds).count("folds")?)),
+        "union" => Ok(Choice::Union),
+        other => Err(Refusal::out_of_range("choice", other, "fixed, split, folds or union")),
+    }
+}
+
+fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
+    format!(
+        "{} trials, half with the canary, refute epsilon ≤ {} with chance {}% if the truth is {} ({})\n\
+         the most that so many could show: epsilon ≥ {}\n\
+         at delta {}, chance of error ≤ {}%; clopper-pearson, threshold: {}\n",
+        plan.trials.get(),
+        args.claim_epsilon,
+        down(100.0 * plan.chance.get(), 4),
+        args.true_epsilon,
+        args.mechanism,
+        down(plan.ceiling.get(), DIGITS),
+        nearest(args.question.delta, DIGITS),
+        nearest(100.0 * args.question.significance, 3),
+        args.choice,
+    )
+}
+
+fn plan_json(args: &BoundPowerArgs, plan: &Plan) -> Result<String, Refusal> {
+    text::json(&json!({
+        "schema": "veracity.bound-power/1",
+        "trials": plan.trials.get(),
+        "chance": plan.chance.get(),
+        "ceiling": plan.ceiling.get(),
+        "claim": { "epsilon": args.claim_epsilon, "delta": args.question.delta },
+        "true_epsilon": args.true_epsilon,
+        "mechanism": args.mechanism,
+        "choice": args.choice,
+        "significance": args.question.significance,
+        "bound": "clopper-pearson",
+        "basis": Basis::Proved.name(),
+    }))
+}
+
+/// One bound, in words or as JSON with what is special about its evidence.
+fn printed(
+    name: &str,
+    shown: Shown,
+    trials: u64,
+    evidence: &str,
+    question: &BoundQuestion,
+    more: impl Fn(&mut Value),
+) -> Result<Outcome, Refusal> {
+    if question.json {
+        let mut value = json!({
+            "schema": "veracity.bound/1",
+            "bound": name,
+            "epsilon_lower": shown.epsilon.0.get(),
+            "ceiling": shown.ceiling.get(),
+            "delta": question.delta,
+            "significance": question.significance,
+            "trials": trials,
+            "basis": shown.basis.name(),
+        });
+        more(&mut value);
+        return Outcome::done(text::json(&value)?);
+    }
+    Outcome::done(format!(
+        "epsilon {} {} at delta {}   ({name}; {})\n\
+         {}; the most that {evidence} could have shown: {}\n",
+        sign(shown.basis),
+        down(shown.epsilon.0.get(), DIGITS),
+        nearest(question.delta, DIGITS),
+        shown.basis.describe(),
+        chance_of_error(shown.basis, question.significance),
+        down(shown.ceiling.get(), DIGITS),
+    ))
+}
+
+fn chance_of_error(basis: Basis, significance: f64) -> String {
+    let percent = nearest(100.0 * significance, 3);
+    match basis {
+        Basis::Proved | Basis::IfGaussian => format!("chance of error ≤ {percent}%"),
+        Basis::Credible => format!("posterior probability of less: {percent}%"),
+        Basis::Approximate => format!("chance of error about {percent}%"),
+    }
+}
+
+/// What was proved is a bound; what was not is an approximation.
+fn sign(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Proved | Basis::IfGaussian => "≥",
+        Basis::Credible | Basis::Approximate => "≈",
+    }
+}
+
+fn refuse_no_delta(delta: Delta) -> Result<(), Refusal> {
+    if delta.get() == 0.0 {
+        return Err(Refusal::NoAnswer(
+            "delta is 0, where epsilon of a Gaussian mechanism is infinite; expected --delta above 0"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// A whole number that may be zero.
+fn whole(name: &'static str, value: Option<f64>) -> Result<u64, Refusal> {
+    match value {
+        Some(0.0) => Ok(0),
+        Some(value) => Whole(value)
+            .count(name)
+            .map(Count::get)
+            .map_err(|_| Refusal::out_of_range(name, value, "a whole number from 0 to 10^15")),
+        None => Err(Refusal::NoAnswer(format!("--{name} is missing, expected --tp, --fn, --fp and --tn"))),
+    }
+}

@@ -1,0 +1,131 @@
+//! Running the trials that a journal lacks, on several threads, each kept as soon as it has ended.
+
+use super::journal::Journal;
+use crate::Refusal;
+use std::{
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{Sender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use veracity_audit::{Shard, Subject, observe_one};
+
+/// Where an audit stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The trials of this run that have ended.
+    pub done: u64,
+    /// The trials of this run.
+    pub of: u64,
+    /// The trials that failed, those of earlier runs included.
+    pub failed: u64,
+}
+
+/// Runs all trials of a shard that are not yet in the journal. Whoever holds the other end of `watch` may follow.
+///
+/// # Promise  With more failures than the order allows it stops and names the most frequent reason; there is no verdict.
+pub fn conduct(
+    subject: &dyn Subject,
+    journal: &mut Journal,
+    shard: Shard,
+    jobs: usize,
+    watch: &Sender<Progress>,
+) -> Result<(), Refusal> {
+    let trials = journal.missing(shard);
+    let seed = journal.order().seed;
+    must_be_few(journal)?;
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let jobs = jobs.clamp(1, trials.len().max(1));
+    let (sender, outcomes) = sync_channel(4 * jobs);
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            let sender = sender.clone();
+            let (next, stop, trials) = (&next, &stop, &trials);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                    // Nobody listens once the audit has stopped.
+                    if sender.send(observe_one(subject, seed, *trial)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut progress = Progress { done: 0, of: trials.len() as u64, failed: journal.trials().failures() };
+        for outcome in outcomes {
+            let kept = journal.keep(&outcome).and_then(|()| {
+                progress.done += 1;
+                progress.failed += u64::from(outcome.failure.is_some());
+                if progress.failed > journal.order().max_failures { must_be_few(journal) } else { Ok(()) }
+            });
+            // Nobody need watch.
+            let _ = watch.send(progress);
+            if kept.is_err() {
+                stop.store(true, Ordering::Relaxed);
+                return kept;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Refuses an audit of which too many trials failed.
+fn must_be_few(journal: &Journal) -> Result<(), Refusal> {
+    refuse_failures(journal.trials(), journal.order())
+}
+
+/// Refuses trials of which too many failed.
+pub(super) fn refuse_failures(trials: &super::Trials, order: &super::Order) -> Result<(), Refusal> {
+    let failed = trials.failures();
+    if failed <= order.max_failures {
+        return Ok(());
+    }
+    let (reason, times) = trials.most_frequent_failure().unwrap_or_default();
+    Err(Refusal::NoAnswer(format!(
+        "{failed} trials failed, expected at most {} of {}: {reason} ({times} times)",
+        order.max_failures, order.trials
+    )))
+}
+
+/// How many trials fit into a time: a few are run for their duration only, under numbers that the audit does not use.
+///
+/// # Promise  The number depends on no score, so the audit that follows is one of a fixed size.
+pub fn plan_trials(
+    subject: &dyn Subject,
+    seed: u64,
+    budget: Duration,
+    jobs: usize,
+    most: u64,
+) -> Result<u64, Refusal> {
+    const PILOTS: u64 = super::order::MOST_TRIALS;
+    let jobs = jobs.max(1) as u64;
+    let began = Instant::now();
+    let mut rounds = 0;
+    // Until a tenth of the time is spent; at least once.
+    while rounds == 0 || began.elapsed() < budget / 10 && rounds < 1000 {
+        let first = PILOTS + rounds * jobs;
+        let trials: Vec<u64> = (first..first + jobs).collect();
+        for outcome in veracity_audit::observe(subject, seed, &trials, jobs as usize) {
+            if let Some(failure) = outcome.failure {
+                return Err(Refusal::NoAnswer(format!("a pilot trial failed: {failure}")));
+            }
+        }
+        rounds += 1;
+    }
+    let round = began.elapsed().as_secs_f64() / rounds as f64;
+    let left = budget.as_secs_f64() - began.elapsed().as_secs_f64();
+    // A tenth is left for slower trials and for what comes after them.
+    let trials = (0.9 * left.max(0.0) / round * jobs as f64) as u64;
+    let trials = (trials - trials % 2).min(most - most % 2);
+    if trials < 4 {
+        return Err(Refusal::NoAnswer(format!(
+            "budget is {} s and {jobs} trials at once take {} s, expected time for at least 4",
+            budget.as_secs_f64(),
+            veracity_report::decimal::nearest(round, 2)
+        )));
+    }
+    Ok(trials)
+}

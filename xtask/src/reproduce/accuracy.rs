@@ -1,0 +1,389 @@
+//! What private models reach on real data: every plan over five seeds, and the same model without protection beside it.
+//!
+//! Each run is `veracity train` and `veracity evaluate` as a user calls them; their JSON becomes the rows of docs/accuracy.md,
+//! where each plan's row is replaced when it is done: a run that is stopped leaves what it has measured.
+
+use crate::bench::{field, must, release_folder};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const SEEDS: u64 = 5;
+const MNIST: &[&str] = &[
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+];
+
+/// A plan, its records, and what it should reach.
+struct Task {
+    dataset: &'static str,
+    /// The name of its file in examples/plans.
+    plan: &'static str,
+    /// The folder of its files within the data; nothing for the digits, which are built in.
+    folder: &'static str,
+    /// Its files, those to evaluate on last.
+    files: &'static [&'static str],
+    /// How many of them are to evaluate on.
+    held_out: usize,
+    /// Percent of held-out records.
+    aim: f64,
+    /// Lines of the plan that are other ones without protection: a rate for clipped gradients is none for others.
+    ceiling: &'static [(&'static str, &'static str)],
+}
+
+const TASKS: [Task; 5] = [
+    Task {
+        dataset: "digits",
+        plan: "digits-1",
+        folder: "",
+        files: &[],
+        held_out: 0,
+        aim: 86.0,
+        ceiling: &[("steps", "500"), ("averaging_steps", "1")],
+    },
+    Task {
+        dataset: "digits",
+        plan: "digits-3",
+        folder: "",
+        files: &[],
+        held_out: 0,
+        aim: 91.0,
+        ceiling: &[("steps", "500"), ("averaging_steps", "1")],
+    },
+    Task {
+        dataset: "Adult",
+        plan: "adult",
+        folder: "adult",
+        files: &["adult.data.gz", "adult.test.gz"],
+        held_out: 1,
+        aim: 84.5,
+        ceiling: &[("steps", "500"), ("learning_rate", "1")],
+    },
+    Task {
+        dataset: "MNIST",
+        plan: "mnist-cnn",
+        folder: "mnist",
+        files: MNIST,
+        held_out: 2,
+        aim: 98.1,
+        ceiling: &[("learning_rate", "0.1")],
+    },
+    Task {
+        dataset: "FashionMNIST",
+        plan: "fashion-cnn",
+        folder: "fashion-mnist",
+        files: MNIST,
+        held_out: 2,
+        aim: 86.0,
+        ceiling: &[("learning_rate", "0.1")],
+    },
+];
+
+/// Where everything is.
+struct Places {
+    program: PathBuf,
+    plans: PathBuf,
+    data: PathBuf,
+    scratch: PathBuf,
+}
+
+/// What five seeds gave.
+struct Reached {
+    epsilon: f64,
+    delta: f64,
+    noise: f64,
+    /// Percent of held-out records, one for each seed.
+    private: Vec<f64>,
+    ceiling: f64,
+    /// The longest private run.
+    seconds: f64,
+}
+
+/// Whether gradients are clipped and get noise.
+#[derive(Clone, Copy, PartialEq)]
+enum Protection {
+    Private,
+    None,
+}
+
+/// Runs all plans, or one, prints their rows and writes them down. Returns whether all ran and reached their aims.
+pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
+    let (data, only) = parse(words)?;
+    let build = ["build", "--release", "--package", "veracity-cli"];
+    must(Command::new("cargo").current_dir(root).args(build), "our program does not build")?;
+    let places = Places {
+        program: release_folder(root).join("veracity"),
+        plans: root.join("examples/plans"),
+        data: data.map_or_else(|| root.join("data"), Path::to_path_buf),
+        scratch: release_folder(root).join("accuracy"),
+    };
+    fs::create_dir_all(&places.scratch)?;
+    let place = root.join("docs/accuracy.md");
+    let mut all = true;
+    print!("{COLUMNS}");
+    for task in TASKS.iter().filter(|task| only.is_none_or(|only| only == task.plan)) {
+        let reached = places.measure(task)?;
+        all &= reached.as_ref().is_some_and(|reached| moments(&reached.private).0 >= task.aim);
+        let row = row(task, reached.as_ref());
+        print!("{row}");
+        let earlier = fs::read_to_string(&place).unwrap_or_default();
+        fs::write(&place, page(&replaced(&earlier, task, &row)))?;
+    }
+    Ok(all)
+}
+
+/// The rows of an earlier page with one of them anew, in the order of the tasks. A plan that was never run has none.
+fn replaced(earlier: &str, task: &Task, row: &str) -> String {
+    let old = |plan: &str| earlier.lines().find(|line| line.contains(&format!(" | {plan} | ")));
+    let rows = TASKS.iter().filter_map(|other| match other.plan == task.plan {
+        true => Some(row.to_owned()),
+        false => old(other.plan).map(|line| format!("{line}\n")),
+    });
+    rows.collect()
+}
+
+/// The folder of data, and the one plan that is wanted.
+fn parse<'a>(words: &[&'a str]) -> io::Result<(Option<&'a Path>, Option<&'a str>)> {
+    let (mut data, mut only) = (None, None);
+    for pair in words.chunks(2) {
+        match *pair {
+            ["--data", folder] => data = Some(Path::new(folder)),
+            ["--only", plan] if TASKS.iter().any(|task| task.plan == plan) => only = Some(plan),
+            _ => {
+                let plans = TASKS.map(|task| task.plan).join(", ");
+                return Err(io::Error::other(format!("expected --data DIR or --only PLAN, one of {plans}")));
+            }
+        }
+    }
+    Ok((data, only))
+}
+
+impl Places {
+    /// All runs of a plan; nothing where its files are missing, which is explained.
+    fn measure(&self, task: &Task) -> io::Result<Option<Reached>> {
+        let folder = self.data.join(task.folder);
+        let missing: Vec<&str> =
+            task.files.iter().copied().filter(|file| !folder.join(file).is_file()).collect();
+        if !missing.is_empty() {
+            let (plan, missing, folder) = (task.plan, missing.join(", "), folder.display());
+            eprintln!(
+                "{plan} is not run: put {missing} into {folder}, or name another place with --data DIR"
+            );
+            return Ok(None);
+        }
+        let mut reached =
+            Reached { epsilon: 0.0, delta: 0.0, noise: 0.0, private: Vec::new(), ceiling: 0.0, seconds: 0.0 };
+        for seed in 1..=SEEDS {
+            let start = Instant::now();
+            let said = self.train(task, seed, Protection::Private)?;
+            reached.seconds = reached.seconds.max(start.elapsed().as_secs_f64());
+            reached.epsilon = number(after(&said, "\"epsilon\": {"), "upper")?;
+            reached.delta = number(after(&said, "\"delta\": {"), "upper")?;
+            reached.noise = number(&said, "noise_multiplier")?;
+            reached.private.push(self.evaluate(task)?);
+        }
+        self.train(task, 1, Protection::None)?;
+        reached.ceiling = self.evaluate(task)?;
+        Ok(Some(reached))
+    }
+
+    fn train(&self, task: &Task, seed: u64, protection: Protection) -> io::Result<String> {
+        eprintln!(
+            "{} with seed {seed}{}",
+            task.plan,
+            if protection == Protection::None { ", unprotected" } else { "" }
+        );
+        let name = format!("{}.toml", task.plan);
+        let mut plan = self.plans.join(&name);
+        if protection == Protection::None {
+            let text = substitute(&fs::read_to_string(&plan)?, task.ceiling)?;
+            plan = self.scratch.join(&name);
+            fs::write(&plan, text)?;
+        }
+        let mut command = Command::new(&self.program);
+        command
+            .arg("train")
+            .arg(&plan)
+            .args(["--json", "--seed", &seed.to_string(), "--out"])
+            .arg(&self.scratch);
+        command.arg("--data").arg(self.data.join(task.folder));
+        if protection == Protection::None {
+            command.arg("--non-private");
+        }
+        answer(&mut command)
+    }
+
+    /// Percent of held-out records.
+    fn evaluate(&self, task: &Task) -> io::Result<f64> {
+        let folder = self.data.join(task.folder);
+        let mut command = Command::new(&self.program);
+        command.arg("evaluate").arg(self.scratch.join("model.safetensors")).arg("--json");
+        match task.held_out() {
+            [] => command.arg("digits"),
+            [records] => command.arg(folder.join(records)),
+            [records, labels, ..] => {
+                command.arg(folder.join(records)).arg("--labels").arg(folder.join(labels))
+            }
+        };
+        Ok(100.0 * number(&answer(&mut command)?, "accuracy")?)
+    }
+}
+
+impl Task {
+    fn held_out(&self) -> &[&str] {
+        &self.files[self.files.len() - self.held_out..]
+    }
+}
+
+/// What a command of ours prints; its own words are enough when it fails.
+fn answer(command: &mut Command) -> io::Result<String> {
+    let done = command.stderr(Stdio::inherit()).output()?;
+    if !done.status.success() {
+        return Err(io::Error::other("a run failed"));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    text.split_once(mark).map_or("", |(_, rest)| rest)
+}
+
+fn number(said: &str, name: &str) -> io::Result<f64> {
+    let found = field(said, name).and_then(|text| text.trim().parse().ok());
+    found.ok_or_else(|| io::Error::other(format!("a run does not tell its {name}")))
+}
+
+/// A plan with other values on some of its lines. A line that is not there was misspelt.
+fn substitute(plan: &str, lines: &[(&str, &str)]) -> io::Result<String> {
+    let mut text = String::new();
+    let mut left: Vec<&str> = lines.iter().map(|(key, _)| *key).collect();
+    for line in plan.lines() {
+        let key = line.split(" = ").next().unwrap_or_default();
+        match lines.iter().find(|(name, _)| *name == key) {
+            Some((_, value)) => text += &format!("{key} = {value}\n"),
+            None => text += &format!("{line}\n"),
+        }
+        left.retain(|name| *name != key);
+    }
+    match left.first() {
+        Some(key) => Err(io::Error::other(format!("the plan has no line {key} = …"))),
+        None => Ok(text),
+    }
+}
+
+/// Mean and standard deviation over seeds.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+    (mean, (square / (count - 1.0).max(1.0)).sqrt())
+}
+
+const COLUMNS: &str = "\
+| dataset | plan | ε | δ | noise multiplier | accuracy, mean ± spread | aim | without protection | longest run |
+|---|---|---|---|---|---|---|---|---|
+";
+
+fn row(task: &Task, reached: Option<&Reached>) -> String {
+    let (dataset, plan, aim) = (task.dataset, task.plan, task.aim);
+    let Some(reached) = reached else {
+        return format!("| {dataset} | {plan} | not run: no files | | | | {aim} % | | |\n");
+    };
+    let (mean, spread) = moments(&reached.private);
+    // ε is a bound and rounds up; accuracies round to the nearest.
+    let epsilon = (reached.epsilon * 1e4).ceil() / 1e4;
+    format!(
+        "| {dataset} | {plan} | ≤ {epsilon} | {:e} | {:.3} | {mean:.2} ± {spread:.2} % | {aim} % | {:.2} % | {} |\n",
+        reached.delta,
+        reached.noise,
+        reached.ceiling,
+        time(reached.seconds)
+    )
+}
+
+fn time(seconds: f64) -> String {
+    if seconds < 60.0 { format!("{seconds:.1} s") } else { format!("{:.1} min", seconds / 60.0) }
+}
+
+fn page(rows: &str) -> String {
+    let mut page = format!(
+        "# What private models reach\n\n\
+         Written by `cargo xtask reproduce accuracy --data DIR`, which runs every plan of `examples/plans` named here with seeds \
+         1 to {SEEDS}. Accuracy is on held-out records: the data's own test set or, of the digits, every fifth. The spread is the \
+         standard deviation over seeds; hyper-parameters are fixed in the plans, which say on what they were chosen. \
+         Beside it the same model without clipping and noise, one run. The longest run is the time of one \
+         `veracity train`, reading included. `--only PLAN` measures one row anew.\n\n{COLUMNS}{rows}\n"
+    );
+    page += "Without protection, these lines of the plan are other ones, since a rate for clipped gradients is none for others:\n\n";
+    for task in &TASKS {
+        let lines: Vec<String> =
+            task.ceiling.iter().map(|(key, value)| format!("`{key} = {value}`")).collect();
+        page += &format!("- {}: {}\n", task.plan, lines.join(", "));
+    }
+    page += "\nBy hand, with the files of each dataset in a folder of its own:\n\n```sh\n";
+    for task in &TASKS {
+        let (plan, folder) = (task.plan, task.folder);
+        let data = if folder.is_empty() { String::new() } else { format!(" --data DIR/{folder}") };
+        let held_out = match task.held_out() {
+            [] => "digits".to_owned(),
+            [records] => format!("DIR/{folder}/{records}"),
+            [records, labels, ..] => format!("DIR/{folder}/{records} --labels DIR/{folder}/{labels}"),
+        };
+        page += &format!("veracity train examples/plans/{plan}.toml{data} --out out/{plan} --seed 1\n");
+        page += &format!("veracity evaluate out/{plan}/model.safetensors {held_out}\n");
+    }
+    page + "```\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_is_there_and_has_the_lines_that_its_ceiling_changes() {
+        for task in &TASKS {
+            let plan = crate::root().join(format!("examples/plans/{}.toml", task.plan));
+            let text = fs::read_to_string(plan).unwrap();
+            let changed = substitute(&text, task.ceiling).unwrap();
+            for (key, value) in task.ceiling {
+                assert!(changed.contains(&format!("\n{key} = {value}\n")), "{}", task.plan);
+            }
+            assert!(substitute(&text, &[("no_such_line", "1")]).is_err());
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_from_what_a_run_prints() {
+        let said = "{\n  \"delta\": {\n    \"upper\": 0.00001\n  },\n  \"epsilon\": {\n    \"lower\": 1,\n    \"upper\": 2.5\n  }\n}";
+        assert_eq!(number(after(said, "\"epsilon\": {"), "upper").unwrap(), 2.5);
+        assert!(number(said, "accuracy").is_err());
+    }
+
+    #[test]
+    fn a_new_row_takes_the_place_of_its_own_and_of_no_other() {
+        let [first, second, third, ..] = &TASKS;
+        let rows = |task, earlier: &str| replaced(earlier, task, &row(task, None));
+        let page = page(&rows(third, &page(&rows(first, ""))));
+        let earlier = page.replace("not run", "measured");
+        let now = rows(second, &earlier);
+        let told: Vec<bool> = now.lines().map(|line| line.contains("measured")).collect();
+        assert_eq!(told, [true, false, true]);
+    }
+
+    #[test]
+    fn a_spread_is_that_of_a_sample() {
+        let (mean, spread) = moments(&[1.0, 2.0, 3.0]);
+        assert_eq!((mean, spread), (2.0, 1.0));
+    }
+
+    #[test]
+    fn unknown_words_are_refused() {
+        assert!(parse(&["--only", "adult", "--data", "x"]).is_ok());
+        assert!(parse(&["--only", "nothing"]).is_err());
+        assert!(parse(&["--data"]).is_err());
+    }
+}

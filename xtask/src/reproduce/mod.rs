@@ -1,0 +1,4 @@
+//! Results that anyone can measure again, with the program as users have it: each is one file.
+
+pub mod accuracy;
+pub mod opacus;
