@@ -9,6 +9,7 @@ mod counts;
 mod idealised;
 mod method;
 pub mod power;
+pub mod replay;
 mod scores;
 mod subject;
 pub mod threshold;

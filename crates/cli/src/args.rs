@@ -1,8 +1,10 @@
 //! The arguments, as typed. What they mean is decided in `meaning`.
 
 mod audit;
+mod zoo;
 
-pub use audit::{AuditAction, AuditArgs, MergeArgs};
+pub use audit::{AuditAction, AuditArgs, MergeArgs, ReplayArgs};
+pub use zoo::ZooArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -55,6 +57,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Recomputes a claim.json or an audit's certificate.json and says whether it holds
     Verify(VerifyArgs),
+    /// Audits every planted bug: what caught it, the ε shown, trials and seconds
+    Zoo(ZooArgs),
     /// Prints a completion script for a shell
     Completions(CompletionsArgs),
 }
@@ -443,6 +447,10 @@ pub struct ReleaseArgs {
     /// Show the error bar and the cost; read no row, release nothing, spend nothing
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
+    /// Answer this column and neighbours of it with the same words, and check that nothing but noise differs; releases
+    /// nothing, and what it prints is about private data
+    #[arg(long, help_heading = "Output", conflicts_with = "dry_run")]
+    pub replay: bool,
     /// With --dry-run: how many rows to assume, where the error depends on it [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Output", requires = "dry_run")]
     pub rows: Option<f64>,

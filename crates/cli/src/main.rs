@@ -54,6 +54,7 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
+        Command::Zoo(args) => commands::zoo::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
     }
 }

@@ -25,11 +25,13 @@ mod noted;
 pub mod plan;
 mod profile;
 pub mod releasing;
+pub mod replaying;
 pub mod spec;
 mod subject;
 pub mod table;
 pub mod training;
 mod verification;
+pub mod zoo;
 
 pub use accounting::{Answer, Choice, Row, Target, account, compare};
 pub use claim::{ClaimFile, NoiseNote, ReleaseNote, SCHEMA as CLAIM_SCHEMA};

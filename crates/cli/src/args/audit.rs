@@ -16,6 +16,7 @@ Examples:
   veracity audit plan.toml --attack clip-bkd --copies 4 --worst-case-start --trials 1000 --out audit
   veracity audit --command 'python train.py --data {data} --seed {seed} --out {out}' --data train.csv --canary canary.csv \\
       --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
+  veracity audit --replay --trace d.jsonl --trace-neighbour d2.jsonl
   veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
   veracity audit … --shard 0/2 --out a; veracity audit … --shard 1/2 --out b; veracity audit merge a b --out whole
   veracity verify whole/certificate.json
@@ -124,6 +125,24 @@ pub struct AuditArgs {
     /// One JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Without statistics.
+    #[command(flatten)]
+    pub replay: ReplayArgs,
+}
+
+/// What `veracity audit` takes for a replay.
+#[derive(Args)]
+#[command(next_help_heading = "Replay")]
+pub struct ReplayArgs {
+    /// Run on adjacent datasets with the same words: a sensitivity that is too small is refuted without statistics
+    #[arg(long, conflicts_with_all = ["command", "scores"])]
+    pub replay: bool,
+    /// A recorded run on one dataset, as docs/trace.md has it
+    #[arg(long, value_name = "FILE", requires = "replay", requires = "trace_neighbour")]
+    pub trace: Option<PathBuf>,
+    /// Its replay on an adjacent dataset
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pub trace_neighbour: Option<PathBuf>,
 }
 
 /// What else can be done with audits.

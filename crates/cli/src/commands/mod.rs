@@ -11,5 +11,7 @@ pub mod explain;
 pub mod local;
 pub mod predict;
 pub mod release;
+pub mod replay;
 pub mod train;
 pub mod verify;
+pub mod zoo;

@@ -3,6 +3,7 @@
 use crate::{
     Outcome,
     args::ReleaseArgs,
+    commands::replay,
     meaning::{clean, delimiter},
     text,
 };
@@ -12,6 +13,7 @@ use veracity::{
     noise::{Key, NoiseStream, Purpose},
     query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
+    replaying,
     report::{decimal, table::align},
     spec::Whole,
     table::{self, Cells},
@@ -35,6 +37,13 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
             true => text::json(&preview_json(&prepared, rows))?,
             false => preview_words(args, &prepared, rows),
         });
+    }
+    if args.replay {
+        let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
+        return replay::show(
+            &replaying::release(&prepared.design, &column, args.seed.unwrap_or(1))?,
+            args.json,
+        );
     }
     text::spare_others("claim", &args.claim)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;

@@ -14,6 +14,7 @@ mod training;
 use crate::{
     Outcome,
     args::{AuditAction, AuditArgs},
+    commands::replay,
     meaning,
 };
 use std::path::Path;
@@ -38,6 +39,9 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
         (Some(AuditAction::Merge(args)), _, _) => merge::run(args),
         (None, Some(line), _) => command::run(args, line),
         (None, None, Some(file)) => scores::run(args, file),
+        (None, None, None) if args.replay.replay => {
+            replay::run(&args.replay, args.plan.as_deref(), args.seed, args.json)
+        }
         (None, None, None) => training::run(args),
     }
 }

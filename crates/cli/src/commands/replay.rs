@@ -1,0 +1,80 @@
+//! Replays: two runs on adjacent datasets that say the same, compared call by call.
+//!
+//! `veracity audit --replay` ends here, with a plan or with two traces; so does `veracity release --replay`.
+
+use crate::{Outcome, args::ReplayArgs, text};
+use serde_json::json;
+use std::path::Path;
+use veracity::{
+    Refusal,
+    plan::read_text,
+    replaying::{self, Fault, Pair, Replays},
+    report::decimal::up,
+    training::Recipe,
+};
+
+/// Two recorded traces of anyone's code, or a plan's training, or that of the embedded default.
+pub fn run(args: &ReplayArgs, plan: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Refusal> {
+    let replays = match (&args.trace, &args.trace_neighbour) {
+        (Some(_), Some(_)) if plan.is_some() => {
+            return Err(Refusal::NoAnswer(
+                "a plan is given together with traces, expected one or the other".into(),
+            ));
+        }
+        (Some(run), Some(neighbour)) => replaying::traces(run, neighbour)?,
+        (None, _) | (_, None) => replaying::training(&recipe(plan)?, seed)?,
+    };
+    show(&replays, is_json)
+}
+
+fn recipe(plan: Option<&Path>) -> Result<Recipe, Refusal> {
+    match plan {
+        Some(path) => Recipe::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new(""))),
+        None => Recipe::audited_by_default(),
+    }
+}
+
+/// Prints what replays showed; exit code 1 when there is a fault.
+pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Refusal> {
+    let fault = replays.fault();
+    let text = if is_json { as_json(replays)? } else { words(replays) };
+    Ok(Outcome { text, stands: fault.is_none() })
+}
+
+fn words(replays: &Replays) -> String {
+    let what = &replays.what;
+    match replays.fault() {
+        Some((pair, fault)) => {
+            format!(
+                "REFUTED: {fault}\n\nsubject    {what}\nneighbour  {}\nno chance is involved: the two runs said the same\n",
+                pair.neighbour
+            )
+        }
+        None => format!(
+            "NOT REFUTED: used at most {} % of what was declared\n\nsubject     {what}\nneighbours  {}, {} noise calls compared\nother neighbours may move more; what noise was drawn is not looked at, but for its repetition\n",
+            up(100.0 * replays.used(), 4),
+            replays.pairs.len(),
+            replays.calls(),
+        ),
+    }
+}
+
+fn as_json(replays: &Replays) -> Result<String, Refusal> {
+    let fault = |(pair, fault): (&Pair, &Fault)| {
+        json!({
+            "kind": fault.kind(),
+            "call": fault.call(),
+            "neighbour": pair.neighbour,
+            "words": fault.to_string(),
+        })
+    };
+    text::json(&json!({
+        "schema": "veracity.replay/1",
+        "verdict": if replays.fault().is_some() { "refuted" } else { "not-refuted" },
+        "subject": replays.what,
+        "fault": replays.fault().map(fault),
+        "used": replays.used(),
+        "calls": replays.calls(),
+        "neighbours": replays.pairs.iter().map(|pair| &pair.neighbour).collect::<Vec<_>>(),
+    }))
+}

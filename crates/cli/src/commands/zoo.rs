@@ -1,0 +1,105 @@
+//! `veracity zoo`: audits every planted bug, and prints what caught it and at what cost.
+
+use crate::{Outcome, args::ZooArgs, meaning::clean, text};
+use serde_json::{Value, json};
+use veracity::{
+    Refusal, Significance,
+    report::{
+        decimal::{down, nearest, up},
+        table::align,
+    },
+    zoo::{Breed, Exhibit, Found, Terms, Visit, exhibits, visit},
+};
+
+/// Audits planted bugs, all of which should be refuted, or their honest twins, none of which should; exit code 1 otherwise.
+pub fn run(args: &ZooArgs) -> Result<Outcome, Refusal> {
+    Significance::new(args.significance)?;
+    let breed = if args.honest { Breed::Honest } else { Breed::Planted };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let terms = Terms { seed: args.seed, significance: args.significance, threads };
+    let chosen = chosen(exhibits(args.seed)?, &args.names)?;
+    let visits: Vec<Visit> =
+        chosen.iter().map(|exhibit| visit(exhibit, breed, terms)).collect::<Result<_, Refusal>>()?;
+    let stands = visits.iter().all(|visit| visit.is_refuted() == (breed == Breed::Planted));
+    let text = if args.json { text::json(&as_json(&visits, args))? } else { words(&visits, args) };
+    Ok(Outcome { text, stands })
+}
+
+/// Those that are named, in the order of the zoo; all of them when none is.
+fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Refusal> {
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|exhibit| exhibit.name != **name)) {
+        return Err(Refusal::out_of_range("bug", clean(unknown), "a name that `veracity zoo` lists"));
+    }
+    Ok(all
+        .into_iter()
+        .filter(|exhibit| names.is_empty() || names.iter().any(|name| name == exhibit.name))
+        .collect())
+}
+
+fn words(visits: &[Visit], args: &ZooArgs) -> String {
+    let refuted = visits.iter().filter(|visit| visit.is_refuted()).count();
+    let seconds: f64 = visits.iter().map(|visit| visit.took.as_secs_f64()).sum();
+    let kind = if args.honest { "honest twins" } else { "planted bugs" };
+    let rows: Vec<[String; 7]> = visits.iter().map(row).collect();
+    // The longest column last: what a terminal wraps then starts in line.
+    let (audit, what) = if args.honest { ("audit", "what it has not") } else { ("caught by", "what") };
+    let head = ["name", audit, "epsilon shown", "claimed", "trials", "seconds", what];
+    format!(
+        "{refuted} of {} {kind} refuted in {} s   (chance of error ≤ {} each)\n\n{}",
+        visits.len(),
+        nearest(seconds, 3),
+        nearest(args.significance, 3),
+        align(head, &rows)
+    )
+}
+
+fn row(visit: &Visit) -> [String; 7] {
+    let shown = match &visit.found {
+        Found::Bound(_) => {
+            let shown = visit.shown().map_or_else(String::new, |shown| down(shown.0.get(), 3));
+            if visit.is_refuted() { format!("≥ {shown}") } else { format!("≥ {shown}, not refuted") }
+        }
+        Found::Fault(_) => "any: a fault".to_owned(),
+        Found::NoFault { used } => format!("no fault, {} % used", nearest(100.0 * used, 3)),
+    };
+    [
+        visit.name.to_owned(),
+        visit.audit.to_owned(),
+        shown,
+        up(visit.claim.epsilon.0.get(), 4),
+        visit.trials.to_string(),
+        format!("{:.2}", visit.took.as_secs_f64()),
+        visit.what.to_owned(),
+    ]
+}
+
+fn as_json(visits: &[Visit], args: &ZooArgs) -> Value {
+    let one = |visit: &Visit| {
+        let fault = match &visit.found {
+            Found::Fault(fault) => Some(fault),
+            Found::Bound(_) | Found::NoFault { .. } => None,
+        };
+        json!({
+            "name": visit.name,
+            "what": visit.what,
+            "verdict": if visit.is_refuted() { "refuted" } else { "not-refuted" },
+            "audit": visit.audit,
+            "epsilon_lower": visit.shown().map(|shown| shown.0.get()),
+            "fault": fault,
+            "claim": {
+                "epsilon": visit.claim.epsilon.0.get(),
+                "delta": visit.claim.delta.get(),
+                "adjacency": visit.claim.adjacency.name(),
+            },
+            "trials": visit.trials,
+            "seconds": visit.took.as_secs_f64(),
+        })
+    };
+    json!({
+        "schema": "veracity.zoo/1",
+        "breed": if args.honest { "honest" } else { "planted" },
+        "significance": args.significance,
+        "seed": args.seed,
+        "bugs": visits.iter().map(one).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,92 @@
+//! `veracity zoo` and `veracity audit --replay`, from arguments to exit code.
+
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod door;
+
+use door::{answer, json, refusal, room, veracity, words};
+use std::path::Path;
+
+#[test]
+fn planted_bugs_are_refuted_with_the_promised_names_and_their_twins_are_not() {
+    let line = "zoo float-laplace noise-reused seed-reuse layers-clipped-apart";
+    let found = json(&answer(&format!("{line} --json")));
+    assert_eq!(found["schema"], "veracity.zoo/1");
+    let bugs = found["bugs"].as_array().unwrap();
+    assert_eq!(bugs.len(), 4);
+    for bug in bugs {
+        assert_eq!(bug["verdict"], "refuted", "{bug}");
+        assert!(bug["trials"].as_u64().unwrap() > 0 && bug["seconds"].as_f64().unwrap() < 60.0);
+        let is_replay = bug["audit"] == "replay";
+        assert!(
+            bug["epsilon_lower"].is_null() == is_replay && bug["fault"].is_string() == is_replay,
+            "{bug}"
+        );
+        if !is_replay {
+            assert!(bug["epsilon_lower"].as_f64().unwrap() > bug["claim"]["epsilon"].as_f64().unwrap());
+        }
+    }
+    let text = answer(line);
+    assert!(text.starts_with("4 of 4 planted bugs refuted in "), "{text}");
+    let text = answer(&format!("{line} --honest"));
+    assert!(text.starts_with("0 of 4 honest twins refuted in "), "{text}");
+}
+
+#[test]
+fn a_zoo_without_power_says_so_by_its_exit_code() {
+    // So little significance that no number of these trials could refute anything.
+    let output = veracity(&words("zoo scale-inverted --significance 1e-300 --json"));
+    assert_eq!(output.status.code(), Some(1));
+    let found = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(found["bugs"][0]["verdict"], "not-refuted");
+    let line = refusal(&words("zoo unicorn"));
+    assert_eq!(line, "bug is unicorn, expected a name that `veracity zoo` lists");
+    assert!(refusal(&words("zoo --significance 2")).starts_with("significance is 2, expected"));
+}
+
+fn write(room: &Path, name: &str, input: f64, output: f64) -> String {
+    let path = room.join(name);
+    let line = format!(
+        "{{\"place\": \"sum\", \"norm\": \"l1\", \"sensitivity\": 2.0, \"input\": [{input}], \"output\": [{output}]}}\n"
+    );
+    std::fs::write(&path, line).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn two_traces_are_not_refuted_or_refuted_or_no_evidence() {
+    let room = room("traces");
+    let one = write(&room, "one.jsonl", 5.0, 9.0);
+    let within = write(&room, "within.jsonl", 6.0, 9.0);
+    let text = answer(&format!("audit --replay --trace {one} --trace-neighbour {within}"));
+    assert!(text.starts_with("NOT REFUTED: used at most 50 % of what was declared"), "{text}");
+    let beyond = write(&room, "beyond.jsonl", 8.0, 9.0);
+    let args = format!("audit --replay --trace {one} --trace-neighbour {beyond}");
+    let output = veracity(&words(&args));
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("REFUTED: the input of sum (call 0) moved 1.5"), "{text}");
+    let output = veracity(&words(&format!("{args} --json")));
+    let found = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!((&found["verdict"], &found["fault"]["kind"]), (&"refuted".into(), &"sensitivity".into()));
+    let thawed = write(&room, "thawed.jsonl", 5.0, 8.0);
+    let line = refusal(&words(&format!("audit --replay --trace {one} --trace-neighbour {thawed}")));
+    assert!(line.starts_with("the outputs of call 0 differ"), "{line}");
+    refusal(&words(&format!("audit --trace {one} --trace-neighbour {within}")));
+    refusal(&words(&format!("audit --replay --trace {one}")));
+}
+
+#[test]
+fn training_and_releases_are_replayed_on_their_neighbours() {
+    let found = json(&answer("audit --replay --json"));
+    assert_eq!((&found["schema"], &found["verdict"]), (&"veracity.replay/1".into(), &"not-refuted".into()));
+    assert!(found["used"].as_f64().unwrap() > 0.9 && found["neighbours"].as_array().unwrap().len() >= 9);
+    let room = room("replayed-release");
+    let file = room.join("ages.csv");
+    std::fs::write(&file, "age\n31\n\n47\n1e9\n").unwrap();
+    let line =
+        format!("release sum {} --column age --lower 0 --upper 100 --epsilon 1 --replay", file.display());
+    let text = answer(&line);
+    assert!(text.starts_with("NOT REFUTED: used at most 100 % of what was declared"), "{text}");
+    assert!(!Path::new("claim.json").exists());
+}

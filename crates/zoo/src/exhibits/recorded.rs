@@ -1,0 +1,112 @@
+//! The plain trainer with mistakes in what it hides and when, recorded on random datasets and replayed on adjacent ones.
+
+use super::{delta, gaussian};
+use crate::{
+    Exhibit, Replays, Specimen,
+    trainer::{Bug, PARAMETERS, Record, Trainer},
+};
+use veracity_audit::World;
+use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Refusal};
+use veracity_noise::{Bits, Entropy, Key, Purpose};
+
+const NOISE: f64 = 1.0;
+const STEPS: u64 = 3;
+/// Random pairs of datasets that are tried.
+const PAIRS: u64 = 100;
+/// Records beside the one that is added.
+const RECORDS: usize = 7;
+
+pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
+    [
+        (Bug::NeverClips, "not-clipped", "gradients are added up as they are"),
+        (
+            Bug::KeepsWhatIsNotFinite,
+            "nan-spoils-sum",
+            "a gradient that is no number is clipped like any other, and the sum becomes nothing",
+        ),
+        (Bug::ClipsTheMean, "clip-after-averaging", "gradients are averaged first and the mean is clipped"),
+        (
+            Bug::ClipsMicroBatches,
+            "clip-by-micro-batch",
+            "means of micro-batches are clipped, not single gradients",
+        ),
+        (Bug::ClipsViewsApart, "views-clipped-apart", "each augmented view of a record is clipped by itself"),
+        (Bug::BiasNotClipped, "bias-not-clipped", "biases are left out of the norm and of the clipping"),
+        (Bug::LayersClippedApart, "layers-clipped-apart", "each layer is clipped to the whole clip norm"),
+        (Bug::ClampsAboveOnly, "one-sided-clip", "gradients are clamped from above and not from below"),
+        (
+            Bug::NormalisesByBatch,
+            "batch-normalisation",
+            "features are centred by the batch mean, so a record moves the gradients of all others",
+        ),
+        (
+            Bug::DividesByRealisedBatch,
+            "realised-batch-size",
+            "noisy sums are divided by the number of records that there were",
+        ),
+        (
+            Bug::MomentumBeforeNoise,
+            "momentum-before-noise",
+            "momentum gathers clean sums before noise is added",
+        ),
+        (Bug::NoiseReused, "noise-reused", "every step gets the noise of the first"),
+        (
+            Bug::AdaptsClipInTheOpen,
+            "adaptive-clip-without-noise",
+            "the clip norm follows a count that no noise protects",
+        ),
+        (Bug::StopsEarly, "early-stopping", "training stops when the clean training loss is small"),
+        (Bug::SkipsEmptyBatches, "empty-batch-skipped", "an empty batch gets no noisy step"),
+        (
+            Bug::SkipsBatchesWithNan,
+            "nan-skips-batch",
+            "a batch with a gradient that is no number gets no noisy step",
+        ),
+    ]
+    .into_iter()
+    .map(|(bug, name, what)| {
+        Ok(Exhibit {
+            name,
+            what,
+            claimed: gaussian(NOISE, STEPS)?,
+            adjacency: Adjacency::AddRemove,
+            delta: delta(1e-5)?,
+            specimen: recorded(seed, bug, Some(bug))?,
+            twin: recorded(seed, bug, None)?,
+        })
+    })
+    .collect()
+}
+
+/// Training on the datasets that suit `scene`, with or without its bug.
+fn recorded(seed: u64, scene: Bug, bug: Option<Bug>) -> Result<Specimen, Refusal> {
+    let (noise, clip) = (NoiseMultiplier::new(NOISE)?, ClipNorm::new(0.1)?);
+    let planned = Count::new(RECORDS as u64)?;
+    let play = move |world: World, pair: u64, rng: &mut _| {
+        let (records, start) = scene_of(seed, pair, scene);
+        // After one step the parameters tell; in a second one they would have other gradients.
+        let steps = if scene == Bug::DividesByRealisedBatch { 1 } else { STEPS };
+        let trainer = Trainer { noise, clip, planned, steps, rate: 1.0, momentum: 0.9, start, bug };
+        let records = match world {
+            World::In => &records[..],
+            World::Out => &records[1..],
+        };
+        Ok(trainer.train(records, rng)?.parameters.into_iter().map(f64::from).collect())
+    };
+    Ok(Specimen::Replays(Replays::new(seed, PAIRS, play)))
+}
+
+/// Random records of which the first is the one that is added, and random parameters to start from.
+fn scene_of(seed: u64, pair: u64, scene: Bug) -> (Vec<Record>, Vec<f32>) {
+    let mut rng = Entropy::seeded(seed).stream(Purpose::Canary, Key { trial: pair, ..Key::default() });
+    let mut uniform = move || rng.bits(24) as f32 / (1 << 23) as f32 - 1.0;
+    let others = if scene == Bug::SkipsEmptyBatches { 0 } else { RECORDS };
+    let mut records: Vec<Record> = (0..=others)
+        .map(|_| ([uniform() * 3.0, uniform() * 3.0, uniform() * 3.0], usize::from(uniform() > 0.0)))
+        .collect();
+    if matches!(scene, Bug::SkipsBatchesWithNan | Bug::KeepsWhatIsNotFinite) {
+        records[0].0 = [3e38; 3];
+    }
+    let start = (0..PARAMETERS).map(|_| uniform()).collect();
+    (records, start)
+}
