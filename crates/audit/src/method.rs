@@ -2,10 +2,7 @@
 
 use crate::{
     Choice, Counts, Observation, Scores, World,
-    bound::{
-        FromCounts, Shown,
-        one_run::{self, Guesses},
-    },
+    bound::{FromCounts, Shown, one_run::Guesses, one_run_fdp},
     threshold::{self, Chosen},
 };
 use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
@@ -29,9 +26,9 @@ pub enum Method {
     /// Many canaries in a run, each in or out by a coin of its own: the highest scores are guessed "in", the lowest "out".
     /// Assumes nothing; all runs together are one mechanism with all their canaries.
     ///
-    /// # Reference  [SteinkeNasrJagielski23]
+    /// # Reference  [SteinkeNasrJagielski23] for the game; [MahloujifarMelisChaudhuri24] for the bound, which pays less for δ
     ManyCanaries {
-        /// Which part of the canaries is guessed, half of it at each end; where none is given the first half of the runs
+        /// Which part of the canaries is guessed, half of it at each end; where none is given the first quarter of the runs
         /// chooses, and the others are counted.
         guessed: Option<f64>,
     },
@@ -136,13 +133,13 @@ pub fn show(
                 }
                 Some(part) => return Err(Refusal::out_of_range("guessed", part, "0 < guessed ≤ 1")),
                 None => {
-                    let (choosing, counting) = halves(observations);
+                    let (choosing, counting) = first_quarter(observations);
                     let (highest, lowest) = best_ends(&scores(choosing)?, counting.len(), delta, level)?;
                     (counting, highest, lowest)
                 }
             };
             let guesses = Guesses::count(&scores(counting)?, highest, lowest)?;
-            let shown = one_run::bound(guesses, delta, significance);
+            let shown = one_run_fdp::pointwise(guesses, delta, significance);
             Ok(Evidence {
                 shown,
                 counted: Counted::Ends { highest, lowest, guesses },
@@ -158,11 +155,11 @@ fn scores(observations: &[Observation]) -> Result<Scores, Refusal> {
     Scores::new(of(World::In).collect(), of(World::Out).collect())
 }
 
-/// The observations of the first half of the trials, and the others.
-fn halves(observations: &[Observation]) -> (&[Observation], &[Observation]) {
+/// The observations of the first quarter of the trials, and the others.
+fn first_quarter(observations: &[Observation]) -> (&[Observation], &[Observation]) {
     let mut trials: Vec<u64> = observations.iter().map(|seen| seen.trial).collect();
     trials.dedup();
-    let first_counted = trials.get(trials.len() / 2).copied().unwrap_or(0);
+    let first_counted = trials.get(trials.len() / 4).copied().unwrap_or(0);
     observations.split_at(observations.partition_point(|seen| seen.trial < first_counted))
 }
 
@@ -181,7 +178,7 @@ fn best_ends(choosing: &Scores, counted: usize, delta: Delta, level: f64) -> Res
         for lowest in &ends {
             let guesses = Guesses::count(choosing, *highest, *lowest)?;
             // Nothing is shown by these canaries; they only say how the others are looked at.
-            let shown = one_run::bound(guesses, delta, Significance::new(level)?).epsilon.0.get();
+            let shown = one_run_fdp::pointwise(guesses, delta, Significance::new(level)?).epsilon.0.get();
             if shown > best.1 {
                 best = ((*highest, *lowest), shown);
             }
