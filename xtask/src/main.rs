@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise|train | \
-                     cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus";
+                     cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
+                     cargo xtask reproduce white-box | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
         ["bench", "train"] => bench::train::run(&root()),
         ["bench", "account"] => bench::account::run(&root()),
         ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
+        ["reproduce", "white-box"] => reproduce::panels::white_box(&root()),
+        ["reproduce", "jagielski", ref rest @ ..] => reproduce::panels::jagielski(&root(), rest),
         ["reproduce", "accuracy", ref rest @ ..] => reproduce::accuracy::run(&root(), rest),
         _ => {
             eprintln!("{USAGE}");

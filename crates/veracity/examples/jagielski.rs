@@ -1,8 +1,8 @@
 //! The FashionMNIST panel of "How Private is Private SGD?": membership, backdoor and ClipBKD attacks on logistic regression.
 //!
 //! `cargo xtask reproduce jagielski` runs it. It trains many models on each dataset, half to choose a threshold and half to
-//! count, and prints one line for each attack, ε and number of copies: what the authors claim by their noise, and what the
-//! attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size.
+//! count, prints one line for each attack, ε and number of copies, and draws the best of each attack: what the authors claim by
+//! their noise, and what the attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size.
 //!
 //! # Reference  [JagielskiUllmanOprea20]; settings as in the authors' published code: two classes, 6000 records, batches of
 //! 250 in shuffled order, 24 epochs, learning rate 0.15, clip norm 1
@@ -11,6 +11,12 @@ use std::{path::Path, time::Instant};
 use veracity_audit::{Canary, Choice, Scores, bound::FromCounts, threshold};
 use veracity_core::{Adjacency, ClipNorm, Count, Delta, NoiseMultiplier, Refusal, Significance};
 use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
+use veracity_report::{
+    axis::{Axis, Scale},
+    chart::{self, Chart, Line},
+    picture::{Ink, Stroke},
+    svg,
+};
 use veracity_train::{
     Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
     cohort,
@@ -32,8 +38,10 @@ fn main() {
 }
 
 fn run(arguments: &[String]) -> Result<(), Refusal> {
-    let [folder, runs, hidden] = arguments else {
-        return Err(Refusal::NoAnswer("expected: FOLDER RUNS HIDDEN (0 for logistic regression)".into()));
+    let [folder, runs, hidden, claims, figure] = arguments else {
+        return Err(Refusal::NoAnswer(
+            "expected: FOLDER RUNS HIDDEN EPSILONS FIGURE (0 hidden units for logistic regression; epsilons such as 1,4)".into(),
+        ));
     };
     let number = |text: &String| {
         text.parse::<usize>().map_err(|_| Refusal::out_of_range("number", text.clone(), "a whole number"))
@@ -43,12 +51,49 @@ fn run(arguments: &[String]) -> Result<(), Refusal> {
     eprintln!("{} records, {} spare", data.len(), spare.len());
     println!("attack,copies,claimed,noise_multiplier,proved,runs,tp,fn,fp,tn,epsilon_lower,ceiling");
     let start = Instant::now();
-    for (claimed, noise) in CLAIMS {
+    let wanted: Vec<f64> = claims.split(',').filter_map(|claim| claim.parse().ok()).collect();
+    let mut found = Vec::new();
+    for (claimed, noise) in CLAIMS.into_iter().filter(|(claimed, _)| wanted.contains(claimed)) {
         let panel = Panel { data: &data, spare: &spare, runs, plan: plan(noise, hidden)?, noise, claimed };
-        panel.run()?;
+        found.extend(panel.run()?);
         eprintln!("epsilon {claimed}: {:.0} s since the start", start.elapsed().as_secs_f64());
     }
-    Ok(())
+    let drawn = svg::render(&chart::draw(&picture(&found)));
+    std::fs::write(figure, drawn)
+        .map_err(|error| Refusal::NoAnswer(format!("figure cannot be written ({error})")))
+}
+
+/// What one attack showed with so many copies.
+struct Found {
+    attack: &'static str,
+    claimed: f64,
+    shown: f64,
+}
+
+/// The best of each attack over the number of copies, against what was claimed.
+fn picture(found: &[Found]) -> Chart {
+    let most = found.iter().map(|found| found.claimed).fold(1.0, f64::max);
+    let axis = |title: &str, high| Axis { title: title.to_owned(), low: 0.0, high, scale: Scale::Linear };
+    let line = |attack: &'static str, ink| {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for (claimed, _) in CLAIMS {
+            let shown = found.iter().filter(|found| found.attack == attack && found.claimed == claimed);
+            if let Some(best) = shown.map(|found| found.shown).reduce(f64::max) {
+                points.push((claimed, best));
+            }
+        }
+        Line { name: attack.to_owned(), points, ink, stroke: Stroke::Solid }
+    };
+    let lines =
+        vec![line("membership", Ink::GREY), line("backdoor", Ink::VERMILLION), line("clip-bkd", Ink::BLUE)];
+    Chart {
+        description: "what each attack shows against what the noise was claimed to give".to_owned(),
+        x: axis("epsilon by the authors' noise", most),
+        y: axis("epsilon shown, best number of copies", 4.0),
+        bands: Vec::new(),
+        lines,
+        spots: Vec::new(),
+    }
 }
 
 /// Records of the classes 0 and 1: a random half to train on, and the other half.
@@ -103,7 +148,8 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    fn run(&self) -> Result<(), Refusal> {
+    fn run(&self) -> Result<Vec<Found>, Refusal> {
+        let mut found = Vec::new();
         let class_of = |data: &Dataset, at: usize| match data.labels() {
             Labels::Classes { of, .. } => of[at],
             Labels::Values(_) => 0,
@@ -117,15 +163,15 @@ impl Panel<'_> {
             for (at, (name, canary)) in [("membership", &member), ("backdoor", &backdoor)].iter().enumerate()
             {
                 let planted = self.models(&self.planting(canary, copies)?, run + at as u64)?;
-                self.print(name, copies, &planted, &clean, canary)?;
+                found.push(self.print(name, copies, &planted, &clean, canary)?);
             }
             // Both worlds hold the canary's features; only its class differs.
             let other = Canary { class: 1 - bkd.class, ..bkd.clone() };
             let planted = self.models(&self.planting(&bkd, copies)?, run + 4)?;
             let flipped = self.models(&self.planting(&other, copies)?, run + 5)?;
-            self.print("clip-bkd", copies, &planted, &flipped, &bkd)?;
+            found.push(self.print("clip-bkd", copies, &planted, &flipped, &bkd)?);
         }
-        Ok(())
+        Ok(found)
     }
 
     /// The direction in which the records vary least, with the class that a model without privacy finds less likely there.
@@ -159,12 +205,12 @@ impl Panel<'_> {
 
     fn print(
         &self,
-        attack: &str,
+        attack: &'static str,
         copies: usize,
         planted: &[Vec<f32>],
         without: &[Vec<f32>],
         canary: &Canary,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Found, Refusal> {
         let record =
             Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
         let margins = |models: &[Vec<f32>]| -> Result<Vec<f64>, Refusal> {
@@ -200,6 +246,6 @@ impl Panel<'_> {
             chosen.shown.epsilon.0.get(),
             chosen.shown.ceiling.get()
         );
-        Ok(())
+        Ok(Found { attack, claimed: self.claimed, shown: chosen.shown.epsilon.0.get() })
     }
 }

@@ -35,7 +35,7 @@ struct Task {
     ceiling: &'static [(&'static str, &'static str)],
 }
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 7] = [
     Task {
         dataset: "digits",
         plan: "digits-1",
@@ -62,6 +62,24 @@ const TASKS: [Task; 5] = [
         held_out: 1,
         aim: 84.5,
         ceiling: &[("steps", "500"), ("learning_rate", "1")],
+    },
+    Task {
+        dataset: "MNIST",
+        plan: "mnist-scattering",
+        folder: "mnist",
+        files: MNIST,
+        held_out: 2,
+        aim: 98.7,
+        ceiling: &[("learning_rate", "0.02")],
+    },
+    Task {
+        dataset: "FashionMNIST",
+        plan: "fashion-scattering",
+        folder: "fashion-mnist",
+        files: MNIST,
+        held_out: 2,
+        aim: 89.7,
+        ceiling: &[("learning_rate", "0.02")],
     },
     Task {
         dataset: "MNIST",
