@@ -1,5 +1,6 @@
 //! The arguments of `veracity audit`, as typed.
 
+use super::MechanismArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ Examples:
   veracity audit --command 'python train.py --data {data} --seed {seed} --out {out}' --data train.csv --canary canary.csv \\
       --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
   veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
+  veracity audit --mechanism dp-sgd --sampling-rate 0.3 --noise-multiplier 1.5 --steps 30
+  veracity audit --mechanism discrete-laplace --scale 2 --claim-epsilon 0.4 --claim-delta 0
   veracity audit … --shard 0/2 --out a; veracity audit … --shard 1/2 --out b; veracity audit merge a b --out whole
   veracity verify whole/certificate.json
 
@@ -36,6 +39,13 @@ pub struct AuditArgs {
     /// Scores recorded elsewhere: a CSV file with the columns world (in or out) and score, perhaps trial
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub scores: Option<PathBuf>,
+    /// One of our mechanisms, run by our own samplers: gaussian, laplace, discrete-gaussian, discrete-laplace,
+    /// randomized-response, dp-sgd, or the path of a TOML plan of them
+    #[arg(long, value_name = "KIND", help_heading = "Subject", conflicts_with_all = ["plan", "command", "scores", "canaries"])]
+    pub mechanism: Option<String>,
+    /// With --mechanism: the noise that is really added, in the unit of what is declared; a planted bug
+    #[arg(long, value_name = "S", help_heading = "Subject", requires = "mechanism", hide = true)]
+    pub noise_added: Option<f64>,
     /// With --command: the records, a CSV file
     #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "canary"])]
     pub data: Option<PathBuf>,
@@ -57,12 +67,9 @@ pub struct AuditArgs {
     /// The ε claimed [default: what the accountant proves]
     #[arg(long, value_name = "E", help_heading = "Claim")]
     pub claim_epsilon: Option<f64>,
-    /// The δ of the claim [default: that of the plan; 1e-5 with --command or --scores]
+    /// The δ of the claim [default: that of the plan; 1e-5 with --command, --scores or --mechanism]
     #[arg(long, value_name = "D", help_heading = "Claim")]
     pub claim_delta: Option<f64>,
-    /// Which datasets must look alike: add-remove or replace-one [default: that of the plan; add-remove]
-    #[arg(long, value_name = "A", help_heading = "Claim")]
-    pub adjacency: Option<String>,
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
@@ -75,7 +82,7 @@ pub struct AuditArgs {
     /// How many records of the claim the canary stands for [default: as many as are planted]
     #[arg(long, value_name = "K", help_heading = "Method")]
     pub group_size: Option<f64>,
-    /// How many trials [default: 6000 trainings, 1000 commands]
+    /// How many trials [default: 6000 trainings, 1000 commands, 10^6 runs of a mechanism]
     #[arg(long, value_name = "N", help_heading = "Run", conflicts_with_all = ["budget", "scores"])]
     pub trials: Option<f64>,
     /// As many trials as fit into this time, fixed before the first is counted
@@ -111,6 +118,9 @@ pub struct AuditArgs {
     /// One JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// The mechanism of --mechanism, and the adjacency of any claim.
+    #[command(flatten)]
+    pub declared: MechanismArgs,
 }
 
 /// What else can be done with audits.

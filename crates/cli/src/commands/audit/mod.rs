@@ -1,10 +1,11 @@
-//! `veracity audit`: a training plan, any command, or recorded scores; one file per subject.
+//! `veracity audit`: a training plan, any command, a mechanism, or recorded scores; one file per subject.
 //!
 //! Each subject says what is ordered; trials that go to a folder are journaled there, so that they can be taken up again,
 //! shared out and recomputed.
 
 mod ci;
 mod command;
+mod mechanism;
 mod merge;
 mod printing;
 mod progress;
@@ -18,10 +19,10 @@ use crate::{
 };
 use std::path::Path;
 use veracity::{
-    Refusal, Significance,
+    Count, Refusal, Significance,
     auditing::{
-        self, Case, ClaimNote, Journal, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, certificate,
-        conduct, journal,
+        self, Case, ClaimNote, Journal, MOST_TRIALS, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, Terms,
+        certificate, conduct, journal, plan_trials,
     },
     spec::Whole,
 };
@@ -30,6 +31,10 @@ use veracity::{
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     // A typing error should not cost an hour of trials.
     Significance::new(args.significance)?;
+    if let (None, Some(kind)) = (&args.action, &args.mechanism) {
+        return mechanism::run(args, kind);
+    }
+    meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND")?;
     match (&args.action, &args.command, &args.scores) {
         (Some(AuditAction::Merge(args)), _, _) => merge::run(args),
         (None, Some(line), _) => command::run(args, line),
@@ -54,6 +59,36 @@ fn order(args: &AuditArgs, case: &Case, method: MethodNote) -> Result<Order, Ref
     };
     order.check()?;
     Ok(order)
+}
+
+/// Runs a case by a method: for a time where one is given, in a folder or nowhere.
+fn run_case(args: &AuditArgs, mut case: Case, method: MethodNote) -> Result<Outcome, Refusal> {
+    if let Some(budget) = &args.budget {
+        let known = args.out.as_deref().filter(|_| args.resume).and_then(trials_of);
+        let budget = meaning::duration("budget", budget)?;
+        let planned = match known {
+            Some(trials) => trials,
+            None => plan_trials(case.subject.as_ref(), args.seed, budget, jobs(args)?, MOST_TRIALS - 1)?,
+        };
+        case.trials = Count::new(planned)?;
+    }
+    let order = order(args, &case, method)?;
+    match &args.out {
+        Some(folder) => run_in(folder, args, &case, &order),
+        None if args.resume => {
+            Err(Refusal::NoAnswer("--out is missing, expected the folder of the audit to --resume".into()))
+        }
+        None => {
+            let terms = Terms {
+                method: order.method.method()?,
+                trials: case.trials,
+                seed: args.seed,
+                significance: args.significance,
+            };
+            let (audited, _) = auditing::attack(&case, terms, jobs(args)?)?;
+            printing::verdict(&audited, None, (args.json, &args.junit, &args.sarif))
+        }
+    }
 }
 
 /// A tenth of the trials unless told otherwise.

@@ -50,7 +50,8 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
 }
 
 fn case(args: &AuditArgs) -> Result<Case, Refusal> {
-    let stated = [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.adjacency.is_some())];
+    let stated =
+        [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.declared.adjacency.is_some())];
     if let Some((flag, _)) = stated.iter().find(|(_, given)| *given) {
         return Err(Refusal::NoAnswer(format!(
             "{flag} is given, expected it with --command or --scores: a plan has its own"
