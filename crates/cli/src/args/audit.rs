@@ -18,6 +18,8 @@ Examples:
       --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
   veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
   veracity audit --mechanism dp-sgd --sampling-rate 0.3 --noise-multiplier 1.5 --steps 30
+  veracity audit --one-run plan.toml --canaries 1000 --canary mislabelled
+  veracity audit --model model.safetensors --canaries-file canaries.csv --claim-epsilon 4 --claim-delta 1e-5
   veracity audit --mechanism discrete-laplace --scale 2 --claim-epsilon 0.4 --claim-delta 0
   veracity audit … --shard 0/2 --out a; veracity audit … --shard 1/2 --out b; veracity audit merge a b --out whole
   veracity verify whole/certificate.json
@@ -43,14 +45,30 @@ pub struct AuditArgs {
     /// randomized-response, dp-sgd, or the path of a TOML plan of them
     #[arg(long, value_name = "KIND", help_heading = "Subject", conflicts_with_all = ["plan", "command", "scores", "canaries"])]
     pub mechanism: Option<String>,
+    /// One training of the plan with many canaries in it, each in or out by a coin of its own
+    #[arg(long, help_heading = "Subject", conflicts_with_all = ["command", "scores", "mechanism"])]
+    pub one_run: bool,
+    /// A model that veracity trained, with --canaries-file
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Subject",
+        requires = "canaries_file",
+        conflicts_with_all = ["plan", "command", "scores", "mechanism", "one_run", "canaries", "trials", "budget", "shard"]
+    )]
+    pub model: Option<PathBuf>,
+    /// With --model: records like those it was trained on, and in a column world whether each was among them (in or out)
+    #[arg(long, value_name = "FILE", help_heading = "Subject", requires = "model")]
+    pub canaries_file: Option<PathBuf>,
     /// With --mechanism: the noise that is really added, in the unit of what is declared; a planted bug
     #[arg(long, value_name = "S", help_heading = "Subject", requires = "mechanism", hide = true)]
     pub noise_added: Option<f64>,
     /// With --command: the records, a CSV file
     #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "canary"])]
     pub data: Option<PathBuf>,
-    /// With --command: the record or records that one world has and the other has not, a CSV file
-    #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "data"])]
+    /// With --command: the record or records that one world has and the other has not, a CSV file; with --one-run: member,
+    /// mislabelled, blank, checkerboard or backdoor [default: mislabelled]
+    #[arg(long, value_name = "WHAT", help_heading = "Subject")]
     pub canary: Option<PathBuf>,
     /// With --command: how often the canary is planted
     #[arg(long, value_name = "K", help_heading = "Subject", requires = "command")]
@@ -61,7 +79,7 @@ pub struct AuditArgs {
     /// With --command: how often a failed run is tried again, with the same seed [default: 2]
     #[arg(long, value_name = "N", help_heading = "Subject", requires = "command")]
     pub retries: Option<f64>,
-    /// How many canaries each training holds [default: 20]
+    /// How many canaries each training holds [default: 20; with --one-run 1000, at most half of the records]
     #[arg(long, value_name = "M", help_heading = "Subject", conflicts_with_all = ["command", "scores"])]
     pub canaries: Option<f64>,
     /// The ε claimed [default: what the accountant proves]

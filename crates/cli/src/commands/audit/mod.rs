@@ -7,6 +7,8 @@ mod ci;
 mod command;
 mod mechanism;
 mod merge;
+mod model;
+mod one_run;
 mod printing;
 mod progress;
 mod scores;
@@ -27,6 +29,9 @@ use veracity::{
     spec::Whole,
 };
 
+/// Which part of one run's canaries is guessed when nobody says, half of it at each end.
+const ENDS: &str = "ends:0.2";
+
 /// Attacks a claim; exit code 1 when it is refuted.
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     // A typing error should not cost an hour of trials.
@@ -35,6 +40,17 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
         return mechanism::run(args, kind);
     }
     meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND")?;
+    if args.canary.is_some() && !args.one_run && (args.command.is_none() || args.data.is_none()) {
+        return Err(Refusal::NoAnswer(
+            "--canary is given, expected it with --command and --data, or with --one-run".into(),
+        ));
+    }
+    if let (None, Some(model), Some(canaries)) = (&args.action, &args.model, &args.canaries_file) {
+        return model::run(args, model, canaries);
+    }
+    if args.action.is_none() && args.one_run {
+        return one_run::run(args);
+    }
     match (&args.action, &args.command, &args.scores) {
         (Some(AuditAction::Merge(args)), _, _) => merge::run(args),
         (None, Some(line), _) => command::run(args, line),
@@ -140,6 +156,21 @@ fn shard(text: &str) -> Result<Shard, Refusal> {
 /// The trials of an audit that was planned for a time and is taken up again.
 fn trials_of(folder: &Path) -> Option<u64> {
     journal::read(folder).ok().map(|(order, _)| order.trials)
+}
+
+/// The method of the flags for many canaries in one run; no other bound holds for their scores.
+fn one_run_method(args: &AuditArgs) -> Result<MethodNote, Refusal> {
+    let bound = args.bound.as_deref().unwrap_or("one-run");
+    let threshold = args.threshold.as_deref().unwrap_or(ENDS);
+    if bound != "one-run" || threshold == "split" {
+        return Err(Refusal::NoAnswer(
+            "canaries of one run are guessed together, expected --bound one-run and --threshold ends:PART"
+                .into(),
+        ));
+    }
+    let group_size = args.group_size.map_or(Ok(1), |size| Whole(size).count("group-size").map(Count::get))?;
+    let note = MethodNote { bound: bound.to_owned(), threshold: threshold.to_owned(), group_size };
+    Ok(MethodNote::of(note.method()?))
 }
 
 /// The method of the flags.
