@@ -13,8 +13,8 @@ fn subject(json: &str, adjacency: Adjacency) -> Subject {
     Subject { adjacency, ..Subject::new(Mechanism::try_from(&spec).unwrap()) }
 }
 
-fn audited(subject: &Subject, added: f64, seed: u64) -> (Audited, Vec<Observation>) {
-    let trials = Count::new(40_000).unwrap();
+fn audited(subject: &Subject, added: f64, trials: u64) -> (Audited, Vec<Observation>) {
+    let (trials, seed) = (Count::new(trials).unwrap(), 1);
     let case = Case::mechanism(subject, added, None, Delta::new(1e-5).unwrap(), seed, trials).unwrap();
     let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
     attack(&case, Terms { method, trials, seed, significance: 1e-3 }, 2).unwrap()
@@ -53,7 +53,7 @@ fn all() -> Vec<Subject> {
 #[test]
 fn what_is_declared_is_not_refuted_and_comes_near() {
     for subject in all() {
-        let (found, seen) = audited(&subject, 1.0, 1);
+        let (found, seen) = audited(&subject, 1.0, 40_000);
         let (shown, proved) = (found.evidence.shown.epsilon.0.get(), found.proved.unwrap().0.get());
         assert!(matches!(found.verdict, Verdict::NotRefuted { .. }), "{}: {shown}", subject.describe());
         assert!(shown > 0.25 * proved, "{}, {}: {shown} of {proved}", subject.describe(), subject.adjacency);
@@ -65,7 +65,7 @@ fn what_is_declared_is_not_refuted_and_comes_near() {
 #[test]
 fn half_the_declared_noise_is_refuted() {
     for subject in all() {
-        let (found, _) = audited(&subject, 0.5, 1);
+        let (found, _) = audited(&subject, 0.5, 200_000);
         let shown = found.evidence.shown.epsilon.0.get();
         assert!(
             matches!(found.verdict, Verdict::Refuted { .. }),
