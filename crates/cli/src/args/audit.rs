@@ -94,7 +94,8 @@ pub struct AuditArgs {
     /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian
     #[arg(long, value_name = "B", help_heading = "Method")]
     pub bound: Option<String>,
-    /// Which score says "in": fixed:X, split, folds:K or union [default: split]
+    /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
+    /// that is guessed [default: split; ends:0.2 with --one-run or --model]
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub threshold: Option<String>,
     /// How many records of the claim the canary stands for [default: as many as are planted]

@@ -93,8 +93,8 @@ fn plant(
     let first = data.len() - canaries;
     let mut rng = Entropy::seeded(seed).stream(Purpose::Canary, Key { run: CLASSES, ..Key::default() });
     let (mut features, mut drawn) = (Vec::with_capacity(canaries * data.width()), Vec::new());
-    for at in first..data.len() {
-        let canary = canary(kind, data.row(at), of[at], *classes as u32, &mut rng)?;
+    for (at, class) in of.iter().enumerate().skip(first) {
+        let canary = canary(kind, data.row(at), *class, *classes as u32, &mut rng)?;
         features.extend(canary.features);
         drawn.push(canary.class);
     }
