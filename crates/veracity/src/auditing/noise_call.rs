@@ -273,9 +273,15 @@ impl NoiseCall {
     }
 }
 
-/// ln(1 − q + q e^gain), without overflow.
+/// ln(1 − q + q e^gain), without overflow or the logarithm of nothing.
 fn mixed(q: f64, gain: f64) -> f64 {
-    if gain < 30.0 { (q * gain.exp_m1()).ln_1p() } else { gain + (q + (1.0 - q) * (-gain).exp()).ln() }
+    if q == 1.0 {
+        gain
+    } else if gain < 30.0 {
+        (q * gain.exp_m1()).ln_1p()
+    } else {
+        gain + (q + (1.0 - q) * (-gain).exp()).ln()
+    }
 }
 
 #[cfg(test)]
@@ -291,6 +297,7 @@ mod tests {
                 assert!(apart <= 1e-12 * plain.abs().max(1.0), "{q} {gain}: {apart}");
             }
             assert!((mixed(q, 1e6) - (1e6 + q.ln())).abs() < 1e-6);
+            assert!(mixed(q, -1e6).is_finite());
         }
     }
 
