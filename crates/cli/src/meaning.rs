@@ -128,6 +128,13 @@ fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
     })
 }
 
+/// Refuses the flags of a mechanism where there is none to describe; an adjacency has a meaning of its own.
+pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Refusal> {
+    let times = MechanismArgs { range: args.range.or(args.times), ..args.clone() };
+    refuse_unread("", &times)
+        .map_err(|_| Refusal::NoAnswer(format!("flags of a mechanism are given, expected {remedy}")))
+}
+
 /// A flag that a kind would ignore is a misunderstanding, and those are cheap to clear up only beforehand.
 fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
     let read: &[&str] = match kind {

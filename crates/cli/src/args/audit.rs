@@ -1,5 +1,6 @@
 //! The arguments of `veracity audit`, as typed.
 
+use super::MechanismArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -18,6 +19,10 @@ Examples:
       --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
   veracity audit --replay --trace d.jsonl --trace-neighbour d2.jsonl
   veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
+  veracity audit --mechanism dp-sgd --sampling-rate 0.3 --noise-multiplier 1.5 --steps 30
+  veracity audit --one-run plan.toml --canaries 1000 --canary mislabelled
+  veracity audit --model model.safetensors --canaries-file canaries.csv --claim-epsilon 4 --claim-delta 1e-5
+  veracity audit --mechanism discrete-laplace --scale 2 --claim-epsilon 0.4 --claim-delta 0
   veracity audit … --shard 0/2 --out a; veracity audit … --shard 1/2 --out b; veracity audit merge a b --out whole
   veracity verify whole/certificate.json
 
@@ -38,11 +43,34 @@ pub struct AuditArgs {
     /// Scores recorded elsewhere: a CSV file with the columns world (in or out) and score, perhaps trial
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub scores: Option<PathBuf>,
+    /// One of our mechanisms, run by our own samplers: gaussian, laplace, discrete-gaussian, discrete-laplace,
+    /// randomized-response, dp-sgd, or the path of a TOML plan of them
+    #[arg(long, value_name = "KIND", help_heading = "Subject", conflicts_with_all = ["plan", "command", "scores", "canaries"])]
+    pub mechanism: Option<String>,
+    /// One training of the plan with many canaries in it, each in or out by a coin of its own
+    #[arg(long, help_heading = "Subject", conflicts_with_all = ["command", "scores", "mechanism"])]
+    pub one_run: bool,
+    /// A model that veracity trained, with --canaries-file
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Subject",
+        requires = "canaries_file",
+        conflicts_with_all = ["plan", "command", "scores", "mechanism", "one_run", "canaries", "trials", "budget", "shard"]
+    )]
+    pub model: Option<PathBuf>,
+    /// With --model: records like those it was trained on, and in a column world whether each was among them (in or out)
+    #[arg(long, value_name = "FILE", help_heading = "Subject", requires = "model")]
+    pub canaries_file: Option<PathBuf>,
+    /// With --mechanism: the noise that is really added, in the unit of what is declared; a planted bug
+    #[arg(long, value_name = "S", help_heading = "Subject", requires = "mechanism", hide = true)]
+    pub noise_added: Option<f64>,
     /// With --command: the records, a CSV file
     #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "canary"])]
     pub data: Option<PathBuf>,
-    /// With --command: the record or records that one world has and the other has not, a CSV file
-    #[arg(long, value_name = "FILE", help_heading = "Subject", requires_all = ["command", "data"])]
+    /// With --command: the record or records that one world has and the other has not, a CSV file; with --one-run: member,
+    /// mislabelled, blank, checkerboard or backdoor [default: mislabelled]
+    #[arg(long, value_name = "WHAT", help_heading = "Subject")]
     pub canary: Option<PathBuf>,
     /// With --command: how often the canary is planted
     #[arg(long, value_name = "K", help_heading = "Subject", requires = "command")]
@@ -65,31 +93,29 @@ pub struct AuditArgs {
     /// Start training where the records have nothing left to teach and the canary everything
     #[arg(long, help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
     pub worst_case_start: bool,
-    /// How many canaries each training holds, white box [default: 20]
+    /// How many canaries each training holds [default: 20; with --one-run 1000, at most half of the records]
     #[arg(long, value_name = "M", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
     pub canaries: Option<f64>,
     /// The ε claimed [default: what the accountant proves]
     #[arg(long, value_name = "E", help_heading = "Claim")]
     pub claim_epsilon: Option<f64>,
-    /// The δ of the claim [default: that of the plan; 1e-5 with --command or --scores]
+    /// The δ of the claim [default: that of the plan; 1e-5 with --command, --scores or --mechanism]
     #[arg(long, value_name = "D", help_heading = "Claim")]
     pub claim_delta: Option<f64>,
-    /// Which datasets must look alike: add-remove or replace-one [default: that of the plan; add-remove]
-    #[arg(long, value_name = "A", help_heading = "Claim")]
-    pub adjacency: Option<String>,
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
     /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian
     #[arg(long, value_name = "B", help_heading = "Method")]
     pub bound: Option<String>,
-    /// Which score says "in": fixed:X, split, folds:K or union [default: split]
+    /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
+    /// that is guessed [default: split; ends:0.2 with --one-run or --model]
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub threshold: Option<String>,
     /// How many records of the claim the canary stands for [default: as many as are planted]
     #[arg(long, value_name = "K", help_heading = "Method")]
     pub group_size: Option<f64>,
-    /// How many trials [default: 6000 trainings, 1000 commands]
+    /// How many trials [default: 6000 trainings, 1000 commands, 10^6 runs of a mechanism]
     #[arg(long, value_name = "N", help_heading = "Run", conflicts_with_all = ["budget", "scores"])]
     pub trials: Option<f64>,
     /// As many trials as fit into this time, fixed before the first is counted
@@ -125,6 +151,9 @@ pub struct AuditArgs {
     /// One JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// The mechanism of --mechanism, and the adjacency of any claim.
+    #[command(flatten)]
+    pub declared: MechanismArgs,
     /// Without statistics.
     #[command(flatten)]
     pub replay: ReplayArgs,

@@ -215,7 +215,7 @@ fn normal_law(values: &[f64]) -> (f64, f64) {
 }
 
 /// The output of a class less the best other one; for a single output, that output with the sign of the class.
-fn margin(outputs: &[f32], class: usize) -> f64 {
+pub(super) fn margin(outputs: &[f32], class: usize) -> f64 {
     if let [output] = outputs {
         return if class == 1 { f64::from(*output) } else { -f64::from(*output) };
     }

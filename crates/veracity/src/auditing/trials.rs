@@ -163,8 +163,9 @@ impl Trials {
     pub fn must_belong(&self, order: &Order) -> Result<(), Refusal> {
         let foreign =
             |what: String| Err(Refusal::NoAnswer(format!("{what}; these are not the trials of this order")));
-        // Recorded scores bring their worlds with them.
-        let given = order.subject.kind == super::recorded::KIND;
+        // What someone else has run brings its worlds with it.
+        let given =
+            [super::recorded::KIND, super::trained_model::KIND].contains(&order.subject.kind.as_str());
         let mut known: Option<(u64, Vec<World>)> = None;
         for record in self.0.values() {
             let Observation { trial, canary, world, .. } = record.observation;

@@ -49,6 +49,21 @@ impl Model {
         }
         self.card.chain()?.apply(data, &self.statistics)
     }
+
+    /// What the last layer says of each record, one row after another: scores of classes, or one that is positive for the
+    /// second of two.
+    pub fn class_scores(&self, data: &Dataset) -> Result<Vec<Vec<f32>>, Refusal> {
+        if self.card.model.convex.is_none()
+            && let Loss::SoftmaxCrossEntropy | Loss::Logistic = self.card.loss()?
+        {
+            let network = self.network()?;
+            let outputs = cohort::predict(&network, &self.parameters, data)?;
+            return Ok(outputs.chunks_exact(network.output().size()).map(<[f32]>::to_vec).collect());
+        }
+        Err(Refusal::NoAnswer(
+            "the model is convex or tells numbers, expected layers that tell classes".into(),
+        ))
+    }
 }
 
 /// What the model says of each record.

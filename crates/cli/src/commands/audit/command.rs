@@ -54,7 +54,7 @@ pub fn claim(args: &AuditArgs) -> Result<Claim, Refusal> {
     Ok(Claim {
         epsilon: Upper(Epsilon::new(epsilon)?),
         delta: Delta::new(args.claim_delta.unwrap_or(1e-5))?,
-        adjacency: args.adjacency.as_deref().map_or(Ok(Adjacency::AddRemove), str::parse)?,
+        adjacency: args.declared.adjacency.as_deref().map_or(Ok(Adjacency::AddRemove), str::parse)?,
     })
 }
 

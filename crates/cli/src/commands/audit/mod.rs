@@ -1,11 +1,15 @@
-//! `veracity audit`: a training plan, any command, or recorded scores; one file per subject.
+//! `veracity audit`: a training plan, any command, a mechanism, or recorded scores; one file per subject.
 //!
 //! Each subject says what is ordered; trials that go to a folder are journaled there, so that they can be taken up again,
 //! shared out and recomputed.
 
 mod ci;
 mod command;
+mod mechanism;
+mod memory;
 mod merge;
+mod model;
+mod one_run;
 mod printing;
 mod progress;
 mod scores;
@@ -19,10 +23,10 @@ use crate::{
 };
 use std::path::Path;
 use veracity::{
-    Refusal, Significance,
+    Count, Refusal, Significance,
     auditing::{
-        self, Case, ClaimNote, Journal, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, certificate,
-        conduct, journal,
+        self, Case, ClaimNote, Journal, MOST_TRIALS, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, Terms,
+        certificate, conduct, journal, plan_trials,
     },
     report::html::Command,
     spec::Whole,
@@ -30,11 +34,28 @@ use veracity::{
 
 /// The page of an audit, in its folder.
 const REPORT: &str = "report.html";
+/// Which part of one run's canaries is guessed when nobody says, half of it at each end.
+const ENDS: &str = "ends:0.2";
 
 /// Attacks a claim; exit code 1 when it is refuted.
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     // A typing error should not cost an hour of trials.
     Significance::new(args.significance)?;
+    if let (None, Some(kind)) = (&args.action, &args.mechanism) {
+        return mechanism::run(args, kind);
+    }
+    meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND")?;
+    if args.canary.is_some() && !args.one_run && (args.command.is_none() || args.data.is_none()) {
+        return Err(Refusal::NoAnswer(
+            "--canary is given, expected it with --command and --data, or with --one-run".into(),
+        ));
+    }
+    if let (None, Some(model), Some(canaries)) = (&args.action, &args.model, &args.canaries_file) {
+        return model::run(args, model, canaries);
+    }
+    if args.action.is_none() && args.one_run {
+        return one_run::run(args);
+    }
     match (&args.action, &args.command, &args.scores) {
         (Some(AuditAction::Merge(args)), _, _) => merge::run(args),
         (None, Some(line), _) => command::run(args, line),
@@ -62,6 +83,35 @@ fn order(args: &AuditArgs, case: &Case, method: MethodNote) -> Result<Order, Ref
     };
     order.check()?;
     Ok(order)
+}
+
+/// Runs a case by a method: for a time where one is given, in a folder or in memory.
+fn run_case(args: &AuditArgs, mut case: Case, method: MethodNote) -> Result<Outcome, Refusal> {
+    if let Some(budget) = &args.budget {
+        let known = args.out.as_deref().filter(|_| args.resume).and_then(trials_of);
+        let budget = meaning::duration("budget", budget)?;
+        let planned = match known {
+            Some(trials) => trials,
+            None => plan_trials(case.subject.as_ref(), args.seed, budget, jobs(args)?, MOST_TRIALS - 1)?,
+        };
+        case.trials = Count::new(planned)?;
+    }
+    let order = order(args, &case, method)?;
+    match &args.out {
+        Some(folder) => run_in(folder, args, &case, &order),
+        None if args.resume => {
+            Err(Refusal::NoAnswer("--out is missing, expected the folder of the audit to --resume".into()))
+        }
+        None => {
+            let terms = Terms {
+                method: order.method.method()?,
+                trials: case.trials,
+                seed: args.seed,
+                significance: args.significance,
+            };
+            memory::run(args, &case, terms)
+        }
+    }
 }
 
 /// A tenth of the trials unless told otherwise.
@@ -125,6 +175,21 @@ fn shard(text: &str) -> Result<Shard, Refusal> {
 /// The trials of an audit that was planned for a time and is taken up again.
 fn trials_of(folder: &Path) -> Option<u64> {
     journal::read(folder).ok().map(|(order, _)| order.trials)
+}
+
+/// The method of the flags for many canaries in one run; no other bound holds for their scores.
+fn one_run_method(args: &AuditArgs) -> Result<MethodNote, Refusal> {
+    let bound = args.bound.as_deref().unwrap_or("one-run");
+    let threshold = args.threshold.as_deref().unwrap_or(ENDS);
+    if bound != "one-run" || threshold == "split" {
+        return Err(Refusal::NoAnswer(
+            "canaries of one run are guessed together, expected --bound one-run and --threshold ends:PART"
+                .into(),
+        ));
+    }
+    let group_size = args.group_size.map_or(Ok(1), |size| Whole(size).count("group-size").map(Count::get))?;
+    let note = MethodNote { bound: bound.to_owned(), threshold: threshold.to_owned(), group_size };
+    Ok(MethodNote::of(note.method()?))
 }
 
 /// The method of the flags.

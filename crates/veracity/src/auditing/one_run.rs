@@ -1,0 +1,176 @@
+//! One training with many canaries: each is a record that is in or out by a coin of its own, and the last model is asked about all.
+//!
+//! Where thousands of trainings are out of reach, one tells something: not how often the attacker is right about one record,
+//! but about how many of many records.
+
+use super::{Case, FinalModel, Kind, Planted, Scoring, SubjectNote, planting::part};
+use crate::{
+    Refusal,
+    training::{Protection, Recipe},
+};
+use std::collections::BTreeMap;
+use veracity_audit::Canary;
+use veracity_core::{Adjacency, Claim, Count, Epsilon, Upper};
+use veracity_noise::{Entropy, Key, Purpose, Stream, exact::uniform_below};
+use veracity_train::{Dataset, Labels, cohort::Cohort};
+
+/// Canaries that are planted when nobody says how many, if there are twice as many records.
+const CANARIES: usize = 1000;
+/// The side of a backdoor's patch.
+const PATCH: usize = 5;
+/// What canaries' classes are drawn under; the coins that let them in have another run.
+const CLASSES: u64 = 1;
+
+impl Case {
+    /// The training that a plan describes, with its last records replaced by canaries. The claim is `claimed`, or what the
+    /// accountant proves.
+    ///
+    /// # Reference  [SteinkeNasrJagielski23], black box
+    pub fn one_run(
+        recipe: &Recipe,
+        kind: Kind,
+        canaries: Option<usize>,
+        claimed: Option<Epsilon>,
+        seed: u64,
+        trials: Count,
+    ) -> Result<Case, Refusal> {
+        let data = recipe.records()?;
+        let prepared = recipe.prepare(&data, Protection::Private)?;
+        let Some(cost) = prepared.cost.clone() else {
+            return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
+        };
+        let proved = cost.answer.epsilon.upper();
+        let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
+            Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
+        })?;
+        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
+        let (base, planted) = plant(&data, kind, canaries, claim.adjacency, seed)?;
+        let settings = BTreeMap::from([
+            ("plan".to_owned(), recipe.written()?),
+            ("records".to_owned(), data.len().to_string()),
+            ("canary".to_owned(), kind.name().to_owned()),
+            ("canaries".to_owned(), canaries.to_string()),
+        ]);
+        let note = SubjectNote {
+            kind: "one-run".to_owned(),
+            description: format!("training, {}", cost.subject.describe()),
+            attack: format!("{canaries} times {}; the last model's margin on each is read", kind.describe()),
+            access: "final model".to_owned(),
+            settings,
+        };
+        let scoring = Scoring::Margin { against_blank: false };
+        let subject = Box::new(FinalModel::new(Cohort::new(prepared.plan)?, base, planted, scoring, seed)?);
+        Ok(Case { subject, note, claim, proved, trials })
+    }
+}
+
+/// The first records, and canaries made of the last ones. Together they are as many as before, so that a plan in which that
+/// number matters stays what it is.
+fn plant(
+    data: &Dataset,
+    kind: Kind,
+    canaries: usize,
+    adjacency: Adjacency,
+    seed: u64,
+) -> Result<(Dataset, Planted), Refusal> {
+    let Labels::Classes { of, classes } = data.labels() else {
+        return Err(Refusal::NoAnswer("the records have numbers for labels, expected classes".into()));
+    };
+    if canaries < 2 || canaries + 2 > data.len() {
+        return Err(Refusal::out_of_range(
+            "canaries",
+            canaries,
+            "at least 2, and fewer than there are records",
+        ));
+    }
+    if adjacency == Adjacency::ReplaceOne && kind == Kind::Member {
+        return Err(Refusal::NoAnswer(
+            "members are attacked under replace-one, expected add-remove or zero-out, or another canary"
+                .into(),
+        ));
+    }
+    let first = data.len() - canaries;
+    let mut rng = Entropy::seeded(seed).stream(Purpose::Canary, Key { run: CLASSES, ..Key::default() });
+    let (mut features, mut drawn) = (Vec::with_capacity(canaries * data.width()), Vec::new());
+    for (at, class) in of.iter().enumerate().skip(first) {
+        let canary = canary(kind, data.row(at), *class, *classes as u32, &mut rng)?;
+        features.extend(canary.features);
+        drawn.push(canary.class);
+    }
+    let inside = Dataset::new(features, data.width(), Labels::Classes { of: drawn, classes: *classes })?;
+    let outside = match adjacency {
+        Adjacency::ReplaceOne => Some(part(data, first..data.len())?),
+        Adjacency::AddRemove | Adjacency::ZeroOut => None,
+    };
+    Ok((part(data, 0..first)?, Planted { inside, outside, copies: 1 }))
+}
+
+/// A canary from a record. Wrong classes are drawn, so that no class gives a canary away.
+fn canary(
+    kind: Kind,
+    features: &[f32],
+    class: u32,
+    classes: u32,
+    rng: &mut Stream,
+) -> Result<Canary, Refusal> {
+    let side = features.len().isqrt();
+    let width = if side * side == features.len() { side } else { features.len() };
+    let any = uniform_below(u128::from(classes), rng) as u32;
+    let wrong = (class + 1 + uniform_below(u128::from(classes.max(2) - 1), rng) as u32) % classes;
+    Ok(match kind {
+        Kind::Member => Canary { features: features.to_vec(), class },
+        Kind::Mislabelled => Canary { features: features.to_vec(), class: wrong },
+        Kind::Blank => Canary::blank(features.len(), any),
+        Kind::Checkerboard => Canary::checkerboard(features.len() / width, width, any),
+        Kind::Backdoor => Canary::patched(features, width, PATCH.min(width), wrong),
+        Kind::LeastDirection => {
+            return Err(Refusal::NoAnswer(
+                "canary is clip-bkd, expected member, mislabelled, blank, checkerboard or backdoor: there is only one \
+                 least direction"
+                    .into(),
+            ));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data() -> Dataset {
+        let features = (0..40 * 4).map(|at| at as f32 / 160.0).collect();
+        Dataset::new(features, 4, Labels::Classes { of: (0..40).map(|at| at % 5).collect(), classes: 5 })
+            .unwrap()
+    }
+
+    #[test]
+    fn canaries_are_different_records_with_wrong_classes_and_the_rest_is_untouched() {
+        let data = data();
+        let (base, planted) = plant(&data, Kind::Mislabelled, 30, Adjacency::AddRemove, 1).unwrap();
+        assert_eq!((base.len(), planted.inside.len(), planted.outside), (10, 30, None));
+        let (Labels::Classes { of, .. }, Labels::Classes { of: wrong, .. }) =
+            (data.labels(), planted.inside.labels())
+        else {
+            panic!("classes")
+        };
+        let offsets: Vec<u32> = (0..30).map(|at| (wrong[at] + 5 - of[10 + at]) % 5).collect();
+        assert!((1..5).all(|offset| offsets.contains(&offset)) && !offsets.contains(&0), "{offsets:?}");
+        assert!((0..30).all(|at| planted.inside.row(at) == data.row(10 + at)));
+        let (_, other) = plant(&data, Kind::Mislabelled, 30, Adjacency::ReplaceOne, 2).unwrap();
+        assert_ne!(other.inside, planted.inside);
+        assert_eq!(other.outside, Some(part(&data, 10..40).unwrap()));
+    }
+
+    #[test]
+    fn canaries_that_cannot_be_are_refused() {
+        let refused = |kind, canaries, adjacency| plant(&data(), kind, canaries, adjacency, 1).is_err();
+        assert!(
+            refused(Kind::Blank, 1, Adjacency::AddRemove) && refused(Kind::Blank, 39, Adjacency::AddRemove)
+        );
+        assert!(refused(Kind::LeastDirection, 5, Adjacency::AddRemove));
+        assert!(
+            refused(Kind::Member, 5, Adjacency::ReplaceOne) && !refused(Kind::Member, 5, Adjacency::ZeroOut)
+        );
+    }
+}
