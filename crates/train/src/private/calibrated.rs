@@ -20,6 +20,9 @@ enum Law {
 
 /// The least norm that gradients are clipped to.
 const LEAST_ROOM: f32 = 5e-7;
+/// Clip norms between which nothing that floats leave out decides: below, squares vanish; above, they or the sum of a batch
+/// could be infinite, and what is infinite no longer moves by what a record adds.
+pub(crate) const CLIP_NORMS: std::ops::RangeInclusive<f64> = 1e-6..=1e15;
 
 impl Calibrated {
     /// Gaussian noise of standard deviation `noise` × `clip` on a vector of so many parameters.
@@ -65,10 +68,10 @@ impl Calibrated {
         let room = (room * (1.0 - f64::from(f32::EPSILON))) as f32;
         if room.is_finite() && f64::from(room) > 0.5 * clip {
             // Squares of floats below 2.6e-23 are zero: a much smaller norm could not be told from none.
-            return if room >= LEAST_ROOM {
+            return if room >= LEAST_ROOM && clip <= *CLIP_NORMS.end() {
                 Ok(Calibrated { law, room, clip })
             } else {
-                Err(Refusal::out_of_range("clip norm", clip, "a clip norm ≥ 1e-6"))
+                Err(Refusal::out_of_range("clip norm", clip, "1e-6 ≤ clip norm ≤ 1e15"))
             };
         }
         Err(Refusal::out_of_range(
