@@ -507,3 +507,17 @@ fn clip_norms_that_floats_cannot_hold_are_refused() {
         );
     }
 }
+
+/// The room for the rounding of sums is that of planned batches: with many more records than planned it would not do.
+#[test]
+fn a_plan_for_far_fewer_records_than_there_are_is_refused() {
+    let (entropy, data) = (Entropy::seeded(1), records(40));
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let begins =
+        |population| Run::new(&plan(poisson(2, population), 1, flat(1.0), SGD), &data, draws).map(drop);
+    assert!(begins(20).is_ok() && begins(400).is_ok());
+    assert_eq!(
+        begins(19).unwrap_err().to_string(),
+        "records is 19, expected at least half of the number there are"
+    );
+}

@@ -141,7 +141,11 @@ impl Sampling {
         }
         let population = self.population().get();
         match self {
-            // The rate is public and stays what it is; a record more or less does not change it.
+            // The rate is public and stays what it is; a record more or less does not change it. But batches grow with what
+            // is there, and the room that is left for the rounding of their sums is that of the planned size.
+            Sampling::Poisson { .. } if positions as u64 > population.saturating_mul(2) => {
+                Err(Refusal::out_of_range("records", population, "at least half of the number there are"))
+            }
             Sampling::Poisson { .. } => Ok(()),
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } if population != positions as u64 => {
                 Err(Refusal::NoAnswer(format!(
