@@ -516,6 +516,9 @@ fn a_plan_for_far_fewer_records_than_there_are_is_refused() {
     let begins =
         |population| Run::new(&plan(poisson(2, population), 1, flat(1.0), SGD), &data, draws).map(drop);
     assert!(begins(20).is_ok() && begins(400).is_ok());
+    // What an auditor plants is no record of the plan's.
+    let (crafted, plan) = (vec![None; 100], plan(poisson(2, 20), 1, flat(1.0), SGD));
+    assert!(Run::new(&plan, World::from(&data).crafting(&crafted), draws).is_ok());
     assert_eq!(
         begins(19).unwrap_err().to_string(),
         "records is 19, expected at least half of the number there are"
