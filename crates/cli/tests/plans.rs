@@ -145,6 +145,23 @@ fn a_run_with_a_private_mean_is_taken_up_with_the_same_bits() {
     }
 }
 
+/// A run is over but for its hand-over when another begins beside it and dies as soon as it has kept its mean: the old steps
+/// must not be taken up with the new mean, which nothing would notice, since no record is looked at any more.
+#[test]
+fn what_was_laid_aside_is_gone_before_another_mean_is_kept() {
+    let room = room("plans-order");
+    let (plan, out) = (room.join("plan.toml"), room.join("out"));
+    fs::write(&plan, example("digits-mean.toml").replace("epochs = 20", "steps = 5")).unwrap();
+    let run = ["train", text(&plan), "--out", text(&out), "--checkpoint-every", "2"];
+    fs::create_dir_all(out.join("model.safetensors/in-the-way")).unwrap();
+    refusal(&run);
+    assert!(out.join("checkpoint.safetensors").exists() && !out.join("checkpoint.key").exists());
+    fs::remove_file(out.join("statistics.safetensors")).unwrap();
+    fs::create_dir_all(out.join("statistics.safetensors/in-the-way")).unwrap();
+    assert!(refusal(&run).starts_with("statistics is "));
+    assert!(!out.join("checkpoint.safetensors").exists(), "the old steps are still there");
+}
+
 #[test]
 fn what_is_wrong_with_such_plans_is_one_line_and_nothing_is_written() {
     for (name, from, to, expected) in [

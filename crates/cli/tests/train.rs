@@ -165,7 +165,7 @@ fn data_may_lie_in_another_folder_than_the_plan() {
     refusal(&["train", text(&plan), "--out", text(&out)]);
     assert!(names(&out).is_empty());
     done(&veracity(&["train", text(&plan), "--data", text(&elsewhere), "--out", text(&out)]));
-    assert_eq!(names(&out), ["claim.json", "model.safetensors"]);
+    assert_eq!(names(&out), ["claim.json", "model.safetensors", "report.html"]);
     refusal(&["train", "--data", text(&elsewhere), "--out", text(&out)]);
 }
 
@@ -339,6 +339,19 @@ fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
     let (room, plan) =
         desk("train-bad-plan", &PLAN.replace("epsilon = 4", "noise_multiplier = 0"), people(100).as_bytes());
     done(&veracity(&["train", text(&plan), "--out", text(&room.join("out")), "--non-private"]));
+}
+
+/// A model that cannot be read again is not written, and its claim is not left without it.
+#[test]
+fn a_run_that_went_to_infinity_is_one_line_and_nothing_is_written() {
+    let plan = PLAN.replace("learning_rate = 0.5", "learning_rate = 1e38").replace("size = 50", "size = 1");
+    let (room, plan) = desk("train-infinite", &plan, people(100).as_bytes());
+    let out = room.join("out");
+    for more in [&[][..], &["--with-training-metrics"]] {
+        let line = refusal(&[&["train", text(&plan), "--out", text(&out)], more].concat());
+        assert!(line.contains("expected a smaller learning_rate"), "{line}");
+        assert_eq!(names(&out), [""; 0]);
+    }
 }
 
 #[test]

@@ -17,7 +17,12 @@ const BLOCK: usize = 1 << 14;
 
 /// The lanes of one model.
 #[derive(Debug)]
-pub(crate) struct Lanes(Vec<Lane>);
+pub(crate) struct Lanes {
+    lanes: Vec<Lane>,
+    /// Examples that go together. It follows from the plan and not from the batch at hand: were it to change with one record
+    /// more, every partial sum would have other roundings, of one sign where gradients are alike.
+    together: usize,
+}
 
 /// A pass and the partial sum of what went through it.
 #[derive(Debug)]
@@ -32,17 +37,19 @@ impl Lanes {
         let most = plan.network.micro_batch();
         let planned = plan.sampling.planned().get() as usize;
         let count = planned.div_ceil(most).clamp(1, MOST_LANES);
-        let sum = || vec![0.0; plan.network.parameters()];
-        Lanes(
-            (0..count)
-                .map(|_| Lane { pass: Pass::new(&plan.network, most), sum: sum(), balance: 0 })
-                .collect(),
-        )
+        let lane = |_| Lane {
+            pass: Pass::new(&plan.network, most),
+            sum: vec![0.0; plan.network.parameters()],
+            balance: 0,
+        };
+        // One lane takes all at once, as long as they fit.
+        let together = if count == 1 { most } else { micro_batch(planned, count, most) };
+        Lanes { lanes: (0..count).map(lane).collect(), together }
     }
 
     /// The sum of the last batch, as it stands in memory now.
     pub(crate) fn total(&self) -> &[f32] {
-        &self.0[0].sum
+        &self.lanes[0].sum
     }
 
     /// The sum of the clipped gradients of the records in `batch`.
@@ -54,8 +61,7 @@ impl Lanes {
         parameters: &[f32],
         clip: &Clip,
     ) -> (&mut [f32], Balance) {
-        let count = self.0.len();
-        let size = micro_batch(batch.len(), count, plan.network.micro_batch());
+        let (count, size) = (self.lanes.len(), self.together);
         let work = |(at, lane): (usize, &mut Lane)| {
             lane.sum.fill(0.0);
             lane.balance = 0;
@@ -64,12 +70,12 @@ impl Lanes {
             }
         };
         if count == 1 {
-            work((0, &mut self.0[0]));
+            work((0, &mut self.lanes[0]));
         } else {
-            self.0.par_iter_mut().enumerate().for_each(work);
+            self.lanes.par_iter_mut().enumerate().for_each(work);
         }
-        let balance = self.0.iter().map(|lane| lane.balance).sum();
-        let (first, others) = self.0.split_at_mut(1);
+        let balance = self.lanes.iter().map(|lane| lane.balance).sum();
+        let (first, others) = self.lanes.split_at_mut(1);
         let total = &mut first[0].sum;
         if !others.is_empty() {
             total.par_chunks_mut(BLOCK).enumerate().for_each(|(at, total)| {
@@ -83,8 +89,8 @@ impl Lanes {
     }
 }
 
-/// How many examples go together, `most` at the most, so that every lane gets equally many micro-batches, and these are
-/// equally large.
+/// How many examples of a planned batch go together, `most` at the most, so that every lane gets equally many micro-batches,
+/// and these are equally large.
 fn micro_batch(batch: usize, lanes: usize, most: usize) -> usize {
     let rounds = batch.div_ceil(lanes * most).max(1);
     batch.div_ceil(lanes * rounds).max(1)

@@ -145,7 +145,7 @@ impl Plan {
         if self.steps.get() > Plan::MOST_STEPS {
             return Err(Refusal::out_of_range("steps", self.steps.get(), "at most 2^40"));
         }
-        self.sampling.check(world.len())?;
+        self.sampling.check(world.len(), world.unplanted())?;
         if let Privacy::Gaussian { clipping, .. } = &self.privacy {
             clipping.check(&self.network)?;
         }

@@ -6,6 +6,7 @@ use crate::{
     explicit::{Explicit, Measure},
     lanes::Lanes,
     optimiser::{Memory, Stride},
+    private::CLIP_NORMS,
     privatize,
     sampling::Sampler,
 };
@@ -235,8 +236,10 @@ impl<'a> Run<'a> {
         let noisy = privatize(sum, &adaptive.balance, step, &mut self.noises).values()[0];
         let within = 0.5 + f64::from(noisy) / (2.0 * self.plan.sampling.planned().as_f64());
         let moved = self.state.clip * libm::exp(-adaptive.rate * (within - adaptive.quantile.get()));
-        let first = adaptive.first_clip;
-        self.set_clip(moved.clamp(first / FARTHEST_CLIP, first * FARTHEST_CLIP))
+        // Within what can be clipped to: a run must not end because its gradients became small.
+        let least = (adaptive.first_clip / FARTHEST_CLIP).max(*CLIP_NORMS.start());
+        let most = (adaptive.first_clip * FARTHEST_CLIP).min(*CLIP_NORMS.end());
+        self.set_clip(moved.clamp(least, most))
     }
 
     /// Sets the clip norm of the next step where it is adaptive, and the noise with it.

@@ -104,7 +104,7 @@ impl<'a> World<'a> {
     }
 
     /// How many of them are there for certain, but for a change.
-    fn unplanted(&self) -> usize {
+    pub(crate) fn unplanted(&self) -> usize {
         self.data.len() + self.added.map_or(0, Dataset::len)
     }
 

@@ -472,3 +472,55 @@ fn what_cannot_be_run_is_refused_in_one_line() {
     plan.network = network(5);
     assert_eq!(refusal(plan), "records have 4 features, expected 5 for this network");
 }
+
+/// Gradients of zero, since all labels are what the model says: the noisy count tells at every step that the clip norm may
+/// shrink. The run goes on all the same.
+#[test]
+fn an_adaptive_clip_norm_stops_where_it_can_still_be_clipped_to() {
+    let mut plan = plan(poisson(40, 40), 60, gaussian(1.0, adaptive(1.0, 0.0)), SGD);
+    plan.network = Network::new(Shape::Flat(4), vec![Layer::Linear { outputs: 1 }]).unwrap();
+    plan.loss = Loss::Squared;
+    plan.initial = Initial::At(vec![0.0; 5]);
+    plan.schedule = Schedule::Constant { rate: 1e-12 };
+    let data = Dataset::new(vec![0.0; 160], 4, Labels::Values(vec![0.0; 40])).unwrap();
+    let entropy = Entropy::seeded(12);
+    let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+    while run.step().unwrap() {}
+    assert_eq!((run.steps_done(), run.state().clip), (60, 1e-6));
+}
+
+/// Gradients made as long as the clip norm would overflow their sum: 0 times infinity and infinity less infinity move by more
+/// than any norm.
+#[test]
+fn clip_norms_that_floats_cannot_hold_are_refused() {
+    for clip in [1e-7, 1e16, 1e33, 1e38, 1e300] {
+        let clipping = Clipping::Automatic { gamma: 1e-6 };
+        let privacy =
+            Privacy::Gaussian { noise: multiplier(1.0), clip: ClipNorm::new(clip).unwrap(), clipping };
+        let (entropy, data) = (Entropy::seeded(1), records(40));
+        let plan = plan(poisson(7, 40), 1, privacy, SGD);
+        let refused = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 }).err();
+        let told = refused.map(|refusal| refusal.to_string()).unwrap_or_default();
+        assert!(
+            told.contains(if clip < 1e300 { "1e-6 ≤ clip norm ≤ 1e15" } else { "noise multiplier" }),
+            "{told}"
+        );
+    }
+}
+
+/// The room for the rounding of sums is that of planned batches: with many more records than planned it would not do.
+#[test]
+fn a_plan_for_far_fewer_records_than_there_are_is_refused() {
+    let (entropy, data) = (Entropy::seeded(1), records(40));
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let begins =
+        |population| Run::new(&plan(poisson(2, population), 1, flat(1.0), SGD), &data, draws).map(drop);
+    assert!(begins(20).is_ok() && begins(400).is_ok());
+    // What an auditor plants is no record of the plan's.
+    let (crafted, plan) = (vec![None; 100], plan(poisson(2, 20), 1, flat(1.0), SGD));
+    assert!(Run::new(&plan, World::from(&data).crafting(&crafted), draws).is_ok());
+    assert_eq!(
+        begins(19).unwrap_err().to_string(),
+        "records is 19, expected at least half of the number there are"
+    );
+}

@@ -54,6 +54,8 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
     };
     make_folder(&args.out)?;
     if every.is_some() && !args.resume {
+        // First what another run laid aside: its state must not be found beside statistics that are not its own.
+        Checkpoint::clear(&args.out)?;
         prepared.keep(&ready.statistics, &learnt)?;
         checkpoint = Some(Checkpoint::begin(&args.out, (&prepared, &data), &entropy, &run.state())?);
     }

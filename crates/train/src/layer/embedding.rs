@@ -39,22 +39,26 @@ impl Embedding {
         (x >= 0.0 && token < self.tokens && token as f32 == x).then_some(token)
     }
 
-    /// The squared norm of one example's gradient, with `row` for the sum of one token's gradients.
-    fn square_norm(&self, input: &[f32], gradient: &[f32], row: &mut [f32]) -> f32 {
-        let mut total = 0.0;
+    /// Passes the gradient of each token that one example has to `visit`, once, with `row` for the sum over its places. Norms
+    /// and sums are both taken of these: places that cancel are rounded before anyone measures them, so what is added must be
+    /// the very numbers that were measured.
+    fn each_token(
+        &self,
+        input: &[f32],
+        gradient: &[f32],
+        row: &mut [f32],
+        mut visit: impl FnMut(usize, &[f32]),
+    ) {
         for (place, x) in input.iter().enumerate() {
-            if self.token(*x).is_none() || input[..place].contains(x) {
-                continue;
-            }
+            let Some(token) = self.token(*x).filter(|_| !input[..place].contains(x)) else { continue };
             row.fill(0.0);
             for (y, g) in input[place..].iter().zip(gradient[place * self.width..].chunks_exact(self.width)) {
                 if x == y {
                     sums::add_scaled(row, 1.0, g);
                 }
             }
-            total += sums::square(row);
+            visit(token, row);
         }
-        total
     }
 }
 
@@ -96,22 +100,44 @@ impl Stage for Embedding {
         let gradients = output_gradient.chunks_exact(self.length * self.width);
         let kept = trace.kept.chunks_exact_mut(self.width);
         for (((input, gradient), row), norm) in examples.zip(gradients).zip(kept).zip(norms) {
-            *norm += self.square_norm(input, gradient, row);
+            self.each_token(input, gradient, row, |_, row| *norm += sums::square(row));
         }
     }
 
     fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let examples = trace.input.chunks_exact(self.length);
         let gradients = output_gradient.chunks_exact(self.length * self.width);
-        for ((input, gradient), factor) in examples.zip(gradients).zip(factors) {
-            if *factor == 0.0 {
-                continue;
+        let kept = trace.kept.chunks_exact_mut(self.width);
+        for (((input, gradient), row), factor) in examples.zip(gradients).zip(kept).zip(factors) {
+            // Zero times infinity is not zero.
+            if *factor != 0.0 {
+                self.each_token(input, gradient, row, |token, row| {
+                    sums::add_scaled(&mut sum[token * self.width..][..self.width], *factor, row);
+                });
             }
-            for (x, g) in input.iter().zip(gradient.chunks_exact(self.width)) {
-                if let Some(token) = self.token(*x) {
-                    sums::add_scaled(&mut sum[token * self.width..][..self.width], *factor, g);
-                }
-            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A token at three places: 2^27, 1 and −2^27. Their sum is measured as 0, since 2^27 + 1 is 2^27 in floats, so nothing may
+    /// be added, least of all the rounding of 2^27 + 0.7 to the 0.7 that others added.
+    #[test]
+    fn places_that_cancel_add_what_was_measured_and_leave_the_rest_alone() {
+        let embedding = Embedding::new(Shape::Sequence { length: 3, width: 1 }, 2, 1).expect("a small layer");
+        let big = (1u32 << 27) as f32;
+        let (input, mut gradient, mut norms, mut row) = ([1.0; 3], [big, 1.0, -big], [0.0], [f32::NAN]);
+        let trace = Trace { count: 1, input: &input, output: &[0.0; 3], kept: &mut row };
+        embedding.square_norms(trace, &gradient, &mut norms);
+        for before in [0.0, 0.7, -3.3] {
+            let mut sum = [before; 2];
+            let trace = Trace { count: 1, input: &input, output: &[0.0; 3], kept: &mut row };
+            embedding.clipped_sum(trace, &mut gradient, &[1.0], &mut sum);
+            let moved = f64::from(sum[1]) - f64::from(before);
+            assert!(moved * moved <= f64::from(norms[0]) && sum[0] == before, "moved by {moved}");
         }
     }
 }

@@ -101,7 +101,10 @@ impl Outer {
     ///
     /// # Numerics  An entry of A Aᵀ ∘ G Gᵀ is off by at most (inputs + outputs + 2) u ‖aₚ‖‖a_q‖‖gₚ‖‖g_q‖, so all together by
     /// that factor of (Σ‖aₚ‖‖gₚ‖)²; entries may cancel, so this can be much of the norm, and leaving it out would let
-    /// gradients pass that are too long.
+    /// gradients pass that are too long. Biases are weights of a number that is always 1, so that ‖aₚ‖² + 1 stands for ‖aₚ‖²:
+    /// places that cancel are rounded before their sum is measured, and otherwise when they are added. With P places that moves
+    /// a sum by P u Σ‖aₚ‖‖gₚ‖ at most, and since what is added here is a square, and P² < 3 (inputs + outputs) where this form
+    /// is chosen, by no more than 2 u of the clip norm beyond it.
     fn gram(&self, inputs: Matrix<'_>, gradients: Matrix<'_>) -> f32 {
         let places = self.places;
         scratch::lend([places * places, places * places, self.outputs], |[a, g, biases]| {
@@ -115,7 +118,7 @@ impl Outer {
                 if !(a[place] <= LONGEST && g[place] <= LONGEST) {
                     return f32::INFINITY;
                 }
-                lengths += (f64::from(a[place]) * f64::from(g[place])).sqrt();
+                lengths += ((f64::from(a[place]) + 1.0) * f64::from(g[place])).sqrt();
                 total += a.iter().zip(g).map(|(a, g)| f64::from(*a) * f64::from(*g)).sum::<f64>();
             }
             let lost = (self.inputs + self.outputs + 2) as f64 * f64::from(f32::EPSILON) / 2.0;
@@ -188,6 +191,25 @@ mod tests {
             let (_, gram, sum) = both((2, inputs, outputs), &a, &g);
             let truth = sum.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
             assert!(f64::from(gram) >= truth * (1.0 - 1e-5), "{gram} {truth}");
+        }
+    }
+
+    /// Inputs of zero and gradients of 2^27, 1 and −2^27: the bias' gradient is measured as 0 while it is added, in floats that
+    /// hold what others added, as something else.
+    #[test]
+    fn biases_whose_places_cancel_are_not_added_longer_than_they_were_measured() {
+        let (places, inputs, outputs) = (3, 5, 2);
+        let outer = Outer { places, inputs, outputs, form: Form::Gram };
+        let big = (1u32 << 27) as f32;
+        let (a, g, clip) = ([0.0; 15], [big, big, 1.0, 1.0, -big, -big], 0.5);
+        let a = Matrix::new(&a, places, inputs);
+        let norm = outer.square_norm(a, Matrix::new(&g, places, outputs), &mut []).sqrt();
+        let clipped = g.map(|g| g * if norm <= clip { 1.0 } else { clip / norm });
+        for before in [0.7, -3.3] {
+            let mut sum = [before; 12];
+            outer.accumulate(a, Matrix::new(&clipped, places, outputs), &mut sum);
+            let moved = (sum[10] - before).hypot(sum[11] - before);
+            assert!(moved <= clip * (1.0 + 2e-5), "moved by {moved}");
         }
     }
 

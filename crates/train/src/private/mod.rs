@@ -7,6 +7,7 @@ mod calibrated;
 mod laplace;
 mod noises;
 
+pub(crate) use calibrated::CLIP_NORMS;
 pub use calibrated::Calibrated;
 pub use noises::Noises;
 

@@ -133,15 +133,19 @@ impl Sampling {
         }
     }
 
-    /// Checks that batches can be drawn from so many positions.
-    pub(crate) fn check(self, positions: usize) -> Result<(), Refusal> {
+    /// Checks that batches can be drawn from so many positions, at so many of which are records that an auditor has not planted.
+    pub(crate) fn check(self, positions: usize, records: usize) -> Result<(), Refusal> {
         self.rate()?;
         if positions > u32::MAX as usize {
             return Err(Refusal::out_of_range("records", positions, "fewer than 2^32"));
         }
         let population = self.population().get();
         match self {
-            // The rate is public and stays what it is; a record more or less does not change it.
+            // The rate is public and stays what it is; a record more or less does not change it. But batches grow with what
+            // is there, and the room that is left for the rounding of their sums is that of the planned size.
+            Sampling::Poisson { .. } if records as u64 > population.saturating_mul(2) => {
+                Err(Refusal::out_of_range("records", population, "at least half of the number there are"))
+            }
             Sampling::Poisson { .. } => Ok(()),
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } if population != positions as u64 => {
                 Err(Refusal::NoAnswer(format!(

@@ -34,7 +34,8 @@ const SCHEMA: &str = "veracity.checkpoint/2";
 /// Under which word the card is in the metadata.
 const CARD: &str = "veracity-checkpoint";
 /// What a run writes, each whole or not at all.
-const FILES: [&str; 4] = ["checkpoint.safetensors", "model.safetensors", "claim.json", "report.html"];
+const FILES: [&str; 5] =
+    ["checkpoint.safetensors", "statistics.safetensors", "model.safetensors", "claim.json", "report.html"];
 /// The tensors, in their order.
 const PARTS: [&str; 4] = ["parameters", "first", "second", "average"];
 

@@ -80,8 +80,14 @@ pub struct Model {
 }
 
 impl Model {
-    /// The file's bytes.
+    /// The file's bytes, as [`Model::read`] takes them: weights that ran off to infinity are refused here, not there.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Refusal> {
+        if !self.parameters.iter().chain(self.statistics.0.iter().flatten()).all(|value| value.is_finite()) {
+            return Err(Refusal::NoAnswer(
+                "weights are not finite after the last step, expected a smaller learning_rate; what the run cost is spent"
+                    .into(),
+            ));
+        }
         let card = serde_json::to_string(&self.card)
             .map_err(|error| Refusal::NoAnswer(format!("model cannot be written: {error}")))?;
         let (mut statistics, mut weights) = self.card.tensors()?;

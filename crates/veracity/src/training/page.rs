@@ -390,7 +390,7 @@ fn assumptions(told: &Explanation) -> Vec<String> {
             .to_owned(),
         "The operating system's randomness cannot be told from true randomness, and nobody has the key of this run."
             .to_owned(),
-        "Gradients are sums of floats. The clip norm leaves room for their rounding, 15 times the largest that was measured; \
+        "Gradients are sums of floats. The clip norm leaves room for their rounding, 5 times the largest that was found; \
          that is not a proof."
             .to_owned(),
     ]
