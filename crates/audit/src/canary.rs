@@ -146,10 +146,11 @@ mod tests {
         let mut records = Vec::new();
         for at in 0..64 {
             let sign = |bit: usize| if at >> bit & 1 == 1 { 1.0 } else { -1.0 };
-            for feature in 0..4 {
-                let x: f64 = (0..4).map(|axis| sign(axis) * sizes[axis] * axes[axis][feature]).sum();
-                records.push(x as f32 + 7.0);
-            }
+            records.extend((0..4).map(|feature| {
+                let along = axes.iter().zip(sizes).enumerate();
+                let x: f64 = along.map(|(at, (axis, size))| sign(at) * size * axis[feature]).sum();
+                x as f32 + 7.0
+            }));
         }
         let found = Canary::least_direction(&records, 4, 10.0, 1).unwrap();
         let along: f64 = found.features.iter().zip(axes[3]).map(|(x, y)| f64::from(*x) * y).sum();

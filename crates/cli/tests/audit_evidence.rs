@@ -63,7 +63,7 @@ fn a_command_that_tells_its_world_is_refuted_and_anyone_can_recompute_it() {
     assert_eq!((code, found["verdict"].as_str()), (Some(1), Some("refuted")), "{said}");
     assert_eq!((found["trials"].as_u64(), found["failures"].as_u64()), (Some(100), Some(0)));
     assert_eq!(found["subject"]["kind"], "command");
-    assert_eq!(names(&out), ["certificate.json", "command.log", "order.json", "trials.csv"]);
+    assert_eq!(names(&out), ["certificate.json", "command.log", "order.json", "report.html", "trials.csv"]);
     let log = fs::read_to_string(out.join("command.log")).unwrap();
     assert!(log.contains("noise\nmore\n") && log.matches("── trial").count() == 100, "{log}");
     // In the world with the canary the file has one line more.
@@ -155,7 +155,7 @@ fn a_kill_at_any_moment_changes_no_bit() {
         for name in ["trials.csv", "certificate.json", "order.json"] {
             assert_eq!(read(&merged, name), read(&whole, name), "{name} in round {round}");
         }
-        assert_eq!(names(&merged), ["certificate.json", "order.json", "trials.csv"]);
+        assert_eq!(names(&merged), ["certificate.json", "order.json", "report.html", "trials.csv"]);
     }
     assert!(killed >= 10, "only {killed} kills met a running audit");
 }

@@ -15,7 +15,7 @@ fn report(folder: &Path, name: &str, more: &[&str]) -> String {
 }
 
 const PLAN: &str = r#"
-unit = "person"
+unit = "record"
 [data]
 format = "csv"
 path = "points.csv"
@@ -58,7 +58,7 @@ fn a_report_follows_from_the_plan_and_the_number_of_records() {
     fs::write(room.join("points.csv"), points(20)).unwrap();
     assert_eq!(one, report(&room, "two", &[]));
     for expected in [
-        "ε\u{a0}≤\u{a0}2 at δ\u{a0}=\u{a0}10⁻⁵ (add-remove, per person)",
+        "ε\u{a0}≤\u{a0}2 at δ\u{a0}=\u{a0}10⁻⁵ (add-remove, per record)",
         "veracity verify claim.json",
         "<svg",
         "linear (outputs 2)",

@@ -40,7 +40,7 @@ pub struct Band {
 ///
 /// # Promise    With chance ≥ 1 − significance, at every threshold both error rates are below their limits.
 /// # Reference  [Massart90], one-sided, half the level for each world: the excess of a rate over what was seen is at most
-/// √(ln(2/level)/(2n)) everywhere. [ClopperPearson34] for ranks, see [`rank_limits`]
+/// √(ln(2/level)/(2n)) everywhere. [ClopperPearson34] for ranks that were fixed beforehand, see `rank_limits`
 /// # Assumes    Independent trials
 pub fn band(scores: &Scores, kind: Kind, significance: Significance) -> Band {
     let level = significance.spend();
