@@ -134,6 +134,10 @@ pub fn show(
                 Some(part) => return Err(Refusal::out_of_range("guessed", part, "0 < guessed ≤ 1")),
                 None => {
                     let (choosing, counting) = first_quarter(observations);
+                    if choosing.is_empty() {
+                        let range = "at least 4, so that a quarter of them can choose how many are guessed";
+                        return Err(Refusal::out_of_range("trials", "fewer than 4", range));
+                    }
                     let (highest, lowest) = best_ends(&scores(choosing)?, counting.len(), delta, level)?;
                     (counting, highest, lowest)
                 }

@@ -88,9 +88,12 @@ fn between(audited: &Audited) -> Figure {
         claimed: Some(claimed(audited)),
     });
     let caption = match proved {
+        Some(proved) if proved < shown(audited) => {
+            "The attack shows more than the accountant proves of the mechanism as declared: what runs is not what is declared."
+        }
         Some(_) => {
-            "The truth lies between what the attack shows and what the accountant proves of the mechanism as declared. \
-                    A claim left of what was shown is false."
+            "The truth lies between what the attack shows and what the accountant proves of the mechanism as declared. A claim \
+             left of what was shown is false."
         }
         None => "The truth is at least what the attack shows. A claim left of it is false.",
     };
@@ -104,7 +107,7 @@ fn scores(audited: &Audited, seen: &[Observation]) -> Result<Vec<Figure>, Refusa
     let (inside, outside) = (of(World::In), of(World::Out));
     let threshold = match audited.evidence.counted {
         Counted::Threshold { threshold, .. } => {
-            Some((threshold, "guessed “in” to the right".to_owned())).filter(|(at, _)| at.is_finite())
+            Some((threshold, "threshold".to_owned())).filter(|(at, _)| at.is_finite())
         }
         Counted::Ends { .. } => None,
     };
