@@ -7,9 +7,13 @@ use std::{
     process::{Command, Output},
 };
 
-/// Runs the binary.
+/// Runs the binary where what it writes unasked is in nobody's way.
 pub fn veracity(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_veracity")).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_veracity"))
+        .args(args)
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .unwrap()
 }
 
 /// Arguments from a line.

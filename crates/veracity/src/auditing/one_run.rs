@@ -3,14 +3,14 @@
 //! Where thousands of trainings are out of reach, one tells something: not how often the attacker is right about one record,
 //! but about how many of many records.
 
-use super::{Case, FinalModel, Kind, Planted, Scoring, SubjectNote, planting::part};
+use super::{Case, FinalModel, Kind, Planted, Scoring, SubjectNote, planting::part, training::Stakes};
 use crate::{
     Refusal,
     training::{Protection, Recipe},
 };
 use std::collections::BTreeMap;
 use veracity_audit::Canary;
-use veracity_core::{Adjacency, Claim, Count, Epsilon, Upper};
+use veracity_core::{Adjacency, Count, Epsilon};
 use veracity_noise::{Entropy, Key, Purpose, Stream, exact::uniform_below};
 use veracity_train::{Dataset, Labels, cohort::Cohort};
 
@@ -36,14 +36,7 @@ impl Case {
     ) -> Result<Case, Refusal> {
         let data = recipe.records()?;
         let prepared = recipe.prepare(&data, Protection::Private)?;
-        let Some(cost) = prepared.cost.clone() else {
-            return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
-        };
-        let proved = cost.answer.epsilon.upper();
-        let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
-            Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
-        })?;
-        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
         let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
         let (base, planted) = plant(&data, kind, canaries, claim.adjacency, seed)?;
         let settings = BTreeMap::from([

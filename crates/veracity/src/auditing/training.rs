@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Refusal,
-    training::{Prepared, Protection, Recipe},
+    training::{Cost, Prepared, Protection, Recipe},
 };
 use std::{collections::BTreeMap, path::Path};
 use veracity_audit::{Observation, Subject, World, observe};
@@ -87,6 +87,28 @@ impl Attack {
     }
 }
 
+/// What a prepared training proves of itself, and what is claimed of it.
+pub(super) struct Stakes {
+    pub(super) cost: Cost,
+    pub(super) proved: Option<Upper<Epsilon>>,
+    pub(super) claim: Claim,
+}
+
+impl Stakes {
+    /// The claim is `claimed`, or what the accountant proves.
+    pub(super) fn of(prepared: &Prepared, claimed: Option<Epsilon>) -> Result<Stakes, Refusal> {
+        let Some(cost) = prepared.cost.clone() else {
+            return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
+        };
+        let proved = cost.answer.epsilon.upper();
+        let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
+            Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
+        })?;
+        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        Ok(Stakes { cost, proved, claim })
+    }
+}
+
 impl Case {
     /// The training that a plan describes. The claim is `claimed`, or what the accountant proves.
     pub fn training(
@@ -98,14 +120,7 @@ impl Case {
     ) -> Result<Case, Refusal> {
         let data = recipe.records()?;
         let prepared = recipe.prepare(&data, Protection::Private)?;
-        let Some(cost) = prepared.cost.clone() else {
-            return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
-        };
-        let proved = cost.answer.epsilon.upper();
-        let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
-            Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
-        })?;
-        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
         let settings = BTreeMap::from([
             ("plan".to_owned(), recipe.written()?),
             ("records".to_owned(), data.len().to_string()),
