@@ -1,5 +1,6 @@
 //! Records to learn from: features side by side, and a label for each.
 
+use crate::packed::Packed;
 use veracity_core::Refusal;
 
 /// What each record is to be told by its features.
@@ -29,6 +30,7 @@ impl Labels {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     features: Vec<f32>,
+    packed: Option<Packed>,
     width: usize,
     labels: Labels,
 }
@@ -53,7 +55,9 @@ impl Dataset {
             Labels::Values(values) if values.iter().any(|x| !x.is_finite()) => {
                 wrong("a label is not a finite number, expected all of them to be")
             }
-            Labels::Classes { .. } | Labels::Values(_) => Ok(Dataset { features, width, labels }),
+            Labels::Classes { .. } | Labels::Values(_) => {
+                Ok(Dataset { features, packed: None, width, labels })
+            }
         }
     }
 
@@ -75,6 +79,21 @@ impl Dataset {
     /// The features of one record.
     pub fn row(&self, at: usize) -> &[f32] {
         &self.features[at * self.width..][..self.width]
+    }
+
+    /// The same records with a second copy of their features in a byte each, where these are levels such as greys: cohorts of
+    /// small models read it in less time, and get the same bits.
+    pub fn packed(self) -> Dataset {
+        Dataset { packed: Packed::new(&self.features), ..self }
+    }
+
+    /// Copies the features of one record.
+    #[inline]
+    pub(crate) fn copy_row(&self, at: usize, to: &mut [f32]) {
+        match &self.packed {
+            Some(packed) => packed.unpack(at * self.width, to),
+            None => to.copy_from_slice(self.row(at)),
+        }
     }
 
     /// Features, their number in a record, and labels, to be made into another dataset.

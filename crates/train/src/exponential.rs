@@ -3,7 +3,8 @@
 //! Written for one number, without branches or fused operations: the compiler runs as many side by side as the machine has
 //! lanes, and the bits are the same on all of them.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::dispatch;
+use pulp::{Simd, WithSimd};
 
 /// Below this the answer is zero: it would not be a normal number.
 const LOWEST: f32 = -87.0;
@@ -31,7 +32,7 @@ pub(crate) fn exponential(x: f32) -> f32 {
 
 /// Writes the softmax of each row of `width` numbers: positive numbers of sum 1 in proportion to their exponentials.
 pub(crate) fn softmax(rows: &[f32], width: usize, probabilities: &mut [f32]) {
-    Arch::new().dispatch(Softmax { rows, width, probabilities });
+    dispatch(Softmax { rows, width, probabilities });
 }
 
 struct Softmax<'a> {

@@ -101,7 +101,7 @@ impl Lane {
         let (network, count) = (&plan.network, records.len());
         let input = self.pass.input(network, count);
         for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
-            row.copy_from_slice(data.row(*record as usize));
+            data.copy_row(*record as usize, row);
         }
         self.pass.forward(network, parameters, count);
         let labels = records.iter().map(|record| data.label(*record as usize));

@@ -19,6 +19,7 @@ mod loss;
 mod narrow;
 mod network;
 mod optimiser;
+mod packed;
 mod pass;
 mod plan;
 mod private;
@@ -27,6 +28,7 @@ pub mod replay;
 mod run;
 mod sampling;
 mod shape;
+mod vectors;
 mod views;
 mod world;
 

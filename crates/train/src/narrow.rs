@@ -5,7 +5,8 @@
 //! additions follows from the sizes and the width of the vector unit, never from the number of threads or from the examples
 //! beside.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::dispatch;
+use pulp::{Simd, WithSimd};
 
 /// The most outputs that these kernels take.
 pub(crate) const NARROW: usize = 16;
@@ -30,19 +31,19 @@ impl Narrow {
     pub(crate) fn forward(self, weights: &[f32], biases: &[f32], input: &[f32], output: &mut [f32]) {
         assert!(self.outputs <= NARROW && biases.len() == self.outputs);
         assert!(weights.len() == self.inputs * self.outputs);
-        Arch::new().dispatch(Forward { size: self, weights, biases, input, output });
+        dispatch(Forward { size: self, weights, biases, input, output });
     }
 
     /// `input_gradient` = `output_gradient` × weights.
     pub(crate) fn backward(self, weights: &[f32], output_gradient: &[f32], input_gradient: &mut [f32]) {
         assert!(weights.len() == self.inputs * self.outputs);
-        Arch::new().dispatch(Backward { size: self, weights, output_gradient, input_gradient });
+        dispatch(Backward { size: self, weights, output_gradient, input_gradient });
     }
 
     /// `sum` += `output_gradient`ᵀ × `input`.
     pub(crate) fn add_outer_products(self, output_gradient: &[f32], input: &[f32], sum: &mut [f32]) {
         assert!(sum.len() == self.inputs * self.outputs);
-        Arch::new().dispatch(OuterProducts { size: self, output_gradient, input, sum });
+        dispatch(OuterProducts { size: self, output_gradient, input, sum });
     }
 }
 
@@ -51,7 +52,7 @@ impl Narrow {
 /// # Numerics  Relative error at most 1e-5, whatever the width: pieces of [`PIECE`] in at least four partial sums, 137
 /// roundings of 2⁻²⁴ at the most, and the pieces in `f64`
 pub(crate) fn square_norms(rows: &[f32], width: usize, norms: &mut [f32]) {
-    Arch::new().dispatch(SquareNorms { rows, width, norms });
+    dispatch(SquareNorms { rows, width, norms });
 }
 
 struct Forward<'a> {
@@ -105,10 +106,52 @@ fn dot_all<S: Simd, const R: usize>(
             }
         }
     }
-    for at in fives..outputs {
-        let column = &weights[at * inputs..][..inputs];
-        for (row, input) in rows.iter().enumerate() {
-            results[row * outputs + at] = biases[at] + dot_one(simd, input, column);
+    match outputs - fives {
+        0 => {}
+        1 => dot_last::<S, R, 1>(simd, size, rows, weights, biases, results),
+        2 => dot_last::<S, R, 2>(simd, size, rows, weights, biases, results),
+        3 => dot_last::<S, R, 3>(simd, size, rows, weights, biases, results),
+        _ => dot_last::<S, R, 4>(simd, size, rows, weights, biases, results),
+    }
+}
+
+/// The last C outputs of [`dot_all`], which are no whole tile.
+#[inline(always)]
+fn dot_last<S: Simd, const R: usize, const C: usize>(
+    simd: S,
+    size: Narrow,
+    rows: [&[f32]; R],
+    weights: &[f32],
+    biases: &[f32],
+    results: &mut [f32],
+) {
+    let Narrow { inputs, outputs } = size;
+    let first = outputs - C;
+    let columns: [&[f32]; C] = std::array::from_fn(|at| &weights[(first + at) * inputs..][..inputs]);
+    let heads: [&[S::f32s]; R] = std::array::from_fn(|row| S::as_simd_f32s(rows[row]).0);
+    let tops: [&[S::f32s]; C] = std::array::from_fn(|at| S::as_simd_f32s(columns[at]).0);
+    let mut held = [[[simd.splat_f32s(0.0); 2]; C]; R];
+    let count = heads[0].len();
+    for at in (0..count / 2 * 2).step_by(2) {
+        for row in 0..R {
+            for column in 0..C {
+                for half in 0..2 {
+                    let sum = &mut held[row][column][half];
+                    *sum = simd.mul_add_e_f32s(heads[row][at + half], tops[column][at + half], *sum);
+                }
+            }
+        }
+    }
+    for row in 0..R {
+        for column in 0..C {
+            let [mut sum, other] = held[row][column];
+            if !count.is_multiple_of(2) {
+                sum = simd.mul_add_e_f32s(heads[row][count - 1], tops[column][count - 1], sum);
+            }
+            let whole = count * S::F32_LANES;
+            let rest = dot_rest(&rows[row][whole..], &columns[column][whole..]);
+            let dot = simd.reduce_sum_f32s(simd.add_f32s(sum, other)) + rest;
+            results[row * outputs + first + column] = biases[first + column] + dot;
         }
     }
 }

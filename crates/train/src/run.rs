@@ -202,7 +202,15 @@ impl<'a> Run<'a> {
         self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
         let crafted = self.world.split_off(&mut self.batch);
         let records = Records { world: self.world, batch: &self.batch, crafted: &crafted };
-        let (sum, balance) = self.sums.clipped_sum(plan, records, &self.state.parameters, step);
+        let (sums, noises, parameters) = (&mut self.sums, &mut self.noises, &self.state.parameters);
+        let (sum, balance) = match &self.guard {
+            // Noise does not wait for the sum that it hides: a batch that keeps one thread busy leaves another free.
+            Some(guard) if noises.can_draw_ahead(&guard.gradient, parameters.len()) => {
+                let draw = || noises.draw_ahead(step, parameters.len());
+                rayon::join(|| sums.clipped_sum(plan, records, parameters, step), draw).0
+            }
+            Some(_) | None => sums.clipped_sum(plan, records, parameters, step),
+        };
         let gradient: &[f32] = match &self.guard {
             Some(guard) => {
                 privatize(ClippedSum::of_gradients(sum), &guard.gradient, step, &mut self.noises).values()

@@ -171,6 +171,13 @@ impl<'a> World<'a> {
         records.row(at)
     }
 
+    /// Copies them.
+    #[inline]
+    pub(crate) fn copy_row(&self, position: usize, to: &mut [f32]) {
+        let (records, at) = self.place(position);
+        records.copy_row(at, to);
+    }
+
     /// Its label.
     #[inline]
     pub(crate) fn label(&self, position: usize) -> Label {

@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use rayon::ThreadPoolBuilder;
-use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
 use veracity_noise::{Entropy, Purpose};
 use veracity_train::{
-    Calibrated, Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling,
-    Schedule, Shape, cohort,
+    Calibrated, Clipping, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run,
+    Sampling, Schedule, Shape, cohort,
 };
 
 const CLASSES: usize = 10;
@@ -178,6 +178,33 @@ fn bits_depend_neither_on_threads_nor_on_the_cohort() {
         }
         assert_ne!(together[0], together[1]);
     }
+}
+
+#[test]
+fn noise_that_was_drawn_ahead_is_the_noise_that_is_drawn_in_time() {
+    // Below and above one block of noise.
+    for sizes in [[200, 30, CLASSES], [300, 150, CLASSES]] {
+        let data = dataset(features(100, sizes[0]), sizes[0]);
+        let plan = plan(&sizes, 40, 100, 3, 1.0, 0.5);
+        let entropy = Entropy::seeded(8);
+        let run = || Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+        // A tape takes the plain road: every sum is made before its noise is drawn.
+        let (mut ahead, mut in_time) = (run(), run().recording(Adjacency::AddRemove).unwrap());
+        while ahead.step().unwrap() {
+            assert!(in_time.step().unwrap());
+            assert_eq!(ahead.said(), in_time.said());
+        }
+        assert_eq!(ahead.model(), in_time.model());
+    }
+}
+
+#[test]
+fn packed_records_teach_the_same() {
+    let data = dataset(features(100, 50), 50);
+    let plan = plan(&[50, CLASSES], 40, 100, 5, 1.0, 0.5);
+    let model = |data: &Dataset| cohort::train(&plan, data, &Entropy::seeded(3), 0, 0..2).unwrap();
+    assert_ne!(data.clone().packed(), data, "these are levels");
+    assert_eq!(model(&data.clone().packed()), model(&data));
 }
 
 /// The most memory that this process has had, in KiB.

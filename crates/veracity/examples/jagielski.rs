@@ -19,7 +19,7 @@ use veracity_report::{
 };
 use veracity_train::{
     Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
-    cohort,
+    World, cohort,
 };
 
 /// The ε that the authors give for each noise multiplier, at δ = 1e-5.
@@ -113,7 +113,7 @@ fn two_classes(folder: &Path) -> Result<(Dataset, Dataset), Refusal> {
         let labels = which.iter().map(|at| of[*at]).collect();
         Dataset::new(features, WIDTH, Labels::Classes { of: labels, classes: 2 })
     };
-    Ok((part(&chosen[..RECORDS])?, part(&chosen[RECORDS..])?))
+    Ok((part(&chosen[..RECORDS])?.packed(), part(&chosen[RECORDS..])?))
 }
 
 fn plan(noise: f64, hidden: usize) -> Result<Plan, Refusal> {
@@ -158,17 +158,21 @@ impl Panel<'_> {
         let shirt = (0..self.spare.len()).find(|at| class_of(self.spare, *at) == 0).unwrap_or(0);
         let backdoor = Canary::patched(self.spare.row(shirt), 28, 5, 1);
         let bkd = self.clip_bkd()?;
-        let clean = self.models(self.data, 0)?;
+        let clean = self.models(self.data.into(), 0)?;
         for (run, copies) in (1..).step_by(8).zip(COPIES) {
+            let kept = self.kept(RECORDS - copies)?;
+            let planted = |canary: &Canary, run: u64| -> Result<Vec<Vec<f32>>, Refusal> {
+                let labels = Labels::Classes { of: vec![canary.class; copies], classes: 2 };
+                let canaries = Dataset::new(canary.features.repeat(copies), WIDTH, labels)?;
+                self.models(World::from(&kept).with(&canaries)?, run)
+            };
             for (at, (name, canary)) in [("membership", &member), ("backdoor", &backdoor)].iter().enumerate()
             {
-                let planted = self.models(&self.planting(canary, copies)?, run + at as u64)?;
-                found.push(self.print(name, copies, &planted, &clean, canary)?);
+                found.push(self.print(name, copies, &planted(canary, run + at as u64)?, &clean, canary)?);
             }
             // Both worlds hold the canary's features; only its class differs.
             let other = Canary { class: 1 - bkd.class, ..bkd.clone() };
-            let planted = self.models(&self.planting(&bkd, copies)?, run + 4)?;
-            let flipped = self.models(&self.planting(&other, copies)?, run + 5)?;
+            let (planted, flipped) = (planted(&bkd, run + 4)?, planted(&other, run + 5)?);
             found.push(self.print("clip-bkd", copies, &planted, &flipped, &bkd)?);
         }
         Ok(found)
@@ -186,17 +190,15 @@ impl Panel<'_> {
         Ok(Canary { class: u32::from(outputs[1] < outputs[0]), ..canary })
     }
 
-    /// The records with the last ones replaced by copies of a canary.
-    fn planting(&self, canary: &Canary, copies: usize) -> Result<Dataset, Refusal> {
+    /// The first records; a canary's copies come in the place of the last ones.
+    fn kept(&self, count: usize) -> Result<Dataset, Refusal> {
         let Labels::Classes { of, classes } = self.data.labels() else { unreachable!("classes were read") };
-        let (kept, mut of) = (RECORDS - copies, of.clone());
-        let mut features: Vec<f32> = (0..kept).flat_map(|at| self.data.row(at)).copied().collect();
-        features.extend(canary.features.repeat(copies));
-        of[kept..].fill(canary.class);
-        Dataset::new(features, WIDTH, Labels::Classes { of, classes: *classes })
+        let features = (0..count).flat_map(|at| self.data.row(at)).copied().collect();
+        let labels = Labels::Classes { of: of[..count].to_vec(), classes: *classes };
+        Ok(Dataset::new(features, WIDTH, labels)?.packed())
     }
 
-    fn models(&self, data: &Dataset, run: u64) -> Result<Vec<Vec<f32>>, Refusal> {
+    fn models(&self, data: World<'_>, run: u64) -> Result<Vec<Vec<f32>>, Refusal> {
         // Each noise has runs of its own.
         let run = run + 1000 * self.claimed as u64;
         let trained = cohort::train(&self.plan, data, &Entropy::seeded(SEED), run, 0..self.runs as u64)?;

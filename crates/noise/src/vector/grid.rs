@@ -69,17 +69,23 @@ impl Grid {
     /// # Numerics   Rounding and addition are exact; for K see [`crate::vector`]
     /// # Reference  [Mironov12] for what goes wrong without a grid
     pub fn add_noise(&self, values: &mut [f32], stream: &mut Stream) {
-        let arch = Arch::new();
         let mut noise = [0; BLOCK];
         let drawn = values.len().min(BLOCK);
         for block in values.chunks_mut(BLOCK) {
             let noise = &mut noise[..block.len()];
             fill(noise, stream);
-            arch.dispatch(Addition { values: block, noise, grid: *self });
+            self.add_drawn(block, noise);
         }
         // What is left on the stack would undo the noise.
         noise[..drawn].fill(0);
         zeroize::optimization_barrier(&noise);
+    }
+
+    /// As [`add_noise`](Grid::add_noise), with noise that a [`fill`](super::fill) of the same length has drawn for this vector
+    /// and no other.
+    pub fn add_drawn(&self, values: &mut [f32], noise: &[i32]) {
+        assert_eq!(values.len(), noise.len(), "every value gets noise");
+        Arch::new().dispatch(Addition { values, noise, grid: *self });
     }
 
     /// The place of a value on the grid, a whole number of at most 2⁴⁰: what noise is added to.

@@ -1,20 +1,21 @@
 //! exp and tanh from additions, multiplications and divisions alone: the same bits on every machine, many at a time.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::dispatch;
+use pulp::{Simd, WithSimd};
 
 /// `to` = f(`from`), number by number, with the widest instructions there are; that does not change the bits.
 pub(super) fn map(to: &mut [f32], from: &[f32], f: impl Fn(f32) -> f32) {
-    Arch::new().dispatch(Map { to, from, f });
+    dispatch(Map { to, from, f });
 }
 
 /// `to` = f(`left`, `right`), likewise.
 pub(super) fn map_pairs(to: &mut [f32], left: &[f32], right: &[f32], f: impl Fn(f32, f32) -> f32) {
-    Arch::new().dispatch(MapPairs { to, left, right, f });
+    dispatch(MapPairs { to, left, right, f });
 }
 
 /// `values` = f(`values`).
 pub(super) fn apply(values: &mut [f32], f: impl Fn(f32) -> f32) {
-    Arch::new().dispatch(Apply { values, f });
+    dispatch(Apply { values, f });
 }
 
 struct Apply<'a, F> {

@@ -5,7 +5,8 @@
 
 use super::{Stage, Trace, scratch, window::Window};
 use crate::Shape;
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::dispatch;
+use pulp::{Simd, WithSimd};
 use veracity_core::Refusal;
 
 /// Places that are compared together, so that they stay in the nearest cache for all numbers of the window.
@@ -57,7 +58,7 @@ impl Stage for MaxPool {
             input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output().size()));
         scratch::lend([self.kept()], |[best]| {
             for ((image, output), which) in examples.zip(kept.chunks_exact_mut(best.len())) {
-                Arch::new().dispatch(TakeLargest { window, image, best, which });
+                dispatch(TakeLargest { window, image, best, which });
                 for (row, start) in output.chunks_exact_mut(window.along).zip(self.rows()) {
                     row.copy_from_slice(&best[start..][..window.along]);
                 }
@@ -76,7 +77,7 @@ impl Stage for MaxPool {
                     gradients[start..][..window.along].copy_from_slice(row);
                 }
                 image.fill(0.0);
-                Arch::new().dispatch(GiveBack { window, image, gradients, which });
+                dispatch(GiveBack { window, image, gradients, which });
             }
         });
     }

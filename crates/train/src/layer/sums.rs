@@ -1,7 +1,8 @@
 //! Sums over rows of floats, in sixteen lanes and in blocks: fast, and accurate to some 1e-6. Nothing is fused, so that the
 //! bits are those of any vector unit.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::dispatch;
+use pulp::{Simd, WithSimd};
 
 const LANES: usize = 16;
 /// Numbers added in single precision before double takes over.
@@ -25,7 +26,7 @@ pub(super) fn sum(row: &[f32]) -> f32 {
 
 /// Σ x y.
 pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
-    Arch::new().dispatch(Dot { left, right })
+    dispatch(Dot { left, right })
 }
 
 struct Dot<'a> {
@@ -61,7 +62,7 @@ pub(super) fn square(row: &[f32]) -> f32 {
 
 /// `target` += `factor` × `row`.
 pub(super) fn add_scaled(target: &mut [f32], factor: f32, row: &[f32]) {
-    Arch::new().dispatch(AddScaled { target, factor, row });
+    dispatch(AddScaled { target, factor, row });
 }
 
 struct AddScaled<'a> {

@@ -111,6 +111,14 @@ impl Calibrated {
         }
     }
 
+    /// The grid of Gaussian noise, which can be drawn by itself; nothing for other noise.
+    pub(super) fn gaussian_grid(&self) -> Option<Grid> {
+        match self.law {
+            Law::Gaussian(grid) => Some(grid),
+            Law::Laplace(_) => None,
+        }
+    }
+
     /// The place of a value on the grid, as noise is added to it.
     pub(super) fn steps(&self, value: f32) -> i128 {
         match self.law {

@@ -4,11 +4,15 @@
 
 use super::{Calibrated, Place};
 use rayon::prelude::*;
+use std::fmt;
 use veracity_core::{Adjacency, Refusal};
-use veracity_noise::{Call, Family, Tape};
+use veracity_noise::{Call, Family, Tape, vector};
+use zeroize::Zeroize;
 
 /// Parameters that get their noise from one stream.
 const BLOCK: usize = 1 << 15;
+/// Parameters whose noise is worth another thread.
+const LEAST_AHEAD: usize = 1 << 12;
 /// Streams of a step are numbered by block; the last number is for the balance.
 const BLOCK_BITS: u32 = 20;
 
@@ -17,6 +21,27 @@ const BLOCK_BITS: u32 = 20;
 pub struct Noises {
     family: Family,
     recorder: Recorder,
+    ahead: Ahead,
+}
+
+/// Noise that was drawn before the sum that it is for. It is wiped when dropped: it would undo what it was added to.
+#[derive(Default)]
+struct Ahead {
+    normals: Vec<i32>,
+    /// The step whose gradient it is for; nothing once it was used.
+    step: Option<u64>,
+}
+
+impl fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ahead").field("step", &self.step).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.normals.zeroize();
+    }
 }
 
 #[derive(Debug)]
@@ -29,7 +54,7 @@ enum Recorder {
 impl Noises {
     /// Draws, and keeps nothing.
     pub fn new(family: Family) -> Noises {
-        Noises { family, recorder: Recorder::Silent }
+        Noises { family, recorder: Recorder::Silent, ahead: Ahead::default() }
     }
 
     /// The same draws with a tape of every sum and how far it may move between datasets of an adjacency. Refused for entropy
@@ -68,6 +93,22 @@ impl Noises {
         }
     }
 
+    /// Whether there is something to gain from [`Noises::draw_ahead`].
+    pub(crate) fn can_draw_ahead(&self, noise: &Calibrated, length: usize) -> bool {
+        length >= LEAST_AHEAD && noise.gaussian_grid().is_some() && matches!(self.recorder, Recorder::Silent)
+    }
+
+    /// Draws the noise of a step's gradient while its sum is still being made. What is added has the same bits with and
+    /// without.
+    pub(crate) fn draw_ahead(&mut self, step: u64, length: usize) {
+        let (family, Ahead { normals, step: of }) = (&self.family, &mut self.ahead);
+        normals.resize(length, 0);
+        normals.par_chunks_mut(BLOCK).enumerate().for_each(|(block, normals)| {
+            vector::fill(normals, &mut family.stream(number(Place::Gradient, step, block)));
+        });
+        *of = Some(step);
+    }
+
     /// Adds the noise of a step to a sum.
     pub(super) fn add(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
         match self.recorder {
@@ -78,7 +119,14 @@ impl Noises {
         }
     }
 
-    fn add_silently(&self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
+    fn add_silently(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
+        if place == Place::Gradient
+            && self.ahead.step.take() == Some(step)
+            && let Some(grid) = noise.gaussian_grid()
+        {
+            let blocks = sum.par_chunks_mut(BLOCK).zip(self.ahead.normals.par_chunks(BLOCK));
+            return blocks.for_each(|(values, normals)| grid.add_drawn(values, normals));
+        }
         let add = |(block, values): (usize, &mut [f32])| {
             noise.add(values, &mut self.family.stream(number(place, step, block)));
         };
