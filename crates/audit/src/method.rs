@@ -85,9 +85,11 @@ impl Evidence {
         Evidence { shown, counted: Counted::Threshold { threshold, counts }, delta, significance }
     }
 
-    /// What this evidence says of a claim at its δ.
+    /// What this evidence says of a claim at its δ. A bound that leans on an assumption refutes nothing: it may be the
+    /// assumption that is false.
     pub fn judge(&self, claim: &Claim) -> Verdict {
-        judge(claim, self.shown.epsilon, self.shown.ceiling)
+        let Shown { epsilon: shown, ceiling, basis } = self.shown;
+        if basis.may_refute() { judge(claim, shown, ceiling) } else { Verdict::NotRefuted { shown, ceiling } }
     }
 }
 

@@ -105,7 +105,8 @@ pub struct AuditArgs {
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
-    /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian
+    /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian and so
+    /// refutes nothing
     #[arg(long, value_name = "B", help_heading = "Method")]
     pub bound: Option<String>,
     /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries

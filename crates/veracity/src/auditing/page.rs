@@ -51,6 +51,12 @@ fn shown(audited: &Audited) -> f64 {
 fn lead(audited: &Audited) -> Note {
     let (claim, found) = (decimal::up(claimed(audited), DIGITS), decimal::down(shown(audited), DIGITS));
     let chance = decimal::nearest(100.0 * audited.evidence.significance, 3);
+    let basis = audited.evidence.shown.basis;
+    let condition = if basis.may_refute() {
+        String::new()
+    } else {
+        format!(" ({}, so it refutes nothing by itself)", basis.describe())
+    };
     match audited.verdict {
         Verdict::Refuted { .. } => Note {
             tone: Tone::Alarm,
@@ -62,7 +68,7 @@ fn lead(audited: &Audited) -> Note {
         Verdict::NotRefuted { ceiling, .. } => Note {
             tone: Tone::Plain,
             text: format!(
-                "Not refuted: ε\u{a0}≤\u{a0}{claim} was claimed, and the attack shows ε\u{a0}≥\u{a0}{found}. With so many guesses it could have \
+                "Not refuted: ε\u{a0}≤\u{a0}{claim} was claimed, and the attack shows ε\u{a0}≥\u{a0}{found}{condition}. With so many guesses it could have \
                  shown up to {}. That is no proof that the claim is true: another attack may show more.",
                 decimal::down(ceiling.get(), DIGITS)
             ),
@@ -88,6 +94,9 @@ fn between(audited: &Audited) -> Figure {
         claimed: Some(claimed(audited)),
     });
     let caption = match proved {
+        _ if !audited.evidence.shown.basis.may_refute() => {
+            "What the attack shows rests on an assumption, named below; a claim left of it may be true all the same."
+        }
         Some(proved) if proved < shown(audited) => {
             "The attack shows more than the accountant proves of the mechanism as declared: what runs is not what is declared."
         }

@@ -65,15 +65,15 @@ fn headline(audited: &Audited) -> String {
     let claimed = up(audited.claim.epsilon.0.get(), 6);
     let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
     let basis = audited.evidence.shown.basis;
-    // A bound that leans on an assumption says so before anything else.
+    // A bound that leans on an assumption says so at once: it refutes nothing.
     let condition = if basis.may_refute() { String::new() } else { format!(" ({})", basis.describe()) };
     match audited.verdict {
         Verdict::Refuted { .. } => format!(
-            "REFUTED{condition}: observed epsilon ≥ {shown} > {claimed} claimed, chance of error ≤ {}%",
+            "REFUTED: observed epsilon ≥ {shown} > {claimed} claimed, chance of error ≤ {}%",
             nearest(100.0 * audited.evidence.significance, 3)
         ),
         Verdict::NotRefuted { ceiling, .. } => format!(
-            "NOT REFUTED: observed epsilon ≥ {shown}, claimed {claimed}; this audit could have shown up to {}",
+            "NOT REFUTED: observed epsilon ≥ {shown}{condition}, claimed {claimed}; this audit could have shown up to {}",
             down(ceiling.get(), 4)
         ),
     }
