@@ -100,6 +100,23 @@ fn a_claim_of_half_the_truth_is_refuted() {
     assert!(matches!(verdict, Verdict::Refuted { .. }), "{verdict:?}");
 }
 
+/// Coins let exactly half of ten canaries in only sometimes, and worlds that alternate always. Whoever guesses five "in" and five
+/// "out" blindly is then right ten times once in 252, not once in 1024 as the theorem for coins has it.
+#[test]
+fn worlds_that_alternate_are_no_coins() {
+    let method = Method::ManyCanaries { guessed: Some(1.0) };
+    let by = |seen: &[Observation]| {
+        show(method, seen, Delta::new(0.0).unwrap(), Significance::new(2e-3).unwrap()).map(|_| ())
+    };
+    let alternating: Vec<Observation> =
+        responses(10).into_iter().map(|seen| Observation { score: Some(0.0), ..seen }).collect();
+    let refused = by(&alternating).unwrap_err().to_string();
+    assert!(refused.starts_with("a run holds one canary, expected several"), "{refused}");
+    let in_one_run: Vec<Observation> =
+        alternating.iter().map(|seen| Observation { trial: 0, canary: seen.trial as u32, ..*seen }).collect();
+    by(&in_one_run).unwrap();
+}
+
 #[test]
 fn too_few_runs_can_show_nothing() {
     for trials in [1, 2, 3, 8] {

@@ -94,7 +94,7 @@ impl Order {
             return Err(Refusal::NoAnswer(format!("schema of the order is another, expected {SCHEMA}")));
         }
         self.claim.claim()?;
-        self.method.method()?;
+        self.method.method()?.must_fit(u64::from(self.canaries))?;
         Significance::new(self.significance)?;
         // One run with many canaries is as good as many runs with one.
         let least = if self.canaries > 1 { 1 } else { 4 };
@@ -191,6 +191,9 @@ mod tests {
             ("\"canaries\": 1", "\"canaries\": 0"),
             ("\"seed\"", "\"sead\""),
             ("\"significance\": 0.01", "\"significance\": 1.5"),
+            // One canary is in at every other trial, and the guesses about several in a run hang together.
+            ("\"bound\": \"clopper-pearson\"", "\"bound\": \"one-run\""),
+            ("\"canaries\": 1", "\"canaries\": 2"),
         ] {
             assert!(text.contains(from) && Order::parse(&text.replace(from, to)).is_err(), "{to}");
         }
