@@ -54,7 +54,7 @@ pub struct Certificate {
     pub seed: u64,
     /// SHA-256 of `trials.csv`.
     pub trials_sha256: String,
-    /// The version of veracity that wrote it.
+    /// The version of veracity that ran the trials.
     pub version: String,
 }
 
@@ -175,7 +175,7 @@ pub fn certify(order: &Order, trials: &Trials) -> Result<(Audited, Certificate),
         max_failures: order.max_failures,
         seed: order.seed,
         trials_sha256: sha256(&[trials.to_csv().as_bytes()]),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: order.version.clone(),
     };
     Ok((audited, certificate))
 }
@@ -221,6 +221,7 @@ impl Certificate {
             canaries: self.canaries,
             seed: self.seed,
             max_failures: self.max_failures,
+            version: self.version.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Refusal,
-    training::{Classes, DataSpec, Dataset, Labels, Model, Spellings, Wanted},
+    training::{Classes, DataSpec, Labels, Model, Spellings, Wanted},
 };
 use std::path::Path;
 use veracity_audit::{Observation, World};
@@ -50,7 +50,7 @@ pub fn score(model: &Path, canaries: &Path) -> Result<Recorded, Refusal> {
     }
     let settings = [
         ("model_sha256", super::sha256(&[&weights])),
-        ("canaries_sha256", super::sha256(&[&bytes_of(&records)])),
+        ("canaries_sha256", super::records_sha256(&records)),
         ("canaries", worlds.len().to_string()),
     ];
     let note = SubjectNote {
@@ -105,14 +105,4 @@ fn fair(worlds: &[World]) -> Result<(), Refusal> {
     Err(Refusal::NoAnswer(format!(
         "{ins} of {canaries} canaries are in, expected about half: each is in by a fair coin of its own"
     )))
-}
-
-/// Features and classes, for a fingerprint.
-fn bytes_of(records: &Dataset) -> Vec<u8> {
-    let mut bytes: Vec<u8> =
-        (0..records.len()).flat_map(|at| records.row(at)).flat_map(|x| x.to_le_bytes()).collect();
-    if let Labels::Classes { of, .. } = records.labels() {
-        bytes.extend(of.iter().flat_map(|class| class.to_le_bytes()));
-    }
-    bytes
 }

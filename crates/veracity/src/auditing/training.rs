@@ -124,6 +124,7 @@ impl Case {
         let settings = BTreeMap::from([
             ("plan".to_owned(), recipe.written()?),
             ("records".to_owned(), data.len().to_string()),
+            ("records_sha256".to_owned(), super::records_sha256(&data)),
             ("attack".to_owned(), format!("{attack:?}")),
         ]);
         let note = SubjectNote {
