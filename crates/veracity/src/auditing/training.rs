@@ -100,6 +100,13 @@ impl Stakes {
         let Some(cost) = prepared.cost.clone() else {
             return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
         };
+        if !cost.charges.is_empty() {
+            return Err(Refusal::NoAnswer(
+                "the plan learns means or bounds of its records before the first step, expected none: an audit attacks the \
+                 steps alone"
+                    .into(),
+            ));
+        }
         let proved = cost.answer.epsilon.upper();
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
