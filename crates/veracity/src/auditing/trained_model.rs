@@ -34,7 +34,6 @@ pub fn score(model: &Path, canaries: &Path) -> Result<Recorded, Refusal> {
     let Labels::Classes { of, .. } = records.labels() else {
         return Err(Refusal::NoAnswer("the canaries have numbers for labels, expected classes".into()));
     };
-    fair(&worlds)?;
     let mut trials = Trials::default();
     let outputs = model.class_scores(&records)?;
     for (canary, ((row, class), world)) in outputs.iter().zip(of).zip(&worlds).enumerate() {
@@ -96,7 +95,7 @@ fn worlds(layout: &DataSpec, path: &Path) -> Result<Vec<World>, Refusal> {
 }
 
 /// Refuses worlds that no fair coins gave: honest ones are refused with chance below 1e-9 (Hoeffding).
-fn fair(worlds: &[World]) -> Result<(), Refusal> {
+pub(super) fn must_be_fair(worlds: &[World]) -> Result<(), Refusal> {
     let (canaries, ins) = (worlds.len(), worlds.iter().filter(|world| **world == World::In).count());
     let off = (ins as f64 - canaries as f64 / 2.0).abs();
     if canaries >= 2 && off <= 3.3 * (canaries as f64).sqrt() && ins > 0 && ins < canaries {
