@@ -98,6 +98,21 @@ fn one_run_of_a_plan_refutes_what_is_not_true_and_nothing_else() {
     assert_eq!(audit(&line).1["counted"], refuted["counted"]);
 }
 
+/// Steps so long that every model overflows: nothing was seen, and that is no "not refuted".
+#[test]
+fn trials_that_fail_are_no_verdict_also_where_they_are_not_kept() {
+    let room = room("subjects-failing");
+    let plan = room.join("plan.toml");
+    let text = "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 16\n\
+                [[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
+                [training]\nbatch_size = 1438\nrecords = 1438\nsteps = 8\nlearning_rate = 3e38\n\
+                [privacy]\nepsilon = 1\ndelta = 1e-5\n";
+    fs::write(&plan, text).unwrap();
+    let line = format!("audit {} --attack mislabelled --trials 20", plan.to_str().unwrap());
+    let said = refusal(&words(&line));
+    assert_eq!(said, "3 trials failed, expected at most 2 of 20: a score is not a number");
+}
+
 /// A model trained on the canaries that are in, among other records.
 #[test]
 fn a_model_of_somebody_else_is_judged_by_its_canaries() {

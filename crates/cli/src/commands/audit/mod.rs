@@ -110,7 +110,7 @@ fn run_case(args: &AuditArgs, mut case: Case, method: MethodNote) -> Result<Outc
                 seed: args.seed,
                 significance: args.significance,
             };
-            memory::run(args, &case, terms)
+            memory::run(args, &case, terms, order.max_failures)
         }
     }
 }
