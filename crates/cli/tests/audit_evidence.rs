@@ -272,14 +272,12 @@ fn flags_that_make_no_audit_are_refused_before_a_trial() {
 fn a_budget_fixes_the_number_of_trials_beforehand() {
     let room = room("evidence-budget");
     let out = room.join("out");
-    let words = audit(LEAKY, &out, &["--budget", "3s", "--json", "--jobs", "2"]);
-    let (_, said) = done(&veracity(&words));
-    let order = json(&fs::read_to_string(out.join("order.json")).unwrap());
-    assert_eq!(json(&said)["trials"], order["trials"]);
-    assert!(order["trials"].as_u64().unwrap() >= 4);
-    // Taken up again, the number stands as it was planned.
+    let fixed = audit(LEAKY, &out, &["--trials", "20", "--json", "--jobs", "2"]);
+    assert_eq!(json(&done(&veracity(&fixed)).1)["trials"].as_u64(), Some(20));
+    // Taken up again for a time, the number stands as it was ordered.
     let again = audit(LEAKY, &out, &["--budget", "5m", "--json", "--jobs", "2", "--resume"]);
-    assert_eq!(json(&done(&veracity(&again)).1)["trials"], order["trials"]);
+    assert_eq!(json(&done(&veracity(&again)).1)["trials"].as_u64(), Some(20));
+    // The first trial takes longer than there is, whatever the machine.
     let hopeless = audit("sh -c 'sleep 0.2; echo 1 > {out}' {world}", &out, &["--budget", "100ms"]);
     assert!(refusal(&hopeless).starts_with("budget is 0.1 s"));
 }
