@@ -22,6 +22,25 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// Whether a process has this command line.
+fn is_running(line: &str) -> bool {
+    let words = line.replace(' ', "\0");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut lines = processes.map(|process| fs::read(process.path().join("cmdline")).unwrap_or_default());
+    lines.any(|line| line.starts_with(words.as_bytes()))
+}
+
+/// Waits until something is so; a minute is more than any machine needs.
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("waited in vain: {what}");
+}
+
 /// Arguments of an audit of a command.
 fn audit<'a>(command: &'a str, out: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
     let mut words = vec!["audit", "--command", command, "--out", text(out)];
@@ -187,11 +206,7 @@ fn commands_that_fail_are_named_counted_and_too_many_stop_the_audit() {
         );
         assert!(!out.join("certificate.json").exists() && !out.join("work").exists(), "{name}");
     }
-    let words = sleeper.replace(' ', "\0");
-    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        assert!(!line.starts_with(words.as_bytes()), "a child of a command that hung is still there");
-    }
+    assert!(!is_running(&sleeper), "a child of a command that hung is still there");
     // A few failures count against the auditor and are kept with their reason; retries are under the same seed.
     let out = room.join("few");
     let command = "sh -c 'if [ $(( {seed} % 13 )) = 0 ]; then exit 7; fi; [ {world} = in ] && echo 1 > {out} || echo 0 > {out}'";
@@ -203,6 +218,42 @@ fn commands_that_fail_are_named_counted_and_too_many_stop_the_audit() {
     assert!(failures > 0 && named as u64 == failures, "{trials}");
     let log = fs::read_to_string(out.join("command.log")).unwrap();
     assert_eq!(log.matches("attempt 3: the command ended").count() as u64, failures);
+}
+
+/// Commands have groups of their own, so Ctrl-C reaches none of them by itself.
+#[test]
+#[cfg(target_os = "linux")] // Looks for processes in /proc.
+fn an_audit_that_is_interrupted_leaves_no_process_and_no_failure() {
+    let room = room("evidence-interrupted");
+    for signal in ["-INT", "-TERM"] {
+        let out = room.join(signal);
+        let sleeper = format!("sleep 986{}.{}", signal.len(), std::process::id());
+        // The first trials leave a score, the others a child that waits.
+        let command = format!(
+            "sh -c 'if [ -e {0}/go ]; then {sleeper} & wait; fi; echo 1 > {{out}}; : > {0}/go' {{world}}",
+            text(&room)
+        );
+        let words = audit(&command, &out, &["--trials", "20", "--jobs", "2"]);
+        let child = Command::new(env!("CARGO_BIN_EXE_veracity"))
+            .args(&words)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for("a command runs", || is_running(&sleeper));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        assert!(
+            said.starts_with("veracity: the audit was interrupted") && said.lines().count() == 1,
+            "{said}"
+        );
+        wait_for("its children are gone", || !is_running(&sleeper));
+        let kept = fs::read_to_string(out.join("trials.part")).unwrap();
+        assert!(kept.lines().count() < 20 && !kept.contains("interrupted"), "{kept}");
+        fs::remove_file(room.join("go")).unwrap();
+    }
 }
 
 #[test]

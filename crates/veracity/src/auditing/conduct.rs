@@ -1,6 +1,6 @@
 //! Running the trials that a journal lacks, on several threads, each kept as soon as it has ended.
 
-use super::journal::Journal;
+use super::{interrupt, journal::Journal};
 use crate::Refusal;
 use std::{
     sync::{
@@ -56,7 +56,7 @@ pub fn conduct(
         drop(sender);
         let mut progress = Progress { done: 0, of: trials.len() as u64, failed: journal.trials().failures() };
         for outcome in outcomes {
-            let kept = journal.keep(&outcome).and_then(|()| {
+            let kept = must_go_on().and_then(|()| journal.keep(&outcome)).and_then(|()| {
                 progress.done += 1;
                 progress.failed += u64::from(outcome.failure.is_some());
                 if progress.failed > journal.order().max_failures { must_be_few(journal) } else { Ok(()) }
@@ -70,6 +70,17 @@ pub fn conduct(
         }
         Ok(())
     })
+}
+
+/// Refuses to go on when asked to stop: what was interrupted is no failed trial.
+fn must_go_on() -> Result<(), Refusal> {
+    if interrupt::is_asked() {
+        return Err(Refusal::NoAnswer(
+            "the audit was interrupted; the trials that had ended are kept, --resume goes on with the others"
+                .into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses an audit of which too many trials failed.

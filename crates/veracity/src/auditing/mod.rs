@@ -11,6 +11,7 @@ pub mod certificate;
 pub mod command;
 mod conduct;
 mod final_model;
+pub mod interrupt;
 pub mod journal;
 mod mechanism;
 mod method_note;
