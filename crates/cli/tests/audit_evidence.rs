@@ -117,6 +117,7 @@ fn a_certificate_that_was_touched_does_not_hold_and_says_where() {
     for (from, to, named) in [
         (format!("\"epsilon_lower\": {bound}"), "\"epsilon_lower\": 9.5".to_owned(), "epsilon_lower"),
         ("\"not-refuted\"".into(), "\"refuted\"".into(), "verdict"),
+        ("\"not-refuted\"".into(), "\"\\u001b[2J\\nconfirmed: not-refuted\"".into(), "verdict"),
         ("\"true_positives\": ".into(), "\"true_positives\": 1".into(), "counted"),
         ("\"failures\": 0".into(), "\"failures\": 1".into(), "failures"),
         ("\"trials\": 80".into(), "\"trials\": 78".into(), "order"),
@@ -128,6 +129,7 @@ fn a_certificate_that_was_touched_does_not_hold_and_says_where() {
         let (code, said) = done(&veracity(&["verify", text(&certificate)]));
         assert_eq!(code, Some(1), "{named}: {said}");
         assert!(said.starts_with(&format!("does not hold: {named}, stated ")), "{named}: {said}");
+        assert!(said.lines().count() == 1 && !said.contains('\u{1b}'), "{said}");
     }
     fs::write(&certificate, &sealed).unwrap();
     fs::write(&trials, kept.replacen(",in,", ",out,", 1)).unwrap();
