@@ -29,6 +29,18 @@ fn a_mechanism_is_not_refuted_and_half_its_noise_is() {
     assert_eq!((code, claimed["claim"]["delta"].as_f64()), (Some(1), Some(0.0)), "{claimed}");
 }
 
+/// "Not refuted" by trials that could not have refuted it says so.
+#[test]
+fn an_audit_without_power_says_so() {
+    let said = |trials: u64| {
+        let line =
+            format!("audit --mechanism gaussian --noise-multiplier 1 --claim-epsilon 4.4 --trials {trials}");
+        String::from_utf8(veracity(&words(&line)).stdout).unwrap().lines().next().unwrap().to_owned()
+    };
+    assert!(said(100).ends_with(", too little to refute it"), "{}", said(100));
+    assert!(!said(4000).contains("too little"), "{}", said(4000));
+}
+
 #[test]
 fn shares_of_a_mechanism_are_the_whole_and_anyone_can_recompute_it() {
     let room = room("subjects-shares");
@@ -190,6 +202,7 @@ fn flags_that_do_not_fit_are_refused_in_one_line() {
         ("audit --bound clopper-pearson", "a run holds several canaries"),
         ("audit --one-run --bound gdp", "one-run"),
         ("audit --one-run --threshold split", "ends:PART"),
+        ("audit --one-run --threshold ends:2", "0 < PART ≤ 1"),
         ("audit --one-run --canary clip-bkd", "canary is clip-bkd"),
         ("audit --one-run --canary nothing", "canary is nothing"),
         ("audit --one-run --canaries 5000", "canaries is 5000"),

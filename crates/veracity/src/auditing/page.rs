@@ -81,8 +81,13 @@ fn lead(audited: &Audited) -> Note {
             tone: Tone::Plain,
             text: format!(
                 "Not refuted: ε\u{a0}≤\u{a0}{claim} was claimed, and the attack shows ε\u{a0}≥\u{a0}{found}{condition}. With so many guesses it could have \
-                 shown up to {}. That is no proof that the claim is true: another attack may show more.",
-                decimal::down(ceiling.get(), DIGITS)
+                 shown up to {}{}. That is no proof that the claim is true: another attack may show more.",
+                decimal::down(ceiling.get(), DIGITS),
+                if ceiling > audited.claim.epsilon.0 {
+                    ""
+                } else {
+                    ", too little to refute the claim whatever the truth"
+                }
             ),
         },
     }

@@ -72,8 +72,9 @@ fn headline(audited: &Audited) -> String {
             nearest(100.0 * audited.evidence.significance, 15)
         ),
         Verdict::NotRefuted { ceiling, .. } => format!(
-            "NOT REFUTED: observed epsilon ≥ {shown}{condition}, claimed {claimed}; this audit could have shown up to {}",
-            down(ceiling.get(), 4)
+            "NOT REFUTED: observed epsilon ≥ {shown}{condition}, claimed {claimed}; this audit could have shown up to {}{}",
+            down(ceiling.get(), 4),
+            if ceiling > audited.claim.epsilon.0 { "" } else { ", too little to refute it" }
         ),
     }
 }
