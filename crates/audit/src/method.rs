@@ -43,6 +43,20 @@ impl Method {
             Method::ManyCanaries { .. } => "one-run",
         }
     }
+
+    /// Refuses runs with another number of canaries than there is a theorem for.
+    pub fn must_fit(self, canaries: u64) -> Result<(), Refusal> {
+        let refuse = |why: &str| Err(Refusal::NoAnswer(why.to_owned()));
+        match self {
+            Method::Threshold { .. } if canaries > 1 => refuse(
+                "a run holds several canaries, expected one for clopper-pearson: its guesses must be independent",
+            ),
+            Method::ManyCanaries { .. } if canaries < 2 => refuse(
+                "a run holds one canary, expected several for one-run: a single one is in at every other run, by no coin",
+            ),
+            Method::Threshold { .. } | Method::Gaussian { .. } | Method::ManyCanaries { .. } => Ok(()),
+        }
+    }
 }
 
 /// What was counted.
@@ -85,9 +99,11 @@ impl Evidence {
         Evidence { shown, counted: Counted::Threshold { threshold, counts }, delta, significance }
     }
 
-    /// What this evidence says of a claim at its δ.
+    /// What this evidence says of a claim at its δ. A bound that leans on an assumption refutes nothing: it may be the
+    /// assumption that is false.
     pub fn judge(&self, claim: &Claim) -> Verdict {
-        judge(claim, self.shown.epsilon, self.shown.ceiling)
+        let Shown { epsilon: shown, ceiling, basis } = self.shown;
+        if basis.may_refute() { judge(claim, shown, ceiling) } else { Verdict::NotRefuted { shown, ceiling } }
     }
 }
 
@@ -107,15 +123,10 @@ pub fn show(
             "observations are out of order or double, expected each (trial, canary) once, in order".into(),
         ));
     }
+    method.must_fit(observations.iter().map(|seen| u64::from(seen.canary) + 1).max().unwrap_or(0))?;
     let level = significance.level();
     match method {
         Method::Threshold { choice, group } => {
-            if observations.iter().any(|seen| seen.canary > 0) {
-                return Err(Refusal::NoAnswer(
-                    "a run holds several canaries, expected one for clopper-pearson: its guesses must be independent"
-                        .into(),
-                ));
-            }
             let bound = FromCounts::ClopperPearson;
             let chosen = threshold::bound(&scores(observations)?, choice, bound, delta, group, significance)?;
             Ok(Evidence::of(chosen, delta, level))

@@ -31,7 +31,8 @@ impl Observation {
     }
 }
 
-/// One of several equal shares of the trials: those whose number leaves `index` when divided by `of`.
+/// One of several equal shares of the trials: pairs of them, one trial in either world, whose number leaves `index` when divided
+/// by `of`. So every share sees both worlds alike, and machines that differ tell nothing of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: u64,
@@ -52,7 +53,8 @@ impl Shard {
 
     /// Its trials among the first `trials`.
     pub fn trials(self, trials: u64) -> impl Iterator<Item = u64> {
-        (self.index..trials).step_by(self.of as usize)
+        let pairs = (self.index..trials.div_ceil(2)).step_by(self.of as usize);
+        pairs.flat_map(|pair| [2 * pair, 2 * pair + 1]).filter(move |trial| *trial < trials)
     }
 }
 
@@ -159,6 +161,26 @@ mod tests {
             assert_eq!(whole, parts);
         }
         assert!(Shard::new(3, 3).is_err() && Shard::new(0, 0).is_err());
+    }
+
+    /// Each share on a machine of its own, whose scores are off by something: were one share all "in", that would tell the world.
+    #[test]
+    fn every_share_sees_both_worlds_alike() {
+        for of in [2, 3, 4, 7] {
+            let mut all: Vec<u64> = Vec::new();
+            for index in 0..of {
+                let trials: Vec<u64> = Shard::new(index, of).unwrap().trials(101).collect();
+                let ins = trials.iter().filter(|trial| worlds(1, **trial, 1) == [World::In]).count();
+                assert!(
+                    ins.abs_diff(trials.len() - ins) <= 1,
+                    "share {index} of {of}: {ins} of {}",
+                    trials.len()
+                );
+                all.extend(trials);
+            }
+            all.sort_unstable();
+            assert_eq!(all, (0..101).collect::<Vec<u64>>());
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use veracity_audit::{
     bound::{Basis, bayesian, clopper_pearson, gdp, log_katz, one_run, one_run::Guesses, one_run_fdp},
 };
 use veracity_core::{Count, Delta, Epsilon, Significance};
-use veracity_numerics::normal;
+use veracity_numerics::{binomial, normal};
 
 fn delta(delta: f64) -> Delta {
     Delta::new(delta).unwrap()
@@ -243,4 +243,55 @@ fn expected_guesses(sigma: f64, canaries: u64, edge: f64) -> Guesses {
     let right = normal::cdf(0.5 / sigma - edge);
     let wrong = normal::cdf(-0.5 / sigma - edge);
     Guesses::new(canaries, (m * (right + wrong)).round() as u64, (m * right).round() as u64).unwrap()
+}
+
+/// Randomized response of every canary is right as often as Bin(r, q), whichever are guessed: at δ = 0 no bound may show more
+/// than that exact tail does.
+#[test]
+fn the_recursion_shows_no_more_than_randomized_response_allows() {
+    for (canaries, guesses) in [(20, 3), (40, 40), (100, 50), (400, 40)] {
+        for stated in [0.01, 0.2] {
+            for correct in 0..=guesses {
+                let seen = Guesses::new(canaries, guesses, correct).unwrap();
+                let exact = one_run::bound(seen, delta(0.0), level(stated)).epsilon.0.get();
+                let ours = one_run_fdp::pointwise(seen, delta(0.0), level(stated)).epsilon.0.get();
+                assert!(ours <= exact + 1e-9, "{correct} of {guesses} of {canaries}: {ours} {exact}");
+            }
+        }
+    }
+}
+
+/// Naming some canaries with chance `truth`·canaries/some costs δ = `truth` and no ε. How often guesses about the others reach
+/// what the recursion shows something from, at the worst number of names.
+fn worst_names(canaries: u64, guesses: u64, truth: f64, used: f64, stated: f64) -> f64 {
+    let shows = |correct| {
+        let seen = Guesses::new(canaries, guesses, correct).unwrap();
+        one_run_fdp::pointwise(seen, delta(used), level(stated)).epsilon.0.get() > 0.0
+    };
+    let Some(least) = (1..=guesses).find(|correct| shows(*correct)) else { return 0.0 };
+    let at_least = |right: u64, of: u64| match right {
+        0 => 1.0,
+        right if right > of => 0.0,
+        right => binomial::log_upper_tail(of, right, 0.5).exp(),
+    };
+    let lies = |names: u64| {
+        let (told, chance) = (names.min(guesses), (truth * canaries as f64 / names as f64).min(1.0));
+        let with_names = at_least(least.saturating_sub(told), guesses - told);
+        chance * with_names + (1.0 - chance) * at_least(least, guesses)
+    };
+    (1..=canaries).map(lies).fold(0.0, f64::max)
+}
+
+/// Twin: the same recursion, told that δ is a hundredth of what it is.
+#[test]
+fn the_recursion_pays_for_names() {
+    for (canaries, guesses) in [(20, 3), (40, 40), (100, 50), (400, 40)] {
+        for stated in [0.01, 0.2] {
+            for truth in [1e-3, 0.01, 0.05] {
+                let lies = worst_names(canaries, guesses, truth, truth, stated);
+                assert!(lies <= stated, "{guesses} of {canaries}, delta {truth}: {lies}");
+            }
+        }
+    }
+    assert!(worst_names(100, 50, 0.05, 5e-4, 0.01) > 0.02);
 }

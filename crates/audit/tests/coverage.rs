@@ -169,7 +169,7 @@ fn best_uncorrected(scores: &Scores, limits: &[f64], shown: impl Fn(f64, f64) ->
 #[test]
 fn the_best_threshold_on_the_same_scores_is_found_out() {
     let limits = limits(1000);
-    is_found_out("uncorrected maximum", 4000, 71, |draws| {
+    is_found_out("uncorrected maximum", 8000, 71, |draws| {
         let scores = draws.gaussian(0.0, 1000);
         let epsilon = |alarms: f64, misses: f64| {
             ((1.0 - misses - DELTA) / alarms).ln().max(((1.0 - alarms - DELTA) / misses).ln())

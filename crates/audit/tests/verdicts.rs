@@ -1,10 +1,13 @@
 //! The audit as a whole: what it must refute, what it must not, and that its answer does not depend on the machine.
 #![allow(clippy::unwrap_used)]
 
-use veracity_audit::{Choice, Evidence, Idealised, Method, observe, show};
+use veracity_audit::{
+    Choice, Evidence, Failure, Idealised, Method, Observation, Subject, World, bound::Basis, observe, show,
+};
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, Significance, Upper, Verdict,
 };
+use veracity_noise::{Bits, Entropy, Key, Purpose};
 
 /// What the demonstration leaks at δ = 1e-5, add-remove.
 /// # testkit/golden/make_truth.py, 57 digits: Poisson rate 0.3, noise 1.5, 30 steps
@@ -20,6 +23,43 @@ fn claim(epsilon: f64) -> Claim {
 
 fn audit(subject: &Idealised, trials: u64, level: f64) -> Evidence {
     audit_with(subject, trials, 7, level)
+}
+
+/// Randomized response at ε = ln 3: it tells the truth with chance ¾.
+struct Response;
+
+impl Subject for Response {
+    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+        let mut bits = Entropy::seeded(5).stream(Purpose::Attack, Key { trial, ..Key::default() });
+        let mut tell = |world: &World| {
+            let truth = bits.bits(2) != 0;
+            if (*world == World::In) == truth { 1.0 } else { 0.0 }
+        };
+        Ok(worlds.iter().map(&mut tell).collect())
+    }
+}
+
+fn responses(trials: u64) -> Vec<Observation> {
+    let trials: Vec<u64> = (0..trials).collect();
+    observe(&Response, 5, &trials, 2).into_iter().flat_map(|outcome| outcome.observations).collect()
+}
+
+/// Seed 5, significance 0.01. The bound for Gaussian mechanisms shows more than three times what randomized response leaks,
+/// and refutes nothing; the bound that assumes nothing refutes what is false, and only that.
+#[test]
+fn an_assumption_refutes_no_honest_claim() {
+    let seen = responses(4000);
+    let judged = |method, epsilon: f64| {
+        let evidence =
+            show(method, &seen, Delta::new(1e-5).unwrap(), Significance::new(0.01).unwrap()).unwrap();
+        (evidence.shown, matches!(evidence.judge(&claim(epsilon)), Verdict::Refuted { .. }))
+    };
+    let (truth, choice) = (3f64.ln(), Choice::Fixed(0.5));
+    let (shown, refuted) = judged(Method::Gaussian { choice }, truth);
+    assert!(shown.epsilon.0.get() > 3.0 * truth && shown.basis == Basis::IfGaussian, "{shown:?}");
+    assert!(!refuted, "a true claim is refuted by {shown:?}");
+    let plain = Method::Threshold { choice, group: Count::ONE };
+    assert!(!judged(plain, truth).1 && judged(plain, 0.5 * truth).1);
 }
 
 /// Half of the runs choose the threshold, the others are counted.
@@ -58,6 +98,23 @@ fn half_the_declared_noise_is_refuted() {
 fn a_claim_of_half_the_truth_is_refuted() {
     let verdict = audit(&Idealised::demonstration().unwrap(), 400_000, 0.01).judge(&claim(0.5 * TRUTH));
     assert!(matches!(verdict, Verdict::Refuted { .. }), "{verdict:?}");
+}
+
+/// Coins let exactly half of ten canaries in only sometimes, and worlds that alternate always. Whoever guesses five "in" and five
+/// "out" blindly is then right ten times once in 252, not once in 1024 as the theorem for coins has it.
+#[test]
+fn worlds_that_alternate_are_no_coins() {
+    let method = Method::ManyCanaries { guessed: Some(1.0) };
+    let by = |seen: &[Observation]| {
+        show(method, seen, Delta::new(0.0).unwrap(), Significance::new(2e-3).unwrap()).map(|_| ())
+    };
+    let alternating: Vec<Observation> =
+        responses(10).into_iter().map(|seen| Observation { score: Some(0.0), ..seen }).collect();
+    let refused = by(&alternating).unwrap_err().to_string();
+    assert!(refused.starts_with("a run holds one canary, expected several"), "{refused}");
+    let in_one_run: Vec<Observation> =
+        alternating.iter().map(|seen| Observation { trial: 0, canary: seen.trial as u32, ..*seen }).collect();
+    by(&in_one_run).unwrap();
 }
 
 #[test]

@@ -29,6 +29,18 @@ fn a_mechanism_is_not_refuted_and_half_its_noise_is() {
     assert_eq!((code, claimed["claim"]["delta"].as_f64()), (Some(1), Some(0.0)), "{claimed}");
 }
 
+/// "Not refuted" by trials that could not have refuted it says so.
+#[test]
+fn an_audit_without_power_says_so() {
+    let said = |trials: u64| {
+        let line =
+            format!("audit --mechanism gaussian --noise-multiplier 1 --claim-epsilon 4.4 --trials {trials}");
+        String::from_utf8(veracity(&words(&line)).stdout).unwrap().lines().next().unwrap().to_owned()
+    };
+    assert!(said(100).ends_with(", too little to refute it"), "{}", said(100));
+    assert!(!said(4000).contains("too little"), "{}", said(4000));
+}
+
 #[test]
 fn shares_of_a_mechanism_are_the_whole_and_anyone_can_recompute_it() {
     let room = room("subjects-shares");
@@ -98,6 +110,21 @@ fn one_run_of_a_plan_refutes_what_is_not_true_and_nothing_else() {
     assert_eq!(audit(&line).1["counted"], refuted["counted"]);
 }
 
+/// Steps so long that every model overflows: nothing was seen, and that is no "not refuted".
+#[test]
+fn trials_that_fail_are_no_verdict_also_where_they_are_not_kept() {
+    let room = room("subjects-failing");
+    let plan = room.join("plan.toml");
+    let text = "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 16\n\
+                [[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
+                [training]\nbatch_size = 1438\nrecords = 1438\nsteps = 8\nlearning_rate = 3e38\n\
+                [privacy]\nepsilon = 1\ndelta = 1e-5\n";
+    fs::write(&plan, text).unwrap();
+    let line = format!("audit {} --attack mislabelled --trials 20", plan.to_str().unwrap());
+    let said = refusal(&words(&line));
+    assert_eq!(said, "3 trials failed, expected at most 2 of 20: a score is not a number");
+}
+
 /// A model trained on the canaries that are in, among other records.
 #[test]
 fn a_model_of_somebody_else_is_judged_by_its_canaries() {
@@ -164,8 +191,18 @@ fn flags_that_do_not_fit_are_refused_in_one_line() {
         ("audit --mechanism gaussian --noise-multiplier 1 --noise-added 0", "noise-added is 0"),
         ("audit --mechanism gaussian --noise-multiplier 1 --trials 3", "trials is 3"),
         ("audit --mechanism gaussian --noise-multiplier 1 --resume", "--out is missing"),
+        // What would be left aside is refused.
+        ("audit --one-run --attack clip-bkd", "--attack"),
+        ("audit --one-run --copies 4", "--copies"),
+        ("audit --mechanism gaussian --noise-multiplier 1 --copies 4", "--copies"),
+        ("audit --mechanism gaussian --noise-multiplier 1 --worst-case-start", "--worst-case-start"),
+        ("audit --model none --canaries-file none --claim-epsilon 1 --score loss", "--score"),
+        ("audit --replay --mechanism gaussian --noise-multiplier 1", "--replay"),
+        ("audit --mechanism gaussian --noise-multiplier 1 --bound one-run", "a run holds one canary"),
+        ("audit --bound clopper-pearson", "a run holds several canaries"),
         ("audit --one-run --bound gdp", "one-run"),
         ("audit --one-run --threshold split", "ends:PART"),
+        ("audit --one-run --threshold ends:2", "0 < PART ≤ 1"),
         ("audit --one-run --canary clip-bkd", "canary is clip-bkd"),
         ("audit --one-run --canary nothing", "canary is nothing"),
         ("audit --one-run --canaries 5000", "canaries is 5000"),

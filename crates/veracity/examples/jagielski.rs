@@ -2,7 +2,8 @@
 //!
 //! `cargo xtask reproduce jagielski` runs it. It trains many models on each dataset, half to choose a threshold and half to
 //! count, prints one line for each attack, ε and number of copies, and draws the best of each attack: what the authors claim by
-//! their noise, and what the attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size.
+//! their noise, and what the attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size. Each number of
+//! copies spends that α by itself, as published: the best of four errs with chance at most 0.04.
 //!
 //! # Reference  [JagielskiUllmanOprea20]; settings as in the authors' published code: two classes, 6000 records, batches of
 //! 250 in shuffled order, 24 epochs, learning rate 0.15, clip norm 1

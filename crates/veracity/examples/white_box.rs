@@ -1,8 +1,8 @@
 //! White-box audits of our own training on the built-in digits: how much of what is proved does an attack show?
 //!
 //! `cargo xtask reproduce white-box` runs it. Each row is one audit: canaries that own one parameter each, in every step of
-//! every training, scores added up over the steps. "Proved" assumes nothing of the mechanism; "if Gaussian" takes the noise for
-//! independent and Gaussian, which it is.
+//! every training, scores added up over the steps. "Proved" assumes nothing of the mechanism; "if Gaussian" takes what canaries tell
+//! for independent and Gaussian, which it is where all records are in every batch and only nearly is where batches are drawn.
 
 use std::{path::Path, time::Instant};
 use veracity::{

@@ -5,7 +5,7 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 use veracity_audit::{Observation, observe, show};
-use veracity_core::{Claim, judge};
+use veracity_core::Claim;
 pub use veracity_zoo::{Exhibit, Specimen, exhibits};
 use veracity_zoo::{Replays, Runs};
 
@@ -118,13 +118,7 @@ fn attack(runs: &Runs, claim: &Claim, terms: Terms) -> Result<Verdict, Refusal> 
         return Err(Refusal::NoAnswer(format!("a specimen did not run: {failure}")));
     }
     let seen: Vec<Observation> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
-    let evidence = show(runs.method, &seen, claim.delta, Significance::new(terms.significance)?)?;
-    let shown = evidence.shown;
-    Ok(if shown.basis.may_refute() {
-        judge(claim, shown.epsilon, shown.ceiling)
-    } else {
-        Verdict::NotRefuted { shown: shown.epsilon, ceiling: shown.ceiling }
-    })
+    Ok(show(runs.method, &seen, claim.delta, Significance::new(terms.significance)?)?.judge(claim))
 }
 
 /// Replays pair after pair until a fault is found.

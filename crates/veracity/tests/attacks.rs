@@ -83,3 +83,51 @@ fn many_canaries_in_every_step_show_much_and_refute_nothing_under_each_adjacency
         assert!(found.evidence.shown.epsilon.0.get() > 0.8, "{adjacency}: {:?}", found.evidence);
     }
 }
+
+/// Half of a plan says nothing of the whole: what it learns before its first step is part of its claim.
+#[test]
+fn a_plan_that_learns_before_its_first_step_is_not_attacked_in_part() {
+    let text = "unit = \"record\"\n[data]\nformat = \"digits\"\n[model]\ninput = [1, 8, 8]\n\
+                [[model.feature]]\nkind = \"unit-norm\"\nnorm = 1\n\
+                [[model.feature]]\nkind = \"private-mean\"\nnoise_multiplier = 8\n\
+                [[model.layer]]\nkind = \"flatten\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
+                [training]\nbatch_size = 256\nsteps = 8\nlearning_rate = 1\n[privacy]\nepsilon = 3\ndelta = 1e-5\n";
+    let (recipe, trials) = (Recipe::parse(text, Path::new("")).unwrap(), Count::new(4).unwrap());
+    let how = Attack::WhiteBox { canaries: 1, copies: 1 };
+    let by_steps = Case::training(&recipe, how, None, 5, trials).err().map(|refusal| refusal.to_string());
+    let by_model =
+        Case::one_run(&recipe, Kind::Blank, None, None, 5, trials).err().map(|refusal| refusal.to_string());
+    for refused in [by_steps, by_model] {
+        let refused = refused.unwrap();
+        assert!(refused.starts_with("the plan learns means or bounds of its records"), "{refused}");
+    }
+}
+
+/// Shares on other records of the same number must not be put together.
+#[test]
+fn other_records_are_another_subject() {
+    let room = std::env::temp_dir().join(format!("veracity-attacks-{}", std::process::id()));
+    std::fs::create_dir_all(&room).unwrap();
+    let plan = "[data]\nformat = \"csv\"\npath = \"records.csv\"\nlabel = \"class\"\nclasses = [\"no\", \"yes\"]\n\
+                [[data.column]]\nname = \"x\"\nbounds = [-1, 1]\n[[model.layer]]\nkind = \"linear\"\noutputs = 2\n\
+                [training]\nbatch_size = 20\nrecords = 20\nsteps = 2\nlearning_rate = 1.0\n\
+                [privacy]\nepsilon = 1\ndelta = 1e-5\n";
+    let note = |last: &str| {
+        let rows: String = (0..19).map(|at| format!("0.{at},{}\n", ["no", "yes"][at % 2])).collect();
+        std::fs::write(room.join("records.csv"), format!("x,class\n{rows}{last}\n")).unwrap();
+        let (recipe, trials) = (Recipe::parse(plan, &room).unwrap(), Count::new(4).unwrap());
+        let how = Attack::WhiteBox { canaries: 2, copies: 1 };
+        let (steps, model) = (
+            Case::training(&recipe, how, None, 5, trials).unwrap(),
+            Case::one_run(&recipe, Kind::Blank, Some(4), None, 5, trials).unwrap(),
+        );
+        [steps.note, model.note]
+    };
+    let first = note("0.5,no");
+    assert_eq!(first, note("0.5,no"));
+    for other in ["0.6,no", "0.5,yes"] {
+        let other = note(other);
+        assert!(first[0] != other[0] && first[1] != other[1]);
+    }
+    std::fs::remove_dir_all(room).unwrap();
+}

@@ -82,16 +82,16 @@ pub struct AuditArgs {
     #[arg(long, value_name = "N", help_heading = "Subject", requires = "command")]
     pub retries: Option<f64>,
     /// How a training is attacked: white-box, member, blank, mislabelled, checkerboard, backdoor, clip-bkd, or search
-    #[arg(long, value_name = "A", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    #[arg(long, value_name = "A", help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub attack: Option<String>,
     /// How the last model's answer about a canary is scored: margin, loss or likelihood-ratio [default: margin]
-    #[arg(long, value_name = "S", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    #[arg(long, value_name = "S", help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub score: Option<String>,
     /// How many records a canary of a training is [default: 1]
-    #[arg(long, value_name = "K", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    #[arg(long, value_name = "K", help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub copies: Option<f64>,
     /// Start training where the records have nothing left to teach and the canary everything
-    #[arg(long, help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
+    #[arg(long, help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub worst_case_start: bool,
     /// How many canaries each training holds [default: 20; with --one-run 1000, at most half of the records]
     #[arg(long, value_name = "M", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
@@ -105,7 +105,8 @@ pub struct AuditArgs {
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
-    /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian
+    /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian and so
+    /// refutes nothing
     #[arg(long, value_name = "B", help_heading = "Method")]
     pub bound: Option<String>,
     /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
@@ -164,7 +165,7 @@ pub struct AuditArgs {
 #[command(next_help_heading = "Replay")]
 pub struct ReplayArgs {
     /// Run on adjacent datasets with the same words: a sensitivity that is too small is refuted without statistics
-    #[arg(long, conflicts_with_all = ["command", "scores"])]
+    #[arg(long, conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub replay: bool,
     /// A recorded run on one dataset, as docs/trace.md has it
     #[arg(long, value_name = "FILE", requires = "replay", requires = "trace_neighbour")]

@@ -112,7 +112,7 @@ fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Refusal> {
                 &rows.iter().map(row_words).collect::<Vec<_>>()
             ),
             nearest(delta.get(), DIGITS),
-            nearest(100.0 * level, 3),
+            nearest(100.0 * level, 15),
         ),
     })
 }
@@ -177,7 +177,7 @@ fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
         args.mechanism,
         down(plan.ceiling.get(), DIGITS),
         nearest(args.question.delta, DIGITS),
-        nearest(100.0 * args.question.significance, 3),
+        nearest(100.0 * args.question.significance, 15),
         args.choice,
     )
 }
@@ -234,7 +234,7 @@ fn printed(
 }
 
 fn chance_of_error(basis: Basis, significance: f64) -> String {
-    let percent = nearest(100.0 * significance, 3);
+    let percent = nearest(100.0 * significance, 15);
     match basis {
         Basis::Proved | Basis::IfGaussian => format!("chance of error ≤ {percent}%"),
         Basis::Credible => format!("posterior probability of less: {percent}%"),

@@ -78,6 +78,11 @@ fn json(confirmation: &Confirmation) -> Result<String, Refusal> {
     }))
 }
 
+/// What a file states may be anything; what is printed of it is one line.
+fn one_line(stated: &str) -> String {
+    stated.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+}
+
 fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Refusal> {
     let stated = &recomputed.certificate;
     let stands = recomputed.failure().is_none();
@@ -93,7 +98,12 @@ fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Re
             "checks": recomputed.statements.iter().map(statement).collect::<Vec<_>>(),
         }))?,
         (false, Some(one)) => {
-            format!("does not hold: {}, stated {}; found {}\n", one.what, one.stated, one.found)
+            format!(
+                "does not hold: {}, stated {}; found {}\n",
+                one.what,
+                one_line(&one.stated),
+                one_line(&one.found)
+            )
         }
         (false, None) => format!(
             "confirmed: {}, epsilon ≥ {} at delta {} shown, {} claimed   ({}; {})\n\

@@ -5,7 +5,7 @@
 
 use super::{
     Audited, ClaimNote, Counted, MethodNote, Order, SubjectNote, Terms, Trials, conduct::refuse_failures,
-    examine, journal, order::SCHEMA as ORDER, sha256,
+    examine, journal, order::SCHEMA as ORDER, sha256, trained_model,
 };
 use crate::{Count, Epsilon, Refusal, Upper, Verdict, verification::ROUNDING};
 use serde::{Deserialize, Serialize, Serializer};
@@ -54,7 +54,7 @@ pub struct Certificate {
     pub seed: u64,
     /// SHA-256 of `trials.csv`.
     pub trials_sha256: String,
-    /// The version of veracity that wrote it.
+    /// The version of veracity that ran the trials.
     pub version: String,
 }
 
@@ -155,6 +155,9 @@ pub fn certify(order: &Order, trials: &Trials) -> Result<(Audited, Certificate),
     };
     let proved = order.proved.map(Epsilon::new).transpose()?.map(Upper);
     let seen = trials.observations();
+    if order.subject.kind == trained_model::KIND {
+        trained_model::must_be_fair(&seen.iter().map(|told| told.world).collect::<Vec<_>>())?;
+    }
     let audited = examine(order.subject.clone(), order.claim.claim()?, proved, terms, &seen)?;
     let evidence = &audited.evidence;
     let certificate = Certificate {
@@ -175,7 +178,7 @@ pub fn certify(order: &Order, trials: &Trials) -> Result<(Audited, Certificate),
         max_failures: order.max_failures,
         seed: order.seed,
         trials_sha256: sha256(&[trials.to_csv().as_bytes()]),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: order.version.clone(),
     };
     Ok((audited, certificate))
 }
@@ -221,6 +224,7 @@ impl Certificate {
             canaries: self.canaries,
             seed: self.seed,
             max_failures: self.max_failures,
+            version: self.version.clone(),
         }
     }
 }
@@ -254,7 +258,8 @@ impl Recomputed {
     }
 }
 
-/// Recomputes a certificate from the `trials.csv` in its folder: hash, threshold, counts, bound and verdict.
+/// Recomputes a certificate from the `trials.csv` in its folder: hash, threshold, counts, bound and verdict. Where the order still
+/// lies beside them, it must be the one that the certificate states: what was fixed before the first trial stays fixed.
 pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Refusal> {
     let stated = Certificate::parse(text)?;
     let path = folder.join(journal::TRIALS);
@@ -271,6 +276,11 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Refusal> {
         // What follows from other trials says nothing of these.
         return Ok(Recomputed { certificate: stated, statements });
     }
+    if let Some(ordered) = journal::read_order(folder)? {
+        let found = ordered.difference(&stated.order()).map(|what| format!("another {what}"));
+        let same = "what order.json has";
+        statements.push(words("order", same.to_owned(), found.unwrap_or_else(|| same.to_owned())));
+    }
     let trials = journal::parse_trials(&path, bytes)?;
     let found = match certify(&stated.order(), &trials) {
         Ok((_, found)) => found,
@@ -286,6 +296,8 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Refusal> {
         Statement { what, stated: format!("{:?}", stated.0), found: format!("{:?}", found.0), holds }
     };
     statements.extend([
+        // Lines in another order, or twice, are the same trials and not the same file.
+        words("trials_sha256", stated.trials_sha256.clone(), found.trials_sha256.clone()),
         words("failures", stated.failures.to_string(), found.failures.to_string()),
         words("counted", counted(&stated)?, counted(&found)?),
         numbers("epsilon_lower", stated.epsilon_lower, found.epsilon_lower),
@@ -305,7 +317,7 @@ fn counted(certificate: &Certificate) -> Result<String, Refusal> {
 mod tests {
     use super::super::{order::sample, trials::Record};
     use super::*;
-    use veracity_audit::{Observation, worlds};
+    use veracity_audit::{Observation, World, worlds};
 
     /// Trials whose worlds are told apart by every score.
     fn trials(order: &Order) -> Trials {
@@ -336,6 +348,50 @@ mod tests {
         for bad in ["\"nan\"", "null", "[]"] {
             assert!(serde_json::from_str::<Number>(bad).is_err(), "{bad}");
         }
+    }
+
+    /// Each file is sealed again after it was touched, so that its hash holds.
+    #[test]
+    fn what_was_changed_and_sealed_again_is_found_where_it_can_be() {
+        let folder = std::env::temp_dir().join(format!("veracity-certificate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let order = sample(200);
+        let (kept, certificate) = (trials(&order).to_csv(), certify(&order, &trials(&order)).unwrap().1);
+        let failure = |certificate: &Certificate, kept: &str| {
+            std::fs::write(folder.join(journal::TRIALS), kept).unwrap();
+            let sealed = Certificate { trials_sha256: sha256(&[kept.as_bytes()]), ..certificate.clone() };
+            let found = recompute(&sealed.to_json().unwrap(), &folder).unwrap();
+            found.failure().map(|statement| (statement.what, statement.found.clone()))
+        };
+        std::fs::write(folder.join(journal::ORDER), order.to_json().unwrap()).unwrap();
+        assert_eq!(failure(&certificate, &kept), None);
+        // A larger claim would not be refuted; the order still has the one that was made.
+        let looser = Order { claim: ClaimNote { epsilon: 50.0, ..order.claim.clone() }, ..order.clone() };
+        let looser = certify(&looser, &trials(&order)).unwrap().1;
+        assert_eq!(looser.verdict, "not-refuted");
+        assert_eq!(failure(&looser, &kept), Some(("order", "another claim".to_owned())));
+        let twice = format!("{kept}{}\n", kept.lines().last().unwrap());
+        assert_eq!(failure(&certificate, &twice).unwrap().0, "trials_sha256");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Canaries of a foreign model, all of them in: whoever guesses "in" is right, and nothing is shown.
+    #[test]
+    fn worlds_that_no_coin_gave_have_no_certificate() {
+        let mut order = Order { trials: 1, canaries: 100, max_failures: 0, ..sample(200) };
+        order.subject.kind = trained_model::KIND.into();
+        order.method = MethodNote { bound: "one-run".into(), threshold: "ends:0.5".into(), group_size: 1 };
+        let by = |is_in: fn(u32) -> bool| {
+            let mut trials = Trials::default();
+            for canary in 0..100 {
+                let world = if is_in(canary) { World::In } else { World::Out };
+                let observation = Observation { trial: 0, canary, world, score: Some(f64::from(canary)) };
+                trials.add(Record { observation, failure: String::new() }).unwrap();
+            }
+            certify(&order, &trials).map(|_| ()).map_err(|refusal| refusal.to_string())
+        };
+        by(|canary| canary % 2 == 0).unwrap();
+        assert!(by(|_| true).unwrap_err().starts_with("100 of 100 canaries are in"));
     }
 
     #[test]

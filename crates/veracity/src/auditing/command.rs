@@ -6,7 +6,7 @@
 //! to a log. Anything but a number in time is a failure with its reason; after so many retries it counts against the auditor.
 
 use super::{
-    Case, SubjectNote,
+    Case, SubjectNote, interrupt,
     neighbours::Neighbours,
     process::{self, Ending},
 };
@@ -120,7 +120,7 @@ impl Subject for Program {
         loop {
             match self.attempt(trial, world, self.spec.retries - left) {
                 Ok(score) => return Ok(vec![score]),
-                Err(failure) if left == 0 => return Err(failure),
+                Err(failure) if left == 0 || interrupt::is_asked() => return Err(failure),
                 Err(_) => left -= 1,
             }
         }
@@ -156,6 +156,7 @@ impl Program {
         let words = self.fill(&data, &out, trial, world);
         match process::run(&words, self.spec.timeout, &said) {
             Err(error) => Err(Failure(format!("the command cannot be started ({})", error.kind()))),
+            Ok(Ending::Interrupted) => Err(Failure("the command was interrupted".to_owned())),
             Ok(Ending::TimedOut) => {
                 Err(Failure(format!("the command took longer than {} s", self.spec.timeout.as_secs_f64())))
             }

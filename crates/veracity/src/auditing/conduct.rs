@@ -1,6 +1,6 @@
 //! Running the trials that a journal lacks, on several threads, each kept as soon as it has ended.
 
-use super::journal::Journal;
+use super::{interrupt, journal::Journal};
 use crate::Refusal;
 use std::{
     sync::{
@@ -56,7 +56,7 @@ pub fn conduct(
         drop(sender);
         let mut progress = Progress { done: 0, of: trials.len() as u64, failed: journal.trials().failures() };
         for outcome in outcomes {
-            let kept = journal.keep(&outcome).and_then(|()| {
+            let kept = must_go_on().and_then(|()| journal.keep(&outcome)).and_then(|()| {
                 progress.done += 1;
                 progress.failed += u64::from(outcome.failure.is_some());
                 if progress.failed > journal.order().max_failures { must_be_few(journal) } else { Ok(()) }
@@ -70,6 +70,17 @@ pub fn conduct(
         }
         Ok(())
     })
+}
+
+/// Refuses to go on when asked to stop: what was interrupted is no failed trial.
+fn must_go_on() -> Result<(), Refusal> {
+    if interrupt::is_asked() {
+        return Err(Refusal::NoAnswer(
+            "the audit was interrupted; the trials that had ended are kept, --resume goes on with the others"
+                .into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses an audit of which too many trials failed.
@@ -100,12 +111,24 @@ pub fn plan_trials(
     jobs: usize,
     most: u64,
 ) -> Result<u64, Refusal> {
+    let began = Instant::now();
+    plan_by(|| began.elapsed(), subject, seed, budget, jobs, most)
+}
+
+/// The same by any clock that says how much time has passed.
+fn plan_by(
+    elapsed: impl Fn() -> Duration,
+    subject: &dyn Subject,
+    seed: u64,
+    budget: Duration,
+    jobs: usize,
+    most: u64,
+) -> Result<u64, Refusal> {
     const PILOTS: u64 = super::order::MOST_TRIALS;
     let jobs = jobs.max(1) as u64;
-    let began = Instant::now();
     let mut rounds = 0;
     // Until a tenth of the time is spent; at least once.
-    while rounds == 0 || began.elapsed() < budget / 10 && rounds < 1000 {
+    while rounds == 0 || elapsed() < budget / 10 && rounds < 1000 {
         let first = PILOTS + rounds * jobs;
         let trials: Vec<u64> = (first..first + jobs).collect();
         for outcome in veracity_audit::observe(subject, seed, &trials, jobs as usize) {
@@ -115,8 +138,8 @@ pub fn plan_trials(
         }
         rounds += 1;
     }
-    let round = began.elapsed().as_secs_f64() / rounds as f64;
-    let left = budget.as_secs_f64() - began.elapsed().as_secs_f64();
+    let spent = elapsed().as_secs_f64();
+    let (round, left) = (spent / rounds as f64, budget.as_secs_f64() - spent);
     // A tenth is left for slower trials and for what comes after them.
     let trials = (0.9 * left.max(0.0) / round * jobs as f64) as u64;
     let trials = (trials - trials % 2).min(most - most % 2);
@@ -128,4 +151,47 @@ pub fn plan_trials(
         )));
     }
     Ok(trials)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+    use veracity_audit::{Failure, World};
+
+    /// A subject that takes five milliseconds of a clock of its own, and notes the least number of a trial that it was given.
+    struct Timed {
+        clock: AtomicU64,
+        least: AtomicU64,
+    }
+
+    impl Subject for Timed {
+        fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+            self.clock.fetch_add(5, Ordering::SeqCst);
+            self.least.fetch_min(trial, Ordering::SeqCst);
+            Ok(vec![0.0; worlds.len()])
+        }
+    }
+
+    fn planned(budget: u64, jobs: usize, most: u64) -> (Result<u64, Refusal>, u64) {
+        let subject = Timed { clock: AtomicU64::new(0), least: AtomicU64::new(u64::MAX) };
+        let elapsed = || Duration::from_millis(subject.clock.load(Ordering::SeqCst));
+        let trials = plan_by(elapsed, &subject, 1, Duration::from_millis(budget), jobs, most);
+        (trials, subject.least.into_inner())
+    }
+
+    #[test]
+    fn a_time_holds_nine_tenths_of_the_trials_that_fit_and_counts_no_pilot() {
+        // Ten rounds of two are a tenth of a second; nine tenths of what is left hold 81 more.
+        let (trials, least) = planned(1000, 2, 1 << 20);
+        assert_eq!(trials, Ok(162));
+        assert!(least >= super::super::order::MOST_TRIALS, "pilot {least} has the number of a trial");
+        assert_eq!(planned(1000, 2, 101).0, Ok(100));
+        assert_eq!(planned(10_000, 1, 1 << 20).0, Ok(1620));
+        let refused = planned(20, 1, 1 << 20).0.unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "budget is 0.02 s and 1 trials at once take 0.005 s, expected time for at least 4"
+        );
+    }
 }

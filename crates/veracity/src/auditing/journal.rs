@@ -252,7 +252,8 @@ fn read_text(path: &Path) -> Result<Option<String>, Refusal> {
     read_bytes(path)?.map(|bytes| String::from_utf8(bytes).map_err(not_text)).transpose()
 }
 
-fn read_order(folder: &Path) -> Result<Option<Order>, Refusal> {
+/// The order of a folder, if there is one.
+pub(super) fn read_order(folder: &Path) -> Result<Option<Order>, Refusal> {
     let path = folder.join(ORDER);
     let place = |refusal| Refusal::NoAnswer(format!("{}: {refusal}", path.display()));
     read_text(&path)?.map(|text| Order::parse(&text).map_err(place)).transpose()
@@ -434,7 +435,7 @@ mod tests {
             }
         }
         assert_eq!(merge(&shares).unwrap().1.to_csv(), whole);
-        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 2"));
+        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 4"));
         assert!(merge(&[]).is_err());
         // The same share twice is one; another order is none.
         let twice = [&shares[..], &shares[1..2]].concat();

@@ -16,7 +16,7 @@ use veracity_core::{
 use veracity_noise::{Entropy, Key, Purpose};
 
 /// The kind of these subjects.
-const KIND: &str = "mechanism";
+pub(super) const KIND: &str = "mechanism";
 /// The most numbers that one trial may draw.
 const MOST_DRAWS: u64 = 1 << 24;
 

@@ -57,10 +57,15 @@ fn read(text: &str) -> Result<Choice, Refusal> {
 }
 
 fn guessed(text: &str) -> Result<Option<f64>, Refusal> {
-    match (text, text.strip_prefix("ends:").and_then(|part| part.parse().ok())) {
+    let part = text.strip_prefix("ends:").and_then(|part| part.parse().ok());
+    match (text, part.filter(|part| *part > 0.0 && *part <= 1.0)) {
         ("split", _) => Ok(None),
         (_, Some(part)) => Ok(Some(part)),
-        _ => Err(Refusal::out_of_range("threshold", clean(text), "split or ends:PART with one-run")),
+        _ => Err(Refusal::out_of_range(
+            "threshold",
+            clean(text),
+            "split or ends:PART with one-run, 0 < PART ≤ 1",
+        )),
     }
 }
 
@@ -99,6 +104,9 @@ mod tests {
             note("clopper-pearson", "split", 0),
             note("gdp", "split", 2),
             note("one-run", "fixed:1", 1),
+            note("one-run", "ends:0", 1),
+            note("one-run", "ends:1.1", 1),
+            note("one-run", "ends:NaN", 1),
         ] {
             assert!(bad.method().is_err(), "{bad:?}");
         }

@@ -11,6 +11,7 @@ pub mod certificate;
 pub mod command;
 mod conduct;
 mod final_model;
+pub mod interrupt;
 pub mod journal;
 mod mechanism;
 mod method_note;
@@ -31,8 +32,8 @@ pub use case::{Case, SubjectNote};
 pub use conduct::{Progress, conduct, plan_trials};
 pub use final_model::{FinalModel, Planted, Scoring};
 pub use journal::{Journal, Opening};
-pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA};
-pub use page::page;
+pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA, VERSION};
+pub use page::{page, told_apart};
 pub use planting::Kind;
 pub use training::{Attack, Start, best_canary};
 pub use trials::{Record, Trials};
@@ -46,6 +47,7 @@ use crate::Refusal;
 use veracity_audit as audit;
 pub use veracity_core::Claim;
 use veracity_core::{Count, Epsilon, Significance, Upper, Verdict};
+use veracity_train::{Dataset, Labels};
 
 /// How a case is attacked; fixed before its first trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,6 +101,17 @@ pub fn examine(
     let failures = seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64;
     let verdict = evidence.judge(&claim);
     Ok(Audited { note, claim, proved, terms, evidence, verdict, failures })
+}
+
+/// SHA-256 of records, features and labels: shares of an audit, and what takes it up again, must be of the same.
+fn records_sha256(records: &Dataset) -> String {
+    let mut bytes = (records.width() as u64).to_le_bytes().to_vec();
+    bytes.extend((0..records.len()).flat_map(|at| records.row(at)).flat_map(|x| x.to_le_bytes()));
+    match records.labels() {
+        Labels::Classes { of, .. } => bytes.extend(of.iter().flat_map(|class| class.to_le_bytes())),
+        Labels::Values(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+    }
+    sha256(&[&bytes])
 }
 
 /// SHA-256 of pieces one after another, in hexadecimal.

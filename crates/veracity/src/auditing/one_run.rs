@@ -42,6 +42,7 @@ impl Case {
         let settings = BTreeMap::from([
             ("plan".to_owned(), recipe.written()?),
             ("records".to_owned(), data.len().to_string()),
+            ("records_sha256".to_owned(), super::records_sha256(&data)),
             ("canary".to_owned(), kind.name().to_owned()),
             ("canaries".to_owned(), canaries.to_string()),
         ]);

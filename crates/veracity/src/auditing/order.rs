@@ -10,6 +10,8 @@ use veracity_core::Claim;
 
 /// The schema of the file.
 pub const SCHEMA: &str = "veracity.order/1";
+/// The version that runs trials: another one may draw or score them otherwise.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The most trials of one audit: seeds for commands stay distinct below, and their records fit into memory.
 pub const MOST_TRIALS: u64 = 1 << 30;
 
@@ -37,6 +39,8 @@ pub struct Order {
     pub seed: u64,
     /// With more failed trials than these there is no verdict.
     pub max_failures: u64,
+    /// The version of veracity that runs them.
+    pub version: String,
 }
 
 /// A claim as it stands in a file.
@@ -94,7 +98,7 @@ impl Order {
             return Err(Refusal::NoAnswer(format!("schema of the order is another, expected {SCHEMA}")));
         }
         self.claim.claim()?;
-        self.method.method()?;
+        self.method.method()?.must_fit(u64::from(self.canaries))?;
         Significance::new(self.significance)?;
         // One run with many canaries is as good as many runs with one.
         let least = if self.canaries > 1 { 1 } else { 4 };
@@ -140,6 +144,7 @@ impl Order {
             ("canaries", self.canaries == other.canaries),
             ("seed", self.seed == other.seed),
             ("max-failures", self.max_failures == other.max_failures),
+            ("version of veracity", self.version == other.version),
         ];
         parts.into_iter().find(|(_, same)| !same).map(|(name, _)| name)
     }
@@ -166,6 +171,7 @@ pub(super) fn sample(trials: u64) -> Order {
         canaries: 1,
         seed: u64::MAX,
         max_failures: trials / 10,
+        version: words(VERSION),
     }
 }
 
@@ -184,6 +190,8 @@ mod tests {
         assert_eq!(order.difference(&other), Some("subject"));
         other = Order { seed: 1, ..order.clone() };
         assert_eq!(order.difference(&other), Some("seed"));
+        other = Order { version: "0.0.9".into(), ..order.clone() };
+        assert_eq!(order.difference(&other), Some("version of veracity"));
         for (from, to) in [
             ("\"trials\": 40", "\"trials\": 3"),
             ("\"epsilon\": 1.0", "\"epsilon\": -1.0"),
@@ -191,6 +199,9 @@ mod tests {
             ("\"canaries\": 1", "\"canaries\": 0"),
             ("\"seed\"", "\"sead\""),
             ("\"significance\": 0.01", "\"significance\": 1.5"),
+            // One canary is in at every other trial, and the guesses about several in a run hang together.
+            ("\"bound\": \"clopper-pearson\"", "\"bound\": \"one-run\""),
+            ("\"canaries\": 1", "\"canaries\": 2"),
         ] {
             assert!(text.contains(from) && Order::parse(&text.replace(from, to)).is_err(), "{to}");
         }

@@ -1,7 +1,7 @@
 //! The report of an audit as one page: the verdict, what was proved and what was shown, the scores behind it, what that rests
 //! on, and how to compute it again.
 
-use super::{Audited, Counted, Observation, World};
+use super::{Audited, Counted, Observation, World, mechanism, recorded, trained_model};
 use crate::Refusal;
 use veracity_audit::{Scores, bound::trade_off};
 use veracity_core::{Adjacency, Significance, Verdict};
@@ -47,10 +47,28 @@ fn shown(audited: &Audited) -> f64 {
     audited.evidence.shown.epsilon.0.get()
 }
 
+/// What was shown and what was claimed as they are printed, each rounded to its safe side: with as many digits as it takes to
+/// tell a refuted claim from what refutes it.
+pub fn told_apart(audited: &Audited) -> (String, String) {
+    let printed = |digits| (decimal::lower(shown(audited), digits), decimal::raise(claimed(audited), digits));
+    let is_apart = |digits: &usize| printed(*digits).0 > printed(*digits).1;
+    let digits = match audited.verdict {
+        Verdict::Refuted { .. } => (DIGITS..=17).find(is_apart).unwrap_or(17),
+        Verdict::NotRefuted { .. } => DIGITS,
+    };
+    (decimal::down(shown(audited), digits), decimal::up(claimed(audited), digits.max(6)))
+}
+
 /// The verdict in words.
 fn lead(audited: &Audited) -> Note {
-    let (claim, found) = (decimal::up(claimed(audited), DIGITS), decimal::down(shown(audited), DIGITS));
-    let chance = decimal::nearest(100.0 * audited.evidence.significance, 3);
+    let (found, claim) = told_apart(audited);
+    let chance = decimal::nearest(100.0 * audited.evidence.significance, 15);
+    let basis = audited.evidence.shown.basis;
+    let condition = if basis.may_refute() {
+        String::new()
+    } else {
+        format!(" ({}, so it refutes nothing by itself)", basis.describe())
+    };
     match audited.verdict {
         Verdict::Refuted { .. } => Note {
             tone: Tone::Alarm,
@@ -62,9 +80,14 @@ fn lead(audited: &Audited) -> Note {
         Verdict::NotRefuted { ceiling, .. } => Note {
             tone: Tone::Plain,
             text: format!(
-                "Not refuted: ε\u{a0}≤\u{a0}{claim} was claimed, and the attack shows ε\u{a0}≥\u{a0}{found}. With so many guesses it could have \
-                 shown up to {}. That is no proof that the claim is true: another attack may show more.",
-                decimal::down(ceiling.get(), DIGITS)
+                "Not refuted: ε\u{a0}≤\u{a0}{claim} was claimed, and the attack shows ε\u{a0}≥\u{a0}{found}{condition}. With so many guesses it could have \
+                 shown up to {}{}. That is no proof that the claim is true: another attack may show more.",
+                decimal::down(ceiling.get(), DIGITS),
+                if ceiling > audited.claim.epsilon.0 {
+                    ""
+                } else {
+                    ", too little to refute the claim whatever the truth"
+                }
             ),
         },
     }
@@ -88,6 +111,9 @@ fn between(audited: &Audited) -> Figure {
         claimed: Some(claimed(audited)),
     });
     let caption = match proved {
+        _ if !audited.evidence.shown.basis.may_refute() => {
+            "What the attack shows rests on an assumption, named below; a claim left of it may be true all the same."
+        }
         Some(proved) if proved < shown(audited) => {
             "The attack shows more than the accountant proves of the mechanism as declared: what runs is not what is declared."
         }
@@ -104,7 +130,6 @@ fn scores(audited: &Audited, seen: &[Observation]) -> Result<Vec<Figure>, Refusa
     let of = |world| -> Vec<f64> {
         seen.iter().filter(|told| told.world == world).filter_map(|told| told.score).collect()
     };
-    let (inside, outside) = (of(World::In), of(World::Out));
     let threshold = match audited.evidence.counted {
         Counted::Threshold { threshold, .. } => {
             Some((threshold, "threshold".to_owned())).filter(|(at, _)| at.is_finite())
@@ -115,8 +140,8 @@ fn scores(audited: &Audited, seen: &[Observation]) -> Result<Vec<Figure>, Refusa
         description: "how the attacker's scores are spread with and without the canary".to_owned(),
         measure: "the attacker's score".to_owned(),
         groups: [
-            Group { name: "canary in".to_owned(), values: inside.clone() },
-            Group { name: "canary out".to_owned(), values: outside.clone() },
+            Group { name: "canary in".to_owned(), values: of(World::In) },
+            Group { name: "canary out".to_owned(), values: of(World::Out) },
         ],
         threshold,
     });
@@ -124,12 +149,18 @@ fn scores(audited: &Audited, seen: &[Observation]) -> Result<Vec<Figure>, Refusa
         picture: worlds,
         caption: "The more the two worlds' scores overlap, the less was leaked to this attacker.".to_owned(),
     };
-    let scores = Scores::new(inside, outside)?;
-    let caption = "Every threshold makes two kinds of errors. Below the dashed line lies what the claim forbids; the shaded band \
-                   holds the attacker's true errors with the stated confidence, at all thresholds at once, if guesses are \
-                   independent.";
-    let trade_off = Figure { picture: chart::draw(&errors(audited, &scores)?), caption: caption.to_owned() };
+    let caption = "Every threshold makes two kinds of errors. Below the dashed line lies what the claim forbids. The attacker's \
+                   true errors lie nowhere above the shaded band with the stated confidence, at all thresholds at once, if guesses \
+                   are independent; they may lie below it.";
+    let trade_off =
+        Figure { picture: chart::draw(&errors(audited, &counted(seen)?)?), caption: caption.to_owned() };
     Ok(vec![worlds, trade_off])
+}
+
+/// Scores as they count: a failed trial is an error at every threshold.
+fn counted(seen: &[Observation]) -> Result<Scores, Refusal> {
+    let of = |world| seen.iter().filter(move |told| told.world == world).map(Observation::counted);
+    Scores::new(of(World::In).collect(), of(World::Out).collect())
 }
 
 /// False alarms against misses: what was seen, with its band, and the least that the claim allows.
@@ -173,12 +204,10 @@ fn curve(scores: &Scores) -> Vec<(f64, f64)> {
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut alarms, mut found) = (0.0, 0.0);
     let mut points = vec![(0.0, 1.0)];
-    for (_, is_in) in all {
-        if is_in {
-            found += 1.0
-        } else {
-            alarms += 1.0
-        }
+    // Scores that are equal are on one side of every threshold.
+    for tied in all.chunk_by(|one, next| one.0 == next.0) {
+        let with = tied.iter().filter(|(_, is_in)| *is_in).count();
+        (found, alarms) = (found + with as f64, alarms + (tied.len() - with) as f64);
         points.push((alarms / outs, 1.0 - found / ins));
     }
     thinned(points)
@@ -248,17 +277,89 @@ fn adjacency(adjacency: Adjacency) -> &'static str {
 }
 
 fn assumptions(audited: &Audited) -> Vec<String> {
+    let kind = audited.note.kind.as_str();
     let mut points = vec![
-        "Trials are independent, each with randomness of its own; how scores become a bound was fixed before the first of them."
-            .to_owned(),
+        if [recorded::KIND, trained_model::KIND].contains(&kind) {
+            "Scores were recorded elsewhere: that trials are independent, and that how they become a bound was fixed before anyone \
+             saw them, is the word of those who recorded them."
+        } else {
+            "Trials are independent, each with randomness of its own; how scores become a bound was fixed before the first of them."
+        }
+        .to_owned(),
         "What is shown holds for the subject as it was run here, with these canaries; the truth may be anywhere above.".to_owned(),
         format!("The bound is {}.", audited.evidence.shown.basis.describe()),
     ];
     if let Counted::Ends { .. } = audited.evidence.counted {
         points.push("Each canary was in or out by a fair coin of its own, and how many are guessed was fixed beforehand.".to_owned());
     }
-    if audited.note.kind == "training" {
+    if audited.note.settings.get("retries").is_some_and(|retries| retries != "0") {
+        points.push(
+            "A command that failed was run again with the same seed: it is taken to fail for reasons of the machine, not of its data."
+                .to_owned(),
+        );
+    }
+    if kind != mechanism::KIND {
+        points.push(
+            "Trials were run on the records themselves, again and again: the claim does not cover what they told. It is for those who \
+             may see the records."
+                .to_owned(),
+        );
+    }
+    if kind == "training" {
         points.push("The training drew from a seed so that it can be repeated; a release draws from the operating system.".to_owned());
     }
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Record, Trials, certificate::certify, order::sample};
+    use super::*;
+    use veracity_audit::worlds;
+
+    /// An audit of 200 trials, `failed` of them without a score, of a claim that is `below` under what is shown.
+    fn audited(failed: u64, below: f64) -> (Audited, Vec<Observation>) {
+        let mut order = sample(200);
+        let mut trials = Trials::default();
+        for trial in 0..order.trials {
+            let world = worlds(order.seed, trial, 1)[0];
+            let score = (trial >= failed).then_some(f64::from(u8::from(world == World::In)));
+            let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
+            let observation = Observation { trial, canary: 0, world, score };
+            trials.add(Record { observation, failure }).unwrap();
+        }
+        let found = certify(&order, &trials).unwrap().0;
+        order.claim.epsilon = shown(&found) - below;
+        (certify(&order, &trials).unwrap().0, trials.observations())
+    }
+
+    #[test]
+    fn a_refuted_claim_is_printed_below_what_refutes_it() {
+        for below in [1.0, 1e-3, 1e-6, 1e-12] {
+            let (found, _) = audited(0, below);
+            assert!(matches!(found.verdict, Verdict::Refuted { .. }));
+            let (shown, claimed) = told_apart(&found);
+            assert!(shown.parse::<f64>().unwrap() > claimed.parse::<f64>().unwrap(), "{shown} > {claimed}");
+        }
+    }
+
+    #[test]
+    fn scores_that_do_not_differ_draw_no_attacker() {
+        let same = Scores::new(vec![0.5; 7], vec![0.5; 9]).unwrap();
+        assert_eq!(curve(&same), [(0.0, 1.0), (1.0, 0.0)]);
+    }
+
+    #[test]
+    fn failed_trials_are_errors_in_the_picture_too() {
+        let (found, seen) = audited(20, 1.0);
+        // At no threshold are there fewer errors than failures: a tenth in each world.
+        let best = curve(&counted(&seen).unwrap())
+            .into_iter()
+            .map(|(alarms, misses)| alarms.max(misses))
+            .fold(1.0, f64::min);
+        assert!((best - 0.1).abs() < 1e-9, "{best}");
+        let text = page(&found, &seen, Vec::new()).unwrap().render();
+        assert!(text.contains("each counted as a wrong guess") && text.contains("they may lie below it"));
+        assert!(text.contains("for those who may see the records"));
+    }
 }

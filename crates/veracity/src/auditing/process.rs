@@ -1,6 +1,7 @@
 //! One run of a foreign program: its words said in full, its output to a file, its time limited, all its children ended
 //! with it.
 
+use super::interrupt;
 use std::{
     fs::File,
     io,
@@ -16,6 +17,8 @@ pub(super) enum Ending {
     Exit(ExitStatus),
     /// Its time was up, and it was killed.
     TimedOut,
+    /// Someone asked to stop, and it was killed.
+    Interrupted,
 }
 
 /// Runs a program without a shell. What it says goes to `said`; it has nothing to read.
@@ -33,22 +36,25 @@ pub(super) fn run(words: &[String], limit: Duration, said: &File) -> io::Result<
     // Also after a proper end: what it left running must not disturb the next trial.
     end(&mut child);
     let status = child.wait()?;
-    Ok(if ended? { Ending::Exit(status) } else { Ending::TimedOut })
+    Ok(ended?.unwrap_or(Ending::Exit(status)))
 }
 
-/// Waits for the end of a program but for no longer than `limit`; whether it came.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<bool> {
+/// Waits for the end of a program, but for no longer than `limit` and not when asked to stop; why it did not come, if it did not.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<Ending>> {
     let began = Instant::now();
     let mut pause = Duration::from_micros(500);
     while !has_ended(child)? {
         let left = limit.saturating_sub(began.elapsed());
+        if interrupt::is_asked() {
+            return Ok(Some(Ending::Interrupted));
+        }
         if left.is_zero() {
-            return Ok(false);
+            return Ok(Some(Ending::TimedOut));
         }
         thread::sleep(pause.min(left));
         pause = (pause * 2).min(Duration::from_millis(20));
     }
-    Ok(true)
+    Ok(None)
 }
 
 /// Looks without collecting the child: as long as it is not collected, its group cannot be another's.

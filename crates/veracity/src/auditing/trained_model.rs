@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Refusal,
-    training::{Classes, DataSpec, Dataset, Labels, Model, Spellings, Wanted},
+    training::{Classes, DataSpec, Labels, Model, Spellings, Wanted},
 };
 use std::path::Path;
 use veracity_audit::{Observation, World};
@@ -34,7 +34,6 @@ pub fn score(model: &Path, canaries: &Path) -> Result<Recorded, Refusal> {
     let Labels::Classes { of, .. } = records.labels() else {
         return Err(Refusal::NoAnswer("the canaries have numbers for labels, expected classes".into()));
     };
-    fair(&worlds)?;
     let mut trials = Trials::default();
     let outputs = model.class_scores(&records)?;
     for (canary, ((row, class), world)) in outputs.iter().zip(of).zip(&worlds).enumerate() {
@@ -50,7 +49,7 @@ pub fn score(model: &Path, canaries: &Path) -> Result<Recorded, Refusal> {
     }
     let settings = [
         ("model_sha256", super::sha256(&[&weights])),
-        ("canaries_sha256", super::sha256(&[&bytes_of(&records)])),
+        ("canaries_sha256", super::records_sha256(&records)),
         ("canaries", worlds.len().to_string()),
     ];
     let note = SubjectNote {
@@ -96,7 +95,7 @@ fn worlds(layout: &DataSpec, path: &Path) -> Result<Vec<World>, Refusal> {
 }
 
 /// Refuses worlds that no fair coins gave: honest ones are refused with chance below 1e-9 (Hoeffding).
-fn fair(worlds: &[World]) -> Result<(), Refusal> {
+pub(super) fn must_be_fair(worlds: &[World]) -> Result<(), Refusal> {
     let (canaries, ins) = (worlds.len(), worlds.iter().filter(|world| **world == World::In).count());
     let off = (ins as f64 - canaries as f64 / 2.0).abs();
     if canaries >= 2 && off <= 3.3 * (canaries as f64).sqrt() && ins > 0 && ins < canaries {
@@ -105,14 +104,4 @@ fn fair(worlds: &[World]) -> Result<(), Refusal> {
     Err(Refusal::NoAnswer(format!(
         "{ins} of {canaries} canaries are in, expected about half: each is in by a fair coin of its own"
     )))
-}
-
-/// Features and classes, for a fingerprint.
-fn bytes_of(records: &Dataset) -> Vec<u8> {
-    let mut bytes: Vec<u8> =
-        (0..records.len()).flat_map(|at| records.row(at)).flat_map(|x| x.to_le_bytes()).collect();
-    if let Labels::Classes { of, .. } = records.labels() {
-        bytes.extend(of.iter().flat_map(|class| class.to_le_bytes()));
-    }
-    bytes
 }

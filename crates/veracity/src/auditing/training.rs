@@ -100,6 +100,13 @@ impl Stakes {
         let Some(cost) = prepared.cost.clone() else {
             return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
         };
+        if !cost.charges.is_empty() {
+            return Err(Refusal::NoAnswer(
+                "the plan learns means or bounds of its records before the first step, expected none: an audit attacks the \
+                 steps alone"
+                    .into(),
+            ));
+        }
         let proved = cost.answer.epsilon.upper();
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
@@ -124,6 +131,7 @@ impl Case {
         let settings = BTreeMap::from([
             ("plan".to_owned(), recipe.written()?),
             ("records".to_owned(), data.len().to_string()),
+            ("records_sha256".to_owned(), super::records_sha256(&data)),
             ("attack".to_owned(), format!("{attack:?}")),
         ]);
         let note = SubjectNote {

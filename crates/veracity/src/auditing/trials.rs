@@ -142,21 +142,23 @@ impl Trials {
     }
 
     /// Refuses trials that an order does not have, canaries in the wrong world, and gaps.
+    ///
+    /// # Promise  Takes no longer than the trials that are there, however many an order states
     pub fn must_complete(&self, order: &Order) -> Result<(), Refusal> {
-        self.must_belong(order)?;
-        let missing = (0..order.trials).filter(|trial| !self.has(*trial, order.canaries));
-        let (mut count, mut first) = (0_u64, None);
-        for trial in missing {
-            count += 1;
-            first = first.or(Some(trial));
-        }
-        match first {
-            Some(first) => Err(Refusal::NoAnswer(format!(
-                "{count} of {} trials are missing, the first is {first}; run them with --resume or merge the other shards",
+        if (self.0.len() as u64) < order.trials.saturating_mul(u64::from(order.canaries)) {
+            let mut there: Vec<u64> = self.0.keys().map(|(trial, _)| *trial).collect();
+            there.dedup();
+            there.retain(|trial| *trial < order.trials && self.has(*trial, order.canaries));
+            let whole = there.len() as u64;
+            let first = (0..whole).find(|at| there[*at as usize] != *at).unwrap_or(whole);
+            return Err(Refusal::NoAnswer(format!(
+                "{} of {} trials are missing, the first is {first}; run them with --resume or merge the other shards",
+                order.trials - whole,
                 order.trials
-            ))),
-            None => Ok(()),
+            )));
         }
+        // As many as there should be, each once and none a stranger: all of them.
+        self.must_belong(order)
     }
 
     /// Refuses trials that an order does not have, and canaries in the wrong world.
@@ -298,6 +300,17 @@ mod tests {
         let refused = of(&[0, 3]).must_complete(&order).unwrap_err().to_string();
         assert!(refused.starts_with("2 of 4 trials are missing, the first is 1"), "{refused}");
         assert!(of(&[0, 4]).must_belong(&order).is_err());
+        assert!(of(&[0, 1, 2, 4]).must_complete(&order).is_err());
+        // A file can state any number; what is missing is told from what is there.
+        let many = Order { trials: 1 << 29, ..order.clone() };
+        let refused = of(&[0, 1, 3]).must_complete(&many).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("536870909 of 536870912 trials are missing, the first is 2"),
+            "{refused}"
+        );
+        let wide = Order { trials: 1, canaries: 1 << 29, ..order.clone() };
+        let refused = of(&[0]).must_complete(&wide).unwrap_err().to_string();
+        assert!(refused.starts_with("1 of 1 trials are missing, the first is 0"), "{refused}");
         let mut swapped = record(2, 0.0);
         swapped.observation.world = World::Out;
         let mut trials = of(&[0, 1]);

@@ -5,7 +5,7 @@ use crate::{Outcome, args::AuditArgs, meaning::duration};
 use std::path::PathBuf;
 use veracity::{
     Adjacency, Count, Delta, Epsilon, Refusal, Upper,
-    auditing::{Claim, MOST_TRIALS, command, plan_trials},
+    auditing::{Claim, MOST_TRIALS, command, interrupt, plan_trials},
     spec::Whole,
 };
 
@@ -14,6 +14,7 @@ const TRIALS: f64 = 1000.0;
 
 /// Runs the trials of a command.
 pub fn run(args: &AuditArgs, line: &str) -> Result<Outcome, Refusal> {
+    interrupt::heed();
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out-audit"));
     let spec = command::Spec {
         line: line.to_owned(),

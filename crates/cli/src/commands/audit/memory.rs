@@ -5,7 +5,7 @@ use crate::{Outcome, args::AuditArgs, text};
 use std::{fs, path::Path};
 use veracity::{
     Refusal,
-    auditing::{self, Case, Observation, Progress, Terms, observe},
+    auditing::{self, Case, Failure, Observation, Progress, Terms, observe},
 };
 
 /// Where the report goes.
@@ -13,8 +13,8 @@ const FOLDER: &str = "out-audit";
 /// Trials of each thread between two looks at the clock.
 const PORTION: usize = 50;
 
-/// Runs all trials without keeping them; what is left is a report.
-pub fn run(args: &AuditArgs, case: &Case, terms: Terms) -> Result<Outcome, Refusal> {
+/// Runs all trials without keeping them; what is left is a report. With more failures than `max_failures` there is no verdict.
+pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Result<Outcome, Refusal> {
     let path = Path::new(FOLDER).join(REPORT);
     fs::create_dir_all(FOLDER).map_err(|error| {
         Refusal::NoAnswer(format!("{FOLDER} cannot be made here, expected --out DIR ({error})"))
@@ -27,7 +27,10 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms) -> Result<Outcome, Refus
         for portion in trials.chunks(PORTION * jobs) {
             for outcome in observe(case.subject.as_ref(), terms.seed, portion, jobs) {
                 now.done += 1;
-                now.failed += u64::from(outcome.failure.is_some());
+                if let Some(failure) = outcome.failure {
+                    now.failed += 1;
+                    must_be_few(now, max_failures, &failure)?;
+                }
                 seen.extend(outcome.observations);
             }
             // Nobody need watch.
@@ -39,4 +42,15 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms) -> Result<Outcome, Refus
     let page = auditing::page(&audited, &seen, Vec::new())?;
     text::write_file("report", &path, page.render().as_bytes())?;
     printing::verdict(&audited, printing::Kept::Report(&path), (args.json, &args.junit, &args.sarif))
+}
+
+/// Refuses an audit of which too many trials failed, and names the last reason.
+fn must_be_few(now: Progress, max_failures: u64, failure: &Failure) -> Result<(), Refusal> {
+    if now.failed <= max_failures {
+        return Ok(());
+    }
+    Err(Refusal::NoAnswer(format!(
+        "{} trials failed, expected at most {max_failures} of {}: {failure}",
+        now.failed, now.of
+    )))
 }

@@ -26,7 +26,7 @@ use veracity::{
     Count, Refusal, Significance,
     auditing::{
         self, Case, ClaimNote, Journal, MOST_TRIALS, MethodNote, ORDER_SCHEMA, Opening, Order, Shard, Terms,
-        certificate, conduct, journal, plan_trials,
+        VERSION, certificate, conduct, journal, plan_trials,
     },
     report::html::Command,
     spec::Whole,
@@ -80,6 +80,7 @@ fn order(args: &AuditArgs, case: &Case, method: MethodNote) -> Result<Order, Ref
         canaries: case.subject.canaries() as u32,
         seed: args.seed,
         max_failures: max_failures(args, case.trials.get())?,
+        version: VERSION.to_owned(),
     };
     order.check()?;
     Ok(order)
@@ -109,7 +110,7 @@ fn run_case(args: &AuditArgs, mut case: Case, method: MethodNote) -> Result<Outc
                 seed: args.seed,
                 significance: args.significance,
             };
-            memory::run(args, &case, terms)
+            memory::run(args, &case, terms, order.max_failures)
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::{Outcome, args::AuditArgs};
 use std::path::Path;
 use veracity::{
     Refusal,
-    auditing::{ClaimNote, Journal, ORDER_SCHEMA, Opening, Order, certificate, trained_model},
+    auditing::{ClaimNote, Journal, ORDER_SCHEMA, Opening, Order, VERSION, certificate, trained_model},
 };
 
 /// Asks a model about its canaries.
@@ -23,6 +23,7 @@ pub fn run(args: &AuditArgs, model: &Path, canaries: &Path) -> Result<Outcome, R
         canaries: scored.count as u32,
         seed: args.seed,
         max_failures: max_failures(args, 1)?,
+        version: VERSION.to_owned(),
     };
     order.check()?;
     let output = (args.json, &args.junit, &args.sarif);

@@ -5,7 +5,7 @@ use crate::{Outcome, text};
 use std::path::{Path, PathBuf};
 use veracity::{
     Refusal, Verdict,
-    auditing::{Audited, Counted, MethodNote, Order, Trials, certificate},
+    auditing::{Audited, Counted, MethodNote, Order, Trials, certificate, told_apart},
     report::decimal::{down, nearest, up},
 };
 
@@ -62,28 +62,27 @@ pub fn share(as_json: bool, folder: &Path, order: &Order, trials: &Trials) -> Re
 
 /// The verdict in one line.
 fn headline(audited: &Audited) -> String {
-    let claimed = up(audited.claim.epsilon.0.get(), 6);
-    let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
+    let (shown, claimed) = told_apart(audited);
     let basis = audited.evidence.shown.basis;
-    // A bound that leans on an assumption says so before anything else.
+    // A bound that leans on an assumption says so at once: it refutes nothing.
     let condition = if basis.may_refute() { String::new() } else { format!(" ({})", basis.describe()) };
     match audited.verdict {
         Verdict::Refuted { .. } => format!(
-            "REFUTED{condition}: observed epsilon ≥ {shown} > {claimed} claimed, chance of error ≤ {}%",
-            nearest(100.0 * audited.evidence.significance, 3)
+            "REFUTED: observed epsilon ≥ {shown} > {claimed} claimed, chance of error ≤ {}%",
+            nearest(100.0 * audited.evidence.significance, 15)
         ),
         Verdict::NotRefuted { ceiling, .. } => format!(
-            "NOT REFUTED: observed epsilon ≥ {shown}, claimed {claimed}; this audit could have shown up to {}",
-            down(ceiling.get(), 4)
+            "NOT REFUTED: observed epsilon ≥ {shown}{condition}, claimed {claimed}; this audit could have shown up to {}{}",
+            down(ceiling.get(), 4),
+            if ceiling > audited.claim.epsilon.0 { "" } else { ", too little to refute it" }
         ),
     }
 }
 
 fn words(audited: &Audited, line: &str, kept: Kept) -> String {
-    let claimed = up(audited.claim.epsilon.0.get(), 6);
+    let (shown, claimed) = told_apart(audited);
     let delta = nearest(audited.claim.delta.get(), 6);
-    let shown = down(audited.evidence.shown.epsilon.0.get(), 4);
-    let chance = nearest(100.0 * audited.evidence.significance, 3);
+    let chance = nearest(100.0 * audited.evidence.significance, 15);
     let proved = match audited.proved {
         Some(proved) => format!("proved   epsilon ≤ {} at delta {delta}\n", up(proved.0.get(), 9)),
         None => String::new(),

@@ -5,7 +5,7 @@ use crate::{Outcome, args::AuditArgs};
 use std::path::Path;
 use veracity::{
     Refusal,
-    auditing::{ClaimNote, Journal, ORDER_SCHEMA, Opening, Order, certificate, recorded},
+    auditing::{ClaimNote, Journal, ORDER_SCHEMA, Opening, Order, VERSION, certificate, recorded},
 };
 
 /// Judges recorded scores.
@@ -23,6 +23,7 @@ pub fn run(args: &AuditArgs, file: &Path) -> Result<Outcome, Refusal> {
         canaries: 1,
         seed: args.seed,
         max_failures: max_failures(args, recorded.count)?,
+        version: VERSION.to_owned(),
     };
     let output = (args.json, &args.junit, &args.sarif);
     let Some(folder) = &args.out else {
