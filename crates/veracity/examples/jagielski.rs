@@ -1,8 +1,8 @@
 //! The FashionMNIST panel of "How Private is Private SGD?": membership, backdoor and ClipBKD attacks on logistic regression.
 //!
 //! `cargo xtask reproduce jagielski` runs it. It trains many models on each dataset, half to choose a threshold and half to
-//! count, prints one line for each attack, ε and number of copies, and draws the best of each attack: what the authors claim by
-//! their noise, and what the attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size. Each number of
+//! count, prints one line for each attack, ε and number of copies, and draws, from these lines, the best of each attack: what the
+//! authors claim by their noise, and what the attack shows by Clopper–Pearson limits at α = 0.01, valid for this δ and group size. Each number of
 //! copies spends that α by itself, as published: the best of four errs with chance at most 0.04.
 //!
 //! # Reference  [JagielskiUllmanOprea20]; settings as in the authors' published code: two classes, 6000 records, batches of
@@ -19,8 +19,8 @@ use veracity_report::{
     svg,
 };
 use veracity_train::{
-    Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
-    World, cohort,
+    Clipping, Dataset, Initial, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule,
+    Shape, World, cohort,
 };
 
 /// The ε that the authors give for each noise multiplier, at δ = 1e-5.
@@ -39,34 +39,72 @@ fn main() {
 }
 
 fn run(arguments: &[String]) -> Result<(), Refusal> {
-    let [folder, runs, hidden, claims, figure] = arguments else {
-        return Err(Refusal::NoAnswer(
-            "expected: FOLDER RUNS HIDDEN EPSILONS FIGURE (0 hidden units for logistic regression; epsilons such as 1,4)".into(),
-        ));
-    };
-    let number = |text: &String| {
-        text.parse::<usize>().map_err(|_| Refusal::out_of_range("number", text.clone(), "a whole number"))
-    };
-    let (runs, hidden) = (number(runs)?, number(hidden)?);
-    let (data, spare) = two_classes(Path::new(folder))?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["run", folder, runs, hidden, scale, claims] => {
+            let settings = Settings {
+                runs: number(runs)?,
+                hidden: number(hidden)?,
+                initial_scale: number::<u32>(scale)? as f32,
+            };
+            let claims: Result<Vec<f64>, Refusal> = claims.split(',').map(number).collect();
+            panels(Path::new(folder), settings, &claims?)
+        }
+        ["draw", counts, figure] => draw(Path::new(counts), Path::new(figure)),
+        _ => Err(Refusal::NoAnswer(
+            "expected: run FOLDER RUNS HIDDEN SCALE EPSILONS (0 hidden units for logistic regression; initial weights are \
+             multiplied by a scale of 0 or 1; epsilons such as 1,4), or: draw CSV FIGURE"
+                .into(),
+        )),
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, Refusal> {
+    text.parse().map_err(|_| Refusal::out_of_range("number", text.to_owned(), "one that fits"))
+}
+
+/// What the panels are of.
+#[derive(Clone, Copy)]
+struct Settings {
+    /// Models a dataset.
+    runs: usize,
+    /// Hidden units; none for logistic regression.
+    hidden: usize,
+    /// What initial weights are multiplied by: with 0 all models begin alike.
+    initial_scale: f32,
+}
+
+fn panels(folder: &Path, settings: Settings, claims: &[f64]) -> Result<(), Refusal> {
+    let (data, spare) = two_classes(folder)?;
     eprintln!("{} records, {} spare", data.len(), spare.len());
     println!("attack,copies,claimed,noise_multiplier,proved,runs,tp,fn,fp,tn,epsilon_lower,ceiling");
     let start = Instant::now();
-    let wanted: Vec<f64> = claims.split(',').filter_map(|claim| claim.parse().ok()).collect();
-    let mut found = Vec::new();
-    for (claimed, noise) in CLAIMS.into_iter().filter(|(claimed, _)| wanted.contains(claimed)) {
-        let panel = Panel { data: &data, spare: &spare, runs, plan: plan(noise, hidden)?, noise, claimed };
-        found.extend(panel.run()?);
+    for (claimed, noise) in CLAIMS.into_iter().filter(|(claimed, _)| claims.contains(claimed)) {
+        let plan = plan(noise, settings)?;
+        Panel { data: &data, spare: &spare, settings, plan, noise, claimed }.run()?;
         eprintln!("epsilon {claimed}: {:.0} s since the start", start.elapsed().as_secs_f64());
     }
-    let drawn = svg::render(&chart::draw(&picture(&found)));
+    Ok(())
+}
+
+/// Draws what a run has printed.
+fn draw(counts: &Path, figure: &Path) -> Result<(), Refusal> {
+    let text = std::fs::read_to_string(counts)
+        .map_err(|error| Refusal::NoAnswer(format!("counts cannot be read ({error})")))?;
+    let found = |line: &str| -> Result<Found, Refusal> {
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |at: usize| cells.get(at).copied().unwrap_or_default();
+        Ok(Found { attack: cell(0).to_owned(), claimed: number(cell(2))?, shown: number(cell(10))? })
+    };
+    let found: Result<Vec<Found>, Refusal> = text.lines().skip(1).map(found).collect();
+    let drawn = svg::render(&chart::draw(&picture(&found?)));
     std::fs::write(figure, drawn)
         .map_err(|error| Refusal::NoAnswer(format!("figure cannot be written ({error})")))
 }
 
 /// What one attack showed with so many copies.
 struct Found {
-    attack: &'static str,
+    attack: String,
     claimed: f64,
     shown: f64,
 }
@@ -74,6 +112,7 @@ struct Found {
 /// The best of each attack over the number of copies, against what was claimed.
 fn picture(found: &[Found]) -> Chart {
     let most = found.iter().map(|found| found.claimed).fold(1.0, f64::max);
+    let highest = found.iter().map(|found| found.shown).fold(0.5, f64::max);
     let axis = |title: &str, high| Axis { title: title.to_owned(), low: 0.0, high, scale: Scale::Linear };
     let line = |attack: &'static str, ink| {
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -90,7 +129,7 @@ fn picture(found: &[Found]) -> Chart {
     Chart {
         description: "what each attack shows against what the noise was claimed to give".to_owned(),
         x: axis("epsilon by the authors' noise", most),
-        y: axis("epsilon shown, best number of copies", 4.0),
+        y: axis("epsilon shown, best number of copies", (5.0 * highest).ceil() / 5.0),
         bands: Vec::new(),
         lines,
         spots: Vec::new(),
@@ -117,7 +156,8 @@ fn two_classes(folder: &Path) -> Result<(Dataset, Dataset), Refusal> {
     Ok((part(&chosen[..RECORDS])?.packed(), part(&chosen[RECORDS..])?))
 }
 
-fn plan(noise: f64, hidden: usize) -> Result<Plan, Refusal> {
+fn plan(noise: f64, settings: Settings) -> Result<Plan, Refusal> {
+    let Settings { hidden, initial_scale, .. } = settings;
     let mut layers = vec![Layer::Linear { outputs: 2 }];
     if hidden > 0 {
         layers.splice(..0, [Layer::Linear { outputs: hidden }, Layer::Relu]);
@@ -127,7 +167,7 @@ fn plan(noise: f64, hidden: usize) -> Result<Plan, Refusal> {
         clip: ClipNorm::new(1.0)?,
         clipping: Clipping::Flat,
     };
-    Ok(Plan::new(
+    let plan = Plan::new(
         Network::new(Shape::Flat(WIDTH), layers)?,
         Loss::SoftmaxCrossEntropy,
         Sampling::Shuffled { batch: Count::new(250)?, population: Count::new(RECORDS as u64)? },
@@ -135,22 +175,22 @@ fn plan(noise: f64, hidden: usize) -> Result<Plan, Refusal> {
         privacy,
         Optimiser::Sgd { momentum: 0.0 },
         Schedule::Constant { rate: 0.15 },
-    ))
+    );
+    Ok(Plan { initial: Initial::Random { scale: initial_scale }, ..plan })
 }
 
 /// All attacks at one noise multiplier.
 struct Panel<'a> {
     data: &'a Dataset,
     spare: &'a Dataset,
-    runs: usize,
+    settings: Settings,
     plan: Plan,
     noise: f64,
     claimed: f64,
 }
 
 impl Panel<'_> {
-    fn run(&self) -> Result<Vec<Found>, Refusal> {
-        let mut found = Vec::new();
+    fn run(&self) -> Result<(), Refusal> {
         let class_of = |data: &Dataset, at: usize| match data.labels() {
             Labels::Classes { of, .. } => of[at],
             Labels::Values(_) => 0,
@@ -169,21 +209,22 @@ impl Panel<'_> {
             };
             for (at, (name, canary)) in [("membership", &member), ("backdoor", &backdoor)].iter().enumerate()
             {
-                found.push(self.print(name, copies, &planted(canary, run + at as u64)?, &clean, canary)?);
+                self.print(name, copies, &planted(canary, run + at as u64)?, &clean, canary)?;
             }
             // Both worlds hold the canary's features; only its class differs.
             let other = Canary { class: 1 - bkd.class, ..bkd.clone() };
             let (planted, flipped) = (planted(&bkd, run + 4)?, planted(&other, run + 5)?);
-            found.push(self.print("clip-bkd", copies, &planted, &flipped, &bkd)?);
+            self.print("clip-bkd", copies, &planted, &flipped, &bkd)?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The direction in which the records vary least, with the class that a model without privacy finds less likely there.
     fn clip_bkd(&self) -> Result<Canary, Refusal> {
         let rows: Vec<f32> = (0..self.data.len()).flat_map(|at| self.data.row(at)).copied().collect();
         let canary = Canary::least_direction(&rows, WIDTH, 10.0, 0)?;
-        let bare = Plan { privacy: Privacy::None, ..plan(self.noise, 0)? };
+        let bare =
+            Plan { privacy: Privacy::None, ..plan(self.noise, Settings { hidden: 0, ..self.settings })? };
         let model = cohort::train(&bare, self.data, &Entropy::seeded(SEED), 99, 0..1)?.swap_remove(0);
         let record =
             Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
@@ -202,7 +243,8 @@ impl Panel<'_> {
     fn models(&self, data: World<'_>, run: u64) -> Result<Vec<Vec<f32>>, Refusal> {
         // Each noise has runs of its own.
         let run = run + 1000 * self.claimed as u64;
-        let trained = cohort::train(&self.plan, data, &Entropy::seeded(SEED), run, 0..self.runs as u64)?;
+        let trained =
+            cohort::train(&self.plan, data, &Entropy::seeded(SEED), run, 0..self.settings.runs as u64)?;
         Ok(trained.into_iter().map(|model| model.parameters).collect())
     }
 
@@ -213,7 +255,7 @@ impl Panel<'_> {
         planted: &[Vec<f32>],
         without: &[Vec<f32>],
         canary: &Canary,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<(), Refusal> {
         let record =
             Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
         let margins = |models: &[Vec<f32>]| -> Result<Vec<f64>, Refusal> {
@@ -241,7 +283,7 @@ impl Panel<'_> {
             "{attack},{copies},{},{},{proved:.3},{},{},{},{},{},{:.4},{:.4}",
             self.claimed,
             self.noise,
-            self.runs,
+            self.settings.runs,
             counts.true_positives,
             counts.false_negatives,
             counts.false_positives,
@@ -249,6 +291,6 @@ impl Panel<'_> {
             chosen.shown.epsilon.0.get(),
             chosen.shown.ceiling.get()
         );
-        Ok(Found { attack, claimed: self.claimed, shown: chosen.shown.epsilon.0.get() })
+        Ok(())
     }
 }

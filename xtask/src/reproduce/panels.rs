@@ -3,7 +3,7 @@
 use crate::bench::release_folder;
 use std::{
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -23,35 +23,76 @@ pub fn white_box(root: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The FashionMNIST panel of Jagielski, Ullman and Oprea, as docs/jagielski.md, .csv and .svg.
-pub fn jagielski(root: &Path, words: &[&str]) -> io::Result<bool> {
-    let (mut data, mut runs, mut epsilons, mut hidden) = (root.join("data"), "1000", "1,2,4,8,16", "0");
-    for pair in words.chunks(2) {
-        match *pair {
-            ["--data", folder] => data = folder.into(),
-            ["--runs", number] => runs = number,
-            ["--epsilons", list] => epsilons = list,
-            ["--hidden", number] => hidden = number,
-            _ => {
-                return Err(io::Error::other(
-                    "expected --data DIR, --runs N, --epsilons 1,2,… or --hidden N",
-                ));
+/// What a panel of Jagielski, Ullman and Oprea is of.
+struct Wanted<'a> {
+    data: PathBuf,
+    runs: &'a str,
+    epsilons: &'a str,
+    hidden: &'a str,
+    /// What initial weights are multiplied by, 0 or 1.
+    scale: &'a str,
+    /// Only write page and figure anew, from the counts that are there.
+    redraw: bool,
+}
+
+impl<'a> Wanted<'a> {
+    fn parse(root: &Path, words: &[&'a str]) -> io::Result<Wanted<'a>> {
+        let mut wanted = Wanted {
+            data: root.join("data"),
+            runs: "1000",
+            epsilons: "1,2,4,8,16",
+            hidden: "0",
+            scale: "1",
+            redraw: false,
+        };
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| io::Error::other(format!("{word} has no value")));
+            match word {
+                "--redraw" => wanted.redraw = true,
+                "--same-start" => wanted.scale = "0",
+                "--data" => wanted.data = value()?.into(),
+                "--runs" => wanted.runs = value()?,
+                "--epsilons" => wanted.epsilons = value()?,
+                "--hidden" => wanted.hidden = value()?,
+                _ => {
+                    return Err(io::Error::other(
+                        "expected --data DIR, --runs N, --epsilons 1,2,…, --hidden N, --same-start or --redraw",
+                    ));
+                }
             }
         }
+        Ok(wanted)
     }
-    let folder = data.join("fashion-mnist");
-    if !folder.join("train-images-idx3-ubyte.gz").exists() {
-        return Err(io::Error::other(format!(
-            "put FashionMNIST's train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz into {}, or name another folder's parent with --data DIR",
-            folder.display()
-        )));
+
+    /// What its files are called.
+    fn name(&self) -> String {
+        let hidden = if self.hidden == "0" { String::new() } else { format!("-{}", self.hidden) };
+        format!("jagielski{hidden}{}", if self.scale == "0" { "-same-start" } else { "" })
     }
-    let name = if hidden == "0" { "jagielski".to_owned() } else { format!("jagielski-{hidden}") };
-    let figure = root.join(format!("docs/{name}.svg"));
-    let arguments = [&folder.display().to_string(), runs, hidden, epsilons, &figure.display().to_string()];
-    let lines = example(root, "jagielski", &arguments)?;
-    fs::write(root.join(format!("docs/{name}.csv")), &lines)?;
-    let page = page(&name, runs, &lines);
+}
+
+/// The FashionMNIST panel of Jagielski, Ullman and Oprea, as docs/jagielski.md, .csv and .svg.
+pub fn jagielski(root: &Path, words: &[&str]) -> io::Result<bool> {
+    let wanted = Wanted::parse(root, words)?;
+    let name = wanted.name();
+    let [counts, figure] = ["csv", "svg"].map(|ending| root.join(format!("docs/{name}.{ending}")));
+    if !wanted.redraw {
+        let folder = wanted.data.join("fashion-mnist");
+        if !folder.join("train-images-idx3-ubyte.gz").exists() {
+            return Err(io::Error::other(format!(
+                "put FashionMNIST's train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz into {}, or name another folder's parent with --data DIR",
+                folder.display()
+            )));
+        }
+        let folder = folder.display().to_string();
+        let Wanted { runs, hidden, scale, epsilons, .. } = wanted;
+        let lines = example(root, "jagielski", &["run", &folder, runs, hidden, scale, epsilons])?;
+        fs::write(&counts, &lines)?;
+    }
+    let paths = [&counts, &figure].map(|path| path.display().to_string());
+    example(root, "jagielski", &["draw", &paths[0], &paths[1]])?;
+    let page = page(&name, &wanted, &fs::read_to_string(&counts)?);
     fs::write(root.join(format!("docs/{name}.md")), &page)?;
     print!("{page}");
     Ok(true)
@@ -72,7 +113,7 @@ fn example(root: &Path, name: &str, arguments: &[&str]) -> io::Result<String> {
 }
 
 /// The lines as a table: one row for each attack and ε, one column for each number of copies.
-fn page(name: &str, runs: &str, lines: &str) -> String {
+fn page(name: &str, wanted: &Wanted<'_>, lines: &str) -> String {
     let rows: Vec<Vec<&str>> = lines.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let mut keys: Vec<(&str, &str, &str, &str)> = Vec::new();
     for row in &rows {
@@ -82,10 +123,13 @@ fn page(name: &str, runs: &str, lines: &str) -> String {
         }
     }
     keys.sort_by(|a, b| a.0.cmp(b.0));
+    let runs = rows.first().map_or("0", |row| row[5]);
+    let start =
+        if wanted.scale == "0" { "all weights zero at the start" } else { "random weights at the start" };
     let mut page = format!(
         "# How private is private SGD?\n\n\
          The FashionMNIST panel of Jagielski, Ullman and Oprea (2020) with the authors' settings: classes 0 and 1, 6000 records, \
-         shuffled batches of 250, 24 epochs, learning rate 0.15, clip norm 1, noise for the ε named. {runs} models a dataset, half to \
+         shuffled batches of 250, 24 epochs, learning rate 0.15, clip norm 1, {start}, noise for the ε named. {runs} models a dataset, half to \
          choose the threshold, half to count; Clopper–Pearson at α = 0.01 for each k, so 0.04 for the best of four that is drawn, δ = 1e-5, \
          groups of k. Written by `cargo xtask reproduce \
          jagielski`; all counts are in [{name}.csv]({name}.csv).\n\n\
@@ -112,7 +156,13 @@ mod tests {
     #[test]
     fn lines_become_one_row_for_each_attack_and_claim() {
         let lines = "head\nb,1,2,2.68,9.7,8,0,4,1,3,0.5000,1\nb,2,2,2.68,9.7,8,0,4,1,3,0.2500,1\na,1,2,2.68,9.7,8,0,4,1,3,0.1000,1\n";
-        let page = page("x", "8", lines);
+        let wanted = Wanted::parse(Path::new(""), &["--same-start", "--runs", "8"]).expect("known words");
+        let page = page(&wanted.name(), &wanted, lines);
+        assert!(
+            page.contains("zero at the start")
+                && page.contains("8 models")
+                && page.contains("(jagielski-same-start.csv)")
+        );
         let first = page.find("| a | 2 | 2.68 | 9.7 | 0.1000 | – | – | – |").expect("the row of a");
         let second = page.find("| b | 2 | 2.68 | 9.7 | 0.5000 | 0.2500 | – | – |").expect("the row of b");
         assert!(first < second);

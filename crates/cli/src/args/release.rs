@@ -1,0 +1,84 @@
+//! Answers about a table: `release`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `veracity release`.
+#[derive(Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Examples:
+  veracity release count people.csv --epsilon 1
+  veracity release mean people.csv --column age --lower 0 --upper 100 --epsilon 1
+  veracity release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --dry-run --rows 5000
+  veracity release quantile people.csv --column income --lower 0 --upper 1e6 --rank 0.5 --epsilon 0.5
+  veracity release histogram people.csv --column age --lower 0 --upper 100 --bins 10 --epsilon 1
+  veracity release histogram people.csv --column city --categories Basel,Bern,Chur --epsilon 1 --delta 1e-6
+
+One row per person. Cells that are not numbers count as missing, and missing cells are left out; numbers outside the
+bounds are moved to the bound. Nothing in a cell can make the command fail: that would tell about the person."
+)]
+pub struct ReleaseArgs {
+    /// count, sum, mean, variance, quantile or histogram
+    #[arg(value_name = "STAT")]
+    pub statistic: String,
+    /// A CSV file with a header
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The column, by its name in the header; count takes every row without it
+    #[arg(long, value_name = "NAME", help_heading = "Question")]
+    pub column: Option<String>,
+    /// What no value is below; known beforehand, not read from the data
+    #[arg(long, value_name = "L", help_heading = "Question")]
+    pub lower: Option<f64>,
+    /// What no value is above; known beforehand, not read from the data
+    #[arg(long, value_name = "U", help_heading = "Question")]
+    pub upper: Option<f64>,
+    /// quantile: which one, from 0 to 1 [default: 0.5, the median]
+    #[arg(long, value_name = "Q", help_heading = "Question")]
+    pub rank: Option<f64>,
+    /// histogram: how many bins of equal width
+    #[arg(long, value_name = "K", help_heading = "Question")]
+    pub bins: Option<f64>,
+    /// histogram: the categories, with commas between them; known beforehand, not read from the data
+    #[arg(long, value_name = "A,B,…", help_heading = "Question", value_delimiter = ',')]
+    pub categories: Option<Vec<String>>,
+    /// The character between cells
+    #[arg(long, value_name = "C", default_value = ",", help_heading = "Question")]
+    pub delimiter: String,
+    /// The ε to spend
+    #[arg(long, value_name = "E", help_heading = "Budget")]
+    pub epsilon: f64,
+    /// The δ to spend
+    #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = "Budget")]
+    pub delta: f64,
+    /// laplace or gaussian [default: the one with the smaller error]
+    #[arg(long, value_name = "KIND", help_heading = "Budget")]
+    pub noise: Option<String>,
+    /// Which datasets must look alike: add-remove, replace-one or zero-out; the latter two take the number of rows as public
+    #[arg(long, value_name = "A", default_value = "add-remove", help_heading = "Budget")]
+    pub adjacency: String,
+    /// Whose data one row is
+    #[arg(long, value_name = "NAME", default_value = "person", help_heading = "Budget")]
+    pub unit: String,
+    /// Show the error bar and the cost; read no row, release nothing, spend nothing
+    #[arg(long, help_heading = "Output")]
+    pub dry_run: bool,
+    /// Answer this column and neighbours of it with the same words, and check that nothing but noise differs; releases
+    /// nothing, and what it prints is about private data
+    #[arg(long, help_heading = "Output", conflicts_with = "dry_run")]
+    pub replay: bool,
+    /// With --dry-run: how many rows to assume, where the error depends on it [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "Output", requires = "dry_run")]
+    pub rows: Option<f64>,
+    /// Draw from a seed, to repeat a test; the answer is then not for release
+    #[arg(long, value_name = "N", help_heading = "Output", conflicts_with = "dry_run")]
+    pub seed: Option<u64>,
+    /// Where the claim goes
+    #[arg(long, value_name = "FILE", default_value = "claim.json", help_heading = "Output")]
+    pub claim: PathBuf,
+    /// One JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
