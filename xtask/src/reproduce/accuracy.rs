@@ -201,7 +201,9 @@ impl Places {
             reached.seconds = reached.seconds.max(start.elapsed().as_secs_f64());
             reached.epsilon = number(after(&said, "\"epsilon\": {"), "upper")?;
             reached.delta = number(after(&said, "\"delta\": {"), "upper")?;
-            reached.noise = number(&said, "noise_multiplier")?;
+            // A private mean has noise of its own; that of the steps comes last.
+            let (_, steps) = said.rsplit_once("\"noise_multiplier\"").unwrap_or_default();
+            reached.noise = number(&format!("\"noise_multiplier\"{steps}"), "noise_multiplier")?;
             reached.private.push(self.evaluate(task)?);
         }
         self.train(task, 1, Protection::None)?;
