@@ -155,8 +155,8 @@ fn pass_through(pipe: impl Read, mut to: impl Write, tally: &Mutex<Tally>) {
 
 /// Reads `test result: ok. 3 passed; 0 failed; …` or nextest's `Summary [ 1.2s] 5 tests run: 4 passed, 1 failed, …`.
 fn count(line: &str) -> Tally {
-    let line = line.trim_start();
-    if !(line.starts_with("test result:") || line.starts_with("Summary [")) {
+    // Indented, the former is what nextest repeats of a test that failed, and counts itself.
+    if !(line.starts_with("test result:") || line.trim_start().starts_with("Summary [")) {
         return Tally::default();
     }
     let before = |word: &str| {
@@ -189,5 +189,6 @@ mod tests {
         let nextest = "     Summary [   0.039s] 14 tests run: 13 passed (2 slow), 1 failed, 0 skipped";
         assert_eq!(count(nextest), Tally { passed: 13, failed: 1 });
         assert_eq!(count("test golden::tests::x ... ok"), Tally::default());
+        assert_eq!(count(&format!("    {cargo}")), Tally::default());
     }
 }

@@ -300,8 +300,8 @@ fn assumptions(audited: &Audited) -> Vec<String> {
     }
     if kind != mechanism::KIND {
         points.push(
-            "Trials were run on the records themselves, again and again: the claim does not cover what they told. It is for those who \
-             may see the records."
+            "Trials were run on the records themselves, again and again: the claim does not cover what this page tells of them. It is \
+             for those who may see the records."
                 .to_owned(),
         );
     }
