@@ -126,16 +126,23 @@ fn page(name: &str, wanted: &Wanted<'_>, lines: &str) -> String {
     let runs = rows.first().map_or("0", |row| row[5]);
     let start =
         if wanted.scale == "0" { "all weights zero at the start" } else { "random weights at the start" };
+    let model = match wanted.hidden {
+        "0" => "logistic regression".to_owned(),
+        units => format!("a network with {units} hidden units"),
+    };
+    // A line needs two points.
+    let several = keys.iter().any(|key| key.1 != keys[0].1);
+    let figure = if several { format!("![shown against claimed]({name}.svg)\n\n") } else { String::new() };
     let mut page = format!(
         "# How private is private SGD?\n\n\
-         The FashionMNIST panel of Jagielski, Ullman and Oprea (2020) with the authors' settings: classes 0 and 1, 6000 records, \
+         The FashionMNIST panel of Jagielski, Ullman and Oprea (2020) with the authors' settings: {model}, classes 0 and 1, 6000 records, \
          shuffled batches of 250, 24 epochs, learning rate 0.15, clip norm 1, {start}, noise for the ε named. {runs} models a dataset, half to \
          choose the threshold, half to count; Clopper–Pearson at α = 0.01 for each k, so 0.04 for the best of four that is drawn, δ = 1e-5, \
          groups of k. Written by `cargo xtask reproduce \
          jagielski`; all counts are in [{name}.csv]({name}.csv).\n\n\
          \"Proved\" is what our accountant proves of shuffled batches under replace-one, which is what ClipBKD tests; the authors' ε is by \
          a formula for Poisson sampling and added or removed records.\n\n\
-         ![shown against claimed]({name}.svg)\n\n\
+         {figure}\
          | attack | ε of the authors | noise | proved | k = 1 | k = 2 | k = 4 | k = 8 |\n|---|---|---|---|---|---|---|---|\n"
     );
     for (attack, claimed, noise, proved) in keys {
