@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|noise|train | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
-                     cargo xtask reproduce white-box | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…]";
+                     cargo xtask reproduce white-box | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
