@@ -3,12 +3,15 @@
 //! Where thousands of trainings are out of reach, one tells something: not how often the attacker is right about one record,
 //! but about how many of many records.
 
-use super::{Case, FinalModel, Kind, Planted, Scoring, SubjectNote, planting::part, training::Stakes};
+use super::{
+    Case, FinalModel, Kind, Planted, Scoring, SubjectNote,
+    planting::part,
+    training::{Stakes, settings},
+};
 use crate::{
     Refusal,
     training::{Protection, Recipe},
 };
-use std::collections::BTreeMap;
 use veracity_audit::Canary;
 use veracity_core::{Adjacency, Count, Epsilon};
 use veracity_noise::{Entropy, Key, Purpose, Stream, exact::uniform_below};
@@ -39,13 +42,9 @@ impl Case {
         let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
         let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
         let (base, planted) = plant(&data, kind, canaries, claim.adjacency, seed)?;
-        let settings = BTreeMap::from([
-            ("plan".to_owned(), recipe.written()?),
-            ("records".to_owned(), data.len().to_string()),
-            ("records_sha256".to_owned(), super::records_sha256(&data)),
-            ("canary".to_owned(), kind.name().to_owned()),
-            ("canaries".to_owned(), canaries.to_string()),
-        ]);
+        let mut settings = settings(recipe, &data)?;
+        settings.insert("canary".to_owned(), kind.name().to_owned());
+        settings.insert("canaries".to_owned(), canaries.to_string());
         let note = SubjectNote {
             kind: "one-run".to_owned(),
             description: format!("training, {}", cost.subject.describe()),

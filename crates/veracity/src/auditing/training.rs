@@ -116,6 +116,15 @@ impl Stakes {
     }
 }
 
+/// What every audit of a plan's training notes: shares of it, and what takes it up again, must have the same.
+pub(super) fn settings(recipe: &Recipe, data: &Dataset) -> Result<BTreeMap<String, String>, Refusal> {
+    Ok(BTreeMap::from([
+        ("plan".to_owned(), recipe.written()?),
+        ("records".to_owned(), data.len().to_string()),
+        ("records_sha256".to_owned(), super::records_sha256(data)),
+    ]))
+}
+
 impl Case {
     /// The training that a plan describes. The claim is `claimed`, or what the accountant proves.
     pub fn training(
@@ -128,12 +137,8 @@ impl Case {
         let data = recipe.records()?;
         let prepared = recipe.prepare(&data, Protection::Private)?;
         let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
-        let settings = BTreeMap::from([
-            ("plan".to_owned(), recipe.written()?),
-            ("records".to_owned(), data.len().to_string()),
-            ("records_sha256".to_owned(), super::records_sha256(&data)),
-            ("attack".to_owned(), format!("{attack:?}")),
-        ]);
+        let mut settings = settings(recipe, &data)?;
+        settings.insert("attack".to_owned(), format!("{attack:?}"));
         let note = SubjectNote {
             kind: "training".to_owned(),
             description: format!("training, {}", cost.subject.describe()),
