@@ -42,8 +42,13 @@ impl Crafted {
         self.entries.iter().map(|(at, value)| f64::from(*value) * f64::from(vector[*at as usize])).sum()
     }
 
-    /// Shortens it as the plan would shorten a record's gradient, and adds it.
-    pub(crate) fn add(&self, network: &Network, measure: &Measure, sum: &mut [f32]) -> Balance {
+    /// Shortens it as the plan would shorten a record's gradient, and passes on what there is to add.
+    pub(crate) fn each(
+        &self,
+        network: &Network,
+        measure: &Measure,
+        mut add: impl FnMut(usize, f32),
+    ) -> Balance {
         let mut squares = vec![0.0f64; network.places().len()];
         let mut size = 0.0f64;
         for (at, value) in &self.entries {
@@ -54,7 +59,7 @@ impl Crafted {
         let mut factors = vec![0.0; squares.len()];
         let balance = measure.factors(&squares, size as f32, &mut factors);
         for (at, value) in &self.entries {
-            sum[*at as usize] += factors[stage(network, *at)] * value;
+            add(*at as usize, factors[stage(network, *at)] * value);
         }
         balance
     }

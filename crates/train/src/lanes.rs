@@ -1,133 +1,212 @@
-//! The clipped sum of a batch: micro-batches dealt out to lanes, each with memory of its own, added up in order.
+//! The clipped sum of a batch: lanes of records, each summed in floats, then rounded to the grid of the noise and added up exactly.
 //!
-//! How many lanes there are and who gets what follows from the plan alone, so the bits do not depend on the number of
-//! threads.
+//! Workers take lanes as they come. Whole numbers have the same sum in any order, so the bits depend neither on the number of
+//! threads nor on who was quicker. Without noise there is no grid: then each worker has lanes of its own, and floats are added in
+//! a fixed order. How far a record can move such a sum is the theorem of [`crate::private::Rounding`].
 
 use crate::{
-    Plan, World,
-    clip::{Balance, Clip},
+    Calibrated, Crafted, Plan, World,
+    clip::Balance,
+    dealing::Dealer,
+    explicit::{Measure, WrittenOut},
     pass::Pass,
+    private::Part,
 };
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most partial sums of one batch.
-const MOST_LANES: usize = 8;
+/// The most partial sums of one batch, where floats are added.
+const MOST_PARTS: usize = 8;
 /// Parameters that one thread adds up at a time.
 const BLOCK: usize = 1 << 14;
 
-/// The lanes of one model.
+/// The memory for the sums of one model.
 #[derive(Debug)]
 pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
-    /// Examples that go together. It follows from the plan and not from the batch at hand: were it to change with one record
-    /// more, every partial sum would have other roundings, of one sign where gradients are alike.
-    together: usize,
+    workers: Vec<Worker>,
 }
 
-/// A pass and the partial sum of what went through it.
+/// What a batch was dealt to, and what is done with it.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    pub plan: &'a Plan,
+    pub world: World<'a>,
+    pub dealer: &'a Dealer,
+    /// Records that are given as gradients; each is summed alone.
+    pub crafted: &'a [&'a Crafted],
+    pub parameters: &'a [f32],
+    pub measure: &'a Measure,
+    pub step: u64,
+}
+
+/// Sums lanes, one after another.
 #[derive(Debug)]
-struct Lane {
-    pass: Pass,
-    sum: Vec<f32>,
+struct Worker {
+    way: Way,
+    /// The sum of the lane at hand.
+    lane: Vec<f32>,
+    /// Whether it holds one.
+    is_begun: bool,
+    /// The sum of the lanes before, in steps of the grid; empty until it is needed.
+    steps: Vec<f64>,
+    /// Whether it holds one.
+    has_steps: bool,
     balance: Balance,
 }
 
+/// How gradients come about.
+#[derive(Debug)]
+enum Way {
+    /// Many examples at once, whose gradients are never written out whole.
+    Together(Pass),
+    /// One by one.
+    WrittenOut(WrittenOut),
+}
+
 impl Lanes {
-    pub(crate) fn new(plan: &Plan) -> Lanes {
-        let most = plan.network.micro_batch();
-        let planned = plan.sampling.planned().get() as usize;
-        let count = planned.div_ceil(most).clamp(1, MOST_LANES);
-        let lane = |_| Lane {
-            pass: Pass::new(&plan.network, most),
-            sum: vec![0.0; plan.network.parameters()],
+    /// Memory for as many workers as can be of use; where `written_out`, gradients are made one by one.
+    pub(crate) fn new(plan: &Plan, lanes: usize, is_private: bool, written_out: bool) -> Lanes {
+        let most = if is_private { rayon::current_num_threads() } else { MOST_PARTS };
+        let worker = |_| Worker {
+            way: match written_out {
+                true => Way::WrittenOut(WrittenOut::new(plan)),
+                false => Way::Together(Pass::new(&plan.network, plan.network.micro_batch())),
+            },
+            lane: vec![0.0; plan.network.parameters()],
+            is_begun: false,
+            steps: Vec::new(),
+            has_steps: false,
             balance: 0,
         };
-        // One lane takes all at once, as long as they fit.
-        let together = if count == 1 { most } else { micro_batch(planned, count, most) };
-        Lanes { lanes: (0..count).map(lane).collect(), together }
+        Lanes { workers: (0..lanes.clamp(1, most)).map(worker).collect() }
     }
 
-    /// The sum of the last batch, as it stands in memory now.
+    /// The sum of the last batch, as it stands in memory now; with its noise, once that was added.
     pub(crate) fn total(&self) -> &[f32] {
-        &self.lanes[0].sum
+        &self.workers[0].lane
     }
 
-    /// The sum of the clipped gradients of the records in `batch`.
+    /// The sum of the clipped gradients of a batch in parts, of which the first is to take the total, and on which side of the
+    /// clip norm they were.
     pub(crate) fn clipped_sum(
         &mut self,
-        plan: &Plan,
-        data: World<'_>,
-        batch: &[u32],
-        parameters: &[f32],
-        clip: &Clip,
-    ) -> (&mut [f32], Balance) {
-        let (count, size) = (self.lanes.len(), self.together);
-        let work = |(at, lane): (usize, &mut Lane)| {
-            lane.sum.fill(0.0);
-            lane.balance = 0;
-            for records in batch.chunks(size).skip(at).step_by(count) {
-                lane.add(plan, data, records, parameters, clip);
+        batch: Batch<'_>,
+        noise: &Calibrated,
+    ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
+        let next = AtomicUsize::new(0);
+        let work = |worker: &mut Worker| {
+            worker.begin();
+            loop {
+                let sum = next.fetch_add(1, Ordering::Relaxed);
+                if sum >= batch.dealer.sums() {
+                    break;
+                }
+                let records = batch.dealer.records(sum);
+                if !records.is_empty() {
+                    worker.lay_aside(noise);
+                    worker.add(batch, records);
+                }
             }
         };
-        if count == 1 {
-            work((0, &mut self.lanes[0]));
-        } else {
-            self.lanes.par_iter_mut().enumerate().for_each(work);
+        match &mut self.workers[..] {
+            [worker] => work(worker),
+            workers => workers.par_iter_mut().for_each(work),
         }
-        let balance = self.lanes.iter().map(|lane| lane.balance).sum();
-        let (first, others) = self.lanes.split_at_mut(1);
-        let total = &mut first[0].sum;
+        for crafted in batch.crafted {
+            self.workers[0].add_crafted(batch, crafted, noise);
+        }
+        let balance = self.workers.iter().map(|worker| worker.balance).sum();
+        let (first, others) = self.workers.split_at_mut(1);
+        let first = &mut first[0];
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        parts.extend(first.has_steps.then_some(Part::Steps(&first.steps)));
+        for worker in others.iter() {
+            parts.extend(worker.is_begun.then_some(Part::Floats(&worker.lane)));
+            parts.extend(worker.has_steps.then_some(Part::Steps(&worker.steps)));
+        }
+        (&mut first.lane, parts, balance)
+    }
+
+    /// The sum of the gradients of a batch without noise: plain floats.
+    pub(crate) fn plain_sum(&mut self, batch: Batch<'_>) -> &mut [f32] {
+        let count = self.workers.len();
+        let work = |(at, worker): (usize, &mut Worker)| {
+            worker.begin();
+            for sum in (at..batch.dealer.sums()).step_by(count) {
+                worker.add(batch, batch.dealer.records(sum));
+            }
+        };
+        match &mut self.workers[..] {
+            [worker] => work((0, worker)),
+            workers => workers.par_iter_mut().enumerate().for_each(work),
+        }
+        let (first, others) = self.workers.split_at_mut(1);
+        let total = &mut first[0].lane;
         if !others.is_empty() {
             total.par_chunks_mut(BLOCK).enumerate().for_each(|(at, total)| {
                 for other in others.iter() {
-                    let part = &other.sum[at * BLOCK..][..total.len()];
+                    let part = &other.lane[at * BLOCK..][..total.len()];
                     total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
                 }
             });
         }
-        (total, balance)
-    }
-}
-
-/// How many examples of a planned batch go together, `most` at the most, so that every lane gets equally many micro-batches,
-/// and these are equally large.
-fn micro_batch(batch: usize, lanes: usize, most: usize) -> usize {
-    let rounds = batch.div_ceil(lanes * most).max(1);
-    batch.div_ceil(lanes * rounds).max(1)
-}
-
-impl Lane {
-    fn add(&mut self, plan: &Plan, data: World<'_>, records: &[u32], parameters: &[f32], clip: &Clip) {
-        let (network, count) = (&plan.network, records.len());
-        let input = self.pass.input(network, count);
-        for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
-            data.copy_row(*record as usize, row);
+        for crafted in batch.crafted {
+            crafted.each(&batch.plan.network, batch.measure, |at, value| total[at] += value);
         }
-        self.pass.forward(network, parameters, count);
-        let labels = records.iter().map(|record| data.label(*record as usize));
-        self.pass.backward(network, parameters, plan.loss, labels, count);
-        self.balance += self.pass.clipped_sum(network, clip, count, &mut self.sum);
+        total
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Worker {
+    fn begin(&mut self) {
+        self.lane.fill(0.0);
+        (self.is_begun, self.has_steps, self.balance) = (false, false, 0);
+    }
 
-    #[test]
-    fn micro_batches_are_equal_and_fit() {
-        for batch in 0..5000 {
-            for lanes in 1..=MOST_LANES {
-                let size = micro_batch(batch, lanes, 192);
-                assert!((1..=192).contains(&size), "{batch} {lanes}");
-                let chunks = batch.div_ceil(size);
-                // No lane waits for another that has two micro-batches more, and none of the work is a sliver.
-                assert!(chunks <= lanes * batch.div_ceil(lanes * 192).max(1), "{batch} {lanes}");
+    /// Rounds the lane at hand to the grid, and makes way for the next.
+    fn lay_aside(&mut self, noise: &Calibrated) {
+        if self.is_begun {
+            noise.add_steps(begun(&mut self.steps, &mut self.has_steps, self.lane.len()), &self.lane);
+            self.lane.fill(0.0);
+            self.is_begun = false;
+        }
+    }
+
+    /// Adds records to the lane at hand.
+    fn add(&mut self, batch: Batch<'_>, records: &[u32]) {
+        let Batch { plan, world, parameters, measure, step, .. } = batch;
+        self.is_begun = true;
+        match &mut self.way {
+            Way::Together(pass) => {
+                let Measure::Squares(clip) = measure else { return };
+                for records in records.chunks(plan.network.micro_batch()) {
+                    self.balance += pass.add(plan, world, records, parameters, clip, &mut self.lane);
+                }
+            }
+            Way::WrittenOut(way) => {
+                for record in records {
+                    let position = *record as usize;
+                    self.balance += way.add(plan, world, position, parameters, measure, step, &mut self.lane);
+                }
             }
         }
-        assert_eq!(
-            (micro_batch(256, 2, 192), micro_batch(150, 1, 192), micro_batch(2048, 8, 192)),
-            (128, 150, 128)
-        );
     }
+
+    /// Adds a record that is given as a gradient, each of whose numbers is rounded to the grid by itself.
+    fn add_crafted(&mut self, batch: Batch<'_>, crafted: &Crafted, noise: &Calibrated) {
+        let steps = begun(&mut self.steps, &mut self.has_steps, self.lane.len());
+        self.balance += crafted.each(&batch.plan.network, batch.measure, |at, value| {
+            noise.add_steps(&mut steps[at..=at], &[value]);
+        });
+    }
+}
+
+/// A sum in steps of the grid, from zero on if it was not begun.
+fn begun<'a>(steps: &'a mut Vec<f64>, is_begun: &mut bool, length: usize) -> &'a mut [f64] {
+    if !*is_begun {
+        steps.clear();
+        steps.resize(length, 0.0);
+        *is_begun = true;
+    }
+    steps
 }

@@ -66,6 +66,11 @@ impl Network {
         (CACHED.max(self.parameters()) / each).clamp(8, 192)
     }
 
+    /// How many layers have parameters, those within others counted one by one.
+    pub(crate) fn leaves(&self) -> usize {
+        self.stack.leaves()
+    }
+
     pub(crate) fn stages(&self) -> &[Box<dyn Stage>] {
         &self.stack.stages
     }

@@ -3,7 +3,7 @@
 //! All memory is allocated once and belongs to one lane; nothing here draws randomness or knows of noise.
 
 use crate::{
-    Loss, Network,
+    Loss, Network, Plan, World,
     clip::{Balance, Clip},
     exponential::softmax,
     layer::Trace,
@@ -40,6 +40,28 @@ impl Pass {
             factors: vec![0.0; capacity * network.stages().len()],
             capacity,
         }
+    }
+
+    /// Passes some records through, forward and back, and adds their clipped gradients to `sum`. Says on which side of the clip
+    /// norm they were.
+    pub(crate) fn add(
+        &mut self,
+        plan: &Plan,
+        data: World<'_>,
+        records: &[u32],
+        parameters: &[f32],
+        clip: &Clip,
+        sum: &mut [f32],
+    ) -> Balance {
+        let (network, count) = (&plan.network, records.len());
+        let input = self.input(network, count);
+        for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
+            data.copy_row(*record as usize, row);
+        }
+        self.forward(network, parameters, count);
+        let labels = records.iter().map(|record| data.label(*record as usize));
+        self.backward(network, parameters, plan.loss, labels, count);
+        self.clipped_sum(network, clip, count, sum)
     }
 
     /// Where the features of the next `count` examples go.
@@ -96,8 +118,8 @@ impl Pass {
 
     /// Adds the clipped gradients of the micro-batch to `sum`, and says on which side of the clip norm they were.
     ///
-    /// # Promise  One example adds a vector of norm at most that of `clip`, up to the rounding of floats; one whose gradient
-    /// is not finite adds nothing
+    /// # Promise  One example adds a vector that depends on itself and the parameters alone, and whose norm is at most that of
+    /// `clip`, but for the error of norms in [`crate::private::Rounding`]; one whose gradient is not finite adds nothing
     pub(crate) fn clipped_sum(
         &mut self,
         network: &Network,

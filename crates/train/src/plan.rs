@@ -1,6 +1,6 @@
 //! Everything about a run that is not data: it drives the run, and it is what the accountant reads.
 
-use crate::{Averaging, Clipping, Loss, Network, Optimiser, Sampling, Schedule, Views, World};
+use crate::{Averaging, Clipping, Loss, Network, Optimiser, Rounding, Sampling, Schedule, Views, World};
 use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Refusal};
 
 /// What protects the records.
@@ -131,6 +131,11 @@ impl Plan {
             }
         };
         self.sampling.mechanism(step, self.steps, adjacency)
+    }
+
+    /// How far floats can take the sums of a step beyond what a record contributes.
+    pub fn rounding(&self) -> Rounding {
+        Rounding::of_network(&self.network, self.sampling)
     }
 
     /// Checks everything that can be checked without touching a record's values.

@@ -1,4 +1,7 @@
 //! Matrix products: the one place that calls the product crate, whose interface is made of pointers.
+//!
+//! [`multiply`] is for matrices of one example, and for sums over examples, where any order of additions will do.
+//! [`multiply_rows`] is for matrices that have a row for each example: there a row must not know its company.
 
 /// A matrix in a slice: rows × columns, with the distance from one row, and from one column, to the next.
 #[derive(Clone, Copy)]
@@ -25,6 +28,16 @@ impl<'a> Matrix<'a> {
             column_step: self.row_step,
             ..self
         }
+    }
+
+    /// So many columns from one on.
+    fn some_columns(self, first: usize, columns: usize) -> Matrix<'a> {
+        Matrix { values: &self.values[first * self.column_step..], columns, ..self }
+    }
+
+    /// So many rows from one on.
+    fn some_rows(self, first: usize, rows: usize) -> Matrix<'a> {
+        Matrix { values: &self.values[first * self.row_step..], rows, ..self }
     }
 
     fn fits(&self) -> bool {
@@ -82,9 +95,137 @@ pub(crate) fn multiply(target: &mut [f32], into: Into, left: Matrix<'_>, right: 
     }
 }
 
+/// Numbers that the product crate adds up in one go, whatever the cache of the machine and the sizes of the matrices.
+const DEEP: usize = 512;
+/// Rows and columns beyond which the product crate has one way to multiply, in tiles. Its other ways are for products of up to
+/// 256 numbers, and for single rows and columns.
+const TALL: usize = 16;
+/// Sums of so few terms have a way of their own.
+const SHALLOW: usize = 2;
+
+/// As [`multiply`], for a matrix whose rows are examples: row i of `target` has the same bits whatever the other rows hold, how
+/// many there are, and where it stands.
+///
+/// That takes care. The product crate sums over `inner` in an order that follows from the sizes of both matrices and of the
+/// machine's caches, and a record more would cross a threshold: every example would get other bits, signs of units would flip,
+/// and a clipped sum would move by many times the clip norm. In tiles, each entry is one chain of multiply-adds along a piece of
+/// `inner`, and then added to the target. So sums are cut into pieces that the crate does not cut further, few rows are padded,
+/// and what is too narrow for tiles is done here.
+///
+/// # Promise  Row i of `target` is a function of row i of `left`, of `right`, and of what was in row i of `target`
+/// # Assumes  gemm 0.19, which is pinned: `gemm_basic_generic` and `kernel_params` in gemm-common. Tests hold every regime
+pub(crate) fn multiply_rows(target: &mut [f32], into: Into, left: Matrix<'_>, right: Matrix<'_>) {
+    let (rows, inner, columns) = (left.rows, left.columns, right.columns);
+    if rows == 0 {
+        return;
+    }
+    if columns <= TALL || inner <= SHALLOW {
+        return multiply_narrow(target, into, left, right);
+    }
+    if rows < TALL {
+        let mut padded_left = vec![0.0; TALL * inner];
+        for (to, row) in padded_left.chunks_exact_mut(inner).zip(0..rows) {
+            copy_row(left, row, to);
+        }
+        let mut padded = vec![0.0; TALL * columns];
+        padded[..target.len()].copy_from_slice(target);
+        multiply_rows(&mut padded, into, Matrix::new(&padded_left, TALL, inner), right);
+        return target.copy_from_slice(&padded[..target.len()]);
+    }
+    let pieces = inner.div_ceil(DEEP);
+    let deep = inner.div_ceil(pieces);
+    for (at, first) in (0..inner).step_by(deep).enumerate() {
+        let deep = deep.min(inner - first);
+        let into = if at == 0 { into } else { Into::Add };
+        multiply(target, into, left.some_columns(first, deep), right.some_rows(first, deep));
+    }
+}
+
+/// Entry by entry, in plain order.
+fn multiply_narrow(target: &mut [f32], into: Into, left: Matrix<'_>, right: Matrix<'_>) {
+    let (inner, columns) = (left.columns, right.columns);
+    assert!(
+        inner == right.rows && left.fits() && right.fits() && target.len() == left.rows * columns,
+        "shapes fit"
+    );
+    if into == Into::Replace {
+        target.fill(0.0);
+    }
+    for (row, target) in target.chunks_exact_mut(columns.max(1)).enumerate() {
+        for at in 0..inner {
+            let x = left.values[row * left.row_step + at * left.column_step];
+            for (column, sum) in target.iter_mut().enumerate() {
+                *sum += x * right.values[at * right.row_step + column * right.column_step];
+            }
+        }
+    }
+}
+
+fn copy_row(matrix: Matrix<'_>, row: usize, to: &mut [f32]) {
+    for (column, to) in to.iter_mut().enumerate() {
+        *to = matrix.values[row * matrix.row_step + column * matrix.column_step];
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn numbers(count: usize, salt: usize) -> Vec<f32> {
+        (0..count).map(|i| ((i * 7919 + salt * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+    }
+
+    /// Every row of a product alone, in pairs, and in company of all sizes around the thresholds of the product crate.
+    fn rows_that_know_their_company(
+        product: fn(&mut [f32], Into, Matrix<'_>, Matrix<'_>),
+        inner: usize,
+        columns: usize,
+        flipped: bool,
+    ) -> usize {
+        const ROWS: usize = 70;
+        let (left, right) = (numbers(ROWS * inner, 1), numbers(inner * columns, 2));
+        let right = match flipped {
+            true => Matrix::new(&right, columns, inner).transposed(),
+            false => Matrix::new(&right, inner, columns),
+        };
+        let of = |rows: std::ops::Range<usize>| {
+            let mut target = numbers(rows.len() * columns, 3);
+            // What is there depends on the row alone.
+            for (target, row) in target.chunks_exact_mut(columns).zip(rows.clone()) {
+                target.copy_from_slice(&numbers(columns, row));
+            }
+            let left = Matrix::new(&left[rows.start * inner..rows.end * inner], rows.len(), inner);
+            product(&mut target, Into::Add, left, right);
+            target
+        };
+        let all = of(0..ROWS);
+        let mut strangers = 0;
+        for count in [1, 2, 3, 6, 7, 8, 9, 13, 16, 17, 33, 64, 65] {
+            for first in [0, 1, 5, ROWS - count] {
+                let some = of(first..first + count);
+                let same = some.iter().zip(&all[first * columns..]).all(|(a, b)| a.to_bits() == b.to_bits());
+                strangers += usize::from(!same);
+            }
+        }
+        strangers
+    }
+
+    #[test]
+    fn a_row_does_not_know_its_company() {
+        let mut twin = 0;
+        for inner in [1, 2, 3, 17, 32, 64, 257, 512, 513, 784, 1025, 2000] {
+            for columns in [1, 2, 5, 15, 16, 17, 31, 64, 100, 256] {
+                for flipped in [false, true] {
+                    let found = rows_that_know_their_company(multiply_rows, inner, columns, flipped);
+                    assert_eq!(found, 0, "{inner} → {columns}, flipped {flipped}");
+                    if inner * columns < 1 << 15 {
+                        twin += rows_that_know_their_company(multiply, inner, columns, flipped);
+                    }
+                }
+            }
+        }
+        assert!(twin > 100, "the twin: a plain product's rows do know their company");
+    }
 
     #[test]
     fn products_of_all_orientations_are_those_of_the_definition() {

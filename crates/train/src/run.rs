@@ -1,18 +1,21 @@
 //! One model at work, step by step; it can be stopped after any step and taken up again with the same bits.
 
 use crate::{
-    Calibrated, ClippedSum, Clipping, Crafted, Initial, Noises, Plan, Privacy, World,
+    Calibrated, ClippedSum, Clipping, Initial, Noises, Plan, Privacy, Rounding, World,
     clip::{Balance, Clip},
-    explicit::{Explicit, Measure},
-    lanes::Lanes,
+    dealing::Dealer,
+    explicit::Measure,
+    lanes::{Batch, Lanes},
     optimiser::{Memory, Stride},
     private::CLIP_NORMS,
     privatize,
     sampling::Sampler,
 };
-use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability, Refusal};
+use veracity_core::{Adjacency, ClipNorm, NoiseMultiplier, Probability, Refusal};
 use veracity_noise::{Entropy, Family, Origin, Purpose, Tape};
 
+/// Streams of batches are numbered by step, and those of lanes by this and the step.
+const LANES: u64 = 1 << 63;
 /// How far an adaptive clip norm may go from where it began, as a factor either way.
 const FARTHEST_CLIP: f64 = (1u64 << 20) as f64;
 
@@ -65,24 +68,9 @@ pub struct Run<'a> {
     noises: Noises,
     origin: Origin,
     batch: Vec<u32>,
-    sums: Sums,
-}
-
-/// Where the clipped sum comes from.
-#[derive(Debug)]
-enum Sums {
-    Lanes(Lanes, Clip),
-    Explicit(Explicit, Measure),
-}
-
-/// Who is in a batch.
-#[derive(Debug, Clone, Copy)]
-struct Records<'a> {
-    world: World<'a>,
-    /// Positions of records that have features.
-    batch: &'a [u32],
-    /// Records that are given as gradients.
-    crafted: &'a [&'a Crafted],
+    dealer: Dealer,
+    measure: Measure,
+    lanes: Lanes,
 }
 
 /// The noise of a step.
@@ -132,8 +120,16 @@ impl<'a> Run<'a> {
             Privacy::Gaussian { clip, .. } | Privacy::Laplace { clip, .. } => clip.get(),
             Privacy::None => f64::INFINITY,
         };
+        if let Some(guard) = &guard {
+            guard.gradient.check_records(world.len())?;
+        }
+        let dealer = Dealer::new(plan.sampling);
+        let written_out =
+            plan.views.is_some() || world.has_people() || matches!(plan.privacy, Privacy::Laplace { .. });
         Ok(Run {
-            sums: Sums::new(plan, guard.as_ref()),
+            lanes: Lanes::new(plan, dealer.lanes(), guard.is_some(), written_out),
+            dealer,
+            measure: measure(plan, guard.as_ref()),
             memory: plan.optimiser.memory(parameters.len()),
             guard,
             sampler,
@@ -200,22 +196,30 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
-        let crafted = self.world.split_off(&mut self.batch);
-        let records = Records { world: self.world, batch: &self.batch, crafted: &crafted };
-        let (sums, noises, parameters) = (&mut self.sums, &mut self.noises, &self.state.parameters);
-        let (sum, balance) = match &self.guard {
-            // Noise does not wait for the sum that it hides: a batch that keeps one thread busy leaves another free.
-            Some(guard) if noises.can_draw_ahead(&guard.gradient, parameters.len()) => {
-                let draw = || noises.draw_ahead(step, parameters.len());
-                rayon::join(|| sums.clipped_sum(plan, records, parameters, step), draw).0
-            }
-            Some(_) | None => sums.clipped_sum(plan, records, parameters, step),
+        let crafted = self.dealer.deal(&self.batch, self.world, self.batches.stream(LANES | step));
+        let batch = Batch {
+            plan,
+            world: self.world,
+            dealer: &self.dealer,
+            crafted: &crafted,
+            parameters: &self.state.parameters,
+            measure: &self.measure,
+            step,
         };
-        let gradient: &[f32] = match &self.guard {
-            Some(guard) => {
-                privatize(ClippedSum::of_gradients(sum), &guard.gradient, step, &mut self.noises).values()
+        let (lanes, noises) = (&mut self.lanes, &mut self.noises);
+        let length = batch.parameters.len();
+        let (gradient, balance) = match &self.guard {
+            Some(Guard { gradient: noise, .. }) => {
+                // Noise does not wait for the sum that it hides: a batch that keeps one thread busy leaves another free.
+                let (sum, others, balance) = match noises.can_draw_ahead(noise, length) {
+                    true => {
+                        rayon::join(|| lanes.clipped_sum(batch, noise), || noises.draw_ahead(step, length)).0
+                    }
+                    false => lanes.clipped_sum(batch, noise),
+                };
+                (privatize(ClippedSum::of_gradients(sum, others), noise, step, noises).values(), balance)
             }
-            None => sum,
+            None => (&*lanes.plain_sum(batch), 0),
         };
         let stride = Stride {
             step,
@@ -256,10 +260,11 @@ impl<'a> Run<'a> {
         if let Some(guard) = &mut self.guard
             && let Some(adaptive) = &guard.adaptive
         {
-            let (parameters, batch) = (plan.network.parameters(), plan.sampling.planned());
-            guard.gradient = Calibrated::gaussian(adaptive.noise, ClipNorm::new(clip)?, parameters, batch)?;
+            let (parameters, rounding) = (plan.network.parameters(), plan.rounding());
+            guard.gradient =
+                Calibrated::gaussian(adaptive.noise, ClipNorm::new(clip)?, parameters, rounding)?;
             self.state.clip = clip;
-            self.sums.set_clip(Clip::new(&Clipping::Flat, &plan.network, guard.gradient.room()));
+            self.measure = Measure::Squares(Clip::new(&Clipping::Flat, &plan.network, guard.gradient.room()));
         }
         Ok(())
     }
@@ -271,7 +276,7 @@ impl<'a> Run<'a> {
 
     /// What the last step said: its clipped sum with noise. Nothing before the first step, and nothing without privacy.
     pub fn said(&self) -> Option<&[f32]> {
-        (self.guard.is_some() && self.state.step > 0).then(|| self.sums.last())
+        (self.guard.is_some() && self.state.step > 0).then(|| self.lanes.total())
     }
 
     /// Whether what it has learnt may be released: noise from system entropy, and no tape.
@@ -298,74 +303,25 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Sums {
-    fn new(plan: &Plan, guard: Option<&Guard>) -> Sums {
-        let clip = match (&plan.privacy, guard) {
-            (Privacy::Gaussian { clipping, .. }, Some(guard)) => {
-                Clip::new(clipping, &plan.network, guard.gradient.room())
-            }
-            (Privacy::Laplace { .. }, Some(guard)) => {
-                let measure = Measure::Sizes { norm: guard.gradient.room() };
-                return Sums::Explicit(Explicit::new(plan), measure);
-            }
-            // Without privacy nothing is clipped.
-            (Privacy::None, _) | (_, None) => Clip::none(),
-        };
-        match &plan.views {
-            Some(_) => Sums::Explicit(Explicit::new(plan), Measure::Squares(clip)),
-            None => Sums::Lanes(Lanes::new(plan), clip),
+/// How the gradients of a plan are measured before its first step.
+fn measure(plan: &Plan, guard: Option<&Guard>) -> Measure {
+    match (&plan.privacy, guard) {
+        (Privacy::Gaussian { clipping, .. }, Some(guard)) => {
+            Measure::Squares(Clip::new(clipping, &plan.network, guard.gradient.room()))
         }
-    }
-
-    fn clipped_sum(
-        &mut self,
-        plan: &Plan,
-        records: Records<'_>,
-        parameters: &[f32],
-        step: u64,
-    ) -> (&mut [f32], Balance) {
-        let Records { world, batch, crafted } = records;
-        let plant = |sum: &mut [f32], measure: &Measure| -> Balance {
-            crafted.iter().map(|crafted| crafted.add(&plan.network, measure, sum)).sum()
-        };
-        match self {
-            Sums::Lanes(lanes, clip) => {
-                let (sum, balance) = lanes.clipped_sum(plan, world, batch, parameters, clip);
-                let planted =
-                    if crafted.is_empty() { 0 } else { plant(sum, &Measure::Squares(clip.clone())) };
-                (sum, balance + planted)
-            }
-            Sums::Explicit(lanes, measure) => {
-                let (sum, balance) = lanes.clipped_sum(plan, world, batch, parameters, measure, step);
-                let planted = plant(sum, measure);
-                (sum, balance + planted)
-            }
-        }
-    }
-
-    /// The sum of the last step; with its noise, once that was added.
-    fn last(&self) -> &[f32] {
-        match self {
-            Sums::Lanes(lanes, _) => lanes.total(),
-            Sums::Explicit(lanes, _) => lanes.total(),
-        }
-    }
-
-    fn set_clip(&mut self, new: Clip) {
-        match self {
-            Sums::Lanes(_, clip) | Sums::Explicit(_, Measure::Squares(clip)) => *clip = new,
-            Sums::Explicit(_, Measure::Sizes { .. }) => {}
-        }
+        (Privacy::Laplace { .. }, Some(guard)) => Measure::Sizes { norm: guard.gradient.room() },
+        // Without privacy nothing is clipped.
+        (Privacy::None, _) | (_, None) => Measure::Squares(Clip::none()),
     }
 }
 
 impl Guard {
     fn new(plan: &Plan, parameters: usize) -> Result<Option<Guard>, Refusal> {
-        let batch: Count = plan.sampling.planned();
+        let rounding: Rounding = plan.rounding();
         let (gradient, adaptive) = match &plan.privacy {
             Privacy::None => return Ok(None),
             Privacy::Laplace { noise, clip } => {
-                (Calibrated::laplace(*noise, *clip, parameters, batch)?, None)
+                (Calibrated::laplace(*noise, *clip, parameters, rounding)?, None)
             }
             Privacy::Gaussian {
                 noise,
@@ -380,10 +336,10 @@ impl Guard {
                     noise,
                     first_clip: clip.get(),
                 };
-                (Calibrated::gaussian(noise, *clip, parameters, batch)?, Some(adaptive))
+                (Calibrated::gaussian(noise, *clip, parameters, rounding)?, Some(adaptive))
             }
             Privacy::Gaussian { noise, clip, .. } => {
-                (Calibrated::gaussian(*noise, *clip, parameters, batch)?, None)
+                (Calibrated::gaussian(*noise, *clip, parameters, rounding)?, None)
             }
         };
         Ok(Some(Guard { gradient, adaptive }))

@@ -6,10 +6,46 @@
 use crate::{Crafted, Dataset, Labels, loss::Label};
 use veracity_core::Refusal;
 
+/// Whose records they are, where one person has several: records of one person stand side by side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct People {
+    /// The first record of each person, and the end of the last one's.
+    starts: Vec<usize>,
+}
+
+impl People {
+    /// So many records of each person, one person after another.
+    pub fn new(records: impl IntoIterator<Item = usize>) -> People {
+        let mut starts = vec![0];
+        let mut end = 0;
+        starts.extend(records.into_iter().map(|records| {
+            end += records;
+            end
+        }));
+        People { starts }
+    }
+
+    /// How many people there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many records they have together.
+    pub fn records(&self) -> usize {
+        self.starts[self.len()]
+    }
+}
+
 /// What a model is trained on.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
     data: &'a Dataset,
+    people: Option<&'a People>,
     added: Option<&'a Dataset>,
     planted: Option<Planted<'a>>,
     changed: Option<Changed<'a>>,
@@ -35,11 +71,25 @@ struct Changed<'a> {
 
 impl<'a> From<&'a Dataset> for World<'a> {
     fn from(data: &'a Dataset) -> World<'a> {
-        World { data, added: None, planted: None, changed: None, crafted: &[] }
+        World { data, people: None, added: None, planted: None, changed: None, crafted: &[] }
     }
 }
 
 impl<'a> World<'a> {
+    /// The dataset as that of people: a position is a person, who enters batches with all records and whose gradients are averaged
+    /// and clipped together. Whatever is added or planted is a person with one record.
+    pub fn of_people(data: &'a Dataset, people: &'a People) -> Result<World<'a>, Refusal> {
+        if people.records() == data.len() {
+            return Ok(World { people: Some(people), ..World::from(data) });
+        }
+        Err(Refusal::NoAnswer("people have another number of records than the dataset".into()))
+    }
+
+    /// Whether a position may stand for several records.
+    pub(crate) fn has_people(&self) -> bool {
+        self.people.is_some()
+    }
+
     /// The dataset and further records after its own.
     pub fn with(self, added: &'a Dataset) -> Result<World<'a>, Refusal> {
         if added.width() == self.data.width() {
@@ -105,7 +155,12 @@ impl<'a> World<'a> {
 
     /// How many of them are there for certain, but for a change.
     pub(crate) fn unplanted(&self) -> usize {
-        self.data.len() + self.added.map_or(0, Dataset::len)
+        self.own() + self.added.map_or(0, Dataset::len)
+    }
+
+    /// How many positions the dataset itself has.
+    fn own(&self) -> usize {
+        self.people.map_or(self.data.len(), People::len)
     }
 
     /// The records that are given as gradients.
@@ -113,17 +168,11 @@ impl<'a> World<'a> {
         self.crafted.iter().flatten().copied()
     }
 
-    /// Takes the positions that have no features off a batch, and returns the gradients that stand there.
-    pub(crate) fn split_off(&self, batch: &mut Vec<u32>) -> Vec<&'a Crafted> {
-        let mut found = Vec::new();
-        batch.retain(|position| match (*position as usize).checked_sub(self.records()) {
-            Some(at) => {
-                found.extend(self.crafted[at]);
-                false
-            }
-            None => !self.is_blank(*position),
-        });
-        found
+    /// What stands at a position for a record that is given as a gradient, which may be nothing; `None` where records have
+    /// features.
+    pub(crate) fn crafted_at(&self, position: u32) -> Option<Option<&'a Crafted>> {
+        let at = (position as usize).checked_sub(self.records())?;
+        Some(self.crafted[at])
     }
 
     /// Whether there are none.
@@ -136,8 +185,8 @@ impl<'a> World<'a> {
         self.data.width()
     }
 
-    /// Whether there is a record at a position.
-    fn is_blank(&self, position: u32) -> bool {
+    /// Whether there is no record at a position.
+    pub(crate) fn is_blank(&self, position: u32) -> bool {
         let is_missing = |planted: Planted<'_>| {
             let at = (position as usize).checked_sub(self.unplanted());
             at.is_some_and(|at| !planted.is_in[at]) && planted.outside.is_none()
@@ -159,19 +208,23 @@ impl<'a> World<'a> {
             return (if is_in[at] { inside } else { outside.unwrap_or(inside) }, at);
         }
         match self.added {
-            Some(added) if position >= self.data.len() => (added, position - self.data.len()),
-            Some(_) | None => (self.data, position),
+            Some(added) if position >= self.own() => (added, position - self.own()),
+            Some(_) | None => (self.data, self.people.map_or(position, |people| people.starts[position])),
         }
     }
 
-    /// The features of the record at a position.
-    #[inline]
-    pub(crate) fn row(&self, position: usize) -> &'a [f32] {
-        let (records, at) = self.place(position);
-        records.row(at)
+    /// The features and labels of all records at a position, one after another.
+    pub(crate) fn examples(&self, position: usize) -> impl Iterator<Item = (&'a [f32], Label)> {
+        let (records, first) = self.place(position);
+        let is_own = std::ptr::eq(records, self.data) && position < self.own();
+        let count = match self.people {
+            Some(people) if is_own => people.starts[position + 1] - people.starts[position],
+            Some(_) | None => 1,
+        };
+        (first..first + count).map(|at| (records.row(at), records.labels().at(at)))
     }
 
-    /// Copies them.
+    /// Copies the features of the record at a position.
     #[inline]
     pub(crate) fn copy_row(&self, position: usize, to: &mut [f32]) {
         let (records, at) = self.place(position);

@@ -113,8 +113,7 @@ fn fast_sum(sizes: &[usize], data: &Dataset) -> (Vec<f32>, Vec<f64>, f64) {
     let moved =
         begun.iter().zip(&after).map(|(a, b)| (f64::from(*a) - f64::from(*b)) * rows as f64).collect();
     let (noise, clip) = (NoiseMultiplier::new(quiet).unwrap(), ClipNorm::new(CLIP).unwrap());
-    let room =
-        Calibrated::gaussian(noise, clip, begun.len(), Count::new(rows as u64).unwrap()).unwrap().room();
+    let room = Calibrated::gaussian(noise, clip, begun.len(), plan.rounding()).unwrap().room();
     (begun, moved, f64::from(room))
 }
 

@@ -88,6 +88,22 @@ impl Grid {
         Arch::new().dispatch(Addition { values, noise, grid: *self });
     }
 
+    /// Adds the places of `values` to `totals`, which count grid steps: whole numbers, whose sums are exact, and the same in
+    /// any order, as long as they stay below 2⁵³.
+    pub fn add_steps(&self, totals: &mut [f64], values: &[f32]) {
+        assert_eq!(totals.len(), values.len(), "every value has a total");
+        Arch::new().dispatch(Steps { totals, values, grid: *self });
+    }
+
+    /// Replaces `values` by γ·(total + K), for totals in grid steps and noise that a [`fill`](super::fill) of the same length
+    /// has drawn for this vector and no other.
+    ///
+    /// # Promise  As [`add_noise`](Grid::add_noise): a post-processing of the Gaussian mechanism on the totals
+    pub fn add_drawn_to_steps(&self, totals: &[f64], noise: &[i32], values: &mut [f32]) {
+        assert!(totals.len() == noise.len() && totals.len() == values.len(), "every total gets noise");
+        Arch::new().dispatch(StepsWithNoise { totals, noise, values, grid: *self });
+    }
+
     /// The place of a value on the grid, a whole number of at most 2⁴⁰: what noise is added to.
     #[inline(always)]
     pub fn steps(&self, value: f32) -> f64 {
@@ -113,6 +129,41 @@ impl WithSimd for Addition<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         for (value, &k) in self.values.iter_mut().zip(self.noise) {
             *value = noisy(*value, k, self.grid);
+        }
+    }
+}
+
+struct Steps<'a> {
+    totals: &'a mut [f64],
+    values: &'a [f32],
+    grid: Grid,
+}
+
+impl WithSimd for Steps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (total, value) in self.totals.iter_mut().zip(self.values) {
+            *total += self.grid.steps(*value);
+        }
+    }
+}
+
+struct StepsWithNoise<'a> {
+    totals: &'a [f64],
+    noise: &'a [i32],
+    values: &'a mut [f32],
+    grid: Grid,
+}
+
+impl WithSimd for StepsWithNoise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((value, total), &k) in self.values.iter_mut().zip(self.totals).zip(self.noise) {
+            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
         }
     }
 }
@@ -145,6 +196,33 @@ mod tests {
             let integer = (f64::from(clean(i)) * SCALE) as i64 + i64::from(*k);
             assert_eq!(*value, (integer as f64 / SCALE) as f32);
         }
+    }
+
+    #[test]
+    fn partial_sums_on_the_grid_add_up_exactly_and_in_any_order() {
+        let grid = Grid::new(0.7).unwrap();
+        let part =
+            |salt: i32| -> Vec<f32> { (0..1000).map(|i| (i * salt % 977) as f32 * 0.0137 - 5.0).collect() };
+        let parts = [part(1), part(31), part(77)];
+        let mut noise = vec![0; 1000];
+        fill(&mut noise, &mut stream());
+        let sum = |order: [usize; 3]| {
+            let (mut totals, mut values) = (vec![0.0; 1000], vec![0.0; 1000]);
+            order.map(|at| grid.add_steps(&mut totals, &parts[at]));
+            grid.add_drawn_to_steps(&totals, &noise, &mut values);
+            values
+        };
+        assert_eq!(sum([0, 1, 2]), sum([2, 0, 1]));
+        for (i, value) in sum([1, 2, 0]).iter().enumerate() {
+            let steps: i64 = parts.iter().map(|part| grid.steps(part[i]) as i64).sum();
+            assert_eq!(*value, (grid.granularity() * (steps + i64::from(noise[i])) as f64) as f32);
+        }
+        // One part alone is what `add_drawn` gives.
+        let (mut totals, mut values, mut one) = (vec![0.0; 1000], vec![0.0; 1000], parts[0].clone());
+        grid.add_steps(&mut totals, &parts[0]);
+        grid.add_drawn_to_steps(&totals, &noise, &mut values);
+        grid.add_drawn(&mut one, &noise);
+        assert_eq!(one, values);
     }
 
     #[test]

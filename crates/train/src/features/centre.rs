@@ -4,7 +4,7 @@
 //! Unlike the other features this one looks at data, so it has a price: a Gaussian mechanism, once, beside that of training.
 //! Records are clipped here, summed, and privatised by the same road as gradients.
 
-use crate::{Calibrated, ClippedSum, Dataset, Noises, privatize};
+use crate::{Calibrated, ClippedSum, Dataset, Noises, Rounding, privatize};
 use rayon::prelude::*;
 use veracity_core::{ClipNorm, Count, Mechanism, NoiseMultiplier, Refusal};
 
@@ -24,9 +24,8 @@ impl Centre {
     /// `rng` is of [`veracity_noise::Purpose::Preprocess`], and is used up: two means from one would have the same noise.
     ///
     /// # Promise   It costs what [`Centre::mechanism`] says, for records added or removed
-    /// # Assumes   `population` is public, and there are at most twice as many records
-    /// # Numerics  Sums are in f64, rounded once to f32: ‖S‖ ≤ n·clip, so two such roundings are at most n·clip·2⁻²³ apart,
-    /// which is taken off the clip norm beforehand
+    /// # Assumes   `population` is public
+    /// # Numerics  Every record is rounded to the grid of the noise by itself, and the sum is one of whole numbers
     pub fn new(
         data: &Dataset,
         population: Count,
@@ -34,21 +33,12 @@ impl Centre {
         noise: NoiseMultiplier,
         mut rng: Noises,
     ) -> Result<Centre, Refusal> {
-        // A batch of one: the rounding of the sum is taken off below.
-        let calibrated = Calibrated::gaussian(noise, clip, data.width(), Count::ONE)?;
-        let rounding = 2.0 * population.as_f64() * clip.get() / f64::from(1u32 << 23);
-        let room = f64::from(calibrated.room()) - rounding;
-        if !(room > 0.5 * clip.get()) {
-            return Err(Refusal::out_of_range(
-                "population",
-                population.get(),
-                "at most some 2 million records: the rounding of their sum would use up the clip norm",
-            ));
-        }
-        let records: Vec<usize> = (0..data.len()).collect();
-        let mut sum: Vec<f32> = total(data, &records, room).into_iter().map(|x| x as f32).collect();
+        let calibrated = Calibrated::gaussian(noise, clip, data.width(), Rounding::BY_RECORD)?;
+        calibrated.check_records(data.len())?;
+        let steps = total(data, f64::from(calibrated.room()), |row, sum| calibrated.add_steps(sum, row));
         let scale = 1.0 / population.as_f64() as f32;
-        let noisy = privatize(ClippedSum::of_records(&mut sum), &calibrated, 0, &mut rng);
+        let mut sum = vec![0.0; data.width()];
+        let noisy = privatize(ClippedSum::of_records(&steps, &mut sum), &calibrated, 0, &mut rng);
         Ok(Centre { mean: noisy.values().iter().map(|x| x * scale).collect(), noise })
     }
 
@@ -88,14 +78,25 @@ pub fn take_off(mean: &[f32], data: Dataset) -> Result<Dataset, Refusal> {
 
 /// The mean as it is, of records clipped to norm `clip`. It is as private as the data: for comparison, never for release.
 pub fn mean_without_privacy(data: &Dataset, clip: ClipNorm) -> Vec<f32> {
-    let records: Vec<usize> = (0..data.len()).collect();
-    let count = records.len().max(1) as f64;
-    total(data, &records, clip.get()).into_iter().map(|x| (x / count) as f32).collect()
+    let count = data.len().max(1) as f64;
+    let add = |row: &[f32], sum: &mut [f64]| {
+        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
+    };
+    total(data, clip.get(), add).into_iter().map(|x| (x / count) as f32).collect()
 }
 
 /// The sum of all records, each at most `room` long, in blocks: the bits do not depend on the number of threads.
-fn total(data: &Dataset, records: &[usize], room: f64) -> Vec<f64> {
-    let parts: Vec<Vec<f64>> = records.par_chunks(BLOCK).map(|part| clipped(data, part, room)).collect();
+fn total(data: &Dataset, room: f64, add: impl Fn(&[f32], &mut [f64]) + Sync) -> Vec<f64> {
+    let records: Vec<usize> = (0..data.len()).collect();
+    let part = |records: &[usize]| {
+        let (mut sum, mut row) = (vec![0.0; data.width()], vec![0.0; data.width()]);
+        for record in records {
+            clip_row(data.row(*record), room, &mut row);
+            add(&row, &mut sum);
+        }
+        sum
+    };
+    let parts: Vec<Vec<f64>> = records.par_chunks(BLOCK).map(part).collect();
     let mut sum = vec![0.0; data.width()];
     for part in parts {
         sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
@@ -103,21 +104,18 @@ fn total(data: &Dataset, records: &[usize], room: f64) -> Vec<f64> {
     sum
 }
 
-/// The sum of some records, each at most `room` long.
-fn clipped(data: &Dataset, records: &[usize], room: f64) -> Vec<f64> {
-    let mut sum = vec![0.0; data.width()];
-    for record in records {
-        let row = data.row(*record);
-        let norm = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
-        // A record whose norm overflows adds nothing; finite features are the dataset's promise.
-        let factor = if norm <= room {
-            1.0
-        } else if norm.is_finite() {
-            room / norm
-        } else {
-            0.0
-        };
-        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += factor * f64::from(*x));
-    }
-    sum
+/// Writes a record, shortened where it is longer than `room`.
+///
+/// # Numerics  The norm is that of `f64`; every number is rounded once, by 2⁻²⁴ of it
+fn clip_row(row: &[f32], room: f64, to: &mut [f32]) {
+    let norm = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+    // A record whose norm overflows adds nothing; finite features are the dataset's promise.
+    let factor = if norm <= room {
+        1.0
+    } else if norm.is_finite() {
+        room / norm
+    } else {
+        0.0
+    };
+    to.iter_mut().zip(row).for_each(|(to, x)| *to = (factor * f64::from(*x)) as f32);
 }

@@ -79,6 +79,10 @@ impl Stage for Chain {
         self.stack.parameters()
     }
 
+    fn leaves(&self) -> usize {
+        self.stack.leaves()
+    }
+
     fn initialise(&self, parameters: &mut [f32], rng: &mut Stream) {
         self.stack.initialise(parameters, rng);
     }

@@ -100,7 +100,10 @@ impl Stage for Embedding {
         let gradients = output_gradient.chunks_exact(self.length * self.width);
         let kept = trace.kept.chunks_exact_mut(self.width);
         for (((input, gradient), row), norm) in examples.zip(gradients).zip(kept).zip(norms) {
-            self.each_token(input, gradient, row, |_, row| *norm += sums::square(row));
+            // Added up in double precision: there may be thousands of tokens.
+            let mut square = 0.0;
+            self.each_token(input, gradient, row, |_, row| square += f64::from(sums::square(row)));
+            *norm += square as f32;
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{Stage, Trace, initial, outer::Outer, sums};
 use crate::{
     Shape,
-    product::{Into, Matrix, multiply},
+    product::{Into, Matrix, multiply_rows},
 };
 use veracity_core::Refusal;
 use veracity_noise::Stream;
@@ -90,7 +90,7 @@ impl Stage for LinearPlaces {
             place.copy_from_slice(&parameters[self.outer.weights()..]);
         }
         let input = Matrix::new(input, count * self.outer.places, self.outer.inputs);
-        multiply(output, Into::Add, input, self.weights(parameters).transposed());
+        multiply_rows(output, Into::Add, input, self.weights(parameters).transposed());
     }
 
     fn backward(
@@ -101,7 +101,7 @@ impl Stage for LinearPlaces {
         input_gradient: &mut [f32],
     ) {
         let gradient = Matrix::new(output_gradient, trace.count * self.outer.places, self.outer.outputs);
-        multiply(input_gradient, Into::Replace, gradient, self.weights(parameters));
+        multiply_rows(input_gradient, Into::Replace, gradient, self.weights(parameters));
     }
 
     fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {

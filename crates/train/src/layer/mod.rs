@@ -225,6 +225,11 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
         0
     }
 
+    /// How many stages there are within that have parameters of their own, itself included.
+    fn leaves(&self) -> usize {
+        usize::from(self.parameters() > 0)
+    }
+
     /// Random initial parameters; they do not depend on data.
     fn initialise(&self, _parameters: &mut [f32], _rng: &mut Stream) {}
 
@@ -258,14 +263,15 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
 
     /// Adds the squared norm of each example's gradient by the parameters to `norms`. Called after `backward`.
     ///
-    /// # Promise  At most a relative 1e-5 below the squared norm of what `clipped_sum` adds at factor 1; above it by no more,
-    /// except for Gram forms, which add the most that their rounding can have taken away
+    /// # Promise  At least the squared norm of what `clipped_sum` adds, over the factor squared, but for 300 roundings of 2⁻²⁴:
+    /// see [`crate::private::Rounding`]
     fn square_norms(&self, _trace: Trace<'_>, _output_gradient: &[f32], _norms: &mut [f32]) {}
 
     /// Adds Σᵢ factorᵢ × gradientᵢ by the parameters to `sum`. Called after `square_norms`, or without it where no norms are
     /// needed; may spoil `output_gradient`.
     ///
-    /// # Promise  An example whose values, gradients and kept numbers are zero adds zero
+    /// # Promise  Each example adds one number to each coordinate: one that depends on its own values, gradients, kept numbers and
+    /// factor alone, and may be a product that is not rounded before it is added. Where all of these are zero it adds zero
     fn clipped_sum(
         &self,
         _trace: Trace<'_>,

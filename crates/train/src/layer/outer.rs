@@ -23,6 +23,9 @@ const EXPLICIT_COST: usize = 12;
 /// The longest row whose square a Gram matrix may hold, squared: beyond it small factors could vanish beside large ones.
 pub(super) const LONGEST: f32 = (1u128 << 80) as f32;
 
+/// What a square or product of floats may lose for being too small.
+pub(super) const VANISHED: f64 = 1.401_298_464_324_817e-45; // 2⁻¹⁴⁹
+
 /// Outputs × inputs weights, so that those of one output are side by side, then one bias for each output; used at so many
 /// places.
 #[derive(Debug, Clone, Copy)]
@@ -71,12 +74,7 @@ impl Outer {
     /// # Promise  Explicit: within a relative 1e-5 of that of what `add` adds. Gram: never below it by more than that
     pub(super) fn square_norm(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, kept: &mut [f32]) -> f32 {
         match self.form {
-            Form::Explicit => own::measure(kept, |gradient| {
-                let (weights, biases) = gradient.split_at_mut(self.weights());
-                multiply(weights, Into::Replace, gradients.transposed(), inputs);
-                biases.fill(0.0);
-                add_places(gradients, biases);
-            }),
+            Form::Explicit => own::measure(kept, |gradient| self.write(inputs, gradients, gradient)),
             Form::Gram => self.gram(inputs, gradients),
         }
     }
@@ -90,21 +88,30 @@ impl Outer {
         there
     }
 
-    /// `sum` += the gradient.
+    /// `sum` += the gradient, which is made by itself first: what it is must not depend on what others have added, and places
+    /// that cancel must not leave their roundings there.
     pub(super) fn accumulate(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, sum: &mut [f32]) {
-        let (weights, biases) = sum.split_at_mut(self.weights());
-        multiply(weights, Into::Add, gradients.transposed(), inputs);
+        scratch::lend([self.parameters()], |[gradient]| {
+            self.write(inputs, gradients, gradient);
+            add_scaled(sum, 1.0, gradient);
+        });
+    }
+
+    fn write(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, gradient: &mut [f32]) {
+        let (weights, biases) = gradient.split_at_mut(self.weights());
+        multiply(weights, Into::Replace, gradients.transposed(), inputs);
+        biases.fill(0.0);
         add_places(gradients, biases);
     }
 
-    /// The norm from Gram matrices, with what their rounding may have taken away added.
+    /// The norm from Gram matrices, with what rounding may have taken away, there and in what will be added, put back.
     ///
-    /// # Numerics  An entry of A Aᵀ ∘ G Gᵀ is off by at most (inputs + outputs + 2) u ‖aₚ‖‖a_q‖‖gₚ‖‖g_q‖, so all together by
-    /// that factor of (Σ‖aₚ‖‖gₚ‖)²; entries may cancel, so this can be much of the norm, and leaving it out would let
-    /// gradients pass that are too long. Biases are weights of a number that is always 1, so that ‖aₚ‖² + 1 stands for ‖aₚ‖²:
-    /// places that cancel are rounded before their sum is measured, and otherwise when they are added. With P places that moves
-    /// a sum by P u Σ‖aₚ‖‖gₚ‖ at most, and since what is added here is a square, and P² < 3 (inputs + outputs) where this form
-    /// is chosen, by no more than 2 u of the clip norm beyond it.
+    /// # Promise   At least the squared norm of what `accumulate` adds, but for the last few roundings
+    /// # Numerics  Let ℓ = Σ‖(aₚ, 1)‖‖gₚ‖, with a bias as the weight of a number that is always 1. An entry of A Aᵀ ∘ G Gᵀ is off
+    /// by at most (inputs + outputs + 2) u ‖aₚ‖‖a_q‖‖gₚ‖‖g_q‖, so all together by that factor of ℓ². The biases are off by
+    /// P u Σ|gₚ|, their square by 2 P u ℓ². What is added is made from the gradients times the factor, and off by (P + 2) u ℓ, its
+    /// square by 2 (P + 2) u ℓ². Entries may cancel, so this can be much of the norm, and leaving it out would let gradients pass
+    /// that are too long. Squares that vanish, below 2⁻¹⁴⁹ each, are put back too
     fn gram(&self, inputs: Matrix<'_>, gradients: Matrix<'_>) -> f32 {
         let places = self.places;
         scratch::lend([places * places, places * places, self.outputs], |[a, g, biases]| {
@@ -112,17 +119,19 @@ impl Outer {
             multiply(g, Into::Replace, gradients, gradients.transposed());
             biases.fill(0.0);
             add_places(gradients, biases);
-            let (mut total, mut lengths) = (0.0, 0.0);
+            let (mut total, mut lengths, mut squares) = (0.0, 0.0, 0.0);
             for place in 0..places {
                 let (a, g) = (&a[place * places..][..places], &g[place * places..][..places]);
                 if !(a[place] <= LONGEST && g[place] <= LONGEST) {
                     return f32::INFINITY;
                 }
                 lengths += ((f64::from(a[place]) + 1.0) * f64::from(g[place])).sqrt();
+                squares += f64::from(a[place]) + f64::from(g[place]);
                 total += a.iter().zip(g).map(|(a, g)| f64::from(*a) * f64::from(*g)).sum::<f64>();
             }
-            let lost = (self.inputs + self.outputs + 2) as f64 * f64::from(f32::EPSILON) / 2.0;
-            (total + lost * lengths * lengths) as f32 + super::sums::square(biases)
+            let lost = (self.inputs + self.outputs + 4 * places + 16) as f64 * f64::from(f32::EPSILON) / 2.0;
+            let vanished = ((self.inputs + self.outputs) * places) as f64 * VANISHED * (squares + 1.0);
+            (total + lost * lengths * lengths + vanished) as f32 + super::sums::square(biases)
         })
     }
 }

@@ -61,6 +61,11 @@ impl Stack {
         self.places.last().map_or(0, |place| place.end)
     }
 
+    /// How many stages have parameters, those within others counted one by one.
+    pub(crate) fn leaves(&self) -> usize {
+        self.stages.iter().map(|stage| stage.leaves()).sum()
+    }
+
     pub(crate) fn initialise(&self, parameters: &mut [f32], rng: &mut Stream) {
         for (stage, place) in self.stages.iter().zip(&self.places) {
             stage.initialise(&mut parameters[place.clone()], rng);

@@ -1,8 +1,9 @@
 //! How much noise, on which grid, and how long a contribution may be so that nothing is left uncounted.
 
-use super::laplace::LaplaceGrid;
-use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
+use super::{Part, Rounding, laplace::LaplaceGrid};
+use veracity_core::{ClipNorm, NoiseMultiplier, Refusal};
 use veracity_noise::{Distance, Stream, vector, vector::Grid};
+use zeroize::Zeroize;
 
 /// Noise for one kind of sum.
 #[derive(Debug, Clone, Copy)]
@@ -23,21 +24,25 @@ const LEAST_ROOM: f32 = 5e-7;
 /// Clip norms between which nothing that floats leave out decides: below, squares vanish; above, they or the sum of a batch
 /// could be infinite, and what is infinite no longer moves by what a record adds.
 pub(crate) const CLIP_NORMS: std::ops::RangeInclusive<f64> = 1e-6..=1e15;
+/// Sums count steps of the grid in `f64`: exactly, below this.
+const EXACT: f64 = (1u64 << 52) as f64;
+/// Parameters whose steps are added up at a time.
+const CHUNK: usize = 1024;
 
 impl Calibrated {
     /// Gaussian noise of standard deviation `noise` × `clip` on a vector of so many parameters.
     ///
-    /// # Promise  A sum in which one record moves at most [`Calibrated::room`] in ℓ2 moves at most `clip` once it is a float
-    /// and on the grid, as far as the allowance for float sums covers the rounding of its additions
+    /// # Promise  A sum in which records are clipped to [`Calibrated::room`] moves by at most `clip` once it is on the grid
+    /// # Assumes  `rounding` is that of the sum
     pub fn gaussian(
         noise: NoiseMultiplier,
         clip: ClipNorm,
         parameters: usize,
-        batch: Count,
+        rounding: Rounding,
     ) -> Result<Calibrated, Refusal> {
         let grid = Grid::new(noise.get() * clip.get())?;
-        let room = clip.get() * (1.0 - float_slack(batch)) - grid.extra_l2(parameters);
-        Calibrated::checked(Law::Gaussian(grid), room, clip.get(), noise)
+        let on_grid = rounding.of_two_vectors() * grid.extra_l2(parameters);
+        Calibrated::checked(Law::Gaussian(grid), on_grid, rounding, clip, noise)
     }
 
     /// Laplace noise of scale `noise` × `clip`; the same promise in ℓ1.
@@ -45,11 +50,11 @@ impl Calibrated {
         noise: NoiseMultiplier,
         clip: ClipNorm,
         parameters: usize,
-        batch: Count,
+        rounding: Rounding,
     ) -> Result<Calibrated, Refusal> {
         let grid = LaplaceGrid::new(noise.get() * clip.get())?;
-        let room = clip.get() * (1.0 - float_slack(batch)) - grid.extra_l1(parameters);
-        Calibrated::checked(Law::Laplace(grid), room, clip.get(), noise)
+        let on_grid = rounding.of_two_vectors() * grid.extra_l1(parameters);
+        Calibrated::checked(Law::Laplace(grid), on_grid, rounding, clip, noise)
     }
 
     /// Gaussian noise on a balance, which is a whole number and moves by 1 exactly: the noise is widened by what the
@@ -63,8 +68,16 @@ impl Calibrated {
         Ok(Calibrated { law: Law::Gaussian(Grid::new(widened)?), room: 1.0, clip: widened / noise.get() })
     }
 
-    fn checked(law: Law, room: f64, clip: f64, noise: NoiseMultiplier) -> Result<Calibrated, Refusal> {
-        // Rounded down: a float nearest to `room` could be longer.
+    /// # Numerics  (1 + relative) room + on_grid ≤ clip, with `room` rounded down to a float
+    fn checked(
+        law: Law,
+        on_grid: f64,
+        rounding: Rounding,
+        clip: ClipNorm,
+        noise: NoiseMultiplier,
+    ) -> Result<Calibrated, Refusal> {
+        let clip = clip.get();
+        let room = (clip - on_grid) / (1.0 + rounding.relative());
         let room = (room * (1.0 - f64::from(f32::EPSILON))) as f32;
         if room.is_finite() && f64::from(room) > 0.5 * clip {
             // Squares of floats below 2.6e-23 are zero: a much smaller norm could not be told from none.
@@ -78,6 +91,18 @@ impl Calibrated {
             "noise multiplier",
             noise,
             "less noise, fewer parameters or smaller batches: rounding would use up half of the clip norm",
+        ))
+    }
+
+    /// Refuses so many records that their sum, in steps of the grid, might not be exact.
+    pub fn check_records(&self, records: usize) -> Result<(), Refusal> {
+        if records as f64 * self.clip <= EXACT * self.granularity() {
+            return Ok(());
+        }
+        Err(Refusal::out_of_range(
+            "records",
+            records,
+            "fewer records or more noise: sums would outgrow what is exact on the grid of the noise",
         ))
     }
 
@@ -99,16 +124,61 @@ impl Calibrated {
         }
     }
 
-    /// Adds noise to a block.
-    pub(super) fn add(&self, values: &mut [f32], rng: &mut Stream) {
+    /// Replaces a block by its sum with the same block of other parts, all on the grid, and noise.
+    pub(super) fn add(&self, values: &mut [f32], others: &[Part<'_>], rng: &mut Stream) {
         match self.law {
-            Law::Gaussian(grid) => grid.add_noise(values, rng),
+            Law::Gaussian(grid) if others.is_empty() => grid.add_noise(values, rng),
+            Law::Gaussian(_) => {
+                let mut normals = vec![0; values.len()];
+                vector::fill(&mut normals, rng);
+                self.add_drawn(values, others, &normals);
+                normals.zeroize();
+            }
             Law::Laplace(grid) => {
-                for value in values {
-                    *value = grid.value(grid.steps(*value).saturating_add(grid.noise(rng)));
+                for (at, value) in values.iter_mut().enumerate() {
+                    let steps = self.total(*value, others, at);
+                    *value = grid.value(steps.saturating_add(grid.noise(rng)));
                 }
             }
         }
+    }
+
+    /// As [`Calibrated::add`], with Gaussian noise that was drawn before.
+    pub(super) fn add_drawn(&self, values: &mut [f32], others: &[Part<'_>], normals: &[i32]) {
+        let Some(grid) = self.gaussian_grid() else { return };
+        if others.is_empty() {
+            return grid.add_drawn(values, normals);
+        }
+        let mut totals = [0.0; CHUNK];
+        for (at, (values, normals)) in values.chunks_mut(CHUNK).zip(normals.chunks(CHUNK)).enumerate() {
+            let totals = &mut totals[..values.len()];
+            totals.fill(0.0);
+            grid.add_steps(totals, values);
+            for part in others {
+                part.block(at * CHUNK, values.len()).add_to(totals, self);
+            }
+            grid.add_drawn_to_steps(totals, normals, values);
+        }
+    }
+
+    /// Adds the places of `values` on the grid to `totals`.
+    pub(crate) fn add_steps(&self, totals: &mut [f64], values: &[f32]) {
+        match self.law {
+            Law::Gaussian(grid) => grid.add_steps(totals, values),
+            Law::Laplace(grid) => {
+                // Whole numbers of at most 2⁴⁶, which `f64` holds.
+                totals.iter_mut().zip(values).for_each(|(total, value)| *total += grid.steps(*value) as f64);
+            }
+        }
+    }
+
+    /// The place of the sum of all parts at a parameter, what noise is added to.
+    pub(super) fn total(&self, value: f32, others: &[Part<'_>], at: usize) -> i128 {
+        let of = |part: &Part<'_>| match part {
+            Part::Floats(floats) => self.steps(floats[at]),
+            Part::Steps(steps) => steps[at] as i128,
+        };
+        self.steps(value) + others.iter().map(of).sum::<i128>()
     }
 
     /// The grid of Gaussian noise, which can be drawn by itself; nothing for other noise.
@@ -157,18 +227,6 @@ impl Calibrated {
     }
 }
 
-/// Which part of the clip norm is left for the rounding of float sums and norms.
-///
-/// Norms are within a relative 1e-5. A record more puts those after it into other micro-batches, so every coordinate of the
-/// sum may round otherwise: by some units in the last place of what can be as long as all contributions together. The hardest
-/// case known are gradients that all point one way and whose digits round one way time after time: for batches of 64 to 32,561
-/// the movement was found at up to 2.9·batch·2^-24 beyond the clip norm, as long as micro-batches keep their size (where they
-/// did not, 50·batch·2^-24). This leaves 16·batch·2^-24. It is a margin that replays check, not a proof: the worst case that
-/// theory allows, with every rounding against us, is larger.
-fn float_slack(batch: Count) -> f64 {
-    2e-5 + batch.as_f64() * 2f64.powi(-20)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,10 +235,9 @@ mod tests {
     #[test]
     fn noise_by_itself_is_the_noise_that_is_added() {
         let (noise, clip) = (NoiseMultiplier::new(0.7).unwrap(), ClipNorm::new(1.3).unwrap());
-        let batch = Count::new(64).unwrap();
         for law in [
-            Calibrated::gaussian(noise, clip, 5000, batch).unwrap(),
-            Calibrated::laplace(noise, clip, 5000, batch).unwrap(),
+            Calibrated::gaussian(noise, clip, 5000, Rounding::ONE_SUM).unwrap(),
+            Calibrated::laplace(noise, clip, 5000, Rounding::ONE_SUM).unwrap(),
             Calibrated::balance(noise).unwrap(),
         ] {
             let family = Entropy::seeded(4).family(Purpose::Noise, 0, 0);
@@ -193,20 +250,56 @@ mod tests {
                 .zip(law.noise(clean.len(), &mut family.stream(3)))
                 .map(|(value, noise)| law.value(law.steps(*value) + noise))
                 .collect();
-            law.add(&mut clean, &mut family.stream(3));
+            law.add(&mut clean, &[], &mut family.stream(3));
             assert!(clean.iter().zip(&apart).all(|(a, b)| a.to_bits() == b.to_bits()), "{law:?}");
+        }
+    }
+
+    #[test]
+    fn parts_are_rounded_one_by_one_and_added_exactly() {
+        let (noise, clip) = (NoiseMultiplier::new(0.7).unwrap(), ClipNorm::new(1.3).unwrap());
+        let length = 3000;
+        let numbers = |salt: usize| -> Vec<f32> {
+            (0..length).map(|i| (i * salt % 1009) as f32 * 0.013 - 6.0).collect()
+        };
+        let (first, floats) = (numbers(3), numbers(101));
+        let steps: Vec<f64> = (0..length).map(|i| (i * 7919 % 100_003) as f64 - 50_000.0).collect();
+        for law in [
+            Calibrated::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap(),
+            Calibrated::laplace(noise, clip, length, Rounding::ONE_SUM).unwrap(),
+        ] {
+            let others = [Part::Floats(&floats), Part::Steps(&steps)];
+            let family = Entropy::seeded(4).family(Purpose::Noise, 0, 0);
+            let drawn = law.noise(length, &mut family.stream(3));
+            let mut sum = first.clone();
+            law.add(&mut sum, &others, &mut family.stream(3));
+            let mut totals = steps.clone();
+            law.add_steps(&mut totals, &first);
+            law.add_steps(&mut totals, &floats);
+            for at in 0..length {
+                let total = law.steps(first[at]) + law.steps(floats[at]) + steps[at] as i128;
+                assert_eq!(law.total(first[at], &others, at), total);
+                assert_eq!(totals[at] as i128, total);
+                assert_eq!(sum[at].to_bits(), law.value(total + drawn[at]).to_bits());
+            }
         }
     }
 
     #[test]
     fn room_and_rounding_fit_into_the_clip_norm() {
         let (noise, clip) = (NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(0.1).unwrap());
-        let law = Calibrated::gaussian(noise, clip, 1 << 20, Count::new(256).unwrap()).unwrap();
-        assert!(f64::from(law.room()) + law.granularity() * 1024.0 <= 0.1 * (1.0 - 256.0 * 2f64.powi(-20)));
-        assert!(law.room() > 0.098);
+        for rounding in [Rounding::ONE_SUM, Rounding::BY_RECORD] {
+            let law = Calibrated::gaussian(noise, clip, 1 << 20, rounding).unwrap();
+            let grid = rounding.of_two_vectors() * law.granularity() * 1024.0;
+            assert!(f64::from(law.room()) * (1.0 + rounding.relative()) + grid <= 0.1);
+            assert!(law.room() > 0.0995);
+        }
         // With so many parameters that the grid eats the clip norm, nothing is promised.
-        assert!(Calibrated::gaussian(noise, clip, 1 << 40, Count::ONE).is_err());
-        assert!(Calibrated::laplace(noise, clip, 1 << 36, Count::ONE).is_err());
+        assert!(Calibrated::gaussian(noise, clip, 1 << 40, Rounding::ONE_SUM).is_err());
+        assert!(Calibrated::laplace(noise, clip, 1 << 36, Rounding::ONE_SUM).is_err());
+        // Nor with so many records that their sum might not be exact.
+        let law = Calibrated::gaussian(noise, clip, 10, Rounding::ONE_SUM).unwrap();
+        assert!(law.check_records(1 << 31).is_ok() && law.check_records(1 << 33).is_err());
         // A balance moves by 1, and by one grid step more once it is rounded; its noise is wider by at least as much.
         for noise in [0.5, 2.0, 100.0, 9e4] {
             let law = Calibrated::balance(NoiseMultiplier::new(noise).unwrap()).unwrap();

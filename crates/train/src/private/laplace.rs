@@ -7,10 +7,10 @@
 use veracity_core::Refusal;
 use veracity_noise::{Bits, Ratio, Stream, exact::discrete_laplace};
 
-/// A scale is between 2^36 and 2^37 steps.
-const STEPS: i32 = 36;
-/// Clean values end at 2^16 scales, so that they are whole numbers of steps below 2^53.
-const FARTHEST: f64 = (1u64 << 52) as f64;
+/// A scale is between 2^30 and 2^31 steps, so that sums of millions of records are exact.
+const STEPS: i32 = 30;
+/// Clean values end at 2^16 scales.
+const FARTHEST: f64 = (1u64 << 46) as f64;
 
 /// The grid of Laplace noise with one scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ pub(super) struct LaplaceGrid {
 }
 
 impl LaplaceGrid {
-    /// The grid for noise of a scale. What is drawn has the scale or, by less than 2^-37 of it, a larger one.
+    /// The grid for noise of a scale. What is drawn has the scale or, by less than 2^-31 of it, a larger one.
     pub(super) fn new(scale: f64) -> Result<LaplaceGrid, Refusal> {
         if !(1e-100..=1e100).contains(&scale) {
             return Err(Refusal::out_of_range("scale", scale, "1e-100 ≤ scale ≤ 1e100"));
@@ -99,13 +99,13 @@ mod tests {
     #[test]
     fn values_are_on_the_grid_and_hostile_ones_fail_closed() {
         let grid = LaplaceGrid::new(0.75).unwrap();
-        assert_eq!(grid.granularity(), 2f64.powi(-37));
+        assert_eq!(grid.granularity(), 2f64.powi(-31));
         for x in [0.0f32, 1.0, -0.123, 3.5e-3] {
             assert!((f64::from(grid.value(grid.steps(x))) - f64::from(x)).abs() <= grid.granularity());
         }
         assert_eq!(grid.steps(f32::NAN), 0);
-        assert_eq!(grid.steps(f32::INFINITY), 1 << 52);
-        assert_eq!(grid.steps(f32::MIN), -(1 << 52));
+        assert_eq!(grid.steps(f32::INFINITY), 1 << 46);
+        assert_eq!(grid.steps(f32::MIN), -(1 << 46));
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(LaplaceGrid::new(wrong).is_err());
         }

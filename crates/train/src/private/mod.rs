@@ -6,10 +6,12 @@
 mod calibrated;
 mod laplace;
 mod noises;
+mod rounding;
 
 pub(crate) use calibrated::CLIP_NORMS;
 pub use calibrated::Calibrated;
 pub use noises::Noises;
+pub use rounding::Rounding;
 
 use crate::clip::Balance;
 
@@ -34,27 +36,62 @@ impl Place {
     }
 }
 
+/// One of several parts of a sum.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// Floats, each of which is rounded to the grid.
+    Floats(&'a [f32]),
+    /// Whole numbers of steps of the grid.
+    Steps(&'a [f64]),
+}
+
+impl<'a> Part<'a> {
+    /// A stretch of it.
+    fn block(self, from: usize, length: usize) -> Part<'a> {
+        match self {
+            Part::Floats(floats) => Part::Floats(&floats[from..][..length]),
+            Part::Steps(steps) => Part::Steps(&steps[from..][..length]),
+        }
+    }
+
+    /// Adds it to a sum that counts steps.
+    fn add_to(self, totals: &mut [f64], noise: &Calibrated) {
+        match self {
+            Part::Floats(floats) => noise.add_steps(totals, floats),
+            Part::Steps(steps) => totals.iter_mut().zip(steps).for_each(|(total, steps)| *total += steps),
+        }
+    }
+}
+
 /// A sum of clipped contributions. It cannot be printed, cloned or saved; only [`privatize`] takes it.
+///
+/// It is in parts, each of which is on the grid of its noise or is rounded to it by itself; what noise is added to is the sum of
+/// whole numbers.
 pub struct ClippedSum<'a> {
+    /// The first part, which the noisy sum replaces.
     sum: &'a mut [f32],
+    others: Vec<Part<'a>>,
     place: Place,
 }
 
 impl<'a> ClippedSum<'a> {
-    /// # Assumes  Adding or taking away one record moves `sum` by at most [`Calibrated::room`]
-    pub(crate) fn of_gradients(sum: &'a mut [f32]) -> ClippedSum<'a> {
-        ClippedSum { sum, place: Place::Gradient }
+    /// # Assumes  Adding or taking away one record moves the sum of all parts, once on the grid, by at most [`Calibrated::clip`]
+    pub(crate) fn of_gradients(sum: &'a mut [f32], others: Vec<Part<'a>>) -> ClippedSum<'a> {
+        ClippedSum { sum, others, place: Place::Gradient }
     }
 
+    /// A sum of records in steps of the grid; the noisy sum goes to `sum`.
+    ///
     /// # Assumes  As for gradients
-    pub(crate) fn of_records(sum: &'a mut [f32]) -> ClippedSum<'a> {
-        ClippedSum { sum, place: Place::Record }
+    pub(crate) fn of_records(steps: &'a [f64], sum: &'a mut [f32]) -> ClippedSum<'a> {
+        sum.fill(0.0);
+        ClippedSum { sum, others: vec![Part::Steps(steps)], place: Place::Record }
     }
 
     /// A balance as a sum of one number, which is written to `cell`. Floats hold it exactly up to 2^24; beyond, it stops.
     pub(crate) fn of_balance(balance: Balance, cell: &'a mut [f32; 1]) -> ClippedSum<'a> {
         cell[0] = balance.clamp(-(1 << 24), 1 << 24) as f32;
-        ClippedSum { sum: cell, place: Place::Balance }
+        ClippedSum { sum: cell, others: Vec::new(), place: Place::Balance }
     }
 }
 
@@ -75,7 +112,7 @@ impl<'a> Noisy<'a> {
 ///
 /// # Promise  Its privacy is that of the mechanism of `noise`, Gaussian or Laplace, with its noise multiplier
 pub fn privatize<'a>(sum: ClippedSum<'a>, noise: &Calibrated, step: u64, rng: &mut Noises) -> Noisy<'a> {
-    let ClippedSum { sum, place } = sum;
-    rng.add(place, noise, step, sum);
+    let ClippedSum { sum, others, place } = sum;
+    rng.add(place, noise, step, sum, &others);
     Noisy { sum }
 }

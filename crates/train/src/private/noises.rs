@@ -2,7 +2,7 @@
 //!
 //! A tape holds what noise hides. Only seeded entropy can be taped, and nothing drawn from it is fit for release.
 
-use super::{Calibrated, Place};
+use super::{Calibrated, Part, Place};
 use rayon::prelude::*;
 use std::fmt;
 use veracity_core::{Adjacency, Refusal};
@@ -109,26 +109,42 @@ impl Noises {
         *of = Some(step);
     }
 
-    /// Adds the noise of a step to a sum.
-    pub(super) fn add(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
+    /// Replaces a sum by that of all its parts with the noise of a step.
+    pub(super) fn add(
+        &mut self,
+        place: Place,
+        noise: &Calibrated,
+        step: u64,
+        sum: &mut [f32],
+        others: &[Part<'_>],
+    ) {
         match self.recorder {
-            Recorder::Silent => self.add_silently(place, noise, step, sum),
+            Recorder::Silent => self.add_silently(place, noise, step, sum, others),
             Recorder::Recording { .. } | Recorder::Replaying { .. } => {
-                self.add_with_tape(place, noise, step, sum);
+                self.add_with_tape(place, noise, step, sum, others);
             }
         }
     }
 
-    fn add_silently(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
-        if place == Place::Gradient
+    fn add_silently(
+        &mut self,
+        place: Place,
+        noise: &Calibrated,
+        step: u64,
+        sum: &mut [f32],
+        others: &[Part<'_>],
+    ) {
+        let ahead = place == Place::Gradient
             && self.ahead.step.take() == Some(step)
-            && let Some(grid) = noise.gaussian_grid()
-        {
-            let blocks = sum.par_chunks_mut(BLOCK).zip(self.ahead.normals.par_chunks(BLOCK));
-            return blocks.for_each(|(values, normals)| grid.add_drawn(values, normals));
-        }
+            && noise.gaussian_grid().is_some();
         let add = |(block, values): (usize, &mut [f32])| {
-            noise.add(values, &mut self.family.stream(number(place, step, block)));
+            let others: Vec<Part<'_>> =
+                others.iter().map(|part| part.block(block * BLOCK, values.len())).collect();
+            if ahead {
+                noise.add_drawn(values, &others, &self.ahead.normals[block * BLOCK..][..values.len()]);
+            } else {
+                noise.add(values, &others, &mut self.family.stream(number(place, step, block)));
+            }
         };
         if sum.len() > BLOCK {
             sum.par_chunks_mut(BLOCK).enumerate().for_each(add);
@@ -139,8 +155,16 @@ impl Noises {
 
     /// The same bits, on integers that can be kept.
     #[cold]
-    fn add_with_tape(&mut self, place: Place, noise: &Calibrated, step: u64, sum: &mut [f32]) {
-        let input: Vec<i128> = sum.iter().map(|value| noise.steps(*value)).collect();
+    fn add_with_tape(
+        &mut self,
+        place: Place,
+        noise: &Calibrated,
+        step: u64,
+        sum: &mut [f32],
+        others: &[Part<'_>],
+    ) {
+        let total = |(at, value): (usize, &f32)| noise.total(*value, others, at);
+        let input: Vec<i128> = sum.iter().enumerate().map(total).collect();
         let family = &self.family;
         let draw = || -> Vec<i128> {
             let blocks = input.chunks(BLOCK).enumerate();

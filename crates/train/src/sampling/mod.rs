@@ -141,8 +141,8 @@ impl Sampling {
         }
         let population = self.population().get();
         match self {
-            // The rate is public and stays what it is; a record more or less does not change it. But batches grow with what
-            // is there, and the room that is left for the rounding of their sums is that of the planned size.
+            // The rate is public and stays what it is; a record more or less does not change it. But so many records are
+            // another dataset than the planned one.
             Sampling::Poisson { .. } if records as u64 > population.saturating_mul(2) => {
                 Err(Refusal::out_of_range("records", population, "at least half of the number there are"))
             }

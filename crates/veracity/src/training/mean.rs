@@ -4,11 +4,11 @@ use super::{
     chain::{Charged, Learner},
     tensors::Tensor,
 };
-use crate::{Adjacency, Count, Mechanism, NoiseMultiplier, NoiseNote, Refusal, spec::Whole};
+use crate::{Adjacency, Mechanism, NoiseMultiplier, NoiseNote, Refusal, spec::Whole};
 use veracity_core::ClipNorm;
 use veracity_noise::Purpose;
 use veracity_train::{
-    Calibrated, Dataset, Noises,
+    Calibrated, Dataset, Noises, Rounding,
     features::{Centre, mean_without_privacy, take_off},
 };
 
@@ -39,7 +39,7 @@ impl Charged for PrivateMean {
     }
 
     fn notes(&self) -> Result<Vec<NoiseNote>, Refusal> {
-        let calibrated = Calibrated::gaussian(self.noise, self.clip, self.width, Count::ONE)?;
+        let calibrated = Calibrated::gaussian(self.noise, self.clip, self.width, Rounding::BY_RECORD)?;
         let steps = self.clip.get() / calibrated.granularity();
         Ok(vec![NoiseNote {
             place: "sum of clipped records, for their mean".to_owned(),

@@ -192,13 +192,13 @@ impl Prepared {
     }
 
     fn note(&self) -> Result<NoiseNote, Refusal> {
-        let (parameters, batch) = (self.plan.network.parameters(), self.plan.sampling.planned());
+        let (parameters, rounding) = (self.plan.network.parameters(), self.plan.rounding());
         let (sampler, noise, clip, calibrated) = match &self.plan.privacy {
             Privacy::Gaussian { noise, clip, .. } => {
-                ("gaussian-vector", *noise, *clip, Calibrated::gaussian(*noise, *clip, parameters, batch)?)
+                ("gaussian-vector", *noise, *clip, Calibrated::gaussian(*noise, *clip, parameters, rounding)?)
             }
             Privacy::Laplace { noise, clip } => {
-                ("laplace-vector", *noise, *clip, Calibrated::laplace(*noise, *clip, parameters, batch)?)
+                ("laplace-vector", *noise, *clip, Calibrated::laplace(*noise, *clip, parameters, rounding)?)
             }
             Privacy::None => return Err(Refusal::NoAnswer("there is no noise to note".into())),
         };

@@ -12,7 +12,7 @@ pub use gradient::{CLASSES, HIDDEN, INPUTS, PARAMETERS, Record, SECOND, Signals}
 use gradient::is_bias;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_noise::{Distance, NoiseStream, vector};
-use veracity_train::Calibrated;
+use veracity_train::{Calibrated, Rounding};
 
 /// The training loss below which [`Bug::StopsEarly`] stops.
 const SMALL_LOSS: f64 = 1.0;
@@ -53,7 +53,7 @@ pub struct Shown {
 
 impl Trainer {
     fn calibrated(&self, clip: f64) -> Result<Calibrated, Refusal> {
-        Calibrated::gaussian(self.noise, ClipNorm::new(clip)?, PARAMETERS, self.planned)
+        Calibrated::gaussian(self.noise, ClipNorm::new(clip)?, PARAMETERS, Rounding::ONE_SUM)
     }
 
     /// Trains on records; every step draws from `rng`.

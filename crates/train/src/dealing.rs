@@ -1,0 +1,184 @@
+//! Which records of a batch are summed together: records are dealt to lanes, so that one record more or less changes one lane and
+//! no other.
+//!
+//! Where each record enters a batch by itself, its place in the batch depends on those before it, so it draws its lane by a coin
+//! of its own. Batches of a fixed size have places that do not move, and a lane is a stretch of places. What a lane has no slot
+//! for is summed alone.
+
+use crate::{Crafted, World, sampling::Sampling};
+use veracity_noise::{Bits, Stream};
+
+/// How many records a lane should have. More make more of the roundings of float sums, fewer make more lanes to be added up.
+const LONG: u64 = 128;
+/// The most lanes of a batch.
+const MOST: u64 = 1 << 20;
+
+/// Deals the records of batches to lanes.
+#[derive(Debug)]
+pub(crate) struct Dealer {
+    rule: Rule,
+    slots: usize,
+    lanes: Vec<Vec<u32>>,
+    /// Records that found their lane full.
+    single: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// One lane takes all.
+    Only,
+    /// Each record draws its lane.
+    Coin,
+    /// By the place in the batch.
+    Place,
+}
+
+impl Dealer {
+    /// Lanes and slots follow from the planned batch size, which is public.
+    pub(crate) fn new(sampling: Sampling) -> Dealer {
+        let batch = sampling.planned().get();
+        let lanes = batch.div_ceil(LONG).clamp(1, MOST);
+        let mean = batch.div_ceil(lanes);
+        let (rule, slots) = match sampling {
+            // Six standard deviations more than the mean: hardly a record is ever left over.
+            Sampling::Poisson { .. } => (Rule::Coin, mean + 6 * mean.isqrt() + 8),
+            Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => (Rule::Place, mean),
+        };
+        let rule = if lanes == 1 { Rule::Only } else { rule };
+        Dealer {
+            rule,
+            slots: usize::try_from(slots).unwrap_or(usize::MAX),
+            lanes: vec![Vec::new(); lanes as usize],
+            single: Vec::new(),
+        }
+    }
+
+    /// The most records of a lane.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How many lanes there are for a batch of the planned size.
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Deals the positions of a batch, and returns the records among them that are given as gradients.
+    ///
+    /// # Promise  The lane of a position depends on its coin, or on its place in the batch: not on what is at other positions,
+    /// nor on whether anything is
+    pub(crate) fn deal<'a>(
+        &mut self,
+        batch: &[u32],
+        world: World<'a>,
+        mut coins: Stream,
+    ) -> Vec<&'a Crafted> {
+        self.lanes.iter_mut().for_each(Vec::clear);
+        self.single.clear();
+        let mut crafted = Vec::new();
+        let lanes = self.lanes.len() as u64;
+        for (place, position) in batch.iter().enumerate() {
+            // A coin is drawn for blanks too. That lanes are not quite equally likely does no harm: none tells of data.
+            let lane = match self.rule {
+                Rule::Only => 0,
+                Rule::Coin => ((coins.bits(32) * lanes) >> 32) as usize,
+                Rule::Place => place / self.slots,
+            };
+            match world.crafted_at(*position) {
+                Some(found) => crafted.extend(found),
+                None if world.is_blank(*position) => {}
+                None if self.lanes[lane].len() < self.slots => self.lanes[lane].push(*position),
+                None => self.single.push(*position),
+            }
+        }
+        crafted
+    }
+
+    /// How many sums there are to be made of the batch that was dealt, empty ones included.
+    pub(crate) fn sums(&self) -> usize {
+        self.lanes.len() + self.single.len()
+    }
+
+    /// The records of one of them.
+    pub(crate) fn records(&self, sum: usize) -> &[u32] {
+        match sum.checked_sub(self.lanes.len()) {
+            None => &self.lanes[sum],
+            Some(at) => &self.single[at..=at],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dataset, Labels};
+    use veracity_core::Count;
+    use veracity_noise::{Entropy, Purpose};
+
+    fn data(records: usize) -> Dataset {
+        Dataset::new(vec![0.0; records], 1, Labels::Values(vec![0.0; records])).unwrap()
+    }
+
+    fn samplings(batch: u64, population: u64) -> [Sampling; 3] {
+        let (batch, population) = (Count::new(batch).unwrap(), Count::new(population).unwrap());
+        [
+            Sampling::Poisson { batch, population },
+            Sampling::FixedSize { batch, population },
+            Sampling::Shuffled { batch, population },
+        ]
+    }
+
+    fn coins() -> Stream {
+        Entropy::seeded(1).family(Purpose::Batch, 0, 0).stream(0)
+    }
+
+    /// All sums, each as a list of positions.
+    fn dealt(sampling: Sampling, batch: &[u32], world: World<'_>) -> Vec<Vec<u32>> {
+        let mut dealer = Dealer::new(sampling);
+        assert!(dealer.deal(batch, world, coins()).is_empty());
+        (0..dealer.sums()).map(|sum| dealer.records(sum).to_vec()).collect()
+    }
+
+    #[test]
+    fn every_record_is_dealt_once_and_no_lane_is_too_long() {
+        for batch in [1, 2, 127, 128, 129, 500, 5000] {
+            for sampling in samplings(batch, 10_000) {
+                let drawn: Vec<u32> = (0..batch as u32).map(|at| at * 2).collect();
+                let data = data(10_000);
+                let sums = dealt(sampling, &drawn, World::from(&data));
+                let mut all = sums.concat();
+                all.sort_unstable();
+                assert_eq!(all, drawn);
+                let slots = Dealer::new(sampling).slots();
+                assert!(sums.iter().all(|sum| sum.len() <= slots && slots <= 204), "{slots}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_less_changes_one_lane_but_for_one_that_is_summed_alone() {
+        let data = data(3000);
+        let world = World::from(&data);
+        // Batches as planned, and one that is three times as large, so that lanes are full.
+        for (planned, drawn) in [(1000, 1000), (300, 900), (50, 900)] {
+            for sampling in samplings(planned, 3000) {
+                if drawn > planned && !matches!(sampling, Sampling::Poisson { .. }) {
+                    continue;
+                }
+                let batch: Vec<u32> = (0..drawn as u32).map(|at| at * 3).collect();
+                let with = dealt(sampling, &batch, world);
+                for gone in [0, 1, drawn / 2, drawn - 1] {
+                    let without = dealt(sampling, &batch, world.without(3 * gone as usize).unwrap());
+                    let lanes = Dealer::new(sampling).lanes();
+                    let changed = (0..lanes).filter(|lane| with[*lane] != without[*lane]).count();
+                    assert!(changed <= 1, "{changed} lanes of {lanes}");
+                    // At most one record more is alone, and it comes from the lane that changed.
+                    let alone = |sums: &[Vec<u32>]| sums[lanes..].concat();
+                    let (more, fewer) = (alone(&with), alone(&without));
+                    assert!(fewer.iter().all(|record| more.contains(record)));
+                    assert!(more.len() - fewer.len() <= 1);
+                }
+            }
+        }
+    }
+}
