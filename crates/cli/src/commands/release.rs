@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use veracity::{
     Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
     noise::{Key, NoiseStream, Purpose},
-    query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
+    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
     replaying,
     report::{decimal, table::align},
@@ -114,6 +114,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
             bounds: bounds()?,
             rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
             steps: Rank::STEPS,
+            bar: ErrorBar::Charged,
         },
         _ => Statistic::Histogram(match &args.categories {
             Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),

@@ -25,11 +25,15 @@ pub fn exponential(
     Ok(Chosen { index: said[0] as usize, score_error, mechanism: Mechanism::Exponential { epsilon } })
 }
 
+/// Weights of proposals stop here: what is farther out is proposed 2^40 times less often than the best, and that is enough.
+const LEVELS: u128 = 40;
+
 /// An index with probability proportional to exp(score/(`widening` × `multiplier`)).
 ///
-/// A uniform candidate is kept with probability exp(−gap/…), where the gap is to the best score: no weight is ever a
-/// float. It takes at most as many tries as there are candidates, on average; their number depends on the scores, so
-/// whoever can time it learns something of them.
+/// Let x be the gap to the best score over `widening` × `multiplier`. A candidate is proposed with probability
+/// proportional to 2^−m, m = ⌊x⌋ (at most [`LEVELS`]), and kept with probability (2/e)^m e^{−(x − m)}: together that is
+/// proportional to e^−x, and no weight is ever a float. Of k candidates one is kept after k^0.31 tries on average, or
+/// fewer; their number depends on the scores, so whoever can time it learns something of them.
 ///
 /// # Promise    Exact
 /// # Assumes    At least one score; gaps and `widening` below 2^76
@@ -37,11 +41,21 @@ pub fn exponential(
 pub(crate) fn choose(scores: &[i128], widening: u128, multiplier: Ratio, bits: &mut impl Bits) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
     let denominator = widening * u128::from(multiplier.numerator());
+    let exponent = |score: i128| best.abs_diff(score) * u128::from(multiplier.denominator());
+    let level = |score: i128| (exponent(score) / denominator).min(LEVELS);
+    let mut total = 0u128;
+    let grow = |score: &i128| {
+        total += 1 << (LEVELS - level(*score));
+        total
+    };
+    let ends: Vec<u128> = scores.iter().map(grow).collect();
     loop {
-        // Below the number of scores, so the cast is exact.
-        let candidate = exact::uniform_below(scores.len() as u128, bits) as usize;
-        let gap = best.abs_diff(scores[candidate]) * u128::from(multiplier.denominator());
-        if exact::bernoulli_exp(gap, denominator, bits) {
+        let drawn = exact::uniform_below(total, bits);
+        // Below the last end, so a place of a score.
+        let candidate = ends.partition_point(|end| *end <= drawn);
+        let (level, exponent) = (level(scores[candidate]), exponent(scores[candidate]));
+        let kept = (0..level).all(|_| exact::two_over_e(bits));
+        if kept && exact::bernoulli_exp(exponent - level * denominator, denominator, bits) {
             return candidate;
         }
     }
