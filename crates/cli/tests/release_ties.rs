@@ -33,7 +33,8 @@ fn a_quantile_of_equal_values_is_that_value() {
             let found = release("ties", "quantile", cell, &format!("{bounds} --rank {rank} --epsilon 10"));
             assert_eq!(found["answer"].as_f64(), cell.parse().ok(), "{cell} {bounds} {rank}");
             let bar = found["error_bar"].as_f64().unwrap();
-            assert!(bar > 0.0 && bar <= 0.5, "{cell} {bounds} {rank}: ± {bar}");
+            // Half a step of the grid, in which the cell may have been rounded.
+            assert!([0.00005, 0.0005, 0.000005, 0.5].contains(&bar), "{cell} {bounds} {rank}: ± {bar}");
             assert!(found["rank_error"].as_f64().unwrap() < 10.0);
             assert!(found["epsilon"]["upper"].as_f64().unwrap() <= 10.0);
         }

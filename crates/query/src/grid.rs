@@ -109,21 +109,39 @@ impl Grid {
         while below < self.steps && self.point(below + 1) <= x {
             below += 1;
         }
-        let nearer_above = below < self.steps && self.point(below + 1) - x <= x - self.point(below);
-        below + u32::from(nearer_above)
+        below + u32::from(below < self.steps && self.is_nearer_above(below, x))
+    }
+
+    /// Whether a number between a point and the next is nearer to the next.
+    fn is_nearer_above(&self, below: u32, x: f64) -> bool {
+        if below == 0 || below + 1 == self.steps {
+            return self.point(below + 1) - x <= x - self.point(below);
+        }
+        // The middle of two multiples is a decimal too, and is compared as one.
+        let multiple = self.first + i64::from(below) - 1;
+        x >= decimal((2 * multiple + 1) * 5 * self.digit, self.power - 1)
+    }
+
+    /// How far a value may be from a point if it went to one at most `width` places away.
+    ///
+    /// # Numerics  Of the decimals that are written, exactly; where they have more than 14 digits, floats are allowed for
+    pub(crate) fn reach(&self, width: u32) -> f64 {
+        let reach = decimal((2 * i64::from(width) + 1) * 5 * self.digit, self.power - 1);
+        let magnitude = self.bounds.magnitude();
+        if magnitude > 1e14 * self.step() { reach + 4.0 * f64::EPSILON * magnitude } else { reach }
     }
 }
 
 /// The float nearest to `mantissa` × 10^`power`.
 ///
-/// # Numerics  Up to 10^22 a power of ten is an exact float, and so is the mantissa: one rounding
-/// # Assumes   |`mantissa`| ≤ 2^53
+/// # Numerics  Up to 10^22 a power of ten is an exact float, and so is a mantissa up to 2^53: one rounding
 fn decimal(mantissa: i64, power: i32) -> f64 {
     const EXACT: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
         1e18, 1e19, 1e20, 1e21, 1e22,
     ];
-    match (power, EXACT.get(power.unsigned_abs() as usize)) {
+    let exact = EXACT.get(power.unsigned_abs() as usize).filter(|_| mantissa.unsigned_abs() <= 1 << 53);
+    match (power, exact) {
         (0.., Some(scale)) => mantissa as f64 * scale,
         (_, Some(scale)) => mantissa as f64 / scale,
         (_, None) => format!("{mantissa}e{power}").parse().expect("digits, e and an exponent are a number"),
@@ -203,7 +221,9 @@ mod tests {
                 assert!(place >= before, "not monotone");
                 before = place;
                 let nearest = points.iter().map(|p| (p - x).abs()).fold(f64::INFINITY, f64::min);
-                assert_eq!((points[place as usize] - x).abs(), nearest, "{x} in {lower}..{upper}");
+                // Where two are as near, in decimals, either may be nearer by a rounding.
+                let off = (points[place as usize] - x).abs() - nearest;
+                assert!(off <= 4.0 * f64::EPSILON * x.abs(), "{x} in {lower}..{upper}");
             }
             for (place, point) in (0..).zip(&points) {
                 assert_eq!(found.place(*point), place);

@@ -19,7 +19,10 @@ fn columns() -> Vec<(&'static str, Vec<Option<f64>>)> {
         ("tied", of(600, &|i| [19.99, 20.0, 20.0, 45.5, 80.0][i as usize % 5])),
         // As incomes are: most are small, some far beyond the bound.
         ("skewed", of(800, &|i| (f64::from(i % 160) / 16.0).exp() / 50.0)),
-        ("two heaps", of(500, &|i| if i % 2 == 0 { 10.0 + f64::from(i) / 500.0 } else { 90.0 - f64::from(i) / 500.0 })),
+        (
+            "two heaps",
+            of(500, &|i| if i % 2 == 0 { 10.0 + f64::from(i) / 500.0 } else { 90.0 - f64::from(i) / 500.0 }),
+        ),
         ("at the bounds", of(300, &|i| if i % 3 == 0 { -5.0 } else { 1e9 })),
         ("a handful", of(7, &|i| f64::from(i * i))),
         ("with gaps", (0..300).map(|i| (i % 3 > 0).then(|| f64::from(i) / 7.0)).collect()),

@@ -1,6 +1,6 @@
 //! The value below which a given part of the data lies, chosen from a public decimal grid by the exponential mechanism.
 
-use super::{Method, pick::Pick, ranked::Ranked, rounding, spread::Spread};
+use super::{Method, pick::Pick, ranked::Ranked, spread::Spread};
 use crate::grid::Grid;
 use crate::{Bounds, Cell, Column, ErrorBar, NoiseKind, Part, Preview, Rank};
 use veracity_core::{Adjacency, Count, Mechanism, NoiseMultiplier, Refusal};
@@ -61,12 +61,6 @@ impl Quantile {
     fn rank_error(&self) -> f64 {
         self.answer.score_error(self.grid.points()) / f64::from(self.rank.whole())
     }
-
-    /// A half-width in the column's unit. Going to the grid moves values, and so their quantiles, by half a step at most.
-    fn error_bar(&self, value: f64, width: u32) -> f64 {
-        let bar = (f64::from(width) + 0.5) * self.grid.step() + rounding(self.bounds.magnitude());
-        bar.min(self.bounds.reach(value))
-    }
 }
 
 impl Method for Quantile {
@@ -98,7 +92,8 @@ impl Method for Quantile {
         // At most 2^20, so the cast is exact.
         let value = self.grid.point(place as u32);
         let error_bar = match &self.bar {
-            Some(bar) => self.error_bar(value, bar.choose(&ranked, place, rng)),
+            // Going to the grid moves values, and so their quantiles, by half a step at most.
+            Some(bar) => self.grid.reach(bar.choose(&ranked, place, rng)).min(self.bounds.reach(value)),
             None => self.bounds.reach(value),
         };
         Ok(vec![Cell { label: None, value, error_bar, rank_error: Some(self.rank_error()) }])
