@@ -2,7 +2,8 @@
 //! between them.
 //!
 //! Values go to the nearest point, each by itself, before anything is counted. A column of one repeated price then has all
-//! of its values on one point, and that point is the price.
+//! of its values on one point, and that point is the price. Rounder points have more weight, known without the data: there
+//! are far fewer of them, and they are what values mostly are. An age is then more often answered by a whole number.
 
 use crate::Bounds;
 use veracity_core::Refusal;
@@ -22,6 +23,9 @@ pub(crate) struct Grid {
 impl Grid {
     /// The most steps: scores of all points are held in memory.
     pub(crate) const MOST: u32 = 1 << 20;
+    /// What a point without roundness weighs: then all points weigh less than 1.7 times as much as plain ones where the
+    /// step is a power of ten, and less than 2.6 times for any other.
+    const PLAIN: u64 = 8;
     /// Steps are at least this part of the larger bound, so that all points are different floats.
     const FINEST: f64 = 1.0 / (1u64 << 50) as f64;
 
@@ -75,11 +79,6 @@ impl Grid {
         self.steps
     }
 
-    /// How many points there are.
-    pub(crate) fn points(&self) -> f64 {
-        f64::from(self.steps) + 1.0
-    }
-
     /// The largest distance of two points that are next to each other.
     pub(crate) fn step(&self) -> f64 {
         decimal(self.digit, self.power).min(self.bounds.width())
@@ -120,6 +119,48 @@ impl Grid {
         // The middle of two multiples is a decimal too, and is compared as one.
         let multiple = self.first + i64::from(below) - 1;
         x >= decimal((2 * multiple + 1) * 5 * self.digit, self.power - 1)
+    }
+
+    /// How much a point weighs in a choice: [`Grid::PLAIN`], or for a multiple of 10^k steps' worth of digits 10^k over the
+    /// first digit of the step. So the points of every roundness weigh about as much together as the plain ones.
+    pub(crate) fn weight(&self, place: u32) -> u64 {
+        let multiple = self.first + i64::from(place) - 1;
+        let is_end = place == 0 || place >= self.steps;
+        if is_end && decimal(multiple * self.digit, self.power) != self.point(place) {
+            return Grid::PLAIN;
+        }
+        let (mut rest, mut level) = (multiple * self.digit, 0);
+        while level < self.levels() && rest % 10 == 0 {
+            (rest, level) = (rest / 10, level + 1);
+        }
+        self.weight_at(level)
+    }
+
+    fn weight_at(&self, level: u32) -> u64 {
+        // A digit is 1, 2 or 5.
+        Grid::PLAIN.max(10u64.pow(level) / self.digit as u64)
+    }
+
+    /// How many kinds of roundness are told apart; the last one has ten points or more.
+    fn levels(&self) -> u32 {
+        self.steps.ilog10().saturating_sub(1)
+    }
+
+    /// All weights together over the least of them: so many plain candidates would weigh as much.
+    pub(crate) fn candidates(&self) -> f64 {
+        let plain = Grid::PLAIN * (u64::from(self.steps) + 1);
+        let on_step =
+            |place: u32, multiple: i64| decimal(multiple * self.digit, self.power) == self.point(place);
+        let last = self.first + i64::from(self.steps) - 2;
+        let from = self.first - i64::from(on_step(0, self.first - 1));
+        let to = last + i64::from(on_step(self.steps, last + 1));
+        let more = (1..=self.levels()).map(|level| {
+            // Multiples of the step whose digits end in so many zeros; ten is a multiple of every first digit.
+            let every = 10i64.pow(level) / self.digit;
+            let count = to.div_euclid(every) - (from - 1).div_euclid(every);
+            count as u64 * (self.weight_at(level) - self.weight_at(level - 1))
+        });
+        (plain + more.sum::<u64>()) as f64 / Grid::PLAIN as f64
     }
 
     /// How far a value may be from a point if it went to one at most `width` places away.
@@ -231,6 +272,36 @@ mod tests {
             let ends = [f64::NEG_INFINITY, f64::MIN, f64::MAX, f64::INFINITY].map(|x| found.place(x));
             assert_eq!(ends, [0, 0, found.steps(), found.steps()]);
         }
+    }
+
+    /// The closed form of all weights against their sum, and how much more than plain ones they are.
+    #[test]
+    fn weights_add_up_to_little_more_than_plain_ones() {
+        for (lower, upper) in [
+            (0.0, 100.0),
+            (-3.0, 1e6),
+            (0.1, 0.3),
+            (-7.5, -7.25),
+            (1.0 / 3.0, 2.0 / 3.0),
+            (-2e3, 19.0),
+            (1.0, 6.0),
+        ] {
+            for most in [1, 7, 10, 99, 100, 101, 5000, 200_000, Grid::MOST] {
+                let found = grid(lower, upper, most);
+                let sum: u64 = (0..=found.steps()).map(|place| found.weight(place)).sum();
+                let points = f64::from(found.steps()) + 1.0;
+                assert_eq!(found.candidates(), sum as f64 / 8.0, "{lower}..{upper} in {most}");
+                let limit = if found.digit == 1 { 1.7 } else { 2.6 };
+                assert!(
+                    found.candidates() <= limit * points,
+                    "{lower}..{upper} in {most}: {}",
+                    sum as f64 / points
+                );
+            }
+        }
+        let cents = grid(0.0, 100.0, 10_000);
+        let weights = [0, 1, 10, 30, 100, 150, 1000, 1999, 10_000].map(|place| cents.weight(place));
+        assert_eq!(weights, [1000, 8, 10, 10, 100, 10, 1000, 8, 1000]);
     }
 
     #[test]

@@ -159,7 +159,8 @@ mod tests {
         let domain = Domain::categories(["red", "green", "blue"].map(str::to_owned).to_vec()).unwrap();
         let survey =
             Survey::frequency(domain, Kind::RandomizedResponse, Epsilon::new(16.0).unwrap(), 0).unwrap();
-        let column = Column::Texts([Some("hunter2".to_owned()), None, Some(String::new())].repeat(10_000));
+        let unknown = [Some("hunter2".to_owned()), None, Some(String::new())];
+        let column = Column::Texts(unknown.into_iter().cycle().take(30_000).collect());
         let mut rng = Entropy::seeded(2).stream(Purpose::Report, Key::default());
         let mut count = |other| {
             let mut counts = [0i32; 3];

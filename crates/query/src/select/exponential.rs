@@ -19,7 +19,7 @@ pub fn exponential(
     let choice = Choice::new(scores, sensitivity, movement, epsilon)?;
     let declared = Distance::LInf(u128::from(sensitivity.get()));
     let said = rng.call("exponential", &choice.scores, declared, |scores, stream| {
-        vec![choose(scores, u128::from(choice.widening), choice.multiplier, stream) as i128]
+        vec![choose(scores, |_| 1, u128::from(choice.widening), choice.multiplier, stream) as i128]
     });
     let score_error = choice.score_error();
     Ok(Chosen { index: said[0] as usize, score_error, mechanism: Mechanism::Exponential { epsilon } })
@@ -28,27 +28,34 @@ pub fn exponential(
 /// Weights of proposals stop here: what is farther out is proposed 2^40 times less often than the best, and that is enough.
 const LEVELS: u128 = 40;
 
-/// An index with probability proportional to exp(score/(`widening` × `multiplier`)).
+/// An index with probability proportional to weight × exp(score/(`widening` × `multiplier`)).
 ///
 /// Let x be the gap to the best score over `widening` × `multiplier`. A candidate is proposed with probability
-/// proportional to 2^−m, m = ⌊x⌋ (at most [`LEVELS`]), and kept with probability (2/e)^m e^{−(x − m)}: together that is
-/// proportional to e^−x, and no weight is ever a float. Of k candidates one is kept after k^0.31 tries on average, or
-/// fewer; their number depends on the scores, so whoever can time it learns something of them.
+/// proportional to weight × 2^−m, m = ⌊x⌋ (at most [`LEVELS`]), and kept with probability (2/e)^m e^{−(x − m)}: together
+/// that is proportional to weight × e^−x, and nothing of it is ever a float. Where all weights together are k times that of
+/// the best candidate, one is kept after k^0.31 tries on average, or fewer; their number depends on the scores, so whoever
+/// can time it learns something of them.
 ///
 /// # Promise    Exact
-/// # Assumes    At least one score; gaps and `widening` below 2^76
-/// # Reference  [McSherryTalwar07]
-pub(crate) fn choose(scores: &[i128], widening: u128, multiplier: Ratio, bits: &mut impl Bits) -> usize {
+/// # Assumes    At least one score; gaps and `widening` below 2^76; weights from 1 to 2^40, known without the data
+/// # Reference  [McSherryTalwar07], whose base measure is the weights
+pub(crate) fn choose(
+    scores: &[i128],
+    weight: impl Fn(usize) -> u64,
+    widening: u128,
+    multiplier: Ratio,
+    bits: &mut impl Bits,
+) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
     let denominator = widening * u128::from(multiplier.numerator());
     let exponent = |score: i128| best.abs_diff(score) * u128::from(multiplier.denominator());
     let level = |score: i128| (exponent(score) / denominator).min(LEVELS);
     let mut total = 0u128;
-    let grow = |score: &i128| {
-        total += 1 << (LEVELS - level(*score));
+    let grow = |(at, score): (usize, &i128)| {
+        total += u128::from(weight(at)) << (LEVELS - level(*score));
         total
     };
-    let ends: Vec<u128> = scores.iter().map(grow).collect();
+    let ends: Vec<u128> = scores.iter().enumerate().map(grow).collect();
     loop {
         let drawn = exact::uniform_below(total, bits);
         // Below the last end, so a place of a score.

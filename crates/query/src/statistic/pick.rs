@@ -5,7 +5,7 @@ use crate::{Draw, Part, select::choose};
 use veracity_core::{Count, Epsilon, Mechanism, Refusal};
 use veracity_noise::{Distance, NoiseStream, Ratio};
 
-/// One choice: a candidate with probability proportional to exp(ε score/2Δ).
+/// One choice: a candidate with probability proportional to its weight times exp(ε score/2Δ).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pick {
     place: &'static str,
@@ -27,19 +27,26 @@ impl Pick {
 
     /// The place of a candidate among its scores.
     ///
-    /// # Promise  Exact; the losses of any two candidates differ by at most ε
+    /// # Promise  Exact; the losses of any two candidates differ by at most ε, since weights that are known without the
+    /// data cancel in them
     /// # Assumes  Adjacent datasets move every score by at most the sensitivity; scores below 2^75
-    pub(crate) fn choose(&self, scores: &[i128], rng: &mut NoiseStream) -> usize {
+    pub(crate) fn choose(
+        &self,
+        scores: &[i128],
+        weight: impl Fn(usize) -> u64,
+        rng: &mut NoiseStream,
+    ) -> usize {
         let moved = u128::from(self.sensitivity.get());
         let chosen = rng.call(self.place, scores, Distance::LInf(moved), |scores, stream| {
-            vec![choose(scores, 2 * moved, self.multiplier, stream) as i128]
+            vec![choose(scores, weight, 2 * moved, self.multiplier, stream) as i128]
         });
         // A place in a slice, so the cast is exact.
         chosen[0] as usize
     }
 
-    /// How far below the best score the choice is at most, with chance 95 %: a candidate misses it by more than
-    /// (2Δ/ε) ln(candidates/miss) with chance at most miss/candidates.
+    /// How far below the best score the choice is at most, with chance 95 %, where all weights together are `candidates`
+    /// times the least: those that are (2Δ/ε) ln(candidates/miss) worse have e^{−ln(candidates/miss)} of their weight left,
+    /// and the best has all of its own.
     ///
     /// # Reference  [McSherryTalwar07]; [DworkRoth14] Theorem 3.11
     pub(crate) fn score_error(&self, candidates: f64) -> f64 {

@@ -8,7 +8,8 @@ use veracity_noise::NoiseStream;
 
 /// Every value goes to the nearest point of the grid. The score of a point is how far the rank is from the ranks that the
 /// point has, [#(x < v), #(x ≤ v)], in whole numbers ([`Ranked::error`]): a point that half the data tie with is a median.
-/// At rank 0 every point below all data is as good as the least value, at rank 1 every point above.
+/// At rank 0 every point below all data is as good as the least value, at rank 1 every point above. Of points with like
+/// scores, round ones are the likelier ([`Grid::weight`]).
 ///
 /// A third of the ε is spent on the error bar in the column's unit, unless it is left out ([`Spread`]).
 ///
@@ -59,7 +60,7 @@ impl Quantile {
 
     /// By how many values the answer's rank misses at most, with chance 95 %. At some point the error is 0.
     fn rank_error(&self) -> f64 {
-        self.answer.score_error(self.grid.points()) / f64::from(self.rank.whole())
+        self.answer.score_error(self.grid.candidates()) / f64::from(self.rank.whole())
     }
 }
 
@@ -88,7 +89,7 @@ impl Method for Quantile {
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {
         let ranked = Ranked::new(&self.grid, self.rank, column.numbers()?);
         let scores: Vec<i128> = (0..=ranked.last()).map(|place| -ranked.error(place)).collect();
-        let place = self.answer.choose(&scores, rng);
+        let place = self.answer.choose(&scores, |place| self.grid.weight(place as u32), rng);
         // At most 2^20, so the cast is exact.
         let value = self.grid.point(place as u32);
         let error_bar = match &self.bar {

@@ -79,7 +79,7 @@ impl Spread {
             -error
         };
         let scores: Vec<i128> = self.widths.iter().map(score).collect();
-        self.widths[self.pick.choose(&scores, rng)]
+        self.widths[self.pick.choose(&scores, |_| 1, rng)]
     }
 
     /// The noise call.
