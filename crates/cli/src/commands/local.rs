@@ -123,7 +123,8 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     let mut rng = entropy.stream(Purpose::Report, Key::default());
     let survey = survey(args, rng.word())?;
     if let Some(most) = args.at_most {
-        collecting::consent(&survey, Epsilon::new(most)?)?;
+        let most = Epsilon::new(most).map_err(|_| Refusal::out_of_range("at-most", most, "0 ≤ at-most"))?;
+        collecting::consent(&survey, most)?;
     }
     let column = column(args, &survey)?;
     let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;

@@ -49,7 +49,13 @@ pub(crate) fn choose(
     let best = scores.iter().copied().max().unwrap_or(0);
     let denominator = widening * u128::from(multiplier.numerator());
     let exponent = |score: i128| best.abs_diff(score) * u128::from(multiplier.denominator());
-    let level = |score: i128| (exponent(score) / denominator).min(LEVELS);
+    let farthest = LEVELS * denominator;
+    // Nearly all are at one end or the other, and dividing is what takes time.
+    let level = |score: i128| match exponent(score) {
+        near if near < denominator => 0,
+        far if far >= farthest => LEVELS,
+        between => between / denominator,
+    };
     let mut total = 0u128;
     let grow = |(at, score): (usize, &i128)| {
         total += u128::from(weight(at)) << (LEVELS - level(*score));

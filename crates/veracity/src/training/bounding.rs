@@ -218,7 +218,7 @@ mod tests {
         let bounds = column(0.6);
         let features = (0..2000).flat_map(|_| [7.0, -0.26]).collect();
         let same = Dataset::new(features, 2, Labels::Values(vec![0.0; 2000])).unwrap();
-        for seed in 0..20 {
+        for seed in 0..5 {
             let entropy = Entropy::seeded(seed);
             let learner = Learner {
                 entropy: &entropy,
