@@ -4,7 +4,7 @@
 
 mod door;
 
-use door::{answer, json, refusal, room, veracity};
+use door::{answer, fed, json, refusal, room, veracity, words};
 use std::fs;
 
 /// 3000 people, half of them in Bern.
@@ -59,27 +59,110 @@ fn reports_of_every_protocol_lead_back_to_the_frequencies() {
     assert!((mean - 49.5).abs() < 3.0 * bar, "{mean} ± {bar}");
 }
 
+/// One person's report; the answer goes through standard input.
+fn report(flags: &str, answer: &str) -> String {
+    let args = [&["local", "encode"], &words(flags)[..]].concat();
+    let output = fed(&args, answer.as_bytes());
+    assert_eq!(output.status.code(), Some(0), "{flags}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn one_answer_is_one_report_and_two_people_with_one_answer_differ() {
-    let one = || answer("local encode --value 7 --domain-size 1000 --epsilon 1");
+    let one = || report("--domain-size 1000 --epsilon 1", "7\n");
     assert_eq!(one().lines().count(), 2);
     assert_ne!(one(), one(), "equal reports have chance below 1e-100");
-    let seeded = || {
-        veracity(&[
-            "local",
-            "encode",
-            "--value",
-            "7",
-            "--domain-size",
-            "1000",
-            "--epsilon",
-            "1",
-            "--seed",
-            "5",
-        ])
-    };
+    let seeded = || fed(&words("local encode --domain-size 1000 --epsilon 1 --seed 5"), b"7");
     assert_eq!(seeded().stdout, seeded().stdout);
     assert!(String::from_utf8(seeded().stderr).unwrap().contains("protect nobody"));
+}
+
+/// Whatever an answer is, from standard input or in a file: exit 0, nothing on stderr, as many lines and as many bytes.
+#[test]
+fn no_answer_changes_the_exit_path_or_the_length_of_the_output() {
+    let room = room("local-cells");
+    let file = room.join("people.csv");
+    let huge = "x".repeat(2_000_000);
+    let answers: [&[u8]; 14] = [
+        b"a",
+        b"b",
+        b"hunter2",
+        b"",
+        b"\0",
+        b"a\0b",
+        b"\xff\xfe",
+        b"\"a\"",
+        b"\"a\"\"b\"",
+        b"nan",
+        b"-inf",
+        b"1e999",
+        b"17",
+        huge.as_bytes(),
+    ];
+    for flags in [
+        "--categories a,b,c",
+        "--categories a,b,c --other c",
+        "--categories a,b --protocol rappor",
+        "--domain-size 2000 --protocol grr",
+        "--domain-size 500 --protocol hcms",
+        "--domain-size 50 --protocol olh",
+        "--lower 0 --upper 100",
+    ] {
+        let flags = format!("{flags} --epsilon 4");
+        let mut shapes = Vec::new();
+        for answer in answers {
+            let from_input = fed(&[&words("local encode")[..], &words(&flags)].concat(), answer);
+            fs::write(&file, [b"x,y\n1,", answer, b"\n"].concat()).unwrap();
+            let line = format!("local encode {} --column y {flags}", file.display());
+            for output in [from_input, veracity(&words(&line))] {
+                assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{flags}");
+                let lines = output.stdout.iter().filter(|byte| **byte == b'\n').count();
+                shapes.push((output.status.code(), lines, output.stdout.len()));
+            }
+        }
+        assert!(shapes.iter().all(|shape| *shape == (Some(0), 2, shapes[0].2)), "{flags}: {shapes:?}");
+    }
+}
+
+/// A value on the command line would be in the process list and in the shell's history.
+#[test]
+fn no_flag_takes_an_answer() {
+    let line = refusal(&words("local encode --value hunter2 --categories a,b --epsilon 1"));
+    assert!(line.contains("--value") && !line.contains("hunter2"), "{line}");
+    assert!(!answer("local encode --help").contains("--value"));
+}
+
+/// The server, whom nobody trusts, writes the survey; how much is given is for the client to say, and does not depend on
+/// the answer.
+#[test]
+fn a_survey_that_asks_for_more_than_the_client_allows_is_refused() {
+    let room = room("local-cap");
+    let survey = room.join("survey.jsonl");
+    for (flags, epsilon) in [
+        ("--categories a,b --epsilon 16 --protocol grr", "16"),
+        ("--categories a,b --epsilon 2 --protocol rappor", "2"),
+        ("--lower 0 --upper 1 --epsilon 1.5", "1.5"),
+    ] {
+        fs::write(&survey, report(flags, "a")).unwrap();
+        let encode = format!("local encode --survey {}", survey.display());
+        assert!(refusal(&words(&encode)).contains("--at-most"), "no cap, no report");
+        for answer in [&b"a"[..], b"hunter2", b"\xff", b""] {
+            let output = fed(&words(&format!("{encode} --at-most 1")), answer);
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+            assert_eq!(
+                String::from_utf8(output.stderr).unwrap(),
+                format!(
+                    "veracity: epsilon of the survey is {epsilon}, expected at most 1, as --at-most says; nothing was reported\n"
+                )
+            );
+            let output = fed(&words(&format!("{encode} --at-most {epsilon}")), answer);
+            assert_eq!(output.status.code(), Some(0));
+        }
+        for bad in ["nan", "-1", "x"] {
+            let output = fed(&words(&format!("{encode} --at-most {bad}")), b"a");
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{bad}");
+        }
+    }
 }
 
 /// Sketches have hash functions of their own; clients that encode one by one must be able to agree on them.
@@ -87,11 +170,11 @@ fn one_answer_is_one_report_and_two_people_with_one_answer_differ() {
 fn clients_that_share_a_survey_can_be_estimated_together() {
     let room = room("local-survey");
     let survey = room.join("survey.jsonl");
-    let first = answer("local encode --value a --categories a,b --epsilon 8 --protocol cms");
+    let first = report("--categories a,b --epsilon 8 --protocol cms", "a");
     fs::write(&survey, &first).unwrap();
     let mut all = first;
     for _ in 0..40 {
-        let other = answer(&format!("local encode --value b --survey {}", survey.to_str().unwrap()));
+        let other = report(&format!("--survey {} --at-most 8", survey.to_str().unwrap()), "b\n");
         assert_eq!(other.lines().next(), all.lines().next());
         all += &(other.lines().nth(1).unwrap().to_owned() + "\n");
     }
@@ -114,7 +197,6 @@ fn what_cannot_be_reported_or_estimated_is_refused_without_a_value() {
         let line = format!("local encode {} --column city --epsilon 1 {more}", path("people.csv"));
         refusal(&line.split_whitespace().collect::<Vec<_>>())
     };
-    assert!(encode("--categories a,b").contains("--other"));
     assert!(encode("--categories a,b --other c").contains("--other"));
     assert!(encode("--categories a").contains("domain size"));
     assert!(encode("--categories a,a").contains("twice"));
@@ -127,7 +209,7 @@ fn what_cannot_be_reported_or_estimated_is_refused_without_a_value() {
     ] {
         refusal(&line.split_whitespace().collect::<Vec<_>>());
     }
-    let header = answer("local encode --value a --categories a,b --epsilon 1 --protocol oue");
+    let header = report("--categories a,b --epsilon 1 --protocol oue", "a");
     let header = header.lines().next().unwrap();
     for (text, expected) in [
         (String::new(), "line 1"),

@@ -14,7 +14,8 @@
 //! The header has `schema`, `protocol`, `epsilon`; `size` or `categories`; and `sketch`, `rappor` or `range` where the
 //! protocol has more to say. Unknown and missing fields are refused.
 //!
-//! Reading never panics, and a refusal names the line and what is wrong with it, but repeats nothing of it.
+//! All reports of a survey are written in lines of one length, with spaces at the end: the length of what a client sends says
+//! nothing. Reading never panics, and a refusal names the line and what is wrong with it, but repeats nothing of it.
 
 use crate::{CellNoise, Domain, Kind, Mean, Packed, Protocol, Rappor, RapporSettings, Report, Shape, Sketch};
 use serde::{Deserialize, Serialize};
@@ -179,7 +180,7 @@ impl Survey {
         Ok(Survey::Frequency { domain, protocol })
     }
 
-    /// A report as a line.
+    /// A report as a line, as long as that of every other report.
     pub fn line(&self, report: &Report) -> String {
         let sign = |negative: bool| Some(if negative { -1 } else { 1 });
         let line = match report {
@@ -202,7 +203,41 @@ impl Survey {
             }
             Report::Number(place) => Line { number: Some(*place), ..Line::default() },
         };
-        serde_json::to_string(&line).expect("strings and whole numbers are always JSON")
+        let line = serde_json::to_string(&line).expect("strings and whole numbers are always JSON");
+        line + &" ".repeat(self.padding(report))
+    }
+
+    /// How many letters a report is shorter than the longest: only its whole numbers and its sign can be.
+    fn padding(&self, report: &Report) -> usize {
+        let digits = |x: u32| x.checked_ilog10().unwrap_or(0) as usize;
+        let short = |x: u32, values: u32| digits(values.saturating_sub(1)).saturating_sub(digits(x));
+        let plus = |negative: bool| usize::from(!negative);
+        match (self, report) {
+            (Survey::Frequency { protocol, .. }, report) => match (protocol, report) {
+                (Protocol::RandomizedResponse(response), Report::Value(value)) => {
+                    short(*value, response.size())
+                }
+                (Protocol::LocalHashing(hashing), Report::Hashed { cell, .. }) => {
+                    short(*cell, hashing.cells())
+                }
+                (Protocol::Hadamard(hadamard), Report::Sign { row, negative }) => {
+                    short(*row, hadamard.rows()) + plus(*negative)
+                }
+                (Protocol::Sketch(sketch), Report::SketchBits { function, .. }) => {
+                    short(*function, sketch.functions())
+                }
+                (Protocol::Sketch(sketch), Report::SketchSign { function, row, negative }) => {
+                    short(*function, sketch.functions()) + short(*row, sketch.width()) + plus(*negative)
+                }
+                (Protocol::Rappor(rappor), Report::Cohort { cohort, .. }) => {
+                    short(*cohort, rappor.settings().cohorts)
+                }
+                // Rows of bits are all of one length; what does not fit the protocol is left as it is.
+                _ => 0,
+            },
+            (Survey::Mean(mean), Report::Number(place)) => short(*place, mean.places()),
+            (Survey::Mean(_), _) => 0,
+        }
     }
 
     /// Reads a report from the line with this number.
@@ -220,6 +255,14 @@ impl Survey {
             Ok(report)
         } else {
             Err(Refusal::NoAnswer(format!("line {number}: the report does not fit the protocol {name}")))
+        }
+    }
+
+    /// The ε of one report; of all reports on one value for RAPPOR.
+    pub fn epsilon(&self) -> Epsilon {
+        match self {
+            Survey::Frequency { protocol, .. } => protocol.epsilon(),
+            Survey::Mean(mean) => mean.epsilon(),
         }
     }
 

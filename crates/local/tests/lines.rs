@@ -59,6 +59,23 @@ fn headers_and_reports_come_back_as_they_were() {
     }
 }
 
+/// 200 reports of each survey, seed 3: numbers of one digit and of several, both signs. Twin: without the spaces at the end
+/// lengths differ.
+#[test]
+fn all_lines_of_a_survey_have_one_length() {
+    let mut differ = 0;
+    for survey in surveys(1.0) {
+        let mut rng = rng(3);
+        let lines: Vec<String> = (0..10)
+            .flat_map(|_| some_reports(&survey, &mut rng))
+            .map(|report| survey.line(&report))
+            .collect();
+        assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{}: {lines:?}", survey.name());
+        differ += usize::from(lines.iter().any(|line| line.trim_end().len() != lines[0].trim_end().len()));
+    }
+    assert!(differ >= 5, "{differ}");
+}
+
 #[test]
 fn the_format_is_a_promise() {
     let one = Epsilon::new(1.0).unwrap();

@@ -78,15 +78,16 @@ pub struct Cell {
     /// The answer.
     pub value: f64,
     /// With chance at least 95 % over the noise, the exact statistic of the clamped values is within this of the answer.
-    /// For a quantile it is the distance to the farther bound: a narrower one would have to be paid for.
+    /// For a quantile it is chosen and charged like the answer; where it is left out, the distance to the farther bound.
     pub error_bar: f64,
-    /// For a quantile, with chance at least 95 %: by how many records the answer's rank misses that of the best point.
+    /// For a quantile, with chance at least 95 %: by how many records the rank asked for misses the ranks of the answer,
+    /// which are all from #(x < answer) to #(x ≤ answer), among the values on the grid.
     pub rank_error: Option<f64>,
 }
 
 impl Question {
     /// Everything public about the release at this noise level. `multiplier` is the noise scale over the largest
-    /// contribution of one record to each part; for a quantile, 1/ε.
+    /// contribution of one record to each part; for a quantile, 1/ε of the answer, and 2/ε of its error bar.
     pub fn design(&self, kind: NoiseKind, multiplier: NoiseMultiplier) -> Result<Design, Refusal> {
         let (noise, adjacency) = ((kind, multiplier), self.adjacency);
         let plan = match &self.statistic {
@@ -94,8 +95,8 @@ impl Question {
             Statistic::Sum(bounds) => Plan::Sum(Sum::new(*bounds, noise, adjacency)?),
             Statistic::Mean(bounds) => Plan::Mean(Mean::new(*bounds, noise, adjacency)?),
             Statistic::Variance(bounds) => Plan::Variance(Variance::new(*bounds, noise, adjacency)?),
-            Statistic::Quantile { bounds, rank, steps } => {
-                Plan::Quantile(Quantile::new(*bounds, *rank, *steps, noise, adjacency)?)
+            Statistic::Quantile { bounds, rank, steps, bar } => {
+                Plan::Quantile(Quantile::new((*bounds, *steps), *rank, *bar, noise, adjacency)?)
             }
             Statistic::Histogram(bins) => Plan::Histogram(Histogram::new(bins, noise, adjacency)?),
         };

@@ -22,7 +22,9 @@
 mod bounds;
 mod column;
 mod design;
+mod edges;
 mod fixed;
+mod grid;
 mod lane;
 mod question;
 mod response;
@@ -35,7 +37,7 @@ pub use bounds::Bounds;
 pub use column::Column;
 pub use design::{Cell, Design, Draw, Part, Preview, Release};
 pub use fixed::FixedPoint;
-pub use question::{Bins, NoiseKind, Question, Rank, Statistic};
+pub use question::{Bins, ErrorBar, NoiseKind, Question, Rank, Statistic};
 pub use response::RandomizedResponse;
 pub use select::{Chosen, Movement, Side, SparseVector, exponential, permute_and_flip, report_noisy_max};
 pub use vector::{NoisyVector, VectorDesign};

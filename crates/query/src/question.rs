@@ -30,12 +30,15 @@ pub enum Statistic {
     Variance(Bounds),
     /// The value below which a given part of them lies.
     Quantile {
-        /// The answer is one of evenly spaced points from the lower to the upper bound.
+        /// The answer is a point of a decimal grid between the bounds: one of them, or a multiple of 1, 2 or 5 times a power
+        /// of ten. Values go to the nearest point.
         bounds: Bounds,
         /// Which part.
         rank: Rank,
-        /// How many steps from the lower to the upper bound: 1 to 2^20, for example [`Rank::STEPS`].
+        /// The most steps from the lower to the upper bound: 1 to 2^20, for example [`Rank::STEPS`].
         steps: u32,
+        /// Whether the error in the column's unit is part of the release.
+        bar: ErrorBar,
     },
     /// How many of them are in each bin.
     Histogram(Bins),
@@ -53,6 +56,15 @@ impl Statistic {
             Statistic::Histogram(_) => "histogram",
         }
     }
+}
+
+/// Whether a quantile has an error bar in the column's unit. How dense the values are is private, so it has its price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorBar {
+    /// A third of the ε is spent on it.
+    Charged,
+    /// All of the ε is spent on the answer; its error bar is the distance to the farther bound.
+    LeftOut,
 }
 
 /// A part of the whole as an exact ratio, such as 1/2 for the median.
@@ -88,6 +100,16 @@ impl Rank {
         }
     }
 
+    /// How far adjacent datasets move the error of a point, in units of which one value is [`Rank::whole`].
+    pub(crate) fn moved(self, adjacency: Adjacency) -> u32 {
+        match adjacency {
+            // A blank is missing, and what is missing is in no quantile.
+            Adjacency::AddRemove | Adjacency::ZeroOut => self.below.max(self.whole - self.below),
+            // From one side to the other.
+            Adjacency::ReplaceOne => self.whole,
+        }
+    }
+
     /// The number above the line, in lowest terms.
     pub fn below(self) -> u32 {
         self.below
@@ -109,7 +131,8 @@ fn gcd(mut a: u32, mut b: u32) -> u32 {
 /// The bins of a histogram: public, and each value is in at most one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bins {
-    /// Ranges of equal width between two bounds; what lies outside is counted in the first or the last.
+    /// Ranges of equal width between two bounds; what lies outside is counted in the first or the last. Each begins at its
+    /// lower edge, and the last one has its upper edge too. Edges are exact: of the decimals that were written.
     Numeric {
         /// From where to where.
         bounds: Bounds,

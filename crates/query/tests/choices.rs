@@ -6,8 +6,8 @@ use veracity_core::{Buckets, Count, Epsilon, Mechanism, NoiseMultiplier, Probabi
 use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
 use veracity_numerics::binomial::{log_lower_tail, log_upper_tail};
 use veracity_query::{
-    Bounds, Chosen, Column, Movement, NoiseKind, Question, RandomizedResponse, Rank, Side, SparseVector,
-    Statistic, exponential, permute_and_flip, report_noisy_max,
+    Bounds, Chosen, Column, ErrorBar, Movement, NoiseKind, Question, RandomizedResponse, Rank, Side,
+    SparseVector, Statistic, exponential, permute_and_flip, report_noisy_max,
 };
 
 type Choose = fn(&[i64], Count, Movement, Epsilon, &mut NoiseStream) -> Result<Chosen, Refusal>;
@@ -129,6 +129,30 @@ fn the_laws_keep_their_epsilon_and_no_less() {
         assert!(together <= epsilon + 1e-9 && together >= close * epsilon, "{together}");
         assert!(worst(law, 1.0, &[-1, 0, 1]) > epsilon * 1.05);
     }
+}
+
+/// 20 000 choices among 3000 with one best, seed 8, where a uniform proposal would be kept once in thousands: gaps from
+/// nothing to far past the last level of proposals. The twin is the law at another ε.
+#[test]
+fn a_choice_among_many_follows_its_exact_law() {
+    let mut scores = vec![-27i64; 3000];
+    scores[17] = 0;
+    scores[1000..1400].fill(-14);
+    scores[2000..2100].fill(-500);
+    let mut rng = rng(8);
+    let mut counts = vec![0; 4];
+    for _ in 0..20_000 {
+        let chosen = exponential(&scores, Count::ONE, Movement::Together, epsilon(0.4), &mut rng).unwrap();
+        let kinds = [0, -14, -27, -500];
+        counts[kinds.iter().position(|kind| *kind == scores[chosen.index]).unwrap()] += 1;
+    }
+    let law = |epsilon: f64| {
+        let each = exponential_law(&scores, 1.0, epsilon);
+        let of = |kind| scores.iter().zip(&each).filter(|(s, _)| **s == kind).map(|(_, p)| p).sum::<f64>();
+        [of(0), of(-14), of(-27), of(-500)]
+    };
+    assert!(fits(&counts[..3], &law(0.4)[..3]) && counts[3] == 0, "{counts:?} {:?}", law(0.4));
+    assert!(!fits(&counts[..3], &law(0.38)[..3]), "{counts:?} {:?}", law(0.38));
 }
 
 /// 20 000 choices each, seed 1, level 1e-6: the score error is passed at most once in twenty.
@@ -291,11 +315,12 @@ fn a_response_at_epsilon_keeps_it_and_states_the_noise_it_draws() {
     }
 }
 
-/// 30 000 quantiles of five values on five points, seed 7, against the exact law; the twin at another ε.
+/// 30 000 quantiles of four values on five points, seed 7, against the exact law; the twin at another ε.
 #[test]
 fn quantiles_follow_their_exact_law() {
     let bounds = Bounds::new(0.0, 4.0).unwrap();
-    let statistic = Statistic::Quantile { bounds, rank: Rank::new(1, 2).unwrap(), steps: 4 };
+    let (rank, bar) = (Rank::new(1, 2).unwrap(), ErrorBar::Charged);
+    let statistic = Statistic::Quantile { bounds, rank, steps: 4, bar };
     let question = Question { statistic, adjacency: Default::default() };
     let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(0.5).unwrap()).unwrap();
     let column = Column::Numbers(vec![Some(1.0), Some(1.0), None, Some(2.5), Some(9.0), Some(f64::NAN)]);
@@ -303,8 +328,31 @@ fn quantiles_follow_their_exact_law() {
     for _ in 0..30_000 {
         counts[design.release(&column, &mut rng).unwrap().cells[0].value as usize] += 1;
     }
-    // By hand: (below, above) at 0..4 are (0,4), (0,2), (2,2), (3,1), (3,0).
-    let scores = [-4, -2, 0, -2, -3];
+    // By hand: 2.5 goes to 3 and 9 to 4, so the ranks at 0..4 are 0 to 0, 0 to 2, 2 to 2, 2 to 3, 3 to 4.
+    let scores = [-4, 0, 0, 0, -2];
     assert!(fits(&counts, &exponential_law(&scores, 2.0, 2.0)), "{counts:?}");
     assert!(!fits(&counts, &exponential_law(&scores, 2.0, 1.8)), "{counts:?}");
+}
+
+/// 30 000 quantiles of no values on 101 points, seed 9: all scores are alike, and of the weights tens have 10 and others 8.
+/// The twin has equal weights.
+#[test]
+fn round_points_are_likelier_by_their_weight() {
+    let bounds = Bounds::new(0.0, 100.0).unwrap();
+    let (rank, bar) = (Rank::new(1, 2).unwrap(), ErrorBar::LeftOut);
+    let statistic = Statistic::Quantile { bounds, rank, steps: 100, bar };
+    let question = Question { statistic, adjacency: Default::default() };
+    let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(0.5).unwrap()).unwrap();
+    let mut rng = rng(9);
+    let mut counts = [0; 2];
+    for _ in 0..30_000 {
+        let answer = design.release(&Column::Numbers(vec![None]), &mut rng).unwrap().cells[0].value;
+        counts[usize::from(answer % 10.0 == 0.0)] += 1;
+    }
+    let law = |tens: f64, others: f64| {
+        let (tens, others) = (11.0 * tens, 90.0 * others);
+        [others / (tens + others), tens / (tens + others)]
+    };
+    assert!(fits(&counts, &law(10.0, 8.0)), "{counts:?}");
+    assert!(!fits(&counts, &law(1.0, 1.0)), "{counts:?}");
 }

@@ -4,7 +4,7 @@
 
 use proptest::{prelude::*, test_runner::RngSeed};
 use veracity_core::{Adjacency, Mechanism, NoiseMultiplier};
-use veracity_query::{Bins, Bounds, Draw, FixedPoint, NoiseKind, Question, Rank, Statistic};
+use veracity_query::{Bins, Bounds, Draw, ErrorBar, FixedPoint, NoiseKind, Question, Rank, Statistic};
 
 fn any_bounds() -> impl Strategy<Value = Bounds> {
     let ends = prop_oneof![-1e100..1e100, -1e3..1e3, -1e-50..1e-50, Just(0.0)];
@@ -122,7 +122,7 @@ fn questions_that_make_no_sense_are_refused_in_one_line() {
         question.design(kind, level).unwrap_err().to_string()
     };
     let rank = Rank::new(1, 2).unwrap();
-    let quantile = |steps| Statistic::Quantile { bounds, rank, steps };
+    let quantile = |steps| Statistic::Quantile { bounds, rank, steps, bar: ErrorBar::Charged };
     assert_eq!(
         refused(quantile(10), NoiseKind::Gaussian),
         "no theorem for gaussian noise under a quantile, which is chosen; use laplace"

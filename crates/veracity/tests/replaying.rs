@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use veracity::{
     Adjacency, NoiseMultiplier,
-    query::{Bins, Bounds, Column, NoiseKind, Question, Rank, Statistic},
+    query::{Bins, Bounds, Column, ErrorBar, NoiseKind, Question, Rank, Statistic},
     replaying::{Fault, release, traces, training},
     training::Recipe,
 };
@@ -36,7 +36,12 @@ fn every_statistic_moves_by_no_more_than_it_declares() {
         Statistic::Sum(bounds()),
         Statistic::Mean(bounds()),
         Statistic::Variance(bounds()),
-        Statistic::Quantile { bounds: bounds(), rank: Rank::new(1, 2).unwrap(), steps: 64 },
+        Statistic::Quantile {
+            bounds: bounds(),
+            rank: Rank::new(1, 2).unwrap(),
+            steps: 64,
+            bar: ErrorBar::Charged,
+        },
         Statistic::Histogram(Bins::Numeric { bounds: bounds(), bins: 4 }),
     ];
     for statistic in statistics {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum LocalCommand {
     /// Which protocol has the least error for so many categories and reports, and what central privacy would have
     Plan(LocalPlanArgs),
-    /// Randomises answers on the client: one value, or one report for each row of a CSV column
+    /// Randomises answers on the client: one from standard input, or one report for each row of a CSV column
     Encode(Box<LocalEncodeArgs>),
     /// Estimates frequencies or a mean from reports, with error bars
     Estimate(LocalEstimateArgs),
@@ -51,23 +51,28 @@ pub struct LocalPlanArgs {
     allow_negative_numbers = true,
     after_help = "\
 Examples:
-  veracity local encode --value Bern --categories Basel,Bern,Chur --epsilon 1
+  veracity local encode --categories Basel,Bern,Chur --epsilon 1 < answer.txt
+  veracity local encode --survey survey.jsonl --at-most 1 < answer.txt
   veracity local encode people.csv --column city --categories Basel,Bern,Chur,other --other other --epsilon 1 --out reports.jsonl
   veracity local encode people.csv --column age --lower 0 --upper 100 --epsilon 1 --out ages.jsonl
 
-The first line says what client and server agree on; each other line is one report, safe to send. --survey reads such a
-line: count-mean sketches have hash functions of their own in it, which all clients must share."
+Without a file, all of standard input is one person's answer. An answer is never read from the command line, where other
+users and the shell's history would see it. The first line of the output says what client and server agree on; each other
+line is one report, safe to send. --survey reads such a line: count-mean sketches have hash functions of their own in it,
+which all clients must share. The server sets the ε of a survey, so --at-most says how much you are willing to give.
+
+Whatever an answer is, it becomes one report of the same length: an exit code or a shorter line would tell. An answer that
+is not among the categories is reported as --other or, without it, as a category drawn uniformly, so that the estimate
+spreads such people evenly. A number outside the bounds is moved to the bound, and what is no number to the middle. Every
+report costs its ε again: answer a question once."
 )]
 pub struct LocalEncodeArgs {
-    /// A CSV file with a header, one row per person
-    #[arg(value_name = "FILE", conflicts_with = "value", required_unless_present = "value")]
+    /// A CSV file with a header, one row per person [default: one answer from standard input]
+    #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The column, by its name in the header
     #[arg(long, value_name = "NAME", help_heading = "Question", requires = "file")]
     pub column: Option<String>,
-    /// One person's answer, instead of a file
-    #[arg(long, value_name = "V", help_heading = "Question")]
-    pub value: Option<String>,
     #[command(flatten)]
     pub domain: DomainArgs,
     /// For numbers: what no value is below
@@ -76,18 +81,21 @@ pub struct LocalEncodeArgs {
     /// For numbers: what no value is above
     #[arg(long, value_name = "U", help_heading = "Question", requires = "lower")]
     pub upper: Option<f64>,
-    /// The category that stands for all answers outside the list, and for missing ones
+    /// The category that stands for all answers outside the list, and for missing ones [default: one drawn uniformly]
     #[arg(long, value_name = "NAME", help_heading = "Question")]
     pub other: Option<String>,
     /// The character between cells
     #[arg(long, value_name = "C", default_value = ",", help_heading = "Question")]
     pub delimiter: String,
     /// Report on what the first line of this file says: clients that share it can be estimated together
-    #[arg(long, value_name = "FILE", help_heading = "Question", conflicts_with_all = ["categories", "domain_size", "lower", "upper", "epsilon", "protocol"])]
+    #[arg(long, value_name = "FILE", help_heading = "Question", requires = "at_most", conflicts_with_all = ["categories", "domain_size", "lower", "upper", "epsilon", "protocol"])]
     pub survey: Option<PathBuf>,
     /// The ε of one report
     #[arg(long, value_name = "E", help_heading = "Budget", required_unless_present = "survey")]
     pub epsilon: Option<f64>,
+    /// The most ε that you are willing to give; a survey that asks for more is refused
+    #[arg(long, value_name = "E", help_heading = "Budget")]
+    pub at_most: Option<f64>,
     /// grr, sue, oue, olh, hadamard, cms, hcms or rappor [default: the one with the least variance]
     #[arg(long, value_name = "P", help_heading = "Budget")]
     pub protocol: Option<String>,

@@ -7,7 +7,11 @@ use crate::{
     text,
 };
 use serde_json::json;
-use std::{fs::File, io::BufReader, path::Path};
+use std::{
+    fs::File,
+    io::{self, BufReader, IsTerminal},
+    path::Path,
+};
 use veracity::{
     Count, Entropy, Epsilon, Refusal, collecting,
     local::{Confidence, Domain, Estimate, Kind, Mean, Plan, Reader, Report, Survey, plan},
@@ -118,6 +122,10 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let mut rng = entropy.stream(Purpose::Report, Key::default());
     let survey = survey(args, rng.word())?;
+    if let Some(most) = args.at_most {
+        let most = Epsilon::new(most).map_err(|_| Refusal::out_of_range("at-most", most, "0 ≤ at-most"))?;
+        collecting::consent(&survey, most)?;
+    }
     let column = column(args, &survey)?;
     let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;
     if let Some(path) = &args.claim {
@@ -141,7 +149,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
         reports.len(),
         path.display(),
         survey.name(),
-        epsilon(&survey),
+        survey.epsilon().get(),
     ))
 }
 
@@ -178,15 +186,14 @@ fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
         Survey::Frequency { .. } => Cells::Texts,
         Survey::Mean(_) => Cells::Numbers,
     };
-    if let Some(value) = &args.value {
-        return Ok(match cells {
-            Cells::Texts => Column::Texts(vec![Some(value.trim().to_owned())]),
-            Cells::Numbers => Column::Numbers(vec![Some(value.trim().parse().map_err(|_| {
-                Refusal::NoAnswer("--value is not a number, expected one with --lower and --upper".into())
-            })?)]),
-        });
-    }
-    let (Some(file), Some(name)) = (&args.file, &args.column) else {
+    let Some(file) = &args.file else {
+        // Never from the command line: that is in the process list and in the shell's history.
+        if io::stdin().is_terminal() {
+            eprintln!("type the answer, then end the input (Ctrl-D)");
+        }
+        return collecting::answer(survey, io::stdin().lock());
+    };
+    let Some(name) = &args.column else {
         return Err(Refusal::NoAnswer("--column is missing, expected it with a file".into()));
     };
     table::read(file, Some(name), delimiter(&args.delimiter)?, cells)
@@ -306,16 +313,9 @@ fn frequencies_words(
     format!(
         "{}\n{reports} reports\nepsilon ≤ {} a report   (replace-one; {}, local)\n{projected}",
         align(["category", "frequency", &each], &rows),
-        decimal::up(epsilon(survey), 9),
+        decimal::up(survey.epsilon().get(), 9),
         survey.name(),
     )
-}
-
-fn epsilon(survey: &Survey) -> f64 {
-    match survey {
-        Survey::Frequency { protocol, .. } => protocol.epsilon().get(),
-        Survey::Mean(mean) => mean.epsilon().get(),
-    }
 }
 
 fn frequencies_json(
@@ -342,7 +342,7 @@ fn frequencies_json(
     json!({
         "schema": "veracity.local-estimate/1",
         "protocol": survey.name(),
-        "epsilon": epsilon(survey),
+        "epsilon": survey.epsilon().get(),
         "reports": reports,
         "confidence": args.confidence,
         "projected": args.project,

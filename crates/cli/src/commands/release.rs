@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use veracity::{
     Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
     noise::{Key, NoiseStream, Purpose},
-    query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
+    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
     replaying,
     report::{decimal, table::align},
@@ -114,6 +114,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
             bounds: bounds()?,
             rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
             steps: Rank::STEPS,
+            bar: ErrorBar::Charged,
         },
         _ => Statistic::Histogram(match &args.categories {
             Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),
@@ -167,22 +168,17 @@ fn shown(value: f64, error_bar: f64) -> String {
 }
 
 fn with_error(cell: &Cell) -> String {
+    let bar = decimal::up(cell.error_bar, ERROR_DIGITS);
     match cell.rank_error {
-        Some(ranks) => {
-            format!(
-                "{}   (95%: off by at most {} ranks)",
-                decimal::nearest(cell.value, 9),
-                decimal::up(ranks, 3)
-            )
-        }
-        None => {
-            format!(
-                "{} ± {}   (95%)",
-                shown(cell.value, cell.error_bar),
-                decimal::up(cell.error_bar, ERROR_DIGITS)
-            )
-        }
+        // A point of the grid, as it would be written.
+        Some(ranks) => format!("{} ± {bar}   (95%; {})", decimal::nearest(cell.value, 9), off_by(ranks)),
+        None => format!("{} ± {bar}   (95%)", shown(cell.value, cell.error_bar)),
     }
+}
+
+/// How far the rank of a quantile may be from what was asked for.
+fn off_by(ranks: f64) -> String {
+    format!("rank off by at most {} records", decimal::up(ranks, 3))
 }
 
 fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> String {
@@ -212,10 +208,8 @@ fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -
 
 fn preview_words(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> String {
     let preview = prepared.design.preview(rows);
-    let error = match preview.rank_error {
-        Some(ranks) => format!("off by at most {} ranks", decimal::up(ranks, 3)),
-        None => format!("± {}", decimal::up(preview.error_bar, ERROR_DIGITS)),
-    };
+    let rank = preview.rank_error.map_or(String::new(), |ranks| format!(", {}", off_by(ranks)));
+    let error = format!("± {}{rank}", decimal::up(preview.error_bar, ERROR_DIGITS));
     let cells =
         if preview.cells == 1 { String::new() } else { format!(", in each of {} bins", preview.cells) };
     format!(
@@ -232,9 +226,14 @@ fn cost_words(prepared: &Prepared) -> String {
     for note in prepared.notes() {
         let scale = decimal::nearest(note.scale * note.granularity, 4);
         let grid = decimal::nearest(note.granularity, 6);
-        lines += &match note.sampler.as_str() {
-            "exponential" => format!("{}: chosen among points {grid} apart\n", note.place),
-            sampler => format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place),
+        lines += &match (note.sampler.as_str(), note.place.as_str()) {
+            ("exponential", "error bar") => {
+                format!("error bar: chosen in steps of {grid}, for a third of the epsilon\n")
+            }
+            ("exponential", place) => format!("{place}: chosen among points {grid} apart\n"),
+            (sampler, _) => {
+                format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place)
+            }
         };
     }
     lines

@@ -3,8 +3,9 @@
 #![allow(dead_code)] // Each test file uses the part that it needs.
 
 use std::{
+    io::Write,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 /// Runs the binary where what it writes unasked is in nobody's way.
@@ -14,6 +15,21 @@ pub fn veracity(args: &[&str]) -> Output {
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .output()
         .unwrap()
+}
+
+/// Runs the binary with something on its standard input.
+pub fn fed(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_veracity"))
+        .args(args)
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Who refuses its arguments does not read on.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
 }
 
 /// Arguments from a line.

@@ -87,8 +87,10 @@ fn one_over_e_rest(bits: &mut impl Bits) -> bool {
 }
 
 /// True with probability 2/e: K is odd given that stage 2, whose bias is 1/2, did not fail.
+///
+/// # Promise  Exact
 #[inline]
-pub(super) fn two_over_e(bits: &mut impl Bits) -> bool {
+pub fn two_over_e(bits: &mut impl Bits) -> bool {
     let mut k = 3;
     while coin(1, k, bits) {
         k += 1;

@@ -13,7 +13,7 @@ mod written;
 
 use crate::Bits;
 
-pub use bernoulli::{bernoulli, bernoulli_exp};
+pub use bernoulli::{bernoulli, bernoulli_exp, two_over_e};
 pub use gaussian::discrete_gaussian;
 pub use laplace::discrete_laplace;
 pub use uniform::{shuffle, uniform_below};

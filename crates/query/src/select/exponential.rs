@@ -19,29 +19,56 @@ pub fn exponential(
     let choice = Choice::new(scores, sensitivity, movement, epsilon)?;
     let declared = Distance::LInf(u128::from(sensitivity.get()));
     let said = rng.call("exponential", &choice.scores, declared, |scores, stream| {
-        vec![choose(scores, u128::from(choice.widening), choice.multiplier, stream) as i128]
+        vec![choose(scores, |_| 1, u128::from(choice.widening), choice.multiplier, stream) as i128]
     });
     let score_error = choice.score_error();
     Ok(Chosen { index: said[0] as usize, score_error, mechanism: Mechanism::Exponential { epsilon } })
 }
 
-/// An index with probability proportional to exp(score/(`widening` × `multiplier`)).
+/// Weights of proposals stop here: what is farther out is proposed 2^40 times less often than the best, and that is enough.
+const LEVELS: u128 = 40;
+
+/// An index with probability proportional to weight × exp(score/(`widening` × `multiplier`)).
 ///
-/// A uniform candidate is kept with probability exp(−gap/…), where the gap is to the best score: no weight is ever a
-/// float. It takes at most as many tries as there are candidates, on average; their number depends on the scores, so
-/// whoever can time it learns something of them.
+/// Let x be the gap to the best score over `widening` × `multiplier`. A candidate is proposed with probability
+/// proportional to weight × 2^−m, m = ⌊x⌋ (at most [`LEVELS`]), and kept with probability (2/e)^m e^{−(x − m)}: together
+/// that is proportional to weight × e^−x, and nothing of it is ever a float. Where all weights together are k times that of
+/// the best candidate, one is kept after k^0.31 tries on average, or fewer; their number depends on the scores, so whoever
+/// can time it learns something of them.
 ///
 /// # Promise    Exact
-/// # Assumes    At least one score; gaps and `widening` below 2^76
-/// # Reference  [McSherryTalwar07]
-pub(crate) fn choose(scores: &[i128], widening: u128, multiplier: Ratio, bits: &mut impl Bits) -> usize {
+/// # Assumes    At least one score; gaps and `widening` below 2^76; weights from 1 to 2^40, known without the data
+/// # Reference  [McSherryTalwar07], whose base measure is the weights
+pub(crate) fn choose(
+    scores: &[i128],
+    weight: impl Fn(usize) -> u64,
+    widening: u128,
+    multiplier: Ratio,
+    bits: &mut impl Bits,
+) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
     let denominator = widening * u128::from(multiplier.numerator());
+    let exponent = |score: i128| best.abs_diff(score) * u128::from(multiplier.denominator());
+    let farthest = LEVELS * denominator;
+    // Nearly all are at one end or the other, and dividing is what takes time.
+    let level = |score: i128| match exponent(score) {
+        near if near < denominator => 0,
+        far if far >= farthest => LEVELS,
+        between => between / denominator,
+    };
+    let mut total = 0u128;
+    let grow = |(at, score): (usize, &i128)| {
+        total += u128::from(weight(at)) << (LEVELS - level(*score));
+        total
+    };
+    let ends: Vec<u128> = scores.iter().enumerate().map(grow).collect();
     loop {
-        // Below the number of scores, so the cast is exact.
-        let candidate = exact::uniform_below(scores.len() as u128, bits) as usize;
-        let gap = best.abs_diff(scores[candidate]) * u128::from(multiplier.denominator());
-        if exact::bernoulli_exp(gap, denominator, bits) {
+        let drawn = exact::uniform_below(total, bits);
+        // Below the last end, so a place of a score.
+        let candidate = ends.partition_point(|end| *end <= drawn);
+        let (level, exponent) = (level(scores[candidate]), exponent(scores[candidate]));
+        let kept = (0..level).all(|_| exact::two_over_e(bits));
+        if kept && exact::bernoulli_exp(exponent - level * denominator, denominator, bits) {
             return candidate;
         }
     }

@@ -1,7 +1,7 @@
 //! How many values are in each of some public bins.
 
 use super::{MISS, Method};
-use crate::{Bins, Bounds, Cell, Column, NoiseKind, Part, Preview, column::present, lane::Lane};
+use crate::{Bins, Cell, Column, NoiseKind, Part, Preview, column::present, edges::Edges, lane::Lane};
 use std::collections::HashMap;
 use veracity_core::{Adjacency, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::{Distance, Noise, NoiseStream};
@@ -10,9 +10,16 @@ use veracity_noise::{Distance, Noise, NoiseStream};
 /// one bin and enters another. Error bars are of each bin by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Histogram {
-    bins: Bins,
+    bins: Cut,
     adjacency: Adjacency,
     count: Lane,
+}
+
+/// How values are told apart.
+#[derive(Debug, Clone, PartialEq)]
+enum Cut {
+    Numeric(Edges),
+    Categories(Vec<String>),
 }
 
 impl Histogram {
@@ -22,20 +29,24 @@ impl Histogram {
         adjacency: Adjacency,
     ) -> Result<Histogram, Refusal> {
         bins.check()?;
-        Ok(Histogram { bins: bins.clone(), adjacency, count: Lane::count("histogram", noise, adjacency)? })
+        let bins = match bins {
+            Bins::Numeric { bounds, bins } => Cut::Numeric(Edges::new(*bounds, *bins)?),
+            Bins::Categories(names) => Cut::Categories(names.clone()),
+        };
+        Ok(Histogram { bins, adjacency, count: Lane::count("histogram", noise, adjacency)? })
     }
 
     fn exact(&self, column: &Column) -> Result<Vec<i128>, Refusal> {
-        let mut counts = vec![0; self.labels().len()];
+        let mut counts = vec![0; self.cells()];
         match &self.bins {
-            Bins::Numeric { bounds, bins } => {
-                let inner: Vec<f64> = (1..*bins).map(|i| edge(*bounds, i, *bins)).collect();
+            Cut::Numeric(edges) => {
+                let inner = edges.thresholds();
                 for x in present(column.numbers()?) {
                     // Below the first inner edge is the first bin, from the last one on the last.
                     counts[inner.partition_point(|edge| *edge <= x)] += 1;
                 }
             }
-            Bins::Categories(names) => {
+            Cut::Categories(names) => {
                 let places: HashMap<&str, usize> =
                     names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
                 for text in column.texts()?.iter().flatten() {
@@ -48,25 +59,18 @@ impl Histogram {
         Ok(counts)
     }
 
-    fn labels(&self) -> Vec<String> {
+    fn cells(&self) -> usize {
         match &self.bins {
-            Bins::Numeric { bounds, bins } => (0..*bins)
-                .map(|i| {
-                    let close = if i + 1 == *bins { ']' } else { ')' };
-                    format!("[{}, {}{close}", edge(*bounds, i, *bins), edge(*bounds, i + 1, *bins))
-                })
-                .collect(),
-            Bins::Categories(names) => names.clone(),
+            Cut::Numeric(edges) => edges.bins() as usize,
+            Cut::Categories(names) => names.len(),
         }
     }
-}
 
-/// Where bin `i` of `bins` begins.
-fn edge(bounds: Bounds, i: u32, bins: u32) -> f64 {
-    if i == bins {
-        bounds.upper()
-    } else {
-        bounds.lower() + bounds.width() * (f64::from(i) / f64::from(bins))
+    fn labels(&self) -> Vec<String> {
+        match &self.bins {
+            Cut::Numeric(edges) => edges.labels(),
+            Cut::Categories(names) => names.clone(),
+        }
     }
 }
 
@@ -85,7 +89,7 @@ impl Method for Histogram {
     }
 
     fn preview(&self, _rows: u64) -> Preview {
-        Preview { cells: self.labels().len(), error_bar: self.count.half_width(MISS), rank_error: None }
+        Preview { cells: self.cells(), error_bar: self.count.half_width(MISS), rank_error: None }
     }
 
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {

@@ -3,7 +3,10 @@
 mod count;
 mod histogram;
 mod mean;
+mod pick;
 mod quantile;
+mod ranked;
+mod spread;
 mod sum;
 mod variance;
 
