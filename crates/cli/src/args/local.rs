@@ -1,5 +1,6 @@
 //! Reports of people who trust nobody: `local`.
 
+use super::FormArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 pub enum LocalCommand {
     /// Which protocol has the least error for so many categories and reports, and what central privacy would have
     Plan(LocalPlanArgs),
-    /// Randomises answers on the client: one value, or one report for each row of a CSV column
+    /// Randomises answers on the client: one value, or one report for each row of a column
     Encode(Box<LocalEncodeArgs>),
     /// Estimates frequencies or a mean from reports, with error bars
     Estimate(LocalEstimateArgs),
@@ -59,7 +60,7 @@ The first line says what client and server agree on; each other line is one repo
 line: count-mean sketches have hash functions of their own in it, which all clients must share."
 )]
 pub struct LocalEncodeArgs {
-    /// A CSV file with a header, one row per person
+    /// A table with one row per person: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input
     #[arg(value_name = "FILE", conflicts_with = "value", required_unless_present = "value")]
     pub file: Option<PathBuf>,
     /// The column, by its name in the header
@@ -79,9 +80,8 @@ pub struct LocalEncodeArgs {
     /// The category that stands for all answers outside the list, and for missing ones
     #[arg(long, value_name = "NAME", help_heading = "Question")]
     pub other: Option<String>,
-    /// The character between cells
-    #[arg(long, value_name = "C", default_value = ",", help_heading = "Question")]
-    pub delimiter: String,
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Report on what the first line of this file says: clients that share it can be estimated together
     #[arg(long, value_name = "FILE", help_heading = "Question", conflicts_with_all = ["categories", "domain_size", "lower", "upper", "epsilon", "protocol"])]
     pub survey: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     args::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs},
-    meaning::{clean, delimiter},
+    meaning::{clean, form},
     text,
 };
 use serde_json::json;
@@ -13,9 +13,9 @@ use veracity::{
     local::{Confidence, Domain, Estimate, Kind, Mean, Plan, Reader, Report, Survey, plan},
     noise::{Key, Purpose},
     query::Column,
+    reading::{self, Kind as Read, Limits, Notation, Request, Source},
     report::{decimal, table::align},
     spec::Whole,
-    table::{self, Cells},
 };
 
 /// Reports that are put into the tally at once.
@@ -136,8 +136,13 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
         return Outcome::done(lines);
     };
     text::write_record("out", path, lines.as_bytes())?;
+    let notation = form(&args.form)?.notation;
+    let numbers = match survey {
+        Survey::Mean(_) if notation != Notation::default() => format!("numbers are read as {notation}\n"),
+        Survey::Mean(_) | Survey::Frequency { .. } => String::new(),
+    };
     Outcome::done(format!(
-        "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{seeded}",
+        "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{numbers}{seeded}",
         reports.len(),
         path.display(),
         survey.name(),
@@ -174,22 +179,26 @@ fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
 }
 
 fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
-    let cells = match survey {
-        Survey::Frequency { .. } => Cells::Texts,
-        Survey::Mean(_) => Cells::Numbers,
+    let kind = match survey {
+        Survey::Frequency { .. } => Read::Texts,
+        Survey::Mean(_) => Read::Numbers,
     };
+    let form = form(&args.form)?;
     if let Some(value) = &args.value {
-        return Ok(match cells {
-            Cells::Texts => Column::Texts(vec![Some(value.trim().to_owned())]),
-            Cells::Numbers => Column::Numbers(vec![Some(value.trim().parse().map_err(|_| {
-                Refusal::NoAnswer("--value is not a number, expected one with --lower and --upper".into())
-            })?)]),
+        return Ok(match kind {
+            Read::Texts => Column::Texts(vec![Some(value.trim().to_owned())]),
+            Read::Numbers => {
+                Column::Numbers(vec![Some(form.notation.number(value.trim()).ok_or_else(|| {
+                    Refusal::NoAnswer("--value is not a number, expected one with --lower and --upper".into())
+                })?)])
+            }
         });
     }
     let (Some(file), Some(name)) = (&args.file, &args.column) else {
         return Err(Refusal::NoAnswer("--column is missing, expected it with a file".into()));
     };
-    table::read(file, Some(name), delimiter(&args.delimiter)?, cells)
+    let request = Request { column: Some(name), kind, person: None, form };
+    Ok(reading::read(&Source::at(file, &Limits::default())?, &request)?.column)
 }
 
 fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Refusal> {
