@@ -182,7 +182,7 @@ name = \"age\"
 bounds = [0, 100]
 [[model.layer]]
 kind = \"linear\"
-outputs = 1
+outputs = 2
 [training]
 batch_size = 100
 epochs = 1

@@ -256,21 +256,21 @@ fn read(column: &mut ColumnReader, leaf: Leaf, count: usize) -> Option<Vec<Store
     let kind = leaf.kind;
     match column {
         ColumnReader::BoolColumnReader(reader) => {
-            values(reader, leaf, count, |truth| Some(Stored::Whole(i128::from(*truth))))
+            values(reader, leaf, count, |truth| Stored::Whole(i128::from(*truth)))
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            values(reader, leaf, count, |x| Some(whole(kind, i128::from(*x), i128::from(*x as u32))))
+            values(reader, leaf, count, |x| whole(kind, i128::from(*x), i128::from(*x as u32)))
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            values(reader, leaf, count, |x| Some(whole(kind, i128::from(*x), i128::from(*x as u64))))
+            values(reader, leaf, count, |x| whole(kind, i128::from(*x), i128::from(*x as u64)))
         }
         ColumnReader::FloatColumnReader(reader) => {
-            values(reader, leaf, count, |x| Some(Stored::Number(f64::from(*x))))
+            values(reader, leaf, count, |x| Stored::Number(f64::from(*x)))
         }
-        ColumnReader::DoubleColumnReader(reader) => values(reader, leaf, count, |x| Some(Stored::Number(*x))),
+        ColumnReader::DoubleColumnReader(reader) => values(reader, leaf, count, |x| Stored::Number(*x)),
         ColumnReader::ByteArrayColumnReader(reader) => values(reader, leaf, count, |bytes| match kind {
             Kind::Decimal { scale } => decimal(bytes.data(), scale),
-            _ => Some(Stored::Text(bytes.clone())),
+            _ => Stored::Text(bytes.clone()),
         }),
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
             values(reader, leaf, count, |bytes: &FixedLenByteArray| match kind {
@@ -286,7 +286,7 @@ fn values<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     leaf: Leaf,
     count: usize,
-    stored: impl Fn(&T::T) -> Option<Stored>,
+    stored: impl Fn(&T::T) -> Stored,
 ) -> Option<Vec<Stored>> {
     let (mut levels, mut present) = (Vec::new(), Vec::new());
     let (mut rows, mut all) = (0, Vec::with_capacity(count));
@@ -301,7 +301,7 @@ fn values<T: DataType>(
         let mut present = present.iter();
         for at in 0..read {
             let is_present = !leaf.is_optional || *levels.get(at)? > 0;
-            all.push(if is_present { stored(present.next()?)? } else { Stored::Missing });
+            all.push(if is_present { stored(present.next()?) } else { Stored::Missing });
         }
         rows += read;
     }
@@ -316,14 +316,12 @@ fn whole(kind: Kind, signed: i128, unsigned: i128) -> Stored {
     }
 }
 
-/// A decimal from the bytes of its whole number, the highest first.
-fn decimal(bytes: &[u8], scale: i32) -> Option<Stored> {
-    let sign = if bytes.first()? & 0x80 == 0 { 0 } else { -1 };
-    if bytes.len() > 16 {
-        return None;
-    }
-    let number = bytes.iter().fold(sign, |number: i128, byte| number << 8 | i128::from(*byte));
-    Some(scaled_down(number, scale))
+/// A decimal from the bytes of its whole number, the highest first. One that is too long for any number of 38 digits is missing:
+/// how long it is may be a secret, so it is no reason to refuse.
+fn decimal(bytes: &[u8], scale: i32) -> Stored {
+    let (Some(first), 1..=16) = (bytes.first(), bytes.len()) else { return Stored::Missing };
+    let sign = if first & 0x80 == 0 { 0 } else { -1 };
+    scaled_down(bytes.iter().fold(sign, |number: i128, byte| number << 8 | i128::from(*byte)), scale)
 }
 
 /// The float nearest to number × 10^−scale, by way of its digits.
@@ -333,8 +331,9 @@ fn scaled_down(number: i128, scale: i32) -> Stored {
 }
 
 /// Half precision: a sign, five bits of exponent, ten of fraction.
-fn half(bytes: &[u8]) -> Option<Stored> {
-    let bits = u16::from_le_bytes(bytes.try_into().ok()?);
+fn half(bytes: &[u8]) -> Stored {
+    let [low, high] = *bytes else { return Stored::Missing };
+    let bits = u16::from_le_bytes([low, high]);
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
     let size = match exponent {
@@ -343,5 +342,43 @@ fn half(bytes: &[u8]) -> Option<Stored> {
         31 => f64::NAN,
         _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
     };
-    Some(Stored::Number(sign * size))
+    Stored::Number(sign * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(stored: Stored) -> Option<f64> {
+        match stored {
+            Stored::Number(number) => Some(number),
+            Stored::Missing => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn decimals_and_halves_are_the_numbers_that_they_stand_for() {
+        for (bytes, scale, expected) in [
+            (&[0x30, 0x39][..], 2, Some(123.45)),
+            (&[0xcf, 0xc7], 2, Some(-123.45)),
+            (&[0xff; 16], 0, Some(-1.0)),
+            (&[1], -3, Some(1000.0)),
+            (&[], 2, None),
+            (&[0; 17], 2, None),
+        ] {
+            assert_eq!(number(decimal(bytes, scale)), expected, "{bytes:?}");
+        }
+        for (bits, expected) in [
+            (0x3c00u16, 1.0),
+            (0xc000, -2.0),
+            (0x0001, 2f64.powi(-24)),
+            (0x7bff, 65504.0),
+            (0x7c00, f64::INFINITY),
+        ] {
+            assert_eq!(number(half(&bits.to_le_bytes())), Some(expected), "{bits:x}");
+        }
+        assert!(number(half(&0x7e00u16.to_le_bytes())).is_some_and(f64::is_nan));
+        assert_eq!(number(half(&[1])), None);
+    }
 }

@@ -22,12 +22,14 @@ impl Notation {
     pub fn new(decimal: char, thousands: Option<char>) -> Result<Notation, Refusal> {
         let is_sign = |c: char| !c.is_alphanumeric() && !c.is_control() && !"+-\"".contains(c);
         let expected = "one character that is no digit, letter, quote, + or -";
+        // What is typed may be a control character.
+        let shown = |c: char| c.escape_default();
         if !is_sign(decimal) || decimal == ' ' {
-            return Err(Refusal::out_of_range("decimal", "of another kind", expected));
+            return Err(Refusal::out_of_range("decimal", shown(decimal), expected));
         }
         match thousands {
             Some(thousands) if !is_sign(thousands) => {
-                Err(Refusal::out_of_range("thousands", "of another kind", expected))
+                Err(Refusal::out_of_range("thousands", shown(thousands), expected))
             }
             Some(thousands) if thousands == decimal => Err(Refusal::out_of_range(
                 "thousands",

@@ -133,10 +133,10 @@ pub(crate) fn short(name: &str) -> String {
 
 /// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
 fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Refusal> {
-    let wrong = |why: &str| Refusal::NoAnswer(format!("column is {}, expected {why} in {file}", short(name)));
+    let wrong = |why: &str| Refusal::NoAnswer(format!("column is {}, expected {why} {file}", short(name)));
     if header == Header::Counted {
         let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
-        return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1,"));
+        return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1, in"));
     }
     let mut places = first.iter().enumerate().filter(|(at, cell)| {
         let cell = if *at == 0 { cell.strip_prefix(b"\xef\xbb\xbf").unwrap_or(cell) } else { cell };
@@ -144,7 +144,7 @@ fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<u
     });
     match (places.next(), places.next()) {
         (Some((at, _)), None) => Ok(at),
-        (Some(_), Some(_)) => Err(wrong("a name that is there once, found it twice,")),
-        (None, _) => Err(wrong("a name that is in the header")),
+        (Some(_), Some(_)) => Err(wrong("a name that is there once, found it twice in the header of")),
+        (None, _) => Err(wrong("a name that is in the header of")),
     }
 }
