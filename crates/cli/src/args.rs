@@ -12,7 +12,7 @@ pub use account::{AccountArgs, CalibrateArgs, CurveArgs, ExplainArgs, MechanismA
 pub use audit::{AuditAction, AuditArgs, MergeArgs, ReplayArgs};
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
-pub use release::ReleaseArgs;
+pub use release::{FormArgs, ReleaseArgs};
 pub use train::{EvaluateArgs, PredictArgs, TrainArgs};
 pub use zoo::ZooArgs;
 
@@ -54,7 +54,7 @@ pub enum Command {
     Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs
     Bound(BoundArgs),
-    /// One private statistic of a CSV column: count, sum, mean, variance, quantile or histogram
+    /// One private statistic of a column of a file: count, sum, mean, variance, quantile or histogram
     Release(ReleaseArgs),
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]

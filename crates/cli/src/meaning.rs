@@ -1,9 +1,10 @@
 //! From arguments to a [`Subject`]: which flags a kind reads, and a refusal for those it does not.
 
-use crate::args::MechanismArgs;
+use crate::args::{FormArgs, MechanismArgs};
 use std::{path::Path, time::Duration};
 use veracity::{
     Adjacency, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Subject, Target, plan,
+    reading::{Form, Header, Notation},
     spec::{MechanismSpec, Whole},
 };
 
@@ -186,8 +187,25 @@ pub fn clean(word: &str) -> String {
     word.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
+/// How a table is written.
+pub fn form(args: &FormArgs) -> Result<Form, Refusal> {
+    let one = |name: &'static str, text: &str| {
+        let mut chars = text.chars();
+        match (chars.next(), chars.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(Refusal::out_of_range(name, clean(text), "one character")),
+        }
+    };
+    let thousands = args.thousands.as_deref().map(|text| one("thousands", text)).transpose()?;
+    Ok(Form {
+        delimiter: args.delimiter.as_deref().map(delimiter).transpose()?,
+        header: Header::Named,
+        notation: Notation::new(one("decimal", &args.decimal)?, thousands)?,
+    })
+}
+
 /// The byte between cells.
-pub fn delimiter(text: &str) -> Result<u8, Refusal> {
+fn delimiter(text: &str) -> Result<u8, Refusal> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
         _ if text == "\\t" || text == "tab" => Ok(b'\t'),

@@ -50,7 +50,7 @@ fn the_answer_comes_first_then_its_cost_and_a_claim_that_verifies() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.starts_with(statistic), "{text}");
         assert!(
-            text.contains("95%") && text.contains("epsilon ≤ 0.99") && text.contains("per person"),
+            text.contains("95%") && text.contains("epsilon ≤ 0.99") && text.contains("per row"),
             "{text}"
         );
         let verified = veracity(&["verify", room.join("claim.json").to_str().unwrap()]);
@@ -125,7 +125,7 @@ fn what_is_wrong_with_a_file_or_a_flag_is_refused_in_one_line() {
         (b"age,age\nhunter2,2\n", "twice"),
         (b"name\nhunter2\n", "a name that is"),
         (b"hunter2\n1\n", "a name that is"),
-        (b"age\n1\n\"hunter2", "cut off"),
+        (b"age\n1\n\"hunter2", "opens in line 3"),
         (long.as_bytes(), "a name that is"),
     ];
     let base = ["release", "sum", file.to_str().unwrap(), "--claim", claim.to_str().unwrap()];

@@ -64,6 +64,8 @@ pub enum Purpose {
     Preprocess,
     /// What ties a run that is laid aside to its records and its root.
     Checkpoint,
+    /// Which rows of a person are kept.
+    Persons,
 }
 
 impl Purpose {
@@ -79,6 +81,7 @@ impl Purpose {
             Purpose::Attack => 7,
             Purpose::Preprocess => 8,
             Purpose::Checkpoint => 9,
+            Purpose::Persons => 10,
         }
     }
 }

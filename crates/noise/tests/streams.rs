@@ -3,7 +3,7 @@
 
 use veracity_noise::{Bits, Entropy, Key, Origin, Purpose, RootAside, Stream};
 
-const PURPOSES: [Purpose; 9] = [
+const PURPOSES: [Purpose; 10] = [
     Purpose::Batch,
     Purpose::Noise,
     Purpose::Init,
@@ -13,6 +13,7 @@ const PURPOSES: [Purpose; 9] = [
     Purpose::Attack,
     Purpose::Preprocess,
     Purpose::Checkpoint,
+    Purpose::Persons,
 ];
 
 fn seeded(seed: u64, purpose: Purpose, key: Key) -> Stream {

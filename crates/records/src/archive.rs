@@ -4,14 +4,16 @@
 //! anything is unpacked, and the checksum after.
 
 use crate::{
-    Array, Limits, npy,
-    source::{Bounded, exactly, explain, named, open, refuse},
+    Array, Limits, Source,
+    format::Format,
+    npy,
+    source::{Bounded, Seekable, exactly, explain, refuse},
 };
 use flate2::{Crc, read::DeflateDecoder};
 use std::{
-    fs::File,
-    io::{BufReader, Read, Seek, SeekFrom},
-    path::Path,
+    cell::Cell,
+    io::{BufReader, Read, SeekFrom},
+    rc::Rc,
 };
 use veracity_core::Refusal;
 
@@ -21,15 +23,16 @@ const END: usize = 22;
 const LONGEST_DIRECTORY: u64 = 1 << 24;
 
 /// Reads the array called `name` from an NPZ file.
-pub fn read_npz(path: &Path, name: &str, limits: &Limits) -> Result<Array, Refusal> {
-    let file = named(path);
-    let (mut zip, length) = open(path)?;
+pub fn read_npz(source: &Source, name: &str, limits: &Limits) -> Result<Array, Refusal> {
+    let (file, bytes) = source.open(limits)?.expect(Format::Npz)?.whole()?;
+    let length = bytes.length();
+    let mut zip = bytes.cursor();
     if length > limits.bytes {
         return Err(refuse(&file, format!("at most {} bytes", limits.bytes)));
     }
-    let directory = directory(&mut zip, length, &file)?;
+    let directory = directory(&mut *zip, length, &file)?;
     let part = find(&directory, name, &file)?;
-    let start = part.start(&mut zip, &file)?;
+    let start = part.start(&mut *zip, &file)?;
     if start.checked_add(part.packed).is_none_or(|end| end > length) {
         return Err(refuse(&file, "a whole file, found it cut off"));
     }
@@ -40,8 +43,8 @@ pub fn read_npz(path: &Path, name: &str, limits: &Limits) -> Result<Array, Refus
         8 => Box::new(DeflateDecoder::new(packed)),
         _ => return Err(refuse(&file, "parts that are stored or deflated, found another packing")),
     };
-    let most = limits.unpacked(part.packed);
-    let mut source = Checked { inner: Bounded::new(unpacked, most, *limits), sum: Crc::new() };
+    let packed = Rc::new(Cell::new(part.packed));
+    let mut source = Checked { inner: Bounded::new(unpacked, Some(packed), *limits), sum: Crc::new() };
     let array = npy::parse(&mut source, &file, limits)?;
     if source.sum.sum() != part.checksum || u64::from(source.sum.amount()) != part.unpacked {
         return Err(refuse(&file, "an intact file, found its checksum wrong"));
@@ -50,11 +53,11 @@ pub fn read_npz(path: &Path, name: &str, limits: &Limits) -> Result<Array, Refus
 }
 
 /// The directory of a zip.
-fn directory(zip: &mut File, length: u64, file: &str) -> Result<Vec<u8>, Refusal> {
+fn directory(zip: &mut dyn Seekable, length: u64, file: &str) -> Result<Vec<u8>, Refusal> {
     let unreadable = |error: std::io::Error| explain(file, &error);
     let tail = length.min(END as u64 + 65_535);
     zip.seek(SeekFrom::Start(length - tail)).map_err(unreadable)?;
-    let tail = exactly(zip, tail, file)?;
+    let tail = exactly(&mut *zip, tail, file)?;
     let at = tail.windows(END).rposition(|window| {
         window.starts_with(b"PK\x05\x06") && usize::from(u16_at(window, 20)) < usize::from(u16::MAX)
     });
@@ -113,7 +116,7 @@ fn find(directory: &[u8], name: &str, file: &str) -> Result<Part, Refusal> {
 
 impl Part {
     /// Where its bytes begin: after a header whose own lengths count.
-    fn start(&self, zip: &mut File, file: &str) -> Result<u64, Refusal> {
+    fn start(&self, zip: &mut dyn Seekable, file: &str) -> Result<u64, Refusal> {
         zip.seek(SeekFrom::Start(self.offset)).map_err(|error| explain(file, &error))?;
         let head = exactly(zip, 30, file)?;
         if !head.starts_with(b"PK\x03\x04") {

@@ -1,84 +1,384 @@
-//! Parquet files, behind the feature `parquet`: named columns become features as those of a CSV file do.
+//! Parquet files, by the columns that are asked for.
 //!
-//! The format is read by the `parquet` crate, row by row; pages packed by Snappy or gzip. What its footer says is held against the
-//! limits before a page is read. A damaged page is that crate's to notice: should it panic, that is caught and the file refused.
+//! The format is read by the `parquet` crate; pages are plain, or packed by Snappy or gzip. What the footer says is held against
+//! the limits before a page is read, and against the rows that came once they are. A column's kind is judged by the schema, never
+//! by a value. A damaged page is that crate's to notice: should it panic, that is caught and the file refused.
 
 use crate::{
-    Header, Layout, Limits, Table,
-    comma::Rows,
-    source::{named, open, refuse},
+    Limits,
+    guard::guarded,
+    source::{Bytes, Opened, refuse},
+    tabular::{Cell, Row, short},
 };
 use csv::ByteRecord;
 use parquet::{
-    file::reader::{FileReader, SerializedFileReader},
-    record::{Field, Row},
-};
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    basic::{ConvertedType, LogicalType, Type as Physical},
+    column::reader::{ColumnReader, ColumnReaderImpl},
+    data_type::{ByteArray, DataType, FixedLenByteArray},
+    file::{
+        metadata::ParquetMetaData,
+        reader::{FileReader, SerializedFileReader},
+    },
+    schema::types::ColumnDescriptor,
 };
 use veracity_core::Refusal;
 
-/// Reads a Parquet file. Of the layout, columns and label count; columns are called by their names in the schema.
-pub fn read_parquet(path: &Path, layout: &Layout, limits: &Limits) -> Result<Table, Refusal> {
-    let layout = Layout { header: Header::Named, ..layout.clone() };
-    layout.check()?;
-    let file = named(path);
-    // A reader that panicked is dropped with all that it holds.
-    catch_unwind(AssertUnwindSafe(|| read(path, &file, &layout, limits)))
-        .unwrap_or_else(|_| Err(refuse(&file, "an intact Parquet file, found it damaged")))
+/// Rows that are read at once.
+const BATCH: usize = 1024;
+
+/// A Parquet file at work.
+pub(crate) struct ColumnarTable {
+    file: String,
+    reader: Box<dyn FileReader>,
+    names: ByteRecord,
+    leaves: Vec<Leaf>,
+    /// The group of rows that comes next, the rows left of the one at work, and its columns.
+    group: usize,
+    left: usize,
+    columns: Vec<ColumnReader>,
+    /// The rows at hand, column by column, and how many of them were handed out.
+    batch: Vec<Vec<Stored>>,
+    used: usize,
 }
 
-fn read(path: &Path, file: &str, layout: &Layout, limits: &Limits) -> Result<Table, Refusal> {
-    let (source, length) = open(path)?;
-    let reader = SerializedFileReader::new(source)
-        .map_err(|_| refuse(file, "a Parquet file, found it damaged or of another kind"))?;
-    let about = reader.metadata();
-    let unpacked = about.row_groups().iter().fold(0i64, |sum, group| {
-        sum.saturating_add(group.columns().iter().map(|column| column.uncompressed_size().max(0)).sum())
-    });
-    if unpacked as u64 > limits.unpacked(length) {
+/// A value as it was stored.
+#[derive(Debug, Clone)]
+pub(crate) enum Stored {
+    Missing,
+    Text(ByteArray),
+    Number(f64),
+    Whole(i128),
+}
+
+impl Stored {
+    pub(crate) fn cell(&self) -> Cell<'_> {
+        match self {
+            Stored::Missing => Cell::Missing,
+            Stored::Text(bytes) => Cell::Text(bytes.data()),
+            Stored::Number(number) => Cell::Number(*number),
+            Stored::Whole(number) => Cell::Whole(*number),
+        }
+    }
+}
+
+/// A column of the file: its place, whether it may be missing, and what its values are.
+#[derive(Debug, Clone, Copy)]
+struct Leaf {
+    at: usize,
+    is_optional: bool,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Numbers, truth values and texts as they are.
+    Plain,
+    /// Whole numbers without a sign, in the bits of signed ones.
+    Unsigned,
+    /// Whole numbers that count units of 10^−scale.
+    Decimal { scale: i32 },
+    /// Half precision in two bytes.
+    Half,
+}
+
+impl Kind {
+    /// By the schema; nothing for dates, times, lists and what else is neither a number nor a text.
+    fn of(column: &ColumnDescriptor) -> Option<Kind> {
+        let is_fixed = column.physical_type() == Physical::FIXED_LEN_BYTE_ARRAY;
+        if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
+            return None;
+        }
+        match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Decimal { .. }), _) | (None, ConvertedType::DECIMAL) => {
+                Some(Kind::Decimal { scale: column.type_scale() })
+            }
+            (Some(LogicalType::Float16), _) => is_fixed.then_some(Kind::Half),
+            (_, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32)
+            | (_, ConvertedType::UINT_64) => Some(Kind::Unsigned),
+            (_, ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32)
+            | (_, ConvertedType::INT_64 | ConvertedType::UTF8 | ConvertedType::ENUM) => Some(Kind::Plain),
+            (None, ConvertedType::NONE) => {
+                let is_known = !is_fixed && column.physical_type() != Physical::INT96;
+                is_known.then_some(Kind::Plain)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl ColumnarTable {
+    /// Opens the columns of these names, or one of any name where there are none: its rows are to be counted.
+    pub(crate) fn open(opened: Opened, wanted: &[&str], limits: &Limits) -> Result<ColumnarTable, Refusal> {
+        let (file, bytes) = opened.whole()?;
+        let length = bytes.length();
+        let reader = guarded(|| open(bytes)).flatten();
+        let Some(reader) = reader else {
+            return Err(refuse(&file, "an intact Parquet file, found it damaged or cut off"));
+        };
+        let sized = guarded(|| check_size(&file, reader.metadata(), length, limits));
+        sized.unwrap_or_else(|| Err(refuse(&file, "an intact Parquet file, found it damaged")))?;
+        let (names, leaves) = find(&file, reader.metadata(), wanted)?;
+        Ok(ColumnarTable {
+            file,
+            reader,
+            batch: vec![Vec::new(); names.len()],
+            names,
+            leaves,
+            group: 0,
+            left: 0,
+            columns: Vec::new(),
+            used: 0,
+        })
+    }
+
+    /// The names of its columns.
+    pub(crate) fn names(&self) -> &ByteRecord {
+        &self.names
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Refusal> {
+        if self.batch.first().is_none_or(|rows| self.used == rows.len()) {
+            let read = guarded(|| self.read_batch()).flatten();
+            let Some(more) = read else {
+                return Err(refuse(
+                    &self.file,
+                    "an intact Parquet file whose pages are plain, or packed by snappy or gzip",
+                ));
+            };
+            if !more {
+                return Ok(None);
+            }
+        }
+        self.used += 1;
+        Ok(Some(Row::Stored(&self.batch, self.used - 1)))
+    }
+
+    /// Reads some rows. Whether there were any; nothing when the file is damaged.
+    fn read_batch(&mut self) -> Option<bool> {
+        self.used = 0;
+        while self.left == 0 {
+            // A group that holds more than it says is damaged as well.
+            for (leaf, column) in self.leaves.iter().zip(&mut self.columns) {
+                read(column, *leaf, 1)?.is_empty().then_some(())?;
+            }
+            self.columns.clear();
+            if self.group == self.reader.num_row_groups() {
+                return Some(false);
+            }
+            let group = self.reader.get_row_group(self.group).ok()?;
+            self.left = usize::try_from(group.metadata().num_rows()).ok()?;
+            for leaf in &self.leaves {
+                self.columns.push(group.get_column_reader(leaf.at).ok()?);
+            }
+            self.group += 1;
+        }
+        let count = self.left.min(BATCH);
+        for (at, (leaf, column)) in self.leaves.iter().zip(&mut self.columns).enumerate() {
+            self.batch[at] = read(column, *leaf, count)?;
+            (self.batch[at].len() == count).then_some(())?;
+        }
+        self.left -= count;
+        Some(true)
+    }
+}
+
+fn open(bytes: Bytes) -> Option<Box<dyn FileReader>> {
+    Some(match bytes {
+        Bytes::File(file, _) | Bytes::Pipe(file) => Box::new(SerializedFileReader::new(file).ok()?),
+        Bytes::Memory(bytes) => {
+            Box::new(SerializedFileReader::new(bytes::Bytes::copy_from_slice(&bytes)).ok()?)
+        }
+    })
+}
+
+/// Holds what the footer says against the limits, and against itself.
+fn check_size(file: &str, about: &ParquetMetaData, length: u64, limits: &Limits) -> Result<(), Refusal> {
+    let damaged = || refuse(file, "an intact Parquet file, found its footer damaged");
+    let (mut rows, mut unpacked) = (0u64, 0u64);
+    for group in about.row_groups() {
+        rows = rows.saturating_add(u64::try_from(group.num_rows()).map_err(|_| damaged())?);
+        for column in group.columns() {
+            let size = u64::try_from(column.uncompressed_size()).map_err(|_| damaged())?;
+            let (start, packed) = column.byte_range();
+            if start.checked_add(packed).is_none_or(|end| end > length) {
+                return Err(damaged());
+            }
+            unpacked = unpacked.saturating_add(size);
+        }
+    }
+    if u64::try_from(about.file_metadata().num_rows()).ok() != Some(rows) {
+        return Err(damaged());
+    }
+    if rows > limits.rows as u64 {
+        return Err(refuse(file, format!("at most {} records", limits.rows)));
+    }
+    if unpacked > limits.unpacked(length) {
         let (bytes, ratio) = (limits.bytes, limits.ratio);
         return Err(refuse(
             file,
             format!("at most {bytes} bytes, and {ratio} unpacked ones for each packed one"),
         ));
     }
-    let names: ByteRecord =
-        about.file_metadata().schema().get_fields().iter().map(|field| field.name()).collect();
-    let mut rows = Rows::new(file, layout, &names)?;
-    let damaged =
-        || refuse(file, "an intact Parquet file whose pages are plain, or packed by snappy or gzip");
-    for row in reader.get_row_iter(None).map_err(|_| damaged())? {
-        rows.make_room(limits)?;
-        rows.add(&record(&row.map_err(|_| damaged())?).ok_or_else(|| {
-            refuse(file, "numbers, truth values and texts in its columns, found another kind")
-        })?)?;
-    }
-    Ok(rows.table())
+    Ok(())
 }
 
-/// A row as the cells of a CSV file: numbers as text that reads back to the same number, nothing as an empty cell.
-fn record(row: &Row) -> Option<ByteRecord> {
-    row.get_column_iter()
-        .map(|(_, field)| {
-            Some(match field {
-                Field::Null => String::new(),
-                Field::Bool(truth) => u8::from(*truth).to_string(),
-                Field::Byte(x) => x.to_string(),
-                Field::Short(x) => x.to_string(),
-                Field::Int(x) => x.to_string(),
-                Field::Long(x) => x.to_string(),
-                Field::UByte(x) => x.to_string(),
-                Field::UShort(x) => x.to_string(),
-                Field::UInt(x) => x.to_string(),
-                Field::ULong(x) => x.to_string(),
-                Field::Float16(x) => x.to_f32().to_string(),
-                Field::Float(x) => x.to_string(),
-                Field::Double(x) => x.to_string(),
-                Field::Str(text) => text.clone(),
-                _ => return None,
+/// The columns of the given names, by their names at the top of the schema.
+fn find(file: &str, about: &ParquetMetaData, wanted: &[&str]) -> Result<(ByteRecord, Vec<Leaf>), Refusal> {
+    let schema = about.file_metadata().schema_descr();
+    let (mut names, mut leaves) = (ByteRecord::new(), Vec::new());
+    for (at, column) in schema.columns().iter().enumerate() {
+        let name = column.path().parts().first().map_or("", String::as_str);
+        let is_wanted = match wanted {
+            [] => leaves.is_empty() && Kind::of(column).is_some(),
+            wanted => wanted.iter().any(|wanted| wanted.trim() == name.trim()),
+        };
+        if !is_wanted {
+            continue;
+        }
+        let Some(kind) = Kind::of(column) else {
+            let name = short(name);
+            return Err(refuse(
+                file,
+                format!("numbers, truth values or texts in column {name}, found another kind"),
+            ));
+        };
+        names.push_field(name.as_bytes());
+        leaves.push(Leaf { at, is_optional: column.max_def_level() > 0, kind });
+    }
+    if leaves.is_empty() && wanted.is_empty() {
+        return Err(refuse(file, "a column of numbers, truth values or texts, found none"));
+    }
+    Ok((names, leaves))
+}
+
+/// Up to so many rows of a column; nothing when it is damaged.
+fn read(column: &mut ColumnReader, leaf: Leaf, count: usize) -> Option<Vec<Stored>> {
+    let kind = leaf.kind;
+    match column {
+        ColumnReader::BoolColumnReader(reader) => {
+            values(reader, leaf, count, |truth| Stored::Whole(i128::from(*truth)))
+        }
+        ColumnReader::Int32ColumnReader(reader) => {
+            values(reader, leaf, count, |x| whole(kind, i128::from(*x), i128::from(*x as u32)))
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            values(reader, leaf, count, |x| whole(kind, i128::from(*x), i128::from(*x as u64)))
+        }
+        ColumnReader::FloatColumnReader(reader) => {
+            values(reader, leaf, count, |x| Stored::Number(f64::from(*x)))
+        }
+        ColumnReader::DoubleColumnReader(reader) => values(reader, leaf, count, |x| Stored::Number(*x)),
+        ColumnReader::ByteArrayColumnReader(reader) => values(reader, leaf, count, |bytes| match kind {
+            Kind::Decimal { scale } => decimal(bytes.data(), scale),
+            _ => Stored::Text(bytes.clone()),
+        }),
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            values(reader, leaf, count, |bytes: &FixedLenByteArray| match kind {
+                Kind::Decimal { scale } => decimal(bytes.data(), scale),
+                _ => half(bytes.data()),
             })
-        })
-        .collect()
+        }
+        ColumnReader::Int96ColumnReader(_) => None,
+    }
+}
+
+fn values<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    leaf: Leaf,
+    count: usize,
+    stored: impl Fn(&T::T) -> Stored,
+) -> Option<Vec<Stored>> {
+    let (mut levels, mut present) = (Vec::new(), Vec::new());
+    let (mut rows, mut all) = (0, Vec::with_capacity(count));
+    while rows < count {
+        levels.clear();
+        present.clear();
+        let depths = leaf.is_optional.then_some(&mut levels);
+        let (read, _, _) = reader.read_records(count - rows, depths, None, &mut present).ok()?;
+        if read == 0 {
+            break;
+        }
+        let mut present = present.iter();
+        for at in 0..read {
+            let is_present = !leaf.is_optional || *levels.get(at)? > 0;
+            all.push(if is_present { stored(present.next()?) } else { Stored::Missing });
+        }
+        rows += read;
+    }
+    Some(all)
+}
+
+fn whole(kind: Kind, signed: i128, unsigned: i128) -> Stored {
+    match kind {
+        Kind::Decimal { scale } => scaled_down(signed, scale),
+        Kind::Unsigned => Stored::Whole(unsigned),
+        Kind::Plain | Kind::Half => Stored::Whole(signed),
+    }
+}
+
+/// A decimal from the bytes of its whole number, the highest first. One that is too long for any number of 38 digits is missing:
+/// how long it is may be a secret, so it is no reason to refuse.
+fn decimal(bytes: &[u8], scale: i32) -> Stored {
+    let (Some(first), 1..=16) = (bytes.first(), bytes.len()) else { return Stored::Missing };
+    let sign = if first & 0x80 == 0 { 0 } else { -1 };
+    scaled_down(bytes.iter().fold(sign, |number: i128, byte| number << 8 | i128::from(*byte)), scale)
+}
+
+/// The float nearest to number × 10^−scale, by way of its digits.
+fn scaled_down(number: i128, scale: i32) -> Stored {
+    // The widening of a sign is exact, and so is what the parser of floats makes of digits.
+    format!("{number}e{}", -i64::from(scale)).parse().map_or(Stored::Missing, Stored::Number)
+}
+
+/// Half precision: a sign, five bits of exponent, ten of fraction.
+fn half(bytes: &[u8]) -> Stored {
+    let [low, high] = *bytes else { return Stored::Missing };
+    let bits = u16::from_le_bytes([low, high]);
+    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    Stored::Number(sign * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(stored: Stored) -> Option<f64> {
+        match stored {
+            Stored::Number(number) => Some(number),
+            Stored::Missing => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn decimals_and_halves_are_the_numbers_that_they_stand_for() {
+        for (bytes, scale, expected) in [
+            (&[0x30, 0x39][..], 2, Some(123.45)),
+            (&[0xcf, 0xc7], 2, Some(-123.45)),
+            (&[0xff; 16], 0, Some(-1.0)),
+            (&[1], -3, Some(1000.0)),
+            (&[], 2, None),
+            (&[0; 17], 2, None),
+        ] {
+            assert_eq!(number(decimal(bytes, scale)), expected, "{bytes:?}");
+        }
+        for (bits, expected) in [
+            (0x3c00u16, 1.0),
+            (0xc000, -2.0),
+            (0x0001, 2f64.powi(-24)),
+            (0x7bff, 65504.0),
+            (0x7c00, f64::INFINITY),
+        ] {
+            assert_eq!(number(half(&bits.to_le_bytes())), Some(expected), "{bits:x}");
+        }
+        assert!(number(half(&0x7e00u16.to_le_bytes())).is_some_and(f64::is_nan));
+        assert_eq!(number(half(&[1])), None);
+    }
 }

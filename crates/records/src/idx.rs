@@ -1,19 +1,22 @@
-//! IDX files, plain or gzipped: two zero bytes, a kind, a number of sides, the sides, and bytes.
+//! IDX files, plain or packed: two zero bytes, a kind, a number of sides, the sides, and bytes.
 
 use crate::{
-    Array, Limits, Numbers,
-    source::{end, exactly, named, refuse, stream},
+    Array, Limits, Numbers, Source,
+    format::Format,
+    source::{Opened, end, exactly, refuse},
 };
-use std::path::Path;
 use veracity_core::Refusal;
 
 /// The kind that holds unsigned bytes, the one in use for images and labels.
 const BYTES: u8 = 0x08;
 
 /// Reads an IDX file of unsigned bytes.
-pub fn read_idx(path: &Path, limits: &Limits) -> Result<Array, Refusal> {
-    let file = named(path);
-    let mut source = stream(path, limits)?;
+pub fn read_idx(source: &Source, limits: &Limits) -> Result<Array, Refusal> {
+    read(source.open(limits)?.expect(Format::Idx)?, limits)
+}
+
+pub(crate) fn read(opened: Opened, limits: &Limits) -> Result<Array, Refusal> {
+    let Opened { name: file, stream: mut source, .. } = opened;
     let start = exactly(&mut *source, 4, &file)?;
     let [0, 0, kind, sides] = start[..] else {
         return Err(refuse(&file, "an IDX file, found another first word"));

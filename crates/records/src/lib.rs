@@ -1,31 +1,42 @@
-//! Data files become records: CSV, NPY, NPZ and IDX, plain or gzipped, and Parquet behind a feature, into one [`Table`] of features and labels.
+//! Data files become records: the one reader of every command.
 //!
-//! A file is opened as a bounded [`source`](Limits), its format is parsed strictly, its numbers are scaled by bounds that the
-//! plan declares, and what comes out is plain vectors. Nothing about preprocessing is learned from the data: bounds, categories
-//! and classes are public, so it costs no privacy.
+//! A [`Source`] is opened within [`Limits`], unpacked where it is packed by gzip or zstd, and recognised by what its bytes say:
+//! text (CSV, TSV), Parquet, NPY, NPZ or IDX. Anything else is refused in one line that says what it seems to be, and so is a
+//! file that is cut off, damaged or whose quotes do not close.
 //!
-//! A file that is malformed (ragged rows, labels out of range, features that are not numbers) is refused in one line that names
-//! the file and the place but never a value. Such a refusal depends on the data and is outside of any guarantee: a training set
+//! From there go two roads. [`read_columns`] gives columns as they are asked for, and never fails over a value: it is for
+//! answers about people. [`read_features`] and [`assemble`] give a [`Table`] of features and labels by a plan's declarations.
+//! Nothing about preprocessing is learned from the data: bounds, categories and classes are public, so it costs no privacy.
+//! Records that are malformed (ragged rows, labels out of range, features that are not numbers) are refused there in one line
+//! that names the place but never a value. Such a refusal depends on the data and is outside of any guarantee: a training set
 //! is checked before anything is released from it.
 
 mod archive;
 mod array;
-#[cfg(feature = "parquet")]
 mod columnar;
-mod comma;
+mod columns;
+mod features;
+mod format;
+mod guard;
 mod idx;
+mod lines;
+mod notation;
 mod npy;
 mod scale;
 mod source;
 mod table;
+mod tabular;
+mod text;
+mod zstd;
 
 pub use archive::read_npz;
 pub use array::{Array, Numbers};
-#[cfg(feature = "parquet")]
-pub use columnar::read_parquet;
-pub use comma::{Cells, Column, Header, LabelColumn, Layout, Unknown, read_csv};
+pub use columns::{Columns, Kind, Values, Wanted, check_columns, read_columns};
+pub use features::{Cells, Column, LabelColumn, Layout, Unknown, read_features};
 pub use idx::read_idx;
+pub use notation::Notation;
 pub use npy::read_npy;
 pub use scale::{Onto, Scale};
-pub use source::Limits;
+pub use source::{Limits, Source};
 pub use table::{LabelKind, Labels, Table, assemble};
+pub use text::{Form, Header};

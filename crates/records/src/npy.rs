@@ -4,11 +4,12 @@
 //! header only.
 
 use crate::{
-    Array, Limits, Numbers,
+    Array, Limits, Numbers, Source,
     array::row_major,
-    source::{end, exactly, named, refuse, stream},
+    format::Format,
+    source::{Opened, end, exactly, refuse},
 };
-use std::{io::Read, path::Path};
+use std::io::Read;
 use veracity_core::Refusal;
 
 /// The longest header that is read; numpy's own have about a hundred bytes.
@@ -16,9 +17,13 @@ const LONGEST_HEADER: usize = 1 << 16;
 /// The most sides of an array; numpy's own limit.
 const MOST_SIDES: usize = 64;
 
-/// Reads an NPY file, plain or gzipped.
-pub fn read_npy(path: &Path, limits: &Limits) -> Result<Array, Refusal> {
-    parse(&mut *stream(path, limits)?, &named(path), limits)
+/// Reads an NPY file, plain or packed.
+pub fn read_npy(source: &Source, limits: &Limits) -> Result<Array, Refusal> {
+    read(source.open(limits)?.expect(Format::Npy)?, limits)
+}
+
+pub(crate) fn read(mut opened: Opened, limits: &Limits) -> Result<Array, Refusal> {
+    parse(&mut *opened.stream, &opened.name, limits)
 }
 
 /// Reads an NPY file from a stream that ends with it.

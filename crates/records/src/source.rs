@@ -1,13 +1,20 @@
-//! A file as a stream of bytes that cannot outgrow its limits: opened, recognised as gzip or not, unpacked, counted.
+//! Where bytes come from, as a stream that cannot outgrow its limits: opened, unpacked, counted, recognised.
 
+use crate::format::{Format, Packing};
 use flate2::bufread::MultiGzDecoder;
 use std::{
+    cell::Cell,
     fmt,
     fs::File,
-    io::{BufRead, BufReader, Read},
-    path::Path,
+    io::{BufReader, Cursor, Error, ErrorKind, Read, Seek},
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
 };
 use veracity_core::Refusal;
+
+/// The bytes by which a file is recognised.
+const HEAD: u64 = 512;
 
 /// How much of a file is taken in. A file that asks for more is refused before memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,81 +43,256 @@ impl Limits {
     }
 }
 
+/// Where bytes come from. It can be opened more than once.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// Bytes that are there already, such as those of standard input.
+    Memory {
+        /// What they are called in a refusal.
+        name: String,
+        /// The bytes.
+        bytes: Arc<[u8]>,
+    },
+}
+
+impl Source {
+    /// What a path on the command line stands for: `-` is standard input, which is read to its end here.
+    pub fn at(path: &Path, limits: &Limits) -> Result<Source, Refusal> {
+        if path != Path::new("-") {
+            return Ok(Source::File(path.to_owned()));
+        }
+        let name = "standard input";
+        let mut bytes = Vec::new();
+        let mut input = std::io::stdin().lock().take(limits.bytes.saturating_add(1));
+        input.read_to_end(&mut bytes).map_err(|error| explain(name, &error))?;
+        if bytes.len() as u64 > limits.bytes {
+            return Err(refuse(name, format!("at most {} bytes", limits.bytes)));
+        }
+        Ok(Source::in_memory(name, bytes))
+    }
+
+    /// Bytes by a name.
+    pub fn in_memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Source {
+        Source::Memory { name: name.to_owned(), bytes: bytes.into() }
+    }
+
+    /// As it is called in a refusal.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Source::File(path) => path.display().to_string().chars().filter(|c| !c.is_control()).collect(),
+            Source::Memory { name, .. } => name.clone(),
+        }
+    }
+
+    /// Opens it, unpacks it where it is packed, and recognises what is in it.
+    pub(crate) fn open(&self, limits: &Limits) -> Result<Opened, Refusal> {
+        let name = self.name();
+        let (whole, packed) = self.bytes(&name)?;
+        let failed = |error: Error| explain(&name, &error);
+        let (raw, whole) = whole.stream(packed.clone()).map_err(failed)?;
+        let (head, raw) = peek(raw).map_err(failed)?;
+        let unpacked: Box<dyn Read> = match Packing::of(&head) {
+            None => {
+                let format = Format::of(&head).map_err(|seems| foreign(&name, seems))?;
+                let stream = Box::new(Bounded::new(raw, None, *limits));
+                return Ok(Opened { name, format, stream, whole });
+            }
+            Some(Packing::Gzip) => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, raw))),
+            Some(Packing::Zstd) => Box::new(crate::zstd::Frames::new(BufReader::with_capacity(1 << 16, raw))),
+        };
+        let (head, stream) = peek(Box::new(Bounded::new(unpacked, Some(packed), *limits))).map_err(failed)?;
+        if Packing::of(&head).is_some() {
+            return Err(refuse(&name, "a file that is packed once, found it packed twice"));
+        }
+        let format = Format::of(&head).map_err(|seems| foreign(&name, seems))?;
+        Ok(Opened { name, format, stream, whole: None })
+    }
+
+    /// The bytes as they lie there, and how many they are: for a pipe, how many have come so far.
+    fn bytes(&self, name: &str) -> Result<(Bytes, Rc<Cell<u64>>), Refusal> {
+        let unreadable = |error: Error| refuse(name, format!("a readable file ({})", error.kind()));
+        match self {
+            Source::Memory { bytes, .. } => {
+                let count = Rc::new(Cell::new(bytes.len() as u64));
+                Ok((Bytes::Memory(Arc::clone(bytes)), count))
+            }
+            Source::File(path) => {
+                let file = File::open(path).map_err(unreadable)?;
+                let about = file.metadata().map_err(unreadable)?;
+                match about.is_dir() {
+                    true => Err(refuse(name, "a file, found a directory")),
+                    false if about.is_file() => {
+                        Ok((Bytes::File(file, about.len()), Rc::new(Cell::new(about.len()))))
+                    }
+                    false => Ok((Bytes::Pipe(file), Rc::new(Cell::new(0)))),
+                }
+            }
+        }
+    }
+}
+
+impl From<&Path> for Source {
+    fn from(path: &Path) -> Source {
+        Source::File(path.to_owned())
+    }
+}
+
+/// A source at work.
+pub(crate) struct Opened {
+    /// As it is called in a refusal.
+    pub(crate) name: String,
+    /// What is in it.
+    pub(crate) format: Format,
+    /// Its bytes, unpacked.
+    pub(crate) stream: Box<dyn Read>,
+    /// The same bytes to be read in any order, where they were not packed.
+    whole: Option<Bytes>,
+}
+
+impl Opened {
+    /// Checks that it is of one format.
+    pub(crate) fn expect(self, format: Format) -> Result<Opened, Refusal> {
+        if self.format == format {
+            return Ok(self);
+        }
+        Err(refuse(&self.name, format!("{}, found {}", format.name(), self.format.name())))
+    }
+
+    /// All bytes, to be read in any order. What came packed or through a pipe is taken into memory.
+    pub(crate) fn whole(self) -> Result<(String, Bytes), Refusal> {
+        let Opened { name, mut stream, whole, .. } = self;
+        match whole {
+            Some(whole) => Ok((name, whole)),
+            None => {
+                let mut bytes = Vec::new();
+                stream.read_to_end(&mut bytes).map_err(|error| explain(&name, &error))?;
+                Ok((name, Bytes::Memory(bytes.into())))
+            }
+        }
+    }
+}
+
+/// Bytes as they lie somewhere.
+pub(crate) enum Bytes {
+    /// In a file of so many bytes.
+    File(File, u64),
+    /// In memory.
+    Memory(Arc<[u8]>),
+    /// Nowhere: they come once.
+    Pipe(File),
+}
+
+impl Bytes {
+    /// How many there are.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Bytes::File(_, length) => *length,
+            Bytes::Memory(bytes) => bytes.len() as u64,
+            Bytes::Pipe(_) => 0,
+        }
+    }
+
+    /// A cursor over them.
+    pub(crate) fn cursor(self) -> Box<dyn Seekable> {
+        match self {
+            Bytes::File(file, _) | Bytes::Pipe(file) => Box::new(file),
+            Bytes::Memory(bytes) => Box::new(Cursor::new(bytes)),
+        }
+    }
+
+    /// The bytes from the first on, and themselves again where they can be read again.
+    fn stream(self, packed: Rc<Cell<u64>>) -> std::io::Result<(Box<dyn Read>, Option<Bytes>)> {
+        Ok(match self {
+            Bytes::File(file, length) => (Box::new(file.try_clone()?), Some(Bytes::File(file, length))),
+            Bytes::Memory(bytes) => (Box::new(Cursor::new(Arc::clone(&bytes))), Some(Bytes::Memory(bytes))),
+            Bytes::Pipe(file) => (Box::new(Counted { inner: file, count: packed }), None),
+        })
+    }
+}
+
+/// What can be read in any order.
+pub(crate) trait Seekable: Read + Seek {}
+impl<T: Read + Seek> Seekable for T {}
+
+/// The first bytes, and the stream with them still in it.
+fn peek(mut stream: Box<dyn Read>) -> std::io::Result<(Vec<u8>, Box<dyn Read>)> {
+    let mut head = Vec::new();
+    stream.as_mut().take(HEAD).read_to_end(&mut head)?;
+    Ok((head.clone(), Box::new(Cursor::new(head).chain(stream))))
+}
+
 /// A refusal that names a file and what it should have been.
 pub(crate) fn refuse(file: &str, expected: impl fmt::Display) -> Refusal {
     Refusal::NoAnswer(format!("file is {file}, expected {expected}"))
 }
 
-/// A path as it is named in a refusal.
-pub(crate) fn named(path: &Path) -> String {
-    path.display().to_string().chars().filter(|c| !c.is_control()).collect()
-}
-
-/// Opens a plain file.
-pub(crate) fn open(path: &Path) -> Result<(File, u64), Refusal> {
-    let refuse = |why: String| refuse(&named(path), why);
-    let unreadable = |error: std::io::Error| refuse(format!("a readable file ({})", error.kind()));
-    let file = File::open(path).map_err(unreadable)?;
-    let about = file.metadata().map_err(unreadable)?;
-    if about.is_dir() {
-        return Err(refuse("a file, found a directory".into()));
-    }
-    Ok((file, about.len()))
-}
-
-/// The bytes of a file, unpacked where they begin as gzip does.
-pub(crate) fn stream(path: &Path, limits: &Limits) -> Result<Box<dyn Read>, Refusal> {
-    let (file, packed) = open(path)?;
-    let mut file = BufReader::with_capacity(1 << 16, file);
-    let start = file.fill_buf().map_err(|error| explain(&named(path), &error))?;
-    if start.starts_with(&[0x1f, 0x8b]) {
-        let most = limits.unpacked(packed);
-        Ok(Box::new(Bounded::new(MultiGzDecoder::new(file), most, *limits)))
-    } else {
-        Ok(Box::new(Bounded::new(file, limits.bytes, *limits)))
-    }
+/// A refusal of what is none of our formats.
+fn foreign(file: &str, seems: &str) -> Refusal {
+    refuse(
+        file,
+        format!(
+            "CSV, TSV, Parquet, NPY, NPZ or IDX, plain or packed by gzip or zstd; it seems to be {seems}"
+        ),
+    )
 }
 
 /// What went wrong while reading, in words. The library's own words may quote bytes, so they are not passed on.
-pub(crate) fn explain(file: &str, error: &std::io::Error) -> Refusal {
+pub(crate) fn explain(file: &str, error: &Error) -> Refusal {
     if let Some(too_much) = error.get_ref().and_then(|inner| inner.downcast_ref::<TooMuch>()) {
         return refuse(file, too_much);
     }
     match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => refuse(file, "a whole file, found it cut off"),
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
+        ErrorKind::UnexpectedEof => refuse(file, "a whole file, found it cut off"),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => {
             refuse(file, "intact compressed data, found it damaged")
         }
         kind => refuse(file, format!("a readable file ({kind})")),
     }
 }
 
+/// A pipe whose bytes are counted as they come.
+struct Counted {
+    inner: File,
+    count: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count.set(self.count.get() + count as u64);
+        Ok(count)
+    }
+}
+
 /// A stream that ends in an error where it would pass its limit.
 pub(crate) struct Bounded<R> {
     inner: R,
-    left: u64,
+    passed: u64,
+    /// The packed bytes that it comes from.
+    packed: Option<Rc<Cell<u64>>>,
     limits: Limits,
-    most: u64,
 }
 
 impl<R: Read> Bounded<R> {
-    pub(crate) fn new(inner: R, most: u64, limits: Limits) -> Bounded<R> {
-        Bounded { inner, left: most, limits, most }
+    pub(crate) fn new(inner: R, packed: Option<Rc<Cell<u64>>>, limits: Limits) -> Bounded<R> {
+        Bounded { inner, passed: 0, packed, limits }
     }
 }
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        match self.left.checked_sub(count as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(count)
+        self.passed += count as u64;
+        if self.passed > self.limits.bytes {
+            return Err(Error::other(TooMuch::Bytes(self.limits.bytes)));
+        }
+        match &self.packed {
+            Some(packed) if self.passed > self.limits.unpacked(packed.get()) => {
+                Err(Error::other(TooMuch::Ratio(self.limits.ratio)))
             }
-            None if self.most < self.limits.bytes => {
-                Err(std::io::Error::other(TooMuch::Ratio(self.limits.ratio)))
-            }
-            None => Err(std::io::Error::other(TooMuch::Bytes(self.limits.bytes))),
+            _ => Ok(count),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Parquet files: what was written is what is read, and what is damaged is refused.
 
-#![cfg(feature = "parquet")]
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 mod written;
@@ -13,7 +12,7 @@ use parquet::{
 };
 use std::sync::Arc;
 use veracity_records::{
-    Cells, Column, Header, LabelColumn, LabelKind, Labels, Layout, Limits, Scale, Unknown, read_parquet,
+    Cells, Column, Form, LabelColumn, LabelKind, Labels, Layout, Limits, Scale, Unknown, read_features,
 };
 use written::file;
 
@@ -44,8 +43,7 @@ fn layout(classes: usize) -> Layout {
     let scale = Some(Scale::new(0.0, 102.0, Default::default()).unwrap());
     let names = vec!["Bern".to_owned()];
     Layout {
-        delimiter: b',',
-        header: Header::Named,
+        form: Form::default(),
         columns: vec![
             Column { name: "city".into(), cells: Cells::Categories { names, unknown: Unknown::Other } },
             Column { name: "age".into(), cells: Cells::Numbers { scale, missing: None } },
@@ -58,13 +56,15 @@ fn layout(classes: usize) -> Layout {
 fn columns_of_a_parquet_file_become_features() {
     for packing in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::GZIP(Default::default())] {
         let path = file("people.parquet", &people(packing));
-        let table = read_parquet(&path, &layout(3), &Limits::default()).unwrap();
+        let table = read_features(&path, &layout(3), &Limits::default()).unwrap();
         assert_eq!(table.features, [1.0, 0.0, 0.25, 0.0, 1.0, 0.5, 0.0, 1.0, 1.0]);
         assert_eq!(table.labels, Some(Labels::Classes { of: vec![0, 2, 1], classes: 3 }));
-        let refused = read_parquet(&path, &layout(2), &Limits::default()).unwrap_err().to_string();
+        let refused = read_features(&path, &layout(2), &Limits::default()).unwrap_err().to_string();
         assert!(refused.contains("a label from 0 to 1 in column rich of record 2"), "{refused}");
         let few = Limits { rows: 2, ..Limits::default() };
-        assert!(read_parquet(&path, &layout(3), &few).unwrap_err().to_string().contains("at most 2 records"));
+        assert!(
+            read_features(&path, &layout(3), &few).unwrap_err().to_string().contains("at most 2 records")
+        );
     }
 }
 
@@ -77,7 +77,7 @@ fn a_damaged_parquet_file_is_one_line() {
         bad[at] ^= 0x55;
         for bytes in [&bad[..], &good[..at]] {
             let path = file("damaged.parquet", bytes);
-            if let Err(refusal) = read_parquet(&path, &layout(3), &Limits::default()) {
+            if let Err(refusal) = read_features(&path, &layout(3), &Limits::default()) {
                 let line = refusal.to_string();
                 assert!(!line.contains('\n') && !line.contains("hunter2"), "{line}");
             }

@@ -5,8 +5,8 @@
 mod written;
 
 use veracity_records::{
-    Cells, Column, Header, LabelColumn, LabelKind, Labels, Layout, Limits, Numbers, Onto, Scale, Unknown,
-    assemble, read_csv, read_idx, read_npy, read_npz,
+    Cells, Column, Form, Header, LabelColumn, LabelKind, Labels, Layout, Limits, Numbers, Onto, Scale,
+    Unknown, assemble, read_features, read_idx, read_npy, read_npz,
 };
 use written::{DEFLATED, STORED, file, from_hex, gzip, idx, npy, zip};
 
@@ -88,8 +88,7 @@ fn files_by_numpy_are_read_as_numpy_wrote_them() {
 fn layout() -> Layout {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     Layout {
-        delimiter: b',',
-        header: Header::Named,
+        form: Form::default(),
         columns: vec![
             Column {
                 name: "age".into(),
@@ -121,7 +120,7 @@ const PEOPLE: &str = "\u{feff}rich, city ,ignored,age,plain,size\r\nyes,Bern,\"a
 #[test]
 fn columns_of_a_csv_file_become_features_by_their_declaration() {
     for bytes in [PEOPLE.as_bytes().to_vec(), gzip(PEOPLE.as_bytes())] {
-        let table = read_csv(&file("people.csv", &bytes), &layout(), &limits()).unwrap();
+        let table = read_features(&file("people.csv", &bytes), &layout(), &limits()).unwrap();
         assert_eq!((table.rows(), table.width), (3, 7));
         assert_eq!(table.features[..7], [0.5, 1.0, 0.0, 0.0, 1.0, 0.0, 2.0]);
         assert_eq!(table.features[7..14], [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1e3]);
@@ -129,7 +128,10 @@ fn columns_of_a_csv_file_become_features_by_their_declaration() {
         assert_eq!(table.labels, Some(Labels::Classes { of: vec![1, 0, 0], classes: 2 }));
     }
     let without = Layout { label: None, ..layout() };
-    assert_eq!(read_csv(&file("people.csv", PEOPLE.as_bytes()), &without, &limits()).unwrap().labels, None);
+    assert_eq!(
+        read_features(&file("people.csv", PEOPLE.as_bytes()), &without, &limits()).unwrap().labels,
+        None
+    );
 }
 
 #[test]
@@ -138,17 +140,16 @@ fn columns_without_a_header_are_counted_from_one() {
         |name: &str| Column { name: name.into(), cells: Cells::Numbers { scale: None, missing: None } };
     let kind = LabelKind::Numbers(Some(Scale::new(0.0, 10.0, Onto::Unit).unwrap()));
     let layout = Layout {
-        delimiter: b';',
-        header: Header::Counted,
+        form: Form { delimiter: Some(b';'), header: Header::Counted, ..Form::default() },
         columns: vec![column("3"), column("1")],
         label: Some(LabelColumn { name: "2".into(), kind }),
     };
     let path = file("counted.csv", b"1;5;3\n4;20;6\n");
-    let table = read_csv(&path, &layout, &limits()).unwrap();
+    let table = read_features(&path, &layout, &limits()).unwrap();
     assert_eq!(table.features, [3.0, 1.0, 6.0, 4.0]);
     assert_eq!(table.labels, Some(Labels::Values(vec![0.5, 1.0])));
     for name in ["0", "4", "age", "-1"] {
         let layout = Layout { columns: vec![column(name)], ..layout.clone() };
-        assert!(read_csv(&path, &layout, &limits()).is_err(), "{name}");
+        assert!(read_features(&path, &layout, &limits()).is_err(), "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! A claim as a file: what is promised, to whom, by which mechanism, how it was computed and what it leaves out.
 
 use crate::{
-    Answer, Delta, Finding, PrivacyProfile, Refusal, Subject, Target,
+    Answer, Delta, Finding, PersonsNote, PrivacyProfile, Refusal, Subject, Target,
     files::Interval,
     spec::{MechanismSpec, Whole},
 };
@@ -41,6 +41,9 @@ pub struct ClaimFile {
     pub profile: Vec<ProfilePoint>,
     /// Whose data one record is.
     pub unit: String,
+    /// How rows are bounded by whose they are, where that is not one record each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persons: Option<PersonsNote>,
     /// Which datasets are adjacent.
     pub adjacency: String,
     /// What is done to the data.
@@ -153,6 +156,7 @@ impl ClaimFile {
             delta: delta.get(),
             profile: profile(subject)?,
             unit: subject.unit.name().to_owned(),
+            persons: None,
             adjacency: subject.adjacency.name().to_owned(),
             mechanism: MechanismSpec::from(&subject.mechanism),
             method: MethodNote {
@@ -177,6 +181,13 @@ impl ClaimFile {
     pub fn with_release(mut self, release: ReleaseNote) -> ClaimFile {
         self.not_covered = not_covered(Some(&release)).map(str::to_owned).collect();
         self.release = Some(release);
+        self
+    }
+
+    /// The same claim where rows were bounded by whose they are.
+    pub fn with_persons(mut self, persons: PersonsNote) -> ClaimFile {
+        self.definition += &persons.sentence(&self.unit);
+        self.persons = Some(persons);
         self
     }
 

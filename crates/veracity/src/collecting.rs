@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use veracity_local::{Report, Survey};
 use veracity_noise::{Origin, Stream, exact};
 use veracity_query::Column;
+use veracity_records::Notation;
 
 /// What one report costs the person who sends it.
 pub fn mechanism(survey: &Survey) -> Result<Mechanism, Refusal> {
@@ -52,7 +53,7 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// One person's answer, which is all of the input, as a column of one row. Whatever it is, there is one row: what is no
 /// number, or no text, or too long, is missing.
-pub fn answer(survey: &Survey, mut input: impl Read) -> Result<Column, Refusal> {
+pub fn answer(survey: &Survey, notation: Notation, mut input: impl Read) -> Result<Column, Refusal> {
     let unreadable = |error: io::Error| {
         Refusal::NoAnswer(format!("standard input cannot be read ({}), expected one answer", error.kind()))
     };
@@ -64,7 +65,7 @@ pub fn answer(survey: &Survey, mut input: impl Read) -> Result<Column, Refusal> 
     let text = std::str::from_utf8(&bytes).ok().filter(|_| whole).map(str::trim);
     Ok(match survey {
         Survey::Frequency { .. } => Column::Texts(vec![text.map(str::to_owned)]),
-        Survey::Mean(_) => Column::Numbers(vec![text.and_then(|text| text.parse().ok())]),
+        Survey::Mean(_) => Column::Numbers(vec![text.and_then(|text| notation.number(text))]),
     })
 }
 
@@ -143,7 +144,7 @@ mod tests {
             let mut rng = Entropy::seeded(1).stream(Purpose::Report, Key::default());
             let mut lengths = Vec::new();
             for answer in answers {
-                let column = super::answer(&survey, answer).unwrap();
+                let column = super::answer(&survey, Notation::default(), answer).unwrap();
                 let reports = encode(&survey, &column, None, &mut rng).unwrap();
                 assert_eq!(reports.len(), 1, "{}", survey.name());
                 lengths.push(survey.line(&reports[0]).len());

@@ -4,7 +4,8 @@
 //! would lend a good ε to a release that never had it, so both must say the same.
 
 use crate::{
-    Check, Count, Mechanism, NoiseMultiplier, NoiseNote, Refusal, ReleaseNote, verification::ROUNDING,
+    Adjacency, Check, Count, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote, Refusal, ReleaseNote,
+    Subject, verification::ROUNDING,
 };
 
 /// Compares a note with a mechanism, number by number. What cannot be compared is refused: other calls, other samplers.
@@ -22,6 +23,28 @@ pub(crate) fn compare(note: &ReleaseNote, mechanism: &Mechanism) -> Result<Vec<C
         checks.extend(numbers(at + 1, noise, drawn)?);
     }
     Ok(checks)
+}
+
+/// Whether a release that bounds the rows of a person was charged for as many, and only such a one.
+pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) -> Result<(), Refusal> {
+    let charged = match &subject.mechanism {
+        Mechanism::Group { size, .. } => *size,
+        _ => Count::ONE,
+    };
+    let noted = persons.map_or(Ok(Count::ONE), |persons| persons.rows_per_person.count("rows_per_person"))?;
+    if noted != charged {
+        return Err(Refusal::NoAnswer(format!(
+            "rows_per_person is {}, expected {} as the mechanism's group has",
+            noted.get(),
+            charged.get()
+        )));
+    }
+    match persons {
+        Some(_) if subject.adjacency != Adjacency::AddRemove => {
+            Err(Refusal::no_theorem("rows bounded by person", subject.adjacency, "use add-remove"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What one noise call draws, as the accountant reads it.
@@ -54,8 +77,9 @@ fn calls(mechanism: &Mechanism) -> Vec<Drawn> {
         Mechanism::Laplace { noise_multiplier } => {
             vec![Drawn::Vector { sampler: "laplace-vector", multiplier: noise_multiplier.get() }]
         }
-        // The steps of a run are noted once.
-        Mechanism::PoissonSampled { mechanism, .. }
+        // The steps of a run are noted once, and so is the noise on all rows of a person.
+        Mechanism::Group { mechanism, .. }
+        | Mechanism::PoissonSampled { mechanism, .. }
         | Mechanism::FixedSizeSampled { mechanism, .. }
         | Mechanism::Repeated { mechanism, .. } => calls(mechanism),
         Mechanism::RandomizedResponse { .. }
@@ -63,8 +87,7 @@ fn calls(mechanism: &Mechanism) -> Vec<Drawn> {
         | Mechanism::Approximate { .. }
         | Mechanism::Zcdp { .. }
         | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::Group { .. } => Vec::new(),
+        | Mechanism::Gdp { .. } => Vec::new(),
     }
 }
 

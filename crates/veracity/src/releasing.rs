@@ -4,8 +4,8 @@
 //! noise and describes it, so that code and claim cannot drift.
 
 use crate::{
-    Answer, Choice, ClaimFile, Delta, Epsilon, NoiseNote, PrivacyUnit, Refusal, ReleaseNote, Subject, Target,
-    account,
+    Adjacency, Answer, Bounded, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseNote, Persons,
+    PrivacyUnit, Refusal, ReleaseNote, Subject, Target, account,
 };
 use veracity_account::calibrate;
 use veracity_noise::{Noise, NoiseStream};
@@ -22,8 +22,10 @@ const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
 pub struct Order {
     /// The question.
     pub question: Question,
-    /// Whose data one row is.
+    /// What one unit is called: a row, or whose rows they are.
     pub unit: PrivacyUnit,
+    /// How rows belong to people; by default, each is for itself.
+    pub persons: Option<Persons>,
     /// The ε to keep within.
     pub epsilon: Epsilon,
     /// The δ it is for.
@@ -41,12 +43,22 @@ pub struct Prepared {
     pub subject: Subject,
     /// What it leaks.
     pub answer: Answer,
+    /// How rows belong to people.
+    pub persons: Option<Persons>,
 }
 
 /// Finds the least noise within the budget.
 pub fn prepare(order: &Order) -> Result<Prepared, Refusal> {
     if !RANGE.contains(&order.epsilon.get()) {
         return Err(Refusal::out_of_range("epsilon", order.epsilon, "1e-9 ≤ epsilon ≤ 1000 for a release"));
+    }
+    if order.persons.is_some() && order.question.adjacency != Adjacency::AddRemove {
+        // There the number of rows is public, but how many of them are kept depends on how they belong to people.
+        return Err(Refusal::no_theorem(
+            "rows bounded by person",
+            order.question.adjacency,
+            "use add-remove, under which a person with all rows comes or goes",
+        ));
     }
     let kinds: &[NoiseKind] = match order.kind {
         Some(NoiseKind::Laplace) => &[NoiseKind::Laplace],
@@ -81,17 +93,33 @@ fn prepare_with(order: &Order, kind: NoiseKind) -> Result<Prepared, Refusal> {
         return Err(Refusal::out_of_range("delta", 0, "delta > 0 with gaussian noise"));
     }
     let adjacency = order.question.adjacency;
-    let family = |noise| order.question.design(kind, noise).map(|design| design.mechanism());
+    let family = |noise| order.question.design(kind, noise).map(|design| charged(order, design.mechanism()));
     let noise = calibrate::least_noise(&family, adjacency, order.epsilon, order.delta)?;
     let design = order.question.design(kind, noise)?;
-    let subject = Subject { mechanism: design.mechanism(), adjacency, unit: order.unit.clone() };
+    let subject =
+        Subject { mechanism: charged(order, design.mechanism()), adjacency, unit: order.unit.clone() };
     let answer = account(&subject, Target::Delta(order.delta), Choice::Best)?;
     match answer.epsilon.upper() {
-        Some(spent) if spent.0 <= order.epsilon => Ok(Prepared { design, subject, answer }),
+        Some(spent) if spent.0 <= order.epsilon => {
+            Ok(Prepared { design, subject, answer, persons: order.persons.clone() })
+        }
         _ => Err(Refusal::NoAnswer(format!(
             "no noise was certified within epsilon {}, expected a larger epsilon",
             order.epsilon
         ))),
+    }
+}
+
+/// What one unit of the order is charged: all rows that it may have.
+///
+/// # Promise  K rows move every integer answer by at most K times what one row does, so the noise of each call hides K times its
+/// sensitivity; K rows in several bins of a histogram are a chain of K steps, which costs no more than K steps in one bin
+fn charged(order: &Order, mechanism: Mechanism) -> Mechanism {
+    match &order.persons {
+        Some(Persons { rows, .. }) if *rows != Count::ONE => {
+            Mechanism::Group { size: *rows, mechanism: Box::new(mechanism) }
+        }
+        Some(_) | None => mechanism,
     }
 }
 
@@ -110,8 +138,28 @@ impl Prepared {
     /// The stream is the caller's and goes on from call to call. One drawn here, from a key, would be the same for every
     /// call, and the difference of two answers would have no noise at all.
     pub fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Released, Refusal> {
+        match &self.persons {
+            None => self.answer(column, rng),
+            Some(_) => Err(Refusal::NoAnswer("rows are not bounded by person, expected them to be".into())),
+        }
+    }
+
+    /// Answers from rows that were bounded by person as the order says.
+    pub fn release_bounded(&self, rows: &Bounded, rng: &mut NoiseStream) -> Result<Released, Refusal> {
+        match &self.persons {
+            Some(persons) if persons.rows == rows.rows() => self.answer(rows.column(), rng),
+            Some(_) | None => {
+                Err(Refusal::NoAnswer("rows are bounded otherwise, expected them as ordered".into()))
+            }
+        }
+    }
+
+    fn answer(&self, column: &Column, rng: &mut NoiseStream) -> Result<Released, Refusal> {
         // The claim first: an answer whose promise cannot be written down is not given.
-        let claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(rng));
+        let mut claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(rng));
+        if let Some(persons) = &self.persons {
+            claim = claim.with_persons(persons.note());
+        }
         let release = self.design.release(column, rng)?;
         Ok(Released { release, claim })
     }

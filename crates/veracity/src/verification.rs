@@ -89,7 +89,8 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
     let method: Method = claim.method.name.parse()?;
     let delta = Delta::new(claim.delta)?;
     let promised = bound(&claim.epsilon, "epsilon.upper")?;
-    if claim.definition != definition(&subject) {
+    let persons = claim.persons.as_ref().map_or(String::new(), |persons| persons.sentence(&claim.unit));
+    if claim.definition != definition(&subject) + &persons {
         return Err(Refusal::NoAnswer(
             "definition is not the one of this adjacency and unit, expected the wording that veracity writes"
                 .into(),
@@ -120,6 +121,7 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
         )?);
     }
     if let Some(note) = &claim.release {
+        noted::compare_persons(claim.persons.as_ref(), &subject)?;
         checks.extend(noted::compare(note, &subject.mechanism)?);
     }
     Ok(Confirmation { claim, checks })

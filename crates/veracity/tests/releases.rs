@@ -13,6 +13,7 @@ use veracity::{
 fn order() -> Order {
     Order {
         question: Question { statistic: Statistic::Count, adjacency: Adjacency::AddRemove },
+        persons: None,
         unit: PrivacyUnit::new("person").unwrap(),
         epsilon: Epsilon::new(0.001).unwrap(),
         delta: Delta::new(0.0).unwrap(),

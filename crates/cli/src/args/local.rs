@@ -1,5 +1,6 @@
 //! Reports of people who trust nobody: `local`.
 
+use super::FormArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 pub enum LocalCommand {
     /// Which protocol has the least error for so many categories and reports, and what central privacy would have
     Plan(LocalPlanArgs),
-    /// Randomises answers on the client: one from standard input, or one report for each row of a CSV column
+    /// Randomises answers on the client: one from standard input, or one report for each row of a column
     Encode(Box<LocalEncodeArgs>),
     /// Estimates frequencies or a mean from reports, with error bars
     Estimate(LocalEstimateArgs),
@@ -67,7 +68,8 @@ spreads such people evenly. A number outside the bounds is moved to the bound, a
 report costs its ε again: answer a question once."
 )]
 pub struct LocalEncodeArgs {
-    /// A CSV file with a header, one row per person [default: one answer from standard input]
+    /// A table with one row per person: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input [default: one answer from
+    /// standard input]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The column, by its name in the header
@@ -84,9 +86,8 @@ pub struct LocalEncodeArgs {
     /// The category that stands for all answers outside the list, and for missing ones [default: one drawn uniformly]
     #[arg(long, value_name = "NAME", help_heading = "Question")]
     pub other: Option<String>,
-    /// The character between cells
-    #[arg(long, value_name = "C", default_value = ",", help_heading = "Question")]
-    pub delimiter: String,
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Report on what the first line of this file says: clients that share it can be estimated together
     #[arg(long, value_name = "FILE", help_heading = "Question", requires = "at_most", conflicts_with_all = ["categories", "domain_size", "lower", "upper", "epsilon", "protocol"])]
     pub survey: Option<PathBuf>,

@@ -3,6 +3,20 @@
 use clap::Args;
 use std::path::PathBuf;
 
+/// How a table is written, where it is text.
+#[derive(Args, Clone)]
+pub struct FormArgs {
+    /// The character between cells, or tab [default: what the header has: a tab, else a comma, else a semicolon]
+    #[arg(long, value_name = "C", help_heading = "File")]
+    pub delimiter: Option<String>,
+    /// The character before the fraction of a number
+    #[arg(long, value_name = "CHAR", default_value = ".", help_heading = "File")]
+    pub decimal: String,
+    /// The character between the thousands of a number [default: none]
+    #[arg(long, value_name = "CHAR", help_heading = "File")]
+    pub thousands: Option<String>,
+}
+
 /// `veracity release`.
 #[derive(Args)]
 #[command(
@@ -16,14 +30,22 @@ Examples:
   veracity release histogram people.csv --column age --lower 0 --upper 100 --bins 10 --epsilon 1
   veracity release histogram people.csv --column city --categories Basel,Bern,Chur --epsilon 1 --delta 1e-6
 
-One row per person. Cells that are not numbers count as missing, and missing cells are left out; numbers outside the
-bounds are moved to the bound. Nothing in a cell can make the command fail: that would tell about the person."
+  veracity release mean visits.csv --column cost --lower 0 --upper 500 --epsilon 1 --person patient --rows-per-person 3
+  zcat people.csv.gz | veracity release count - --epsilon 1
+
+The file is recognised by its bytes: CSV, TSV or Parquet, by the names of columns; NPY and IDX, by their places from 1; NPZ, by the
+names of arrays; plain, or packed by gzip or zstd. - is standard input.
+
+One row is protected, or with --person all rows of one person. Cells that are not numbers count as missing, and missing cells are
+left out; numbers outside the bounds are moved to the bound. Numbers have a decimal point and nothing between the thousands, unless
+--decimal and --thousands say otherwise: 1,234 is then missing. Nothing in a cell can make the command fail: that would tell about
+the person."
 )]
 pub struct ReleaseArgs {
     /// count, sum, mean, variance, quantile or histogram
     #[arg(value_name = "STAT")]
     pub statistic: String,
-    /// A CSV file with a header
+    /// A table: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The column, by its name in the header; count takes every row without it
@@ -44,9 +66,8 @@ pub struct ReleaseArgs {
     /// histogram: the categories, with commas between them; known beforehand, not read from the data
     #[arg(long, value_name = "A,B,…", help_heading = "Question", value_delimiter = ',')]
     pub categories: Option<Vec<String>>,
-    /// The character between cells
-    #[arg(long, value_name = "C", default_value = ",", help_heading = "Question")]
-    pub delimiter: String,
+    #[command(flatten)]
+    pub form: FormArgs,
     /// The ε to spend
     #[arg(long, value_name = "E", help_heading = "Budget")]
     pub epsilon: f64,
@@ -59,9 +80,15 @@ pub struct ReleaseArgs {
     /// Which datasets must look alike: add-remove, replace-one or zero-out; the latter two take the number of rows as public
     #[arg(long, value_name = "A", default_value = "add-remove", help_heading = "Budget")]
     pub adjacency: String,
-    /// Whose data one row is
-    #[arg(long, value_name = "NAME", default_value = "person", help_heading = "Budget")]
-    pub unit: String,
+    /// The column that says whose row it is: all rows of one person are then protected together
+    #[arg(long, value_name = "COLUMN", help_heading = "Budget", conflicts_with = "replay")]
+    pub person: Option<String>,
+    /// With --person: how many rows of each person count, drawn at random [default: 1]
+    #[arg(long, value_name = "K", help_heading = "Budget", requires = "person")]
+    pub rows_per_person: Option<f64>,
+    /// What is protected: row, or with --person what such a person is called [default: row, or person]
+    #[arg(long, value_name = "NAME", help_heading = "Budget")]
+    pub unit: Option<String>,
     /// Show the error bar and the cost; read no row, release nothing, spend nothing
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,

@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     args::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs},
-    meaning::{clean, delimiter},
+    meaning::{clean, form},
     text,
 };
 use serde_json::json;
@@ -17,9 +17,9 @@ use veracity::{
     local::{Confidence, Domain, Estimate, Kind, Mean, Plan, Reader, Report, Survey, plan},
     noise::{Key, Purpose},
     query::Column,
+    reading::{self, Kind as Read, Limits, Notation, Request, Source},
     report::{decimal, table::align},
     spec::Whole,
-    table::{self, Cells},
 };
 
 /// Reports that are put into the tally at once.
@@ -144,8 +144,13 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
         return Outcome::done(lines);
     };
     text::write_record("out", path, lines.as_bytes())?;
+    let notation = form(&args.form)?.notation;
+    let numbers = match survey {
+        Survey::Mean(_) if notation != Notation::default() => format!("numbers are read as {notation}\n"),
+        Survey::Mean(_) | Survey::Frequency { .. } => String::new(),
+    };
     Outcome::done(format!(
-        "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{seeded}",
+        "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{numbers}{seeded}",
         reports.len(),
         path.display(),
         survey.name(),
@@ -182,21 +187,23 @@ fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
 }
 
 fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
-    let cells = match survey {
-        Survey::Frequency { .. } => Cells::Texts,
-        Survey::Mean(_) => Cells::Numbers,
+    let kind = match survey {
+        Survey::Frequency { .. } => Read::Texts,
+        Survey::Mean(_) => Read::Numbers,
     };
+    let form = form(&args.form)?;
     let Some(file) = &args.file else {
         // Never from the command line: that is in the process list and in the shell's history.
         if io::stdin().is_terminal() {
             eprintln!("type the answer, then end the input (Ctrl-D)");
         }
-        return collecting::answer(survey, io::stdin().lock());
+        return collecting::answer(survey, form.notation, io::stdin().lock());
     };
     let Some(name) = &args.column else {
         return Err(Refusal::NoAnswer("--column is missing, expected it with a file".into()));
     };
-    table::read(file, Some(name), delimiter(&args.delimiter)?, cells)
+    let request = Request { column: Some(name), kind, person: None, form };
+    Ok(reading::read(&Source::at(file, &Limits::default())?, &request)?.column)
 }
 
 fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Refusal> {

@@ -4,19 +4,19 @@ use crate::{
     Outcome,
     args::ReleaseArgs,
     commands::replay,
-    meaning::{clean, delimiter},
+    meaning::{clean, form},
     text,
 };
 use serde_json::{Value, json};
 use veracity::{
-    Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
+    Adjacency, AnswerFile, Count, Delta, Entropy, Epsilon, Persons, PrivacyUnit, Refusal,
     noise::{Key, NoiseStream, Purpose},
     query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
+    reading::{self, Kind, Limits, Notation, Request, Source},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
     replaying,
     report::{decimal, table::align},
     spec::Whole,
-    table::{self, Cells},
 };
 
 /// Digits of an error bar; an answer is shown to the same decimal place.
@@ -26,30 +26,40 @@ const ERROR_DIGITS: usize = 2;
 pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
     let statistic = statistic(args)?;
     let order = order(args, statistic)?;
-    let delimiter = delimiter(&args.delimiter)?;
+    let request = Request {
+        column: args.column.as_deref(),
+        kind: kind(&order.question.statistic),
+        person: args.person.as_deref(),
+        form: form(&args.form)?,
+    };
     let prepared = prepare(&order)?;
-    let column = args.column.as_deref();
+    let source = Source::at(&args.file, &Limits::default())?;
     if args.dry_run {
-        table::check(&args.file, column, delimiter)?;
+        reading::check(&source, &request)?;
         let rows =
             args.rows.map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
         return Outcome::done(match args.json {
-            true => text::json(&preview_json(&prepared, rows))?,
+            true => text::json(&preview_json(args, &prepared, rows))?,
             false => preview_words(args, &prepared, rows),
         });
     }
     if args.replay {
-        let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
+        let read = reading::read(&source, &request)?;
         return replay::show(
-            &replaying::release(&prepared.design, &column, args.seed.unwrap_or(1))?,
+            &replaying::release(&prepared.design, &read.column, args.seed.unwrap_or(1))?,
             args.json,
         );
     }
     text::spare_others("claim", &args.claim)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
+    let read = reading::read(&source, &request)?;
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let released = prepared.release(&column, &mut rng)?;
+    let released = match (&prepared.persons, &read.persons) {
+        (Some(persons), Some(of)) => {
+            prepared.release_bounded(&persons.bound(&read.column, of, &entropy)?, &mut rng)?
+        }
+        (Some(_), None) | (None, _) => prepared.release(&read.column, &mut rng)?,
+    };
     text::write_record("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
     Outcome::done(match args.json {
         true => text::json(&release_json(args, &prepared, &released))?,
@@ -69,11 +79,38 @@ fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
     };
     Ok(Order {
         question: Question { statistic, adjacency: args.adjacency.parse::<Adjacency>()? },
-        unit: PrivacyUnit::new(&args.unit)?,
+        unit: unit(args)?,
+        persons: persons(args)?,
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
         kind,
     })
+}
+
+/// What is protected. A name that no column backs would be a promise that nobody keeps.
+fn unit(args: &ReleaseArgs) -> Result<PrivacyUnit, Refusal> {
+    let name = match (args.person.is_some(), args.unit.as_deref()) {
+        (false, None | Some("row")) => "row",
+        (true, None) => "person",
+        (false, Some(other)) => {
+            let other = clean(other);
+            return Err(Refusal::NoAnswer(format!(
+                "unit is {other}, expected row, or --person COLUMN to say which rows are of one {other}"
+            )));
+        }
+        (true, Some("row")) => {
+            return Err(Refusal::NoAnswer(
+                "unit is row together with --person, expected another name for whose rows they are".into(),
+            ));
+        }
+        (true, Some(other)) => other,
+    };
+    PrivacyUnit::new(name)
+}
+
+fn persons(args: &ReleaseArgs) -> Result<Option<Persons>, Refusal> {
+    let rows = args.rows_per_person.map_or(Ok(Count::ONE), |rows| Whole(rows).count("rows per person"))?;
+    args.person.as_deref().map(|column| Persons::new(column, rows)).transpose()
 }
 
 /// The statistic that the flags describe. A flag that it would ignore is a misunderstanding, and is refused.
@@ -133,14 +170,14 @@ fn missing(flag: &str, statistic: &str) -> Refusal {
 }
 
 /// How the cells of a column are read for a statistic.
-fn cells(statistic: &Statistic) -> Cells {
+fn kind(statistic: &Statistic) -> Kind {
     match statistic {
-        Statistic::Count | Statistic::Histogram(Bins::Categories(_)) => Cells::Texts,
+        Statistic::Count | Statistic::Histogram(Bins::Categories(_)) => Kind::Texts,
         Statistic::Sum(_)
         | Statistic::Mean(_)
         | Statistic::Variance(_)
         | Statistic::Quantile { .. }
-        | Statistic::Histogram(Bins::Numeric { .. }) => Cells::Numbers,
+        | Statistic::Histogram(Bins::Numeric { .. }) => Kind::Numbers,
     }
 }
 
@@ -199,6 +236,7 @@ fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -
         }
     };
     text += &cost_words(prepared);
+    text += &reading_words(args, prepared);
     text += &format!("claim written to {}\n", args.claim.display());
     if args.seed.is_some() {
         text += "seeded: not for release\n";
@@ -213,10 +251,35 @@ fn preview_words(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> String {
     let cells =
         if preview.cells == 1 { String::new() } else { format!(", in each of {} bins", preview.cells) };
     format!(
-        "{}: {error}{cells}   (95%, {rows} rows assumed)\n{}dry run: no row was read, nothing was released or spent\n",
+        "{}: {error}{cells}   (95%, {rows} rows assumed)\n{}{}dry run: no row was read, nothing was released or spent\n",
         title(args),
-        cost_words(prepared)
+        cost_words(prepared),
+        reading_words(args, prepared)
     )
+}
+
+/// How rows and numbers were read, where not as usual.
+fn reading_words(args: &ReleaseArgs, prepared: &Prepared) -> String {
+    let mut lines = String::new();
+    if let Some(persons) = &prepared.persons {
+        let (unit, column) = (prepared.subject.unit.name(), &persons.column);
+        lines += &match persons.rows.get() {
+            1 => format!("one row of each {unit} counts, by column {column}"),
+            rows => format!("at most {rows} rows of each {unit} count, by column {column}"),
+        };
+        lines += "; rows without one do not\n";
+    }
+    if let Some(notation) = notation(args, prepared) {
+        lines += &format!("numbers are read as {notation}\n");
+    }
+    lines
+}
+
+/// How numbers are written, where numbers are read and it is not as usual.
+fn notation(args: &ReleaseArgs, prepared: &Prepared) -> Option<Notation> {
+    let notation = form(&args.form).ok()?.notation;
+    let reads_numbers = kind(&prepared.design.question().statistic) == Kind::Numbers;
+    (reads_numbers && notation != Notation::default()).then_some(notation)
 }
 
 /// What it costs, in which terms, and by which noise.
@@ -269,10 +332,20 @@ fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released) ->
     object["for_release"] = json!(released.claim.release.as_ref().is_some_and(|note| note.for_release));
     object["noise"] = json!(released.claim.release.as_ref().map(|note| &note.noise));
     object["claim"] = json!(args.claim.display().to_string());
+    add_reading(&mut object, args, prepared);
     object
 }
 
-fn preview_json(prepared: &Prepared, rows: u64) -> Value {
+fn add_reading(object: &mut Value, args: &ReleaseArgs, prepared: &Prepared) {
+    if let Some(persons) = &prepared.persons {
+        object["persons"] = json!(persons.note());
+    }
+    if let Some(notation) = notation(args, prepared) {
+        object["numbers_read_as"] = json!(notation.to_string());
+    }
+}
+
+fn preview_json(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> Value {
     let preview = prepared.design.preview(rows);
     let mut object = cost_json(prepared);
     object["schema"] = json!("veracity.release-preview/1");
@@ -283,6 +356,7 @@ fn preview_json(prepared: &Prepared, rows: u64) -> Value {
     if let Some(ranks) = preview.rank_error {
         object["rank_error"] = json!(ranks);
     }
+    add_reading(&mut object, args, prepared);
     object
 }
 

@@ -3,11 +3,13 @@
 #![allow(dead_code, clippy::unwrap_used)] // Each test file uses the part that it needs.
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
+use parquet::{
+    data_type::{ByteArrayType, DoubleType, Int64Type},
+    file::{properties::WriterProperties, writer::SerializedFileWriter},
+    schema::parser::parse_message_type,
 };
+use std::{io::Write, sync::Arc};
+use veracity_records::Source;
 
 /// numpy 2.4.6: x = asfortranarray([[1.5, -2], [0, 4], [7, 1e30]], '<f4'); y = array([0, 2, 1], '<i8'); savez(f, x=x, y=y).
 pub const STORED: &str = "504b03042d000000000000002100bc77fcabffffffffffffffff05001400782e6e7079010010009800000000000000980000\
@@ -37,19 +39,47 @@ pub fn from_hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// A fresh file for one test.
-pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
-    let room = Path::new(env!("CARGO_TARGET_TMPDIR")).join("records");
-    fs::create_dir_all(&room).unwrap();
-    let path = room.join(name);
-    fs::write(&path, bytes).unwrap();
-    path
+/// A file that lies in memory.
+pub fn file(name: &str, bytes: &[u8]) -> Source {
+    Source::in_memory(name, bytes)
 }
 
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     packer.write_all(bytes).unwrap();
     packer.finish().unwrap()
+}
+
+/// One frame that is stored plain, with its length and its checksum.
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+/// The people of the tests as a Parquet file: an age that may be missing, a city, and a whole number.
+pub fn parquet_people() -> Vec<u8> {
+    let schema =
+        "message people { optional double age; optional byte_array city (UTF8); required int64 id; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let properties = WriterProperties::builder().set_compression(parquet::basic::Compression::SNAPPY).build();
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+    let rows = [(vec![31.0], [1, 0], ["Bern", "Basel"], [7, 8]), (vec![-2.5], [1, 0], ["", "a\nb"], [7, 9])];
+    for (ages, present, cities, ids) in rows {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<DoubleType>().write_batch(&ages, Some(&present), None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let cities = cities.map(Into::into);
+        column.typed::<ByteArrayType>().write_batch(&cities, Some(&[1, 1]), None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    bytes
 }
 
 pub fn idx(kind: u8, shape: &[u32], bytes: &[u8]) -> Vec<u8> {

@@ -5,8 +5,8 @@ use crate::{Refusal, spec::Whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use veracity_records::{
-    Array, Cells, Column, Header, LabelColumn, LabelKind, Layout, Limits, Onto, Scale, Table, Unknown,
-    assemble, read_csv, read_idx, read_npy, read_npz,
+    Array, Cells, Column, Form, Header, LabelColumn, LabelKind, Layout, Limits, Notation, Onto, Scale,
+    Source, Table, Unknown, assemble, read_features, read_idx, read_npy, read_npz,
 };
 use veracity_train::{Dataset, Labels};
 
@@ -24,7 +24,7 @@ const FOLD: usize = 5;
 pub enum DataSpec {
     /// The digits that are built in.
     Digits {},
-    /// Columns of a CSV file, plain or gzipped.
+    /// Columns of a table of text: CSV or TSV.
     Csv {
         #[serde(default, skip_serializing)]
         path: PathBuf,
@@ -32,6 +32,10 @@ pub enum DataSpec {
         delimiter: Option<char>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         header: Option<bool>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decimal: Option<char>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thousands: Option<char>,
         column: Vec<ColumnSpec>,
         label: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +43,7 @@ pub enum DataSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label_bounds: Option<[f64; 2]>,
     },
-    /// Columns of a Parquet file, where the program was built with that.
+    /// Columns of a Parquet file.
     Parquet {
         #[serde(default, skip_serializing)]
         path: PathBuf,
@@ -80,7 +84,7 @@ pub enum DataSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label_bounds: Option<[f64; 2]>,
     },
-    /// Two IDX files, plain or gzipped; grey values from 0 to 255.
+    /// Two IDX files; grey values from 0 to 255.
     Idx {
         #[serde(default, skip_serializing)]
         path: PathBuf,
@@ -154,7 +158,7 @@ impl DataSpec {
     /// Reads the records that the plan names. Relative paths start at `folder`.
     pub(super) fn records(&self, folder: &Path) -> Result<Dataset, Refusal> {
         let (path, labels) = self.places();
-        let [path, labels] = [path, labels].map(|place| place.map(|place| folder.join(place)));
+        let [path, labels] = [path, labels].map(|place| place.map(|place| from(folder, place)));
         match path {
             None => digits(Part::Training),
             Some(path) => self.read(&path, labels.as_deref(), Wanted::Labelled),
@@ -180,9 +184,10 @@ impl DataSpec {
         let scale = self.scale()?;
         let labelled = wanted == Wanted::Labelled;
         let file = path.display().to_string();
-        let beside = |read: fn(&Path, &Limits) -> Result<Array, Refusal>| match (labelled, labels) {
+        let source = Source::at(path, &limits)?;
+        let beside = |read: fn(&Source, &Limits) -> Result<Array, Refusal>| match (labelled, labels) {
             (false, _) => Ok(None),
-            (true, Some(labels)) => read(labels, &limits).map(Some),
+            (true, Some(labels)) => read(&Source::at(labels, &limits)?, &limits).map(Some),
             (true, None) => Err(Refusal::NoAnswer(
                 "labels are missing, expected a file of labels beside the features".into(),
             )),
@@ -196,13 +201,14 @@ impl DataSpec {
                     "the model was trained on the built-in digits, expected the word digits for its held-out ones".into(),
                 ));
             }
-            DataSpec::Csv { .. } => read_csv(path, &self.layout(labelled.then_some(kind))?, &limits)?,
-            DataSpec::Parquet { .. } => parquet(path, &self.layout(labelled.then_some(kind))?, &limits)?,
-            DataSpec::Npy { .. } => arrays(read_npy(path, &limits)?, beside(read_npy)?)?,
-            DataSpec::Idx { .. } => arrays(read_idx(path, &limits)?, beside(read_idx)?)?,
+            DataSpec::Csv { .. } | DataSpec::Parquet { .. } => {
+                read_features(&source, &self.layout(labelled.then_some(kind))?, &limits)?
+            }
+            DataSpec::Npy { .. } => arrays(read_npy(&source, &limits)?, beside(read_npy)?)?,
+            DataSpec::Idx { .. } => arrays(read_idx(&source, &limits)?, beside(read_idx)?)?,
             DataSpec::Npz { features, labels, .. } => {
-                let labels = labelled.then(|| read_npz(path, labels, &limits)).transpose()?;
-                arrays(read_npz(path, features, &limits)?, labels)?
+                let labels = labelled.then(|| read_npz(&source, labels, &limits)).transpose()?;
+                arrays(read_npz(&source, features, &limits)?, labels)?
             }
         };
         dataset(table)
@@ -290,29 +296,40 @@ impl DataSpec {
     }
 
     fn layout(&self, kind: Option<LabelKind>) -> Result<Layout, Refusal> {
-        let (delimiter, header, column, label) = match self {
-            DataSpec::Csv { delimiter, header, column, label, .. } => (*delimiter, *header, column, label),
-            DataSpec::Parquet { column, label, .. } => (None, None, column, label),
+        let (form, column, label) = match self {
+            DataSpec::Csv { delimiter, header, decimal, thousands, column, label, .. } => {
+                let form = Form {
+                    delimiter: delimiter.map(single_byte).transpose()?,
+                    header: if header.unwrap_or(true) { Header::Named } else { Header::Counted },
+                    notation: Notation::new(decimal.unwrap_or('.'), *thousands)?,
+                };
+                (form, column, label)
+            }
+            DataSpec::Parquet { column, label, .. } => (Form::default(), column, label),
             DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Npz { .. } | DataSpec::Idx { .. } => {
                 return Err(Refusal::NoAnswer("only CSV and Parquet files have columns".into()));
             }
         };
-        let delimiter = delimiter.unwrap_or(',');
-        let delimiter = u8::try_from(delimiter)
-            .ok()
-            .filter(|byte| byte.is_ascii() && !b"\"\r\n".contains(byte))
-            .ok_or_else(|| {
-                Refusal::NoAnswer("delimiter is not one byte, expected one character such as a comma".into())
-            })?;
         let layout = Layout {
-            delimiter,
-            header: if header.unwrap_or(true) { Header::Named } else { Header::Counted },
+            form,
             columns: column.iter().map(ColumnSpec::column).collect::<Result<_, _>>()?,
             label: kind.map(|kind| LabelColumn { name: label.clone(), kind }),
         };
         layout.check()?;
         Ok(layout)
     }
+}
+
+/// The place of a file: relative to the folder, and `-` is standard input wherever the plan is.
+fn from(folder: &Path, place: &Path) -> PathBuf {
+    if place == Path::new("-") { place.to_owned() } else { folder.join(place) }
+}
+
+fn single_byte(delimiter: char) -> Result<u8, Refusal> {
+    let byte = u8::try_from(delimiter).ok().filter(|byte| byte.is_ascii() && !b"\"\r\n".contains(byte));
+    byte.ok_or_else(|| {
+        Refusal::NoAnswer("delimiter is not one byte, expected one character such as a comma".into())
+    })
 }
 
 impl Spellings {
@@ -371,17 +388,6 @@ fn target(onto: Option<&str>) -> Result<Onto, Refusal> {
         Some("symmetric") => Ok(Onto::Symmetric),
         Some(_) => Err(Refusal::NoAnswer("onto is another word, expected unit or symmetric".into())),
     }
-}
-
-#[cfg(feature = "parquet")]
-use veracity_records::read_parquet as parquet;
-
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: &Path, _: &Layout, _: &Limits) -> Result<Table, Refusal> {
-    Err(Refusal::NoAnswer(
-        "format is parquet, expected csv, npy, npz or idx: this program was built without --features parquet"
-            .into(),
-    ))
 }
 
 /// Records as the trainer takes them. Without labels, each is the number 0, which nobody reads.

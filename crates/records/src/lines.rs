@@ -1,7 +1,11 @@
 //! The bytes of a CSV file on their way to its reader, and what that reader would forgive or drop.
 //!
-//! The reader forgives a file that ends inside a quoted cell, takes a header of any length, and drops empty lines. Here the
-//! first is remembered, the second refused, and in a table of one column an empty line becomes a quoted empty cell.
+//! The reader forgives quotes that do not close, takes a header of any length, and drops empty lines. Here the first two are
+//! refused: a quote that does not close swallows the rows that follow it, up to the next quote or the end of the file. In a
+//! table of one column an empty line becomes a quoted empty cell.
+//!
+//! Which lines are rows must not depend on values, as the number of rows may be public: in a table of one column an empty line
+//! is a row whose cell is missing. In a wider table a row has delimiters, so an empty line is none.
 
 use std::io::{Error, Read, Result};
 
@@ -12,7 +16,7 @@ const LONGEST_HEADER: u64 = 1 << 20;
 const EMPTY_CELL: [u8; 2] = *b"\"\"";
 
 /// Bytes that pass, line by line.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     inner: R,
     delimiter: u8,
     state: State,
@@ -20,6 +24,13 @@ pub(super) struct Lines<R> {
     at_start: bool,
     /// The byte before: a line feed after a carriage return ends no other line.
     last: u8,
+    /// The line at work, and the line in which the last quote opened, counted from 1.
+    line: u64,
+    opened: u64,
+    /// Whether a quoted cell was followed by something else than a delimiter or the end of its line.
+    is_torn: bool,
+    /// Whether there is nothing more to come.
+    has_ended: bool,
     header: Header,
     /// What an empty line became and the buffer did not hold, from the given place.
     waiting: (Vec<u8>, usize),
@@ -47,7 +58,7 @@ enum Header {
 }
 
 impl<R> Lines<R> {
-    pub(super) fn new(inner: R, delimiter: u8) -> Lines<R> {
+    pub(crate) fn new(inner: R, delimiter: u8) -> Lines<R> {
         let header = Header::Open { bytes: 0, one_column: true };
         Lines {
             inner,
@@ -55,18 +66,23 @@ impl<R> Lines<R> {
             state: State::Start,
             at_start: true,
             last: 0,
+            line: 1,
+            opened: 0,
+            is_torn: false,
+            has_ended: false,
             header,
             waiting: (Vec::new(), 0),
         }
     }
 
-    /// Whether what has passed ends inside a quoted cell.
-    pub(super) fn is_cut_off(&self) -> bool {
-        self.state == State::Quoted
+    /// The line of a quote that does not close in what has passed: where the file ends inside it, or where what ends it is
+    /// the quote of another cell.
+    pub(crate) fn open_quote(&self) -> Option<u64> {
+        (self.state == State::Quoted && self.has_ended || self.is_torn).then_some(self.opened)
     }
 
     /// Whether the header was refused.
-    pub(super) fn header_is_too_long(&self) -> bool {
+    pub(crate) fn header_is_too_long(&self) -> bool {
         matches!(self.header, Header::Open { bytes, .. } if bytes > LONGEST_HEADER)
     }
 
@@ -76,13 +92,22 @@ impl<R> Lines<R> {
         // A byte order mark is no part of the first cell.
         let is_mark =
             matches!(self.header, Header::Open { bytes: 0..3, .. }) && b"\xef\xbb\xbf".contains(&byte);
+        let is_line = byte == b'\r' || byte == b'\n' && self.last != b'\r';
+        self.line += u64::from(is_line);
         self.state = match (self.state, byte) {
             (state, _) if is_mark => state,
-            (State::Start | State::AfterQuote, b'"') => State::Quoted,
+            (State::Start, b'"') => {
+                self.opened = self.line;
+                State::Quoted
+            }
+            (State::AfterQuote, b'"') => State::Quoted,
             (State::Quoted, b'"') => State::AfterQuote,
             (State::Quoted, _) => State::Quoted,
             _ if is_end || byte == self.delimiter => State::Start,
-            _ => State::Plain,
+            (state, _) => {
+                self.is_torn |= state == State::AfterQuote;
+                State::Plain
+            }
         };
         let ends_line = is_end && self.state == State::Start;
         let is_empty = ends_line && self.at_start && !(byte == b'\n' && self.last == b'\r');
@@ -116,6 +141,7 @@ impl<R: Read> Read for Lines<R> {
             return Ok(count);
         }
         let mut count = self.inner.read(buffer)?;
+        self.has_ended = count == 0;
         for at in 0..count {
             if self.is_empty_row(buffer[at]) {
                 // From here on there are more bytes than the buffer holds.
@@ -125,8 +151,8 @@ impl<R: Read> Read for Lines<R> {
                 break;
             }
         }
-        if self.header_is_too_long() {
-            return Err(Error::other("the header is too long"));
+        if self.header_is_too_long() || self.is_torn {
+            return Err(Error::other("the header is too long or a quote does not close"));
         }
         Ok(count)
     }
@@ -179,6 +205,34 @@ mod tests {
             for piece in [1, 2, 3, 7, 8192] {
                 let found = String::from_utf8(passed(text.as_bytes(), piece)).unwrap();
                 assert_eq!(found, expected, "in pieces of {piece}");
+            }
+        }
+    }
+
+    /// The line of the first quote that does not close, in pieces of any size.
+    fn open_quote(text: &str, piece: usize) -> Option<u64> {
+        let mut lines = Lines::new(text.as_bytes(), b',');
+        let mut buffer = vec![0; piece];
+        while lines.read(&mut buffer).is_ok_and(|count| count > 0) {}
+        lines.open_quote()
+    }
+
+    #[test]
+    fn quotes_that_do_not_close_are_found_by_their_line() {
+        for (text, line) in [
+            ("x,y\n1,\"a\n2,b\n", Some(2)),
+            ("x,y\r\n1,2\r\n3,\"a\r\n2,b", Some(3)),
+            // The next quoted cell seems to close it.
+            ("x,y\n1,\"a\n2,\"b\"\n", Some(2)),
+            ("x,y\n1,\"a\n2,\"\"\n3,c\n", Some(2)),
+            ("x,y\n1,\"a\"b\n", Some(2)),
+            ("\"x,y\n1,2\n", Some(1)),
+            ("x,y\n1,\"a\"\"b\"\n\"\",\"\n\"", None),
+            ("x,y\n1,5\" pipe\n2, \"b\n", None),
+            ("x,y\n1,\"\"", None),
+        ] {
+            for piece in [1, 3, 8192] {
+                assert_eq!(open_quote(text, piece), line, "{text:?} in pieces of {piece}");
             }
         }
     }

@@ -1,38 +1,26 @@
-//! CSV files, plain or gzipped: declared columns become features, one column may become the label.
+//! Tables of text or Parquet: declared columns become features, one column may become the label.
 //!
 //! Numbers are scaled by declared bounds, categories become one number each by a public list. Other columns of the file are
 //! never looked at.
 
 use crate::{
-    LabelKind, Labels, Limits, Scale, Table,
+    Form, LabelKind, Labels, Limits, Notation, Scale, Source, Table,
     scale::scaled,
-    source::{explain, named, refuse, stream},
+    source::refuse,
+    tabular::{Cell, Row, Tabular, short},
 };
-use csv::{ByteRecord, ReaderBuilder};
-use std::{collections::HashMap, io::Read, path::Path};
+use std::collections::HashMap;
 use veracity_core::Refusal;
 
-/// How a CSV file is laid out, and what is made of it.
+/// How a table is laid out, and what is made of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
-    /// The byte between cells.
-    pub delimiter: u8,
-    /// Whether the first line names the columns.
-    pub header: Header,
+    /// How it is written, where it is text.
+    pub form: Form,
     /// The columns that become features, in this order.
     pub columns: Vec<Column>,
     /// The column that becomes the label.
     pub label: Option<LabelColumn>,
-}
-
-/// How columns are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Header {
-    /// By the first line.
-    #[default]
-    Named,
-    /// By their place, counted from 1; the first line is a record.
-    Counted,
 }
 
 /// A column that becomes features.
@@ -119,68 +107,20 @@ impl Layout {
     }
 }
 
-/// Reads a CSV file.
-pub fn read_csv(path: &Path, layout: &Layout, limits: &Limits) -> Result<Table, Refusal> {
+/// Reads the features, and the labels where they are asked for, from a table of text or Parquet.
+pub fn read_features(source: &Source, layout: &Layout, limits: &Limits) -> Result<Table, Refusal> {
     layout.check()?;
-    let file = named(path);
-    let mut reader = ReaderBuilder::new()
-        .delimiter(layout.delimiter)
-        .has_headers(layout.header == Header::Named)
-        .flexible(true)
-        .from_reader(stream(path, limits)?);
-    let mut record = ByteRecord::new();
-    let first = match layout.header {
-        Header::Named => reader.byte_headers().map_err(|error| unreadable(&file, &error))?.clone(),
-        Header::Counted => {
-            next(&mut reader, &mut record, &file)?;
-            record.clone()
-        }
-    };
-    if first.is_empty() || (first.len() == 1 && first[0].trim_ascii().is_empty()) {
-        return Err(refuse(&file, "a CSV file with something in it, found it empty"));
-    }
-    let mut rows = Rows::new(&file, layout, &first)?;
-    let mut more = layout.header == Header::Counted || next(&mut reader, &mut record, &file)?;
-    while more {
+    let opened = source.open(limits)?;
+    let file = opened.name.clone();
+    let label = layout.label.as_ref().map(|label| label.name.as_str());
+    let names: Vec<&str> = layout.columns.iter().map(|column| column.name.as_str()).chain(label).collect();
+    let mut table = Tabular::open(opened, layout.form, &names, limits)?;
+    let mut rows = Rows::new(&file, layout, &table)?;
+    while let Some(row) = table.next()? {
         rows.make_room(limits)?;
-        rows.add(&record)?;
-        more = next(&mut reader, &mut record, &file)?;
+        rows.add(&row)?;
     }
     Ok(rows.table())
-}
-
-fn next<R: Read>(reader: &mut csv::Reader<R>, record: &mut ByteRecord, file: &str) -> Result<bool, Refusal> {
-    reader.read_byte_record(record).map_err(|error| unreadable(file, &error))
-}
-
-fn unreadable(file: &str, error: &csv::Error) -> Refusal {
-    match error.kind() {
-        csv::ErrorKind::Io(error) => explain(file, error),
-        _ => refuse(file, "a readable CSV file"),
-    }
-}
-
-/// A name as it is shown.
-fn short(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(80).collect()
-}
-
-/// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
-fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Refusal> {
-    let wrong = |why: &str| Refusal::NoAnswer(format!("column is {}, expected {why} in {file}", short(name)));
-    if header == Header::Counted {
-        let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
-        return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1,"));
-    }
-    let mut places = first.iter().enumerate().filter(|(at, cell)| {
-        let cell = if *at == 0 { cell.strip_prefix(b"\xef\xbb\xbf").unwrap_or(cell) } else { cell };
-        cell.trim_ascii() == name.trim().as_bytes()
-    });
-    match (places.next(), places.next()) {
-        (Some((at, _)), None) => Ok(at),
-        (Some(_), Some(_)) => Err(wrong("a name that is there once, found it twice")),
-        (None, _) => Err(wrong("a name that is in the header")),
-    }
 }
 
 /// A column at work.
@@ -196,6 +136,7 @@ enum How<'a> {
     Number {
         scale: Option<Scale>,
         missing: Option<f64>,
+        notation: Notation,
     },
     /// The place of each category; others have the place `other`, or none.
     Category {
@@ -205,12 +146,13 @@ enum How<'a> {
 }
 
 /// The rows read so far.
-pub(crate) struct Rows<'a> {
+struct Rows<'a> {
     file: &'a str,
     cells: usize,
     width: usize,
     columns: Vec<Reading<'a>>,
     label: Option<Label<'a>>,
+    notation: Notation,
     features: Vec<f32>,
     count: usize,
 }
@@ -226,35 +168,38 @@ struct Label<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn new(file: &'a str, layout: &'a Layout, first: &ByteRecord) -> Result<Rows<'a>, Refusal> {
+    fn new(file: &'a str, layout: &'a Layout, table: &Tabular) -> Result<Rows<'a>, Refusal> {
+        let notation = layout.form.notation;
         let mut width = 0;
         let mut columns = Vec::with_capacity(layout.columns.len());
         for column in &layout.columns {
             let how = match &column.cells {
-                Cells::Numbers { scale, missing } => How::Number { scale: *scale, missing: *missing },
+                Cells::Numbers { scale, missing } => {
+                    How::Number { scale: *scale, missing: *missing, notation }
+                }
                 Cells::Categories { names, unknown } => How::Category {
                     places: names.iter().enumerate().map(|(at, name)| (name.trim().as_bytes(), at)).collect(),
                     other: (*unknown == Unknown::Other).then_some(names.len()),
                 },
             };
-            let at = place(file, layout.header, first, &column.name)?;
+            let at = table.place(file, &column.name)?;
             columns.push(Reading { at, name: &column.name, first: width, width: column.cells.width(), how });
             width += column.cells.width();
         }
-        let label = layout.label.as_ref().map(|label| Label::new(file, layout.header, first, label));
-        let label = label.transpose()?;
-        Ok(Rows { file, cells: first.len(), width, columns, label, features: Vec::new(), count: 0 })
+        let label = layout.label.as_ref().map(|label| Label::new(file, table, label)).transpose()?;
+        let cells = table.width();
+        Ok(Rows { file, cells, width, columns, label, notation, features: Vec::new(), count: 0 })
     }
 
     /// Refuses one record more than the limits allow.
-    pub(crate) fn make_room(&self, limits: &Limits) -> Result<(), Refusal> {
+    fn make_room(&self, limits: &Limits) -> Result<(), Refusal> {
         if self.count < limits.rows && self.features.len() + self.width <= limits.values {
             return Ok(());
         }
         Err(refuse(self.file, format!("at most {} records and {} features", limits.rows, limits.values)))
     }
 
-    pub(crate) fn add(&mut self, record: &ByteRecord) -> Result<(), Refusal> {
+    fn add(&mut self, record: &Row<'_>) -> Result<(), Refusal> {
         self.count += 1;
         let row = self.count;
         if record.len() != self.cells {
@@ -265,7 +210,7 @@ impl<'a> Rows<'a> {
         self.features.resize(start + self.width, 0.0);
         for column in &self.columns {
             let features = &mut self.features[start + column.first..][..column.width];
-            let cell = record[column.at].trim_ascii();
+            let cell = record.cell(column.at);
             if column.how.fill(cell, features).is_none() {
                 let name = short(column.name);
                 return Err(refuse(
@@ -275,12 +220,12 @@ impl<'a> Rows<'a> {
             }
         }
         match &mut self.label {
-            Some(label) => label.add(self.file, record, row),
+            Some(label) => label.add(self.file, record.cell(label.at), row, self.notation),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn table(self) -> Table {
+    fn table(self) -> Table {
         let labels = self.label.map(|label| match label.kind.classes() {
             Some(classes) => Labels::Classes { of: label.classes, classes },
             None => Labels::Values(label.values),
@@ -291,14 +236,15 @@ impl<'a> Rows<'a> {
 
 impl How<'_> {
     /// Writes a cell's features; nothing when it is not what it should be.
-    fn fill(&self, cell: &[u8], features: &mut [f32]) -> Option<()> {
+    fn fill(&self, cell: Cell<'_>, features: &mut [f32]) -> Option<()> {
         match self {
-            How::Number { scale, missing } => {
-                let number = if cell.is_empty() { (*missing)? } else { number(cell)? };
+            How::Number { scale, missing, notation } => {
+                let number = if cell == Cell::Missing { (*missing)? } else { cell.number(*notation)? };
                 features[0] = scaled(*scale, number)?;
             }
             How::Category { places, other } => {
-                if let Some(at) = places.get(cell).copied().or(*other) {
+                let name = cell.text().unwrap_or_default();
+                if let Some(at) = places.get(&*name).copied().or(*other) {
                     features[at] = 1.0;
                 }
             }
@@ -307,17 +253,8 @@ impl How<'_> {
     }
 }
 
-fn number(cell: &[u8]) -> Option<f64> {
-    std::str::from_utf8(cell).ok()?.parse().ok()
-}
-
 impl<'a> Label<'a> {
-    fn new(
-        file: &str,
-        header: Header,
-        first: &ByteRecord,
-        label: &'a LabelColumn,
-    ) -> Result<Label<'a>, Refusal> {
+    fn new(file: &str, table: &Tabular, label: &'a LabelColumn) -> Result<Label<'a>, Refusal> {
         let mut places = HashMap::new();
         if let LabelKind::Named(names) = &label.kind {
             for (class, spellings) in (0..).zip(names) {
@@ -325,7 +262,7 @@ impl<'a> Label<'a> {
             }
         }
         Ok(Label {
-            at: place(file, header, first, &label.name)?,
+            at: table.place(file, &label.name)?,
             name: &label.name,
             kind: &label.kind,
             places,
@@ -334,17 +271,17 @@ impl<'a> Label<'a> {
         })
     }
 
-    fn add(&mut self, file: &str, record: &ByteRecord, row: usize) -> Result<(), Refusal> {
-        let cell = record[self.at].trim_ascii();
+    fn add(&mut self, file: &str, cell: Cell<'_>, row: usize, notation: Notation) -> Result<(), Refusal> {
+        let name = cell.text().unwrap_or_default();
         let read = match self.kind {
-            LabelKind::Named(_) => self.places.get(cell).map(|class| self.classes.push(*class)),
-            LabelKind::Counted(classes) => std::str::from_utf8(cell)
+            LabelKind::Named(_) => self.places.get(&*name).map(|class| self.classes.push(*class)),
+            LabelKind::Counted(classes) => std::str::from_utf8(&name)
                 .ok()
                 .and_then(|text| text.parse::<u32>().ok())
                 .filter(|class| (*class as usize) < *classes)
                 .map(|class| self.classes.push(class)),
             LabelKind::Numbers(scale) => {
-                number(cell).and_then(|x| scaled(*scale, x)).map(|value| self.values.push(value))
+                cell.number(notation).and_then(|x| scaled(*scale, x)).map(|value| self.values.push(value))
             }
         };
         let expected = match self.kind {

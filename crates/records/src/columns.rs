@@ -1,0 +1,202 @@
+//! Columns of a file as they are asked for: numbers or texts, one value for each row.
+//!
+//! What is wrong with the file as such is refused. What is in a cell never is: a refusal that depends on a value tells about
+//! the person it belongs to. A cell that is not what was asked for is missing, and so are all cells of a row that has more or
+//! fewer of them than the header: nobody knows which is which.
+
+use crate::{
+    Array, Form, Limits, Notation, Numbers, Source, archive,
+    format::Format,
+    idx, npy,
+    source::{Opened, refuse},
+    tabular::{Cell, Tabular, short},
+};
+use veracity_core::Refusal;
+
+/// A column that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// Its name in the header; the name of an array in an NPZ file; its place from 1 in an NPY or IDX file.
+    pub name: &'a str,
+    /// What its cells are read as.
+    pub kind: Kind,
+}
+
+/// What the cells of a column are read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers; anything else is missing. Infinities are numbers.
+    Numbers,
+    /// Texts as they are, without white space around them; empty is missing, and so is what is not UTF-8.
+    Texts,
+}
+
+/// The values of a column, one for each row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Numbers.
+    Numbers(Vec<Option<f64>>),
+    /// Texts.
+    Texts(Vec<Option<String>>),
+}
+
+/// Columns as they were asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Columns {
+    /// How many rows the file has.
+    pub rows: usize,
+    /// The columns, in the order in which they were asked for.
+    pub values: Vec<Values>,
+}
+
+/// Reads columns of a file. With none of them, its rows are counted.
+pub fn read_columns(
+    source: &Source,
+    form: Form,
+    wanted: &[Wanted<'_>],
+    limits: &Limits,
+) -> Result<Columns, Refusal> {
+    let opened = source.open(limits)?;
+    let file = opened.name.clone();
+    match opened.format {
+        Format::Text | Format::Parquet => from_table(opened, form, wanted, limits),
+        Format::Npy => from_array(&file, &npy::read(opened, limits)?, wanted, limits),
+        Format::Idx => from_array(&file, &idx::read(opened, limits)?, wanted, limits),
+        Format::Npz => from_archive(&file, source, wanted, limits),
+    }
+}
+
+/// Checks that the file has the columns, without a look at any row.
+pub fn check_columns(
+    source: &Source,
+    form: Form,
+    wanted: &[Wanted<'_>],
+    limits: &Limits,
+) -> Result<(), Refusal> {
+    let opened = source.open(limits)?;
+    let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name).collect();
+    match opened.format {
+        Format::Text | Format::Parquet => {
+            let name = opened.name.clone();
+            let table = Tabular::open(opened, form, &names, limits)?;
+            names.iter().try_for_each(|wanted| table.place(&name, wanted).map(drop))
+        }
+        // Arrays have no header of names, so there is nothing to look up before their numbers are read.
+        Format::Npy | Format::Idx | Format::Npz => Ok(()),
+    }
+}
+
+fn from_table(
+    opened: Opened,
+    form: Form,
+    wanted: &[Wanted<'_>],
+    limits: &Limits,
+) -> Result<Columns, Refusal> {
+    let file = opened.name.clone();
+    let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name).collect();
+    let mut table = Tabular::open(opened, form, &names, limits)?;
+    let width = table.width();
+    let mut columns = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        columns.push((table.place(&file, wanted.name)?, Values::none(wanted.kind)));
+    }
+    let mut rows = 0;
+    while let Some(row) = table.next()? {
+        rows += 1;
+        check_room(&file, rows, columns.len(), limits)?;
+        let is_whole = row.len() == width;
+        for (at, values) in &mut columns {
+            values.add(if is_whole { row.cell(*at) } else { Cell::Missing }, form.notation);
+        }
+    }
+    Ok(Columns { rows, values: columns.into_iter().map(|(_, values)| values).collect() })
+}
+
+/// Refuses more rows than the limits allow.
+fn check_room(file: &str, rows: usize, columns: usize, limits: &Limits) -> Result<(), Refusal> {
+    if rows <= limits.rows && rows.checked_mul(columns).is_some_and(|values| values <= limits.values) {
+        return Ok(());
+    }
+    Err(refuse(file, format!("at most {} records and {} values", limits.rows, limits.values)))
+}
+
+impl Values {
+    fn none(kind: Kind) -> Values {
+        match kind {
+            Kind::Numbers => Values::Numbers(Vec::new()),
+            Kind::Texts => Values::Texts(Vec::new()),
+        }
+    }
+
+    fn add(&mut self, cell: Cell<'_>, notation: Notation) {
+        match self {
+            Values::Numbers(all) => all.push(cell.number(notation).filter(|number| !number.is_nan())),
+            Values::Texts(all) => all.push(cell.text().and_then(|text| {
+                let text = std::str::from_utf8(&text).ok()?.trim();
+                (!text.is_empty()).then(|| text.to_owned())
+            })),
+        }
+    }
+}
+
+/// Columns of an array of one side, or of rows and columns, by their places from 1.
+fn from_array(file: &str, array: &Array, wanted: &[Wanted<'_>], limits: &Limits) -> Result<Columns, Refusal> {
+    let (rows, width) = match array.shape() {
+        [rows] => (*rows, 1),
+        [rows, width] => (*rows, *width),
+        _ => return Err(refuse(file, "an array of one or two sides to read columns from, found another")),
+    };
+    check_room(file, rows, wanted.len(), limits)?;
+    let mut values = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        let place = wanted.name.trim().parse().ok().filter(|place| (1..=width).contains(place));
+        let Some(place) = place else {
+            let name = short(wanted.name);
+            return Err(Refusal::NoAnswer(format!(
+                "column is {name}, expected the place of a column of {file}, from 1 to {width}"
+            )));
+        };
+        let mut column = Values::none(wanted.kind);
+        (0..rows)
+            .for_each(|row| column.add(array.numbers().cell(row * width + place - 1), Notation::default()));
+        values.push(column);
+    }
+    Ok(Columns { rows, values })
+}
+
+/// Columns that are arrays of one side, by their names.
+fn from_archive(
+    file: &str,
+    source: &Source,
+    wanted: &[Wanted<'_>],
+    limits: &Limits,
+) -> Result<Columns, Refusal> {
+    let (mut rows, mut values) = (None, Vec::with_capacity(wanted.len()));
+    for wanted in wanted {
+        let array = archive::read_npz(source, wanted.name, limits)?;
+        let one = Wanted { name: "1", ..*wanted };
+        if !matches!(array.shape(), [_] | [_, 1]) {
+            return Err(refuse(file, format!("numbers in a row in array {}", short(wanted.name))));
+        }
+        let read = from_array(file, &array, &[one], limits)?;
+        if rows.replace(read.rows).is_some_and(|before| before != read.rows) {
+            return Err(refuse(file, "arrays of one length, found them to differ"));
+        }
+        values.extend(read.values);
+    }
+    let rows = rows.ok_or_else(|| refuse(file, "the name of an array whose rows to count, as --column"))?;
+    Ok(Columns { rows, values })
+}
+
+impl Numbers {
+    /// One of them as a cell.
+    fn cell(&self, at: usize) -> Cell<'static> {
+        match self {
+            Numbers::U8(all) => Cell::Whole(all[at].into()),
+            Numbers::I32(all) => Cell::Whole(all[at].into()),
+            Numbers::I64(all) => Cell::Whole(all[at].into()),
+            Numbers::F32(all) => Cell::Number(all[at].into()),
+            Numbers::F64(all) => Cell::Number(all[at]),
+        }
+    }
+}

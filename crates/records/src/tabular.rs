@@ -1,0 +1,150 @@
+//! Tables with named columns, row by row, whether they are text or Parquet.
+
+use crate::{
+    Form, Header, Limits, Notation,
+    columnar::{ColumnarTable, Stored},
+    format::Format,
+    source::{Opened, refuse},
+    text::TextTable,
+};
+use csv::ByteRecord;
+use std::borrow::Cow;
+use veracity_core::Refusal;
+
+/// A table at work.
+pub(crate) enum Tabular {
+    Text(Box<TextTable>, Form),
+    Columnar(Box<ColumnarTable>),
+}
+
+/// What is in a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Missing,
+    /// Text, as it is in the file.
+    Text(&'a [u8]),
+    /// A number that was stored as one.
+    Number(f64),
+    /// A whole number that was stored as one.
+    Whole(i128),
+}
+
+/// One row.
+pub(crate) enum Row<'a> {
+    /// Of a table of text.
+    Text(&'a ByteRecord),
+    /// The row at a place of columns that are at hand.
+    Stored(&'a [Vec<Stored>], usize),
+}
+
+impl Tabular {
+    /// A table of which these columns are wanted.
+    pub(crate) fn open(
+        opened: Opened,
+        form: Form,
+        names: &[&str],
+        limits: &Limits,
+    ) -> Result<Tabular, Refusal> {
+        match opened.format {
+            Format::Text => Ok(Tabular::Text(Box::new(TextTable::open(opened, form)?), form)),
+            Format::Parquet => Ok(Tabular::Columnar(Box::new(ColumnarTable::open(opened, names, limits)?))),
+            Format::Npy | Format::Npz | Format::Idx => Err(refuse(
+                &opened.name,
+                format!("a table with named columns, found {}", opened.format.name()),
+            )),
+        }
+    }
+
+    /// The place of a column in its rows.
+    pub(crate) fn place(&self, file: &str, name: &str) -> Result<usize, Refusal> {
+        match self {
+            Tabular::Text(table, form) => place(file, form.header, table.first(), name),
+            Tabular::Columnar(table) => place(file, Header::Named, table.names(), name),
+        }
+    }
+
+    /// How many cells a row should have.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Tabular::Text(table, _) => table.first().len(),
+            Tabular::Columnar(table) => table.names().len(),
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Refusal> {
+        match self {
+            Tabular::Text(table, _) => Ok(table.next()?.map(Row::Text)),
+            Tabular::Columnar(table) => table.next(),
+        }
+    }
+}
+
+impl Row<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Row::Text(record) => record.len(),
+            Row::Stored(columns, _) => columns.len(),
+        }
+    }
+
+    /// The cell at a place below [`Row::len`], without white space around it; missing where it is empty.
+    pub(crate) fn cell(&self, at: usize) -> Cell<'_> {
+        let cell = match self {
+            Row::Text(record) => record.get(at).map_or(Cell::Missing, Cell::Text),
+            Row::Stored(columns, row) => columns[at][*row].cell(),
+        };
+        match cell {
+            Cell::Text(bytes) => match bytes.trim_ascii() {
+                [] => Cell::Missing,
+                text => Cell::Text(text),
+            },
+            other => other,
+        }
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// As a number; what is written is read by the notation.
+    pub(crate) fn number(&self, notation: Notation) -> Option<f64> {
+        match self {
+            Cell::Missing => None,
+            Cell::Text(bytes) => notation.number(std::str::from_utf8(bytes).ok()?.trim()),
+            Cell::Number(number) => Some(*number),
+            Cell::Whole(number) => Some(*number as f64),
+        }
+    }
+
+    /// As text; a number as it is usually written.
+    pub(crate) fn text(&self) -> Option<Cow<'a, [u8]>> {
+        match self {
+            Cell::Missing => None,
+            Cell::Text(bytes) => Some(Cow::Borrowed(*bytes)),
+            Cell::Number(number) if number.is_nan() => None,
+            Cell::Number(number) => Some(Cow::Owned(number.to_string().into_bytes())),
+            Cell::Whole(number) => Some(Cow::Owned(number.to_string().into_bytes())),
+        }
+    }
+}
+
+/// A name as it is shown.
+pub(crate) fn short(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+/// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
+fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Refusal> {
+    let wrong = |why: &str| Refusal::NoAnswer(format!("column is {}, expected {why} {file}", short(name)));
+    if header == Header::Counted {
+        let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
+        return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1, in"));
+    }
+    let mut places = first.iter().enumerate().filter(|(at, cell)| {
+        let cell = if *at == 0 { cell.strip_prefix(b"\xef\xbb\xbf").unwrap_or(cell) } else { cell };
+        cell.trim_ascii() == name.trim().as_bytes()
+    });
+    match (places.next(), places.next()) {
+        (Some((at, _)), None) => Ok(at),
+        (Some(_), Some(_)) => Err(wrong("a name that is there once, found it twice in the header of")),
+        (None, _) => Err(wrong("a name that is in the header of")),
+    }
+}
