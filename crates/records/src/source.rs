@@ -79,7 +79,7 @@ impl Source {
     }
 
     /// As it is called in a refusal.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Source::File(path) => path.display().to_string().chars().filter(|c| !c.is_control()).collect(),
             Source::Memory { name, .. } => name.clone(),

@@ -1,6 +1,7 @@
 //! Records to learn from: features side by side, and a label for each.
 
 use crate::packed::Packed;
+use std::ops::Range;
 use veracity_core::Refusal;
 
 /// What each record is to be told by its features.
@@ -26,10 +27,56 @@ impl Labels {
     }
 }
 
+/// Whose records they are, where one person has several: records of one person stand side by side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct People {
+    /// The first record of each person, and the end of the last one's.
+    starts: Vec<usize>,
+}
+
+impl People {
+    /// So many records of each person, one person after another.
+    pub fn new(records: impl IntoIterator<Item = usize>) -> People {
+        let mut starts = vec![0];
+        let mut end = 0;
+        starts.extend(records.into_iter().map(|records| {
+            end += records;
+            end
+        }));
+        People { starts }
+    }
+
+    /// How many people there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many records each of them has.
+    pub fn sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.starts.windows(2).map(|pair| pair[1] - pair[0])
+    }
+
+    /// The records of one of them.
+    pub(crate) fn records_of(&self, person: usize) -> Range<usize> {
+        self.starts[person]..self.starts[person + 1]
+    }
+
+    /// How many records they have together.
+    pub fn records(&self) -> usize {
+        self.starts[self.len()]
+    }
+}
+
 /// Records. All features are finite, all classes in range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     features: Vec<f32>,
+    people: Option<People>,
     packed: Option<Packed>,
     width: usize,
     labels: Labels,
@@ -56,9 +103,33 @@ impl Dataset {
                 wrong("a label is not a finite number, expected all of them to be")
             }
             Labels::Classes { .. } | Labels::Values(_) => {
-                Ok(Dataset { features, packed: None, width, labels })
+                Ok(Dataset { features, people: None, packed: None, width, labels })
             }
         }
+    }
+
+    /// The same records as those of people, who may have several each.
+    pub fn of_people(self, people: People) -> Result<Dataset, Refusal> {
+        if people.records() == self.len() {
+            return Ok(Dataset { people: Some(people), ..self });
+        }
+        Err(Refusal::NoAnswer("people have another number of records than there are".into()))
+    }
+
+    /// The same records, of the same people, with other features.
+    pub fn with_features(&self, features: Vec<f32>, width: usize) -> Result<Dataset, Refusal> {
+        let changed = Dataset::new(features, width, self.labels.clone())?;
+        Ok(Dataset { people: self.people.clone(), ..changed })
+    }
+
+    /// Whose records they are, where that is told.
+    pub fn people(&self) -> Option<&People> {
+        self.people.as_ref()
+    }
+
+    /// How many of them can enter a batch: people, where records are theirs, and otherwise records.
+    pub fn units(&self) -> usize {
+        self.people.as_ref().map_or(self.len(), People::len)
     }
 
     /// How many records there are.
@@ -96,7 +167,7 @@ impl Dataset {
         }
     }
 
-    /// Features, their number in a record, and labels, to be made into another dataset.
+    /// Features, their number in a record, and labels. Whose records they are is not among them.
     pub fn into_parts(self) -> (Vec<f32>, usize, Labels) {
         (self.features, self.width, self.labels)
     }

@@ -35,15 +35,15 @@ mod world;
 
 pub use clip::Clipping;
 pub use crafted::Crafted;
-pub use data::{Dataset, Labels};
+pub use data::{Dataset, Labels, People};
 pub use layer::Layer;
 pub use loss::Loss;
 pub use network::Network;
 pub use optimiser::{Averaging, Optimiser, Schedule};
-pub use plan::{Initial, Plan, Privacy};
+pub use plan::{Initial, Plan, Privacy, Unit};
 pub use private::{Calibrated, ClippedSum, Noises, Noisy, Rounding, privatize};
 pub use run::{Draws, Run, State, Trained};
 pub use sampling::Sampling;
 pub use shape::Shape;
 pub use views::{Mirror, Shifted, Views};
-pub use world::{People, World};
+pub use world::World;

@@ -27,6 +27,15 @@ pub enum Privacy {
     None,
 }
 
+/// What is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// One record.
+    Record,
+    /// One person with all records: they enter batches together, and their mean gradient is clipped.
+    Person,
+}
+
 /// Where the parameters start.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Initial {
@@ -82,6 +91,8 @@ pub struct Plan {
     pub averaging: Averaging,
     /// Where the parameters start.
     pub initial: Initial,
+    /// Whose records they are.
+    pub unit: Unit,
     /// What an example is shown as; itself when there is nothing here.
     pub views: Option<Box<dyn Views>>,
 }
@@ -90,7 +101,8 @@ impl Plan {
     /// The most steps: streams are numbered by step and block.
     pub const MOST_STEPS: u64 = 1 << 40;
 
-    /// A plan with random initial parameters and neither weight decay nor averaging nor views; those are set afterwards.
+    /// A plan for single records, with random initial parameters and neither weight decay nor averaging nor views; those are set
+    /// afterwards.
     pub fn new(
         network: Network,
         loss: Loss,
@@ -111,6 +123,7 @@ impl Plan {
             initial: Initial::Random { scale: 1.0 },
             weight_decay: 0.0,
             averaging: Averaging::None,
+            unit: Unit::Record,
             views: None,
         }
     }
@@ -149,6 +162,14 @@ impl Plan {
         }
         if self.steps.get() > Plan::MOST_STEPS {
             return Err(Refusal::out_of_range("steps", self.steps.get(), "at most 2^40"));
+        }
+        if (self.unit == Unit::Person) != world.has_people() {
+            return Err(Refusal::NoAnswer(match self.unit {
+                Unit::Person => "the plan protects people, expected records that say whose they are".into(),
+                Unit::Record => {
+                    "the plan protects records one by one, expected none that are told by person".into()
+                }
+            }));
         }
         self.sampling.check(world.len(), world.unplanted())?;
         if let Privacy::Gaussian { clipping, .. } = &self.privacy {

@@ -3,43 +3,8 @@
 //! Batches are drawn from positions. A record that is left out leaves its position blank and one that is added comes last,
 //! so two adjacent worlds draw the same batches but for that record, and thousands of models share one dataset.
 
-use crate::{Crafted, Dataset, Labels, loss::Label};
+use crate::{Crafted, Dataset, Labels, People, loss::Label};
 use veracity_core::Refusal;
-
-/// Whose records they are, where one person has several: records of one person stand side by side.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct People {
-    /// The first record of each person, and the end of the last one's.
-    starts: Vec<usize>,
-}
-
-impl People {
-    /// So many records of each person, one person after another.
-    pub fn new(records: impl IntoIterator<Item = usize>) -> People {
-        let mut starts = vec![0];
-        let mut end = 0;
-        starts.extend(records.into_iter().map(|records| {
-            end += records;
-            end
-        }));
-        People { starts }
-    }
-
-    /// How many people there are.
-    pub fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many records they have together.
-    pub fn records(&self) -> usize {
-        self.starts[self.len()]
-    }
-}
 
 /// What a model is trained on.
 #[derive(Debug, Clone, Copy)]
@@ -69,22 +34,15 @@ struct Changed<'a> {
     by: Option<&'a Dataset>,
 }
 
+/// Where a dataset is of people, a position is a person, who enters batches with all records and whose gradients are averaged and
+/// clipped together. Whatever is added or planted is a person with one record.
 impl<'a> From<&'a Dataset> for World<'a> {
     fn from(data: &'a Dataset) -> World<'a> {
-        World { data, people: None, added: None, planted: None, changed: None, crafted: &[] }
+        World { data, people: data.people(), added: None, planted: None, changed: None, crafted: &[] }
     }
 }
 
 impl<'a> World<'a> {
-    /// The dataset as that of people: a position is a person, who enters batches with all records and whose gradients are averaged
-    /// and clipped together. Whatever is added or planted is a person with one record.
-    pub fn of_people(data: &'a Dataset, people: &'a People) -> Result<World<'a>, Refusal> {
-        if people.records() == data.len() {
-            return Ok(World { people: Some(people), ..World::from(data) });
-        }
-        Err(Refusal::NoAnswer("people have another number of records than the dataset".into()))
-    }
-
     /// Whether a position may stand for several records.
     pub(crate) fn has_people(&self) -> bool {
         self.people.is_some()
@@ -209,7 +167,9 @@ impl<'a> World<'a> {
         }
         match self.added {
             Some(added) if position >= self.own() => (added, position - self.own()),
-            Some(_) | None => (self.data, self.people.map_or(position, |people| people.starts[position])),
+            Some(_) | None => {
+                (self.data, self.people.map_or(position, |people| people.records_of(position).start))
+            }
         }
     }
 
@@ -218,7 +178,7 @@ impl<'a> World<'a> {
         let (records, first) = self.place(position);
         let is_own = std::ptr::eq(records, self.data) && position < self.own();
         let count = match self.people {
-            Some(people) if is_own => people.starts[position + 1] - people.starts[position],
+            Some(people) if is_own => people.records_of(position).len(),
             Some(_) | None => 1,
         };
         (first..first + count).map(|at| (records.row(at), records.labels().at(at)))

@@ -124,6 +124,7 @@ fn learned(network: Network) -> Result<f64, Refusal> {
         weight_decay: 0.0,
         averaging: Averaging::None,
         initial: Initial::Random { scale: 1.0 },
+        unit: Unit::Record,
         views: None,
     };
     let model = cohort::train(&plan, &digits, &Entropy::seeded(7), 0, 0..1)?.swap_remove(0);

@@ -25,9 +25,10 @@ fn one_person_moves_a_sum_by_no_more_than_is_accounted_whatever_they_have() {
     for setting in settings() {
         for craft in [Craft::Swallowed, Craft::Alike, Craft::Random] {
             let people = People::new(sizes(300));
-            let data = setting.data(craft, people.records(), 2);
-            let plan = setting.plan(people.len(), flat(), poisson);
-            let world = World::of_people(&data, &people).unwrap();
+            let data = setting.data(craft, people.records(), 2).of_people(people).unwrap();
+            let mut plan = setting.plan(300, flat(), poisson);
+            plan.unit = Unit::Person;
+            let world = World::from(&data);
             assert_eq!(world.len(), 300);
             for person in [0, 3, 150, 299] {
                 let without = world.without(person).unwrap();
@@ -67,20 +68,30 @@ fn a_person_whose_records_are_all_alike_counts_as_one_of_them() {
     let four: Vec<f32> = features.chunks(width).flat_map(|row| row.repeat(4)).collect();
     let values: Vec<f32> = values.into_iter().flat_map(|value| [value; 4]).collect();
     let four = Dataset::new(four, width, Labels::Values(values)).unwrap();
-    let people = People::new([4; 40]);
+    let four = four.of_people(People::new([4; 40])).unwrap();
     let mut plan = setting.plan(40, flat(), poisson);
     plan.steps = Count::new(5).unwrap();
-    let of_people = World::of_people(&four, &people).unwrap();
-    let train =
-        |world: World<'_>| cohort::train(&plan, world, &entropy, 0, 0..1).unwrap().remove(0).parameters;
-    let (together, alone) = (train(of_people), train(World::from(&one)));
+    let train = |plan: &Plan, data: &Dataset| {
+        cohort::train(plan, data, &entropy, 0, 0..1).unwrap().remove(0).parameters
+    };
+    let alone = train(&plan, &one);
+    plan.unit = Unit::Person;
+    let together = train(&plan, &four);
     let apart = together.iter().zip(&alone).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(apart < 1e-4, "{apart}");
 }
 
 #[test]
-fn people_must_have_all_the_records() {
-    let data = settings()[0].data(Craft::Random, 10, 1);
-    assert!(World::of_people(&data, &People::new([3, 4])).is_err());
-    assert!(World::of_people(&data, &People::new([3, 4, 0, 3])).is_ok());
+fn people_must_have_all_the_records_and_be_expected() {
+    let setting = &settings()[0];
+    let data = || setting.data(Craft::Random, 10, 1);
+    assert!(data().of_people(People::new([3, 4])).is_err());
+    let of_people = data().of_people(People::new([3, 4, 0, 3])).unwrap();
+    assert_eq!((of_people.len(), of_people.units()), (10, 4));
+    // Records that were told apart by person must not be trained on one by one, nor the other way round.
+    let mut plan = setting.plan(4, flat(), poisson);
+    assert!(plan.check(World::from(&of_people)).unwrap_err().to_string().contains("one by one"));
+    plan.unit = Unit::Person;
+    assert!(plan.check(World::from(&of_people)).is_ok());
+    assert!(plan.check(World::from(&data())).unwrap_err().to_string().contains("whose they are"));
 }

@@ -208,7 +208,7 @@ mod tests {
         fill(&mut noise, &mut stream());
         let sum = |order: [usize; 3]| {
             let (mut totals, mut values) = (vec![0.0; 1000], vec![0.0; 1000]);
-            order.map(|at| grid.add_steps(&mut totals, &parts[at]));
+            order.iter().for_each(|at| grid.add_steps(&mut totals, &parts[*at]));
             grid.add_drawn_to_steps(&totals, &noise, &mut values);
             values
         };

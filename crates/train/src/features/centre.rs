@@ -67,13 +67,14 @@ pub fn take_off(mean: &[f32], data: Dataset) -> Result<Dataset, Refusal> {
             mean.len()
         )));
     }
-    let (mut features, width, labels) = data.into_parts();
+    let width = data.width();
+    let mut features: Vec<f32> = (0..data.len()).flat_map(|at| data.row(at)).copied().collect();
     features.par_chunks_exact_mut(width).for_each(|row| {
         for (x, mean) in row.iter_mut().zip(mean) {
             *x -= mean;
         }
     });
-    Dataset::new(features, width, labels)
+    data.with_features(features, width)
 }
 
 /// The mean as it is, of records clipped to norm `clip`. It is as private as the data: for comparison, never for release.

@@ -177,7 +177,7 @@ impl FrontEnd {
         let mut features = vec![0.0; data.len() * width];
         let rows = features.par_chunks_exact_mut(width).enumerate();
         rows.for_each_init(Work::default, |work, (at, row)| self.one(data.row(at), row, work));
-        Dataset::new(features, width, data.labels().clone())
+        data.with_features(features, width)
     }
 
     fn one(&self, record: &[f32], row: &mut [f32], work: &mut Work) {

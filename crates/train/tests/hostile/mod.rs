@@ -3,6 +3,8 @@
 //! A [`Setting`] is a network with its loss, labels and starting parameters; [`Craft`] says what its records are like. Everything
 //! is replayed: one step on all records, and the same step without one of them, or with another in its place.
 
+#![allow(dead_code)] // Each test file uses the part that it needs.
+
 use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 use veracity_testkit::shifted_ramp;

@@ -301,8 +301,10 @@ fn records(data: &Dataset) -> impl Iterator<Item = u64> + '_ {
         Labels::Values(values) => (0, Box::new(values.iter().map(|value| u64::from(value.to_bits())))),
     };
     let features = (0..data.len()).flat_map(|at| data.row(at)).map(|value| u64::from(value.to_bits()));
-    [data.len() as u64, data.width() as u64, classes]
+    let people = data.people().into_iter().flat_map(|people| people.sizes().map(|size| size as u64));
+    [data.len() as u64, data.width() as u64, classes, data.units() as u64]
         .into_iter()
+        .chain(people)
         .chain(features)
         .chain(labels)
         .map(|word| word + 1)

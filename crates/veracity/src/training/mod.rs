@@ -18,6 +18,7 @@ mod learning;
 mod mean;
 mod model;
 mod page;
+mod people;
 mod preparing;
 mod recipe;
 mod run_key;

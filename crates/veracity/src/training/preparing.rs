@@ -12,7 +12,7 @@ use crate::{
 use std::path::Path;
 use veracity_account::calibrate;
 use veracity_noise::{Entropy, Origin};
-use veracity_train::{Calibrated, Clipping, Dataset, Plan, Privacy, Run, Sampling};
+use veracity_train::{Calibrated, Clipping, Dataset, Plan, Privacy, Run, Sampling, Unit};
 
 /// Whether records are to be protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,8 +210,12 @@ impl Prepared {
             }
             _ => "sum of clipped gradients, each step",
         };
+        let place = match self.plan.unit {
+            Unit::Record => place.to_owned(),
+            Unit::Person => format!("{place}; all records of one person are clipped together"),
+        };
         Ok(NoiseNote {
-            place: place.to_owned(),
+            place,
             sampler: sampler.to_owned(),
             granularity: calibrated.granularity(),
             sensitivity: Whole(steps.ceil()),

@@ -7,6 +7,7 @@
 //! [data]
 //! format = "csv"                       # or npy, npz, idx, digits
 //! path = "people.csv.gz"               # relative to the plan
+//! # person = "customer"                # all records with one value there are one person's: clipped together
 //! label = "outcome"
 //! classes = ["no", ["yes", "yes."]]    # or a number of classes; without: numbers, by label_bounds
 //!
@@ -66,7 +67,7 @@ use super::{
 use crate::{Adjacency, NoiseMultiplier, PrivacyUnit, Refusal, plan};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use veracity_train::{Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Views};
+use veracity_train::{Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Unit, Views};
 
 /// The built-in plan.
 const DIGITS: &str = include_str!("digits.toml");
@@ -128,13 +129,32 @@ impl Recipe {
         }
         let file: RecipeFile = toml::from_str(text).map_err(refuse)?;
         let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;
-        let unit = file.unit.as_deref().map_or(Ok(PrivacyUnit::default()), unit)?;
+        let unit = unit(file.unit.as_deref(), file.data.person())?;
         if file.model.layer.is_empty() == file.model.convex.is_none() {
             return Err(Refusal::NoAnswer(
                 "[model] has both layers and a convex model or neither, expected [[model.layer]] or [model.convex]".into(),
             ));
         }
-        Ok(Recipe { file, folder: folder.to_owned(), adjacency, unit })
+        let recipe = Recipe { file, folder: folder.to_owned(), adjacency, unit };
+        if recipe.file.data.person().is_some() {
+            recipe.check_people()?;
+        }
+        Ok(recipe)
+    }
+
+    /// What looks at records one by one, beside the steps, would count a person as often as there are records.
+    fn check_people(&self) -> Result<(), Refusal> {
+        let charged = self.chain()?.is_charged();
+        match (self.is_convex(), charged) {
+            (false, false) => Ok(()),
+            (true, _) => Err(Refusal::NoAnswer(
+                "person is given with a convex model, expected layers to train: there each record counts".into(),
+            )),
+            (false, true) => Err(Refusal::NoAnswer(
+                "person is given with private bounds or a private mean, expected neither: there each record counts"
+                    .into(),
+            )),
+        }
     }
 
     /// The built-in plan: a linear model of handwritten digits.
@@ -191,7 +211,7 @@ impl Recipe {
             return Err(Refusal::NoAnswer("a convex model has no steps, expected layers to train".into()));
         }
         let training = &self.file.training;
-        let sampling = training.sampling(data.len())?;
+        let sampling = training.sampling(data.units())?;
         let privacy = noise.map_or(Ok(Privacy::None), |noise| self.file.privacy.privacy(noise))?;
         let mut plan = Plan::new(
             self.file.model.network(data.width())?,
@@ -205,6 +225,7 @@ impl Recipe {
         plan.initial = Initial::Random { scale: training.initial_scale.unwrap_or(1.0) };
         plan.weight_decay = training.weight_decay.unwrap_or(0.0);
         plan.averaging = training.averaging()?;
+        plan.unit = if self.file.data.person().is_some() { Unit::Person } else { Unit::Record };
         plan.views = self.file.model.views(training, data.width())?;
         Ok(plan)
     }
@@ -221,17 +242,24 @@ impl Recipe {
     }
 }
 
-/// Whose data one record is. Sampling, clipping and noise see records: for a person with several of them the noise would have
-/// to be larger, and nothing here knows which records are whose.
-fn unit(name: &str) -> Result<PrivacyUnit, Refusal> {
-    match name {
-        "record" | "example" => PrivacyUnit::new(name),
-        other => {
+/// Whose data is protected: one record, or all records that a column says are of one person.
+fn unit(name: Option<&str>, person: Option<&str>) -> Result<PrivacyUnit, Refusal> {
+    let is_record = |name: &str| matches!(name, "record" | "example" | "row");
+    match (name, person) {
+        (None, None) => Ok(PrivacyUnit::default()),
+        (None, Some(_)) => PrivacyUnit::new("person"),
+        (Some(name), None) if is_record(name) => PrivacyUnit::new(name),
+        (Some(name), Some(_)) if !is_record(name) => PrivacyUnit::new(name),
+        (Some(other), None) => {
             let shown: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
             Err(Refusal::NoAnswer(format!(
-                "unit is {shown}, expected record or example: training protects one record, whoever it is of"
+                "unit is {shown}, expected record or example, or person = \"COLUMN\" in [data] to say which records are of one \
+                 {shown}"
             )))
         }
+        (Some(name), Some(_)) => Err(Refusal::NoAnswer(format!(
+            "unit is {name} together with person in [data], expected another name for whose records they are"
+        ))),
     }
 }
 

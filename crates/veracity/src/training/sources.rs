@@ -1,12 +1,15 @@
 //! Where records come from: `[data]` of a plan, read by the records room, or the digits that are built in.
 
-use super::bounding::{Bounded, PrivateBounds, PrivateBoundsSpec};
+use super::{
+    bounding::{Bounded, PrivateBounds, PrivateBoundsSpec},
+    people,
+};
 use crate::{Refusal, spec::Whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use veracity_records::{
-    Array, Cells, Column, Form, Header, LabelColumn, LabelKind, Layout, Limits, Notation, Onto, Scale,
-    Source, Table, Unknown, assemble, read_features, read_idx, read_npy, read_npz,
+    Array, Cells, Column, Form, Header, Kind, LabelColumn, LabelKind, Layout, Limits, Notation, Onto, Scale,
+    Source, Table, Unknown, Values, assemble, read_columns, read_features, read_idx, read_npy, read_npz,
 };
 use veracity_train::{Dataset, Labels};
 
@@ -36,6 +39,8 @@ pub enum DataSpec {
         decimal: Option<char>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thousands: Option<char>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        person: Option<String>,
         column: Vec<ColumnSpec>,
         label: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,6 +52,8 @@ pub enum DataSpec {
     Parquet {
         #[serde(default, skip_serializing)]
         path: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        person: Option<String>,
         column: Vec<ColumnSpec>,
         label: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +168,34 @@ impl DataSpec {
         let [path, labels] = [path, labels].map(|place| place.map(|place| from(folder, place)));
         match path {
             None => digits(Part::Training),
-            Some(path) => self.read(&path, labels.as_deref(), Wanted::Labelled),
+            Some(path) => {
+                let source = Source::at(&path, &Limits::default())?;
+                let data = self.read_source(&source, labels.as_deref(), Wanted::Labelled)?;
+                match self.person() {
+                    Some(column) => people::by_person(&data, &self.persons(&source, column)?),
+                    None => Ok(data),
+                }
+            }
+        }
+    }
+
+    /// The column that says whose each record is, where there is one.
+    pub fn person(&self) -> Option<&str> {
+        match self {
+            DataSpec::Csv { person, .. } | DataSpec::Parquet { person, .. } => person.as_deref(),
+            DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Npz { .. } | DataSpec::Idx { .. } => None,
+        }
+    }
+
+    /// Whose each record is.
+    fn persons(&self, source: &Source, column: &str) -> Result<Vec<Option<String>>, Refusal> {
+        let wanted = [veracity_records::Wanted { name: column, kind: Kind::Texts }];
+        let read = read_columns(source, self.layout(None)?.form, &wanted, &Limits::default())?;
+        match read.values.into_iter().next() {
+            Some(Values::Texts(persons)) => Ok(persons),
+            Some(Values::Numbers(_)) | None => {
+                Err(Refusal::NoAnswer("persons were not read as texts, expected them to be".into()))
+            }
         }
     }
 
@@ -179,12 +213,20 @@ impl DataSpec {
 
     /// Reads other records of the same layout.
     pub fn read(&self, path: &Path, labels: Option<&Path>, wanted: Wanted) -> Result<Dataset, Refusal> {
+        self.read_source(&Source::at(path, &Limits::default())?, labels, wanted)
+    }
+
+    fn read_source(
+        &self,
+        source: &Source,
+        labels: Option<&Path>,
+        wanted: Wanted,
+    ) -> Result<Dataset, Refusal> {
         let limits = Limits::default();
         let kind = self.label_kind()?;
         let scale = self.scale()?;
         let labelled = wanted == Wanted::Labelled;
-        let file = path.display().to_string();
-        let source = Source::at(path, &limits)?;
+        let file = source.name();
         let beside = |read: fn(&Source, &Limits) -> Result<Array, Refusal>| match (labelled, labels) {
             (false, _) => Ok(None),
             (true, Some(labels)) => read(&Source::at(labels, &limits)?, &limits).map(Some),
@@ -202,13 +244,13 @@ impl DataSpec {
                 ));
             }
             DataSpec::Csv { .. } | DataSpec::Parquet { .. } => {
-                read_features(&source, &self.layout(labelled.then_some(kind))?, &limits)?
+                read_features(source, &self.layout(labelled.then_some(kind))?, &limits)?
             }
-            DataSpec::Npy { .. } => arrays(read_npy(&source, &limits)?, beside(read_npy)?)?,
-            DataSpec::Idx { .. } => arrays(read_idx(&source, &limits)?, beside(read_idx)?)?,
+            DataSpec::Npy { .. } => arrays(read_npy(source, &limits)?, beside(read_npy)?)?,
+            DataSpec::Idx { .. } => arrays(read_idx(source, &limits)?, beside(read_idx)?)?,
             DataSpec::Npz { features, labels, .. } => {
-                let labels = labelled.then(|| read_npz(&source, labels, &limits)).transpose()?;
-                arrays(read_npz(&source, features, &limits)?, labels)?
+                let labels = labelled.then(|| read_npz(source, labels, &limits)).transpose()?;
+                arrays(read_npz(source, features, &limits)?, labels)?
             }
         };
         dataset(table)
