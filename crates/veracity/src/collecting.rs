@@ -2,7 +2,7 @@
 
 use crate::{
     Adjacency, Choice, ClaimFile, Delta, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject, Target,
-    account,
+    account, moment, release_note::LOCAL,
 };
 use veracity_local::{Domain, Report, Survey};
 use veracity_noise::{Origin, Stream};
@@ -25,12 +25,9 @@ pub fn claim(survey: &Survey, origin: Origin) -> Result<ClaimFile, Refusal> {
         unit: PrivacyUnit::new("report")?,
     };
     let answer = account(&subject, Target::Delta(Delta::new(0.0)?), Choice::Best)?;
-    Ok(ClaimFile::new(&subject, &answer)?.with_release(ReleaseNote {
-        statistic: format!("local report, protocol {}", survey.name()),
-        entropy: origin.name().to_owned(),
-        for_release: origin.is_releasable(),
-        noise: Vec::new(),
-    }))
+    let statistic = format!("{LOCAL}, protocol {}", survey.name());
+    let note = ReleaseNote::new(&statistic, (origin, origin.is_releasable()), Vec::new());
+    Ok(ClaimFile::new(&subject, &answer)?.with_release(ReleaseNote { time: Some(moment::now()?), ..note }))
 }
 
 /// One report for each row. A value outside the domain, or a missing one, is reported as `other`; without it nothing is

@@ -4,8 +4,8 @@
 //! noise and describes it, so that code and claim cannot drift.
 
 use crate::{
-    Answer, Choice, ClaimFile, Delta, Epsilon, NoiseNote, PrivacyUnit, Refusal, ReleaseNote, Subject, Target,
-    account,
+    Answer, Choice, ClaimFile, Delta, Epsilon, NoiseNote, PrivacyUnit, Refusal, ReleaseNote, Source, Subject,
+    Target, account,
 };
 use veracity_account::calibrate;
 use veracity_noise::{Noise, NoiseStream};
@@ -105,24 +105,28 @@ pub struct Released {
 }
 
 impl Prepared {
-    /// Answers from data. Each call spends the budget anew.
+    /// Answers from a column of `named` data. Each call spends the budget anew.
     ///
     /// The stream is the caller's and goes on from call to call. One drawn here, from a key, would be the same for every
     /// call, and the difference of two answers would have no noise at all.
-    pub fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Released, Refusal> {
+    pub fn release(
+        &self,
+        column: &Column,
+        named: (&Source, Option<&str>),
+        rng: &mut NoiseStream,
+    ) -> Result<Released, Refusal> {
         // The claim first: an answer whose promise cannot be written down is not given.
-        let claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(rng));
+        let claim = ClaimFile::new(&self.subject, &self.answer)?;
+        let statistic = &self.design.question().statistic;
+        let (source, name) = named;
+        let drawn = (rng.origin(), rng.is_releasable());
         let release = self.design.release(column, rng)?;
-        Ok(Released { release, claim })
-    }
-
-    fn note(&self, rng: &NoiseStream) -> ReleaseNote {
-        ReleaseNote {
-            statistic: self.design.question().statistic.name().to_owned(),
-            entropy: rng.origin().name().to_owned(),
-            for_release: rng.is_releasable(),
-            noise: self.notes(),
-        }
+        let note = ReleaseNote::new(statistic.name(), drawn, self.notes()).from_source(source).with_answer(
+            statistic,
+            name,
+            &release.cells,
+        );
+        Ok(Released { release, claim: claim.with_release(note) })
     }
 
     /// The noise calls, as a claim lists them.

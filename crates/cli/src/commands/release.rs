@@ -8,8 +8,10 @@ use crate::{
     text,
 };
 use serde_json::{Value, json};
+use std::path::Path;
 use veracity::{
-    Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal,
+    Adjacency, AnswerFile, Delta, Entropy, Epsilon, PrivacyUnit, Refusal, Source,
+    claim_place::ClaimPlace,
     noise::{Key, NoiseStream, Purpose},
     query::{Bins, Bounds, Cell, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
@@ -45,16 +47,29 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
             args.json,
         );
     }
-    text::spare_others("claim", &args.claim)?;
+    let place = ClaimPlace::find(args.claim.as_deref(), statistic_name(&order), column)?;
+    let source = Source::now(&dataset(args))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let column = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
+    let values = table::read(&args.file, column, delimiter, cells(&order.question.statistic))?;
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let released = prepared.release(&column, &mut rng)?;
-    text::write_record("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
+    let released = prepared.release(&values, (&source, column), &mut rng)?;
+    let claim = place.write(&released.claim)?;
     Outcome::done(match args.json {
-        true => text::json(&release_json(args, &prepared, &released))?,
-        false => release_words(args, &prepared, &released),
+        true => text::json(&release_json(args, &prepared, &released, &claim))?,
+        false => release_words(args, &prepared, &released, &claim),
     })
+}
+
+fn statistic_name(order: &Order) -> &'static str {
+    order.question.statistic.name()
+}
+
+/// What the data are called in the claim: the name that is given, or that of the file, without its folder.
+fn dataset(args: &ReleaseArgs) -> String {
+    match &args.dataset {
+        Some(name) => name.clone(),
+        None => args.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    }
 }
 
 fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
@@ -185,7 +200,7 @@ fn with_error(cell: &Cell) -> String {
     }
 }
 
-fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> String {
+fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released, claim: &Path) -> String {
     let mut text = match released.release.cells.as_slice() {
         [only] if only.label.is_none() => format!("{}: {}\n", title(args), with_error(only)),
         cells => {
@@ -203,7 +218,7 @@ fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -
         }
     };
     text += &cost_words(prepared);
-    text += &format!("claim written to {}\n", args.claim.display());
+    text += &format!("claim written to {}\n", claim.display());
     if args.seed.is_some() {
         text += "seeded: not for release\n";
     }
@@ -251,7 +266,7 @@ fn cell_json(cell: &Cell) -> Value {
     object
 }
 
-fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> Value {
+fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released, claim: &Path) -> Value {
     let mut object = cost_json(prepared);
     object["schema"] = json!("veracity.release/1");
     object["statistic"] = json!(args.statistic);
@@ -269,7 +284,7 @@ fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released) ->
     }
     object["for_release"] = json!(released.claim.release.as_ref().is_some_and(|note| note.for_release));
     object["noise"] = json!(released.claim.release.as_ref().map(|note| &note.noise));
-    object["claim"] = json!(args.claim.display().to_string());
+    object["claim"] = json!(claim.display().to_string());
     object
 }
 

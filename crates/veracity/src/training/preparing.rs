@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Answer, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, Refusal,
-    ReleaseNote, Subject, Target, account, spec::Whole,
+    ReleaseNote, Subject, Target, account, release_note::MODEL, spec::Whole,
 };
 use std::path::Path;
 use veracity_account::calibrate;
@@ -182,12 +182,8 @@ impl Prepared {
     /// The claim of a run with noise of this origin; nothing without protection.
     pub fn claim(&self, origin: Origin) -> Result<Option<ClaimFile>, Refusal> {
         let Some(cost) = &self.cost else { return Ok(None) };
-        let note = ReleaseNote {
-            statistic: "parameters of a trained model".to_owned(),
-            entropy: origin.name().to_owned(),
-            for_release: origin.is_releasable(),
-            noise: [self.chain.notes()?, vec![self.note()?]].concat(),
-        };
+        let noise = [self.chain.notes()?, vec![self.note()?]].concat();
+        let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), noise);
         Ok(Some(ClaimFile::new(&cost.subject, &cost.answer)?.with_release(note)))
     }
 
@@ -226,6 +222,12 @@ impl Prepared {
             card: ModelCard { for_release: run.is_releasable(), ..self.card.clone() },
             parameters: run.model().parameters,
         }
+    }
+
+    /// A model of these parameters, for tests of what becomes of one.
+    #[cfg(test)]
+    pub(super) fn model_of(&self, parameters: Vec<f32>) -> Model {
+        Model { statistics: Statistics::default(), card: self.card.clone(), parameters }
     }
 
     pub(super) fn fingerprint(&self) -> u64 {
@@ -287,7 +289,8 @@ mod tests {
     #[test]
     fn a_claim_counts_the_mean_and_one_that_does_not_is_refused() {
         let (_, _, prepared) = prepared(MEAN);
-        let claim = prepared.claim(Origin::System).unwrap().unwrap();
+        let source = crate::Source::now("digits").unwrap();
+        let claim = prepared.claim(Origin::System).unwrap().unwrap().of_model("00".repeat(32), &source);
         assert_eq!(claim.release.as_ref().unwrap().noise.len(), 2);
         let checked = verify(&claim.to_json().unwrap()).unwrap();
         assert_eq!(checked.failure(), None);
