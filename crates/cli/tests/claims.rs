@@ -54,8 +54,10 @@ fn desk(name: &str) -> std::path::PathBuf {
 }
 
 fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -68,7 +70,8 @@ fn read(path: &Path) -> Value {
 fn toml(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name} = {}", toml(value))).collect();
+            let fields: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name} = {}", toml(value))).collect();
             format!("{{ {} }}", fields.join(", "))
         }
         Value::Array(all) => format!("[{}]", all.iter().map(toml).collect::<Vec<_>>().join(", ")),
@@ -95,7 +98,17 @@ fn ten_releases_leave_ten_claims_that_compose_to_the_epsilon_of_their_plan() {
     let room = desk("claims-ten");
     let count = ["release", "count", "people.csv", "--epsilon", "0.1"];
     let gaussian = ["--epsilon", "0.5", "--delta", "1e-7", "--noise", "gaussian"];
-    let histogram = ["release", "histogram", "people.csv", "--column", "city", "--categories", "Basel,Bern", "--epsilon", "0.3"];
+    let histogram = [
+        "release",
+        "histogram",
+        "people.csv",
+        "--column",
+        "city",
+        "--categories",
+        "Basel,Bern",
+        "--epsilon",
+        "0.3",
+    ];
     let sum = [&["release", "sum", "people.csv"], &BOUNDS[..6], &gaussian].concat();
     let mean = [&["release", "mean", "people.csv"], &BOUNDS[..]].concat();
     for ask in [&count[..], &count, &count, &mean, &mean, &sum, &sum, &sum, &histogram, &histogram] {
@@ -117,13 +130,17 @@ fn ten_releases_leave_ten_claims_that_compose_to_the_epsilon_of_their_plan() {
     assert_eq!(names(&room), expected);
     let files: Vec<&str> = expected.into_iter().filter(|name| *name != "people.csv").collect();
     let claims: Vec<Value> = files.iter().map(|name| read(&room.join(name))).collect();
-    let times: BTreeSet<&str> = claims.iter().map(|claim| claim["release"]["time"].as_str().unwrap()).collect();
+    let times: BTreeSet<&str> =
+        claims.iter().map(|claim| claim["release"]["time"].as_str().unwrap()).collect();
     assert_eq!(times.len(), 10);
     fs::write(room.join("plan.toml"), plan_of(&claims)).unwrap();
     for question in [["--delta", "1e-6"], ["--epsilon", "3"]] {
-        let ask = |places: &[&str]| json(&done(&room, &[&["account"], places, &question, &["--json"]].concat()));
+        let ask =
+            |places: &[&str]| json(&done(&room, &[&["account"], places, &question, &["--json"]].concat()));
         let (planned, composed, folder) = (ask(&["plan.toml"]), ask(&files), ask(&["."]));
-        for name in ["schema", "asked", "epsilon", "delta", "adjacency", "unit", "method", "standing", "mechanism"] {
+        for name in
+            ["schema", "asked", "epsilon", "delta", "adjacency", "unit", "method", "standing", "mechanism"]
+        {
             assert_eq!(composed[name].to_string(), planned[name].to_string(), "{name} of {question:?}");
         }
         assert_eq!(folder, composed);
@@ -135,7 +152,9 @@ fn ten_releases_leave_ten_claims_that_compose_to_the_epsilon_of_their_plan() {
     };
     let (once, twice) = (upper(&["count.claim.json"]), upper(&["count.claim.json", "count-2.claim.json"]));
     assert!(once <= 0.1 && twice > 1.9 * once, "{once} {twice}");
-    assert!(done(&room, &["account", ".", "--delta", "1e-6"]).ends_with("10 claims of people.csv, composed\n"));
+    assert!(
+        done(&room, &["account", ".", "--delta", "1e-6"]).ends_with("10 claims of people.csv, composed\n")
+    );
     // All of them hold, and a sum of claims is one that can be written down.
     assert!(done(&room, &["verify", "."]).ends_with("all 10 hold\n"));
 }
@@ -170,21 +189,52 @@ fn a_name_that_is_taken_is_refused_before_anything_is_read() {
     done(&room, &[&release[..], &["claim.json"]].concat());
     fs::write(room.join("empty"), "").unwrap();
     fs::write(room.join("notes.txt"), "I quote \"veracity.claim/2\" here").unwrap();
-    done(&room, &["local", "encode", "people.csv", "--column", "city", "--categories", "Basel,Bern", "--epsilon", "1", "--out", "reports.jsonl"]);
+    done(
+        &room,
+        &[
+            "local",
+            "encode",
+            "people.csv",
+            "--column",
+            "city",
+            "--categories",
+            "Basel,Bern",
+            "--epsilon",
+            "1",
+            "--out",
+            "reports.jsonl",
+        ],
+    );
     #[cfg(unix)]
     for (link, to) in [("link", "people.csv"), ("dangling", "nowhere")] {
         std::os::unix::fs::symlink(room.join(to), room.join(link)).unwrap();
     }
     let contents = |room: &Path| -> Vec<(String, Vec<u8>)> {
-        names(room).into_iter().map(|name| (name.clone(), fs::read(room.join(name)).unwrap_or_default())).collect()
+        names(room)
+            .into_iter()
+            .map(|name| (name.clone(), fs::read(room.join(name)).unwrap_or_default()))
+            .collect()
     };
     let before = contents(&room);
     for taken in names(&room) {
         let said = refused(&room, &["release", "count", "nowhere.csv", "--epsilon", "1", "--claim", &taken]);
         assert!(said.contains("claim is ") && said.contains("which stays; name another file"), "{said}");
-        let said = refused(&room, &["account", "gaussian", "--noise-multiplier", "1", "--delta", "1e-5", "--claim", &taken]);
+        let said = refused(
+            &room,
+            &["account", "gaussian", "--noise-multiplier", "1", "--delta", "1e-5", "--claim", &taken],
+        );
         assert!(said.contains("which stays"), "{said}");
-        let encode = ["local", "encode", "nowhere.csv", "--column", "city", "--categories", "Basel,Bern", "--epsilon", "1"];
+        let encode = [
+            "local",
+            "encode",
+            "nowhere.csv",
+            "--column",
+            "city",
+            "--categories",
+            "Basel,Bern",
+            "--epsilon",
+            "1",
+        ];
         for flag in ["--out", "--claim"] {
             let said = refused(&room, &[&encode[..], &[flag, &taken]].concat());
             assert!(said.contains("name another file"), "{said}");
@@ -206,11 +256,21 @@ fn a_folder_or_a_file_may_be_named() {
         ("own.json", "own.json"),
     ] {
         let said = done(&room, &[&release[..], &[given]].concat());
-        assert!(said.contains(&format!("claim written to {expected}\n")) && room.join(expected).exists(), "{said}");
+        assert!(
+            said.contains(&format!("claim written to {expected}\n")) && room.join(expected).exists(),
+            "{said}"
+        );
     }
-    assert!(refused(&room, &[&release[..], &["nowhere/claim.json"]].concat()).contains("a path that can be written"));
+    assert!(
+        refused(&room, &[&release[..], &["nowhere/claim.json"]].concat())
+            .contains("a path that can be written")
+    );
     // A column may be called anything.
-    for (column, expected) in [("../../etc/passwd", "count-of-etc-passwd.claim.json"), ("..", "count-of-column.claim.json"), ("Annual income (CHF)", "count-of-annual-income-chf.claim.json")] {
+    for (column, expected) in [
+        ("../../etc/passwd", "count-of-etc-passwd.claim.json"),
+        ("..", "count-of-column.claim.json"),
+        ("Annual income (CHF)", "count-of-annual-income-chf.claim.json"),
+    ] {
         fs::write(room.join("odd.csv"), format!("{column}\n1\n")).unwrap();
         done(&room, &["release", "count", "odd.csv", "--column", column, "--epsilon", "1"]);
         assert_eq!(read(&room.join(expected))["release"]["column"], column);
@@ -239,27 +299,38 @@ fn a_claim_says_what_was_asked_and_answered_and_nothing_of_the_records() {
         ("histogram", &cities, "city".into(), serde_json::json!({ "categories": ["Basel", "Bern"] })),
     ] {
         let release = |file: &Path, seed: &[&str]| {
-            let said = json(&done(&room, &[&["release", statistic, text(file), "--json"], more, seed].concat()));
+            let said =
+                json(&done(&room, &[&["release", statistic, text(file), "--json"], more, seed].concat()));
             let claim = read(&room.join(said["claim"].as_str().unwrap()));
             (said, claim)
         };
         let (said, claim) = release(&room.join("people.csv"), &[]);
         let note = &claim["release"];
         assert_eq!(claim["schema"], "veracity.claim/2");
-        assert_eq!((&note["statistic"], &note["column"], &note["parameters"]), (&statistic.into(), &column, &parameters));
+        assert_eq!(
+            (&note["statistic"], &note["column"], &note["parameters"]),
+            (&statistic.into(), &column, &parameters)
+        );
         assert_eq!((&note["dataset"], &note["for_release"]), (&"people.csv".into(), &true.into()));
         assert!(note["time"].as_str().unwrap().ends_with('Z') && note["digest"]["of"] == "answer");
         let cells = note["answer"].as_array().unwrap();
         match said["answer"].as_array() {
-            None => assert_eq!((&cells[0]["value"], &cells[0]["error_bar"]), (&said["answer"], &said["error_bar"])),
-            Some(all) => assert_eq!(cells.iter().map(|cell| &cell["value"]).collect::<Vec<_>>(), all.iter().collect::<Vec<_>>()),
+            None => assert_eq!(
+                (&cells[0]["value"], &cells[0]["error_bar"]),
+                (&said["answer"], &said["error_bar"])
+            ),
+            Some(all) => assert_eq!(
+                cells.iter().map(|cell| &cell["value"]).collect::<Vec<_>>(),
+                all.iter().collect::<Vec<_>>()
+            ),
         }
         assert!(!claim.to_string().contains(text(&room)), "a path is in the claim");
         // On other records, with the same noise, nothing differs but the answer, what seals it, and the time. Seed 1, twice.
         let other = room.join("other");
         fs::create_dir_all(&other).unwrap();
         fs::write(other.join("people.csv"), people(17).replace("Bern", "Chur")).unwrap();
-        let mut both = [room.join("people.csv"), other.join("people.csv")].map(|file| release(&file, &["--seed", "1"]).1);
+        let mut both = [room.join("people.csv"), other.join("people.csv")]
+            .map(|file| release(&file, &["--seed", "1"]).1);
         for claim in &mut both {
             for private in ["answer", "digest", "time"] {
                 assert!(!claim["release"][private].take().is_null());
@@ -267,11 +338,24 @@ fn a_claim_says_what_was_asked_and_answered_and_nothing_of_the_records() {
         }
         assert_eq!(both[0], both[1], "{statistic}");
     }
-    let named = ["release", "count", "people.csv", "--epsilon", "1", "--dataset", "census 2026", "--claim", "named.json"];
+    let named = [
+        "release",
+        "count",
+        "people.csv",
+        "--epsilon",
+        "1",
+        "--dataset",
+        "census 2026",
+        "--claim",
+        "named.json",
+    ];
     done(&room, &named);
     assert_eq!(read(&room.join("named.json"))["release"]["dataset"], "census 2026");
     for bad in ["", " ", "two\nlines", &"x".repeat(300)] {
-        assert!(refused(&room, &["release", "count", "people.csv", "--epsilon", "1", "--dataset", bad]).contains("dataset is"));
+        assert!(
+            refused(&room, &["release", "count", "people.csv", "--epsilon", "1", "--dataset", bad])
+                .contains("dataset is")
+        );
     }
 }
 
@@ -305,9 +389,15 @@ fn a_forged_answer_is_seen() {
         *forged.pointer_mut(at).unwrap() = value;
         let (code, said) = verify(forged.to_string());
         assert_eq!(code, Some(1), "{at}: {said}");
-        assert!(said.starts_with("does not hold: answer is not the one that was claimed for"), "{at}: {said}");
+        assert!(
+            said.starts_with("does not hold: answer is not the one that was claimed for"),
+            "{at}: {said}"
+        );
         // Nor can it be composed.
-        assert!(refused(&room, &["account", "claim.json", "--delta", "1e-6"]).contains("claim.json: answer is not the one"));
+        assert!(
+            refused(&room, &["account", "claim.json", "--delta", "1e-6"])
+                .contains("claim.json: answer is not the one")
+        );
     }
     // A digest of something else, or none, is not a claim.
     for (at, value) in [("of", Value::from("model")), ("of", "moon".into()), ("extra", 1.into())] {
@@ -327,7 +417,10 @@ fn a_forged_answer_is_seen() {
         refusal(&["verify", text(&path)]);
         let output = veracity(&["verify", text(&room)]);
         assert_eq!(output.status.code(), Some(1), "{cut}");
-        assert!(String::from_utf8(output.stdout).unwrap().starts_with("claim.json: does not hold: "), "{cut}");
+        assert!(
+            String::from_utf8(output.stdout).unwrap().starts_with("claim.json: does not hold: "),
+            "{cut}"
+        );
     }
 }
 
@@ -380,7 +473,8 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
     write("noisier.json", &|claim| claim["release"]["noise"][0]["scale"] = 9.into());
     write("quieter.json", &|claim| drop(claim["not_covered"].as_array_mut().unwrap().pop()));
     fs::write(room.join("plan.toml"), plan_of(&[one.clone()])).unwrap();
-    let account = |more: &[&str]| refused(&room, &[&["account", "one.json"], more, &["--delta", "1e-6"]].concat());
+    let account =
+        |more: &[&str]| refused(&room, &[&["account", "one.json"], more, &["--delta", "1e-6"]].concat());
     for (more, expected) in [
         (&["replaced.json"][..], "one adjacency; account each group for itself"),
         (&["household.json"], "one unit; account each group for itself"),
@@ -404,8 +498,13 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
         let said = account(more);
         assert!(said.contains(expected), "{more:?}: {said}");
     }
-    assert!(refused(&room, &["account", "gaussian", "laplace", "--delta", "0"]).contains("2 mechanisms or plans"));
-    assert!(refused(&room, &["account", "plan.toml", "--dataset", "x", "--delta", "0"]).contains("with claims only"));
+    assert!(
+        refused(&room, &["account", "gaussian", "laplace", "--delta", "0"]).contains("2 mechanisms or plans")
+    );
+    assert!(
+        refused(&room, &["account", "plan.toml", "--dataset", "x", "--delta", "0"])
+            .contains("with claims only")
+    );
     // To take two files for one dataset is safe, and is said.
     let said = done(&room, &["account", "one.json", "others.json", "--dataset", "people", "--delta", "1e-6"]);
     assert!(said.ends_with("2 claims of people, composed\n"), "{said}");
@@ -417,7 +516,8 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
     fs::write(folder.join("broken.txt"), "{").unwrap();
     done(&room, &["account", "folder", "--delta", "0"]);
     let whole = fs::read_to_string(room.join("two.json")).unwrap();
-    for (name, text) in [("x.json", &whole[..whole.len() / 2]), ("x.claim.json", "{"), ("x.claim.json", "[]")] {
+    for (name, text) in [("x.json", &whole[..whole.len() / 2]), ("x.claim.json", "{"), ("x.claim.json", "[]")]
+    {
         fs::write(folder.join(name), text).unwrap();
         assert!(refused(&room, &["account", "folder", "--delta", "0"]).contains(name), "{name}");
         fs::remove_file(folder.join(name)).unwrap();
@@ -461,7 +561,47 @@ fn files_of_others_are_never_touched() {
     fs::write(room.join("out-audit/report.html"), "<html>mine</html>").unwrap();
     assert!(refused(&room, &["audit", "--trials", "8"]).contains("found something else"));
     fs::create_dir_all(room.join("mine/work/thesis")).unwrap();
-    let kept = ["audit", "--command", "true", "--claim-epsilon", "1", "--trials", "8", "--out", "mine"];
+    let kept = [
+        "audit",
+        "--command",
+        "echo {world} {out}",
+        "--claim-epsilon",
+        "1",
+        "--trials",
+        "8",
+        "--out",
+        "mine",
+    ];
     assert!(refused(&room, &kept).contains("found work and no order.json"));
     assert!(room.join("mine/work/thesis").exists() && names(&room.join("mine")) == ["work"]);
+}
+
+/// On a full disk there is no answer and no file; a process that is killed at its claim leaves a whole one or none.
+#[cfg(unix)]
+#[test]
+fn no_half_claim_has_a_name() {
+    let room = desk("claims-half");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 1; exec {} release count people.csv --epsilon 1",
+        env!("CARGO_BIN_EXE_veracity")
+    );
+    let output = Command::new("sh").args(["-c", &line]).current_dir(&room).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("a path that can be written") && names(&room) == ["people.csv"], "{said}");
+    for _ in 0..20 {
+        let args = ["release", "count", "people.csv", "--epsilon", "1"];
+        let mut child = command(&room, &args).stdout(Stdio::null()).spawn().unwrap();
+        let known = names(&room);
+        // As soon as a file appears, whichever it is.
+        while child.try_wait().unwrap().is_none() && names(&room) == known {}
+        let _ = child.kill();
+        child.wait().unwrap();
+        for name in names(&room).iter().filter(|name| name.ends_with(".json")) {
+            assert_eq!(read(&room.join(name))["schema"], "veracity.claim/2", "{name}");
+        }
+    }
+    // What killed ones left beside is in nobody's way.
+    let said = done(&room, &["release", "count", "people.csv", "--epsilon", "1"]);
+    assert!(said.contains("claim written to count"), "{said}");
 }

@@ -7,7 +7,7 @@ use crate::{
     ClaimFile, Confirmation, Refusal,
     auditing::certificate::{self, Recomputed},
     plan::read_text,
-    training::{Model, is_numbered_claim},
+    training::{MODEL, Model, is_numbered_claim},
     verification::{Verified, recompute_claim, verify_file},
 };
 use serde::Deserialize;
@@ -21,6 +21,9 @@ use std::{
 const DEEPEST: usize = 16;
 /// The longest model that is looked at.
 const LONGEST_MODEL: u64 = 1 << 33;
+
+/// The files of a folder that may be models.
+type Models = BTreeMap<PathBuf, Result<Tensors, Refusal>>;
 
 /// One file, and what came of checking it.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,10 +127,10 @@ fn look_at(
     known: &mut BTreeMap<String, PathBuf>,
 ) -> Result<Vec<Inspected>, Refusal> {
     let ends = |file: &&PathBuf, ending: &str| file.extension().is_some_and(|found| found == ending);
-    let mut models: BTreeMap<PathBuf, Result<String, Refusal>> = BTreeMap::new();
+    let mut models: Models = BTreeMap::new();
     for file in files.iter().filter(|file| ends(file, "safetensors")) {
-        if let Some(digest) = model_digest(&root.join(file)).transpose() {
-            models.insert(file.clone(), digest);
+        if let Some(tensors) = tensors_at(&root.join(file)).transpose() {
+            models.insert(file.clone(), tensors);
         }
     }
     let mut all = Vec::new();
@@ -158,9 +161,12 @@ fn look_at(
         };
         all.push(Inspected { file: file.clone(), found });
     }
-    for (file, digest) in models {
-        let found = match digest {
-            Ok(digest) => Found::Model { claim: tied.get(&digest).cloned() },
+    for (file, tensors) in models {
+        let found = match tensors {
+            Ok(tensors) => match tied.get(&tensors.digest) {
+                None if !tensors.is_ours => continue,
+                claim => Found::Model { claim: claim.cloned() },
+            },
             Err(refusal) => Found::Unreadable(refusal),
         };
         all.push(Inspected { file, found });
@@ -174,19 +180,17 @@ fn is_numbered(file: &Path) -> bool {
 }
 
 /// Recomputes a claim and looks for its model.
-fn judge(
-    claim: ClaimFile,
-    file: &Path,
-    models: &BTreeMap<PathBuf, Result<String, Refusal>>,
-    tied: &mut BTreeMap<String, PathBuf>,
-) -> Found {
+fn judge(claim: ClaimFile, file: &Path, models: &Models, tied: &mut BTreeMap<String, PathBuf>) -> Found {
     let digest = claim.model().map(str::to_owned);
     let mut confirmation = match recompute_claim(claim) {
         Ok(confirmation) => confirmation,
         Err(refusal) => return Found::Unreadable(refusal),
     };
     let Some(digest) = digest else { return Found::Claim(Box::new(confirmation)) };
-    let mine = models.iter().find(|(_, found)| found.as_ref() == Ok(&digest)).map(|(model, _)| model);
+    let mine = models
+        .iter()
+        .find(|(_, found)| found.as_ref().is_ok_and(|found| found.digest == digest))
+        .map(|(model, _)| model);
     match (mine, tied.get(&digest)) {
         (Some(_), Some(of)) => Found::Copy { of: of.clone(), is_second: true },
         (Some(model), None) => {
@@ -254,16 +258,25 @@ pub(crate) fn claim_at(path: &Path) -> Option<Result<ClaimFile, Refusal>> {
     }
 }
 
-/// The digest of a model; nothing for a file that is no model of ours.
-pub(crate) fn model_digest(path: &Path) -> Result<Option<String>, Refusal> {
+/// Tensors in a file, which may be a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tensors {
+    /// The digest that a claim would hold.
+    pub digest: String,
+    /// Whether the file is called as our models are, or says that it is one. Saved anew by others it may not.
+    pub is_ours: bool,
+}
+
+/// The tensors of a file; nothing where they are of a kind that only others write.
+pub(crate) fn tensors_at(path: &Path) -> Result<Option<Tensors>, Refusal> {
     let refuse = |why: &str| Refusal::NoAnswer(format!("not readable as a model, found {why}"));
     let bytes = fs::metadata(path)
         .and_then(|about| if about.len() > LONGEST_MODEL { Ok(None) } else { fs::read(path).map(Some) })
         .map_err(|error| refuse(&error.to_string()))?
         .ok_or_else(|| refuse("a file of more than 8 GiB"))?;
+    let is_called_ours = path.file_name().is_some_and(|name| name == MODEL);
     match Model::digest_of(&bytes) {
-        Ok(digest) => Ok(digest),
-        // Others keep numbers of other types, or say nothing that we know.
+        Ok((digest, is_model)) => Ok(Some(Tensors { digest, is_ours: is_model || is_called_ours })),
         Err(_) if says_it_is_anothers(&bytes) => Ok(None),
         Err(why) => Err(refuse(why)),
     }

@@ -6,7 +6,7 @@ use crate::{
     auditing::certificate::{self, Recomputed},
     claim::{definition, not_covered},
     files::Interval,
-    inspection::model_digest,
+    inspection::tensors_at,
     noted,
     plan::read_text,
     training::is_numbered_claim,
@@ -135,15 +135,17 @@ fn model_beside(folder: &Path, stated: &str, is_replaced: bool) -> Result<Option
     let mut other = None;
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let digest = match model_digest(&path) {
-            Ok(Some(digest)) => digest,
+        let (digest, is_ours) = match tensors_at(&path) {
+            Ok(Some(tensors)) => (tensors.digest, tensors.is_ours),
             Ok(None) => continue,
-            Err(refusal) => format!("nothing: {refusal}"),
+            Err(refusal) => (format!("nothing: {refusal}"), true),
         };
         if digest == stated {
             return Ok(Some((name, digest)));
         }
-        other.get_or_insert((name, digest));
+        if is_ours {
+            other.get_or_insert((name, digest));
+        }
     }
     Ok(other.filter(|_| !is_replaced))
 }

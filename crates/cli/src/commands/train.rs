@@ -35,8 +35,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         }
         None => Recipe::digits()?,
     };
-    let entry = entry(args);
-    say_replaced(args, Left::look(&args.out, entry)?);
+    Left::look(&args.out, entry(args))?;
     let source = Source::now(args.dataset.as_deref().unwrap_or(&recipe.dataset()))?;
     let every = args.checkpoint_every.map(|every| Whole(every).count("checkpoint-every")).transpose()?;
     let data = recipe.records()?;
@@ -53,7 +52,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         Some(state) => Run::resume(&prepared.plan, &data, draws, state)?,
         None => Run::new(&prepared.plan, &data, draws)?,
     };
-    let out = OutFolder::open(&args.out, entry)?;
+    let out = open(args)?;
     if every.is_some() && !args.resume {
         // First what another run laid aside: its state must not be found beside statistics that are not its own.
         out.clear()?;
@@ -120,11 +119,12 @@ fn entry(args: &TrainArgs) -> Entry {
     }
 }
 
-/// Says what is about to be replaced, before it is.
-fn say_replaced(args: &TrainArgs, left: Left) {
-    let what = match (left.is_finished, left.is_paused) {
-        _ if !args.force => return,
-        (false, false) => return,
+/// Takes the folder, and says what is about to be replaced in it, before it is.
+fn open(args: &TrainArgs) -> Result<OutFolder, Refusal> {
+    let out = OutFolder::open(&args.out, entry(args))?;
+    let what = match (out.left.is_finished, out.left.is_paused) {
+        _ if !args.force => return Ok(out),
+        (false, false) => return Ok(out),
         (true, false) => "the model of a finished run; its claim stays",
         (false, true) => "a run that is laid aside, with its key",
         (true, true) => {
@@ -133,6 +133,7 @@ fn say_replaced(args: &TrainArgs, left: Left) {
     };
     // A closed stderr is no reason to stop.
     let _ = writeln!(std::io::stderr(), "--force: replaces in {} {what}", args.out.display());
+    Ok(out)
 }
 
 fn words(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) -> Result<String, Refusal> {

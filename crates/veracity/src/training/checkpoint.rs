@@ -13,8 +13,7 @@
 //!    same files are written once more.
 
 use super::{
-    Prepared,
-    run_key,
+    Prepared, run_key,
     tensors::{Tensor, Tensors},
 };
 use crate::{

@@ -85,7 +85,7 @@ impl Model {
         Ok(self.file()?.to_bytes())
     }
 
-    /// What ties a claim to it; see [`Model::digest_of`].
+    /// SHA-256 of its tensors, which ties a claim to it.
     pub fn digest(&self) -> Result<String, Refusal> {
         Ok(self.file()?.digest())
     }
@@ -95,10 +95,10 @@ impl Model {
         Ok(claim.of_model(self.digest()?, source))
     }
 
-    /// SHA-256 of the tensors of a model of ours; nothing where a file is something else, and why not where it is damaged.
-    pub fn digest_of(bytes: &[u8]) -> Result<Option<String>, &'static str> {
+    /// SHA-256 of the tensors of a file, and whether it says that it is a model of ours; or what is wrong with it.
+    pub(crate) fn digest_of(bytes: &[u8]) -> Result<(String, bool), &'static str> {
         let found = Tensors::parse(bytes)?;
-        Ok(is_model(&found).then(|| found.digest()))
+        Ok((found.digest(), is_model(&found)))
     }
 
     /// Whether a file is a model of ours.

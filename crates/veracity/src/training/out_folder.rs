@@ -56,6 +56,8 @@ pub struct Left {
 #[derive(Debug)]
 pub struct OutFolder {
     path: PathBuf,
+    /// What another run left there.
+    pub left: Left,
     /// Open as long as the run is: the lock ends with it, also when the process is killed.
     _lock: Option<File>,
 }
@@ -104,10 +106,10 @@ impl OutFolder {
         fs::create_dir_all(path).map_err(|error| refuse(format!("a folder that can be made ({error})")))?;
         let lock = lock(path).map_err(refuse)?;
         // Once more, now that nobody else can change it.
-        Left::look(path, entry)?;
+        let left = Left::look(path, entry)?;
         // What killed runs left half-written.
         sweep(path, &[checkpoint::FILE, STATISTICS, MODEL, CLAIM, REPORT]);
-        Ok(OutFolder { path: path.to_owned(), _lock: lock })
+        Ok(OutFolder { path: path.to_owned(), left, _lock: lock })
     }
 
     /// Gives a model, its claim and its report their names. Where the same claim was there already, from a run that was killed
@@ -297,7 +299,13 @@ mod tests {
         let run = runs();
         let (first, second) = (run(1.0, true), run(2.0, true));
         let (bare, bare_too) = (run(3.0, false), run(4.0, false));
-        for (old, new) in [(None, &first), (Some(&first), &second), (Some(&bare), &second), (Some(&first), &bare), (Some(&bare), &bare_too)] {
+        for (old, new) in [
+            (None, &first),
+            (Some(&first), &second),
+            (Some(&bare), &second),
+            (Some(&first), &bare),
+            (Some(&bare), &bare_too),
+        ] {
             let mut killed_after = 0;
             loop {
                 let out = open("killed");
@@ -319,7 +327,10 @@ mod tests {
                     }
                 }
                 if let Some(kept) = &kept {
-                    assert!(files(&out).values().any(|file| file == kept), "after {killed_after} steps a claim is gone");
+                    assert!(
+                        files(&out).values().any(|file| file == kept),
+                        "after {killed_after} steps a claim is gone"
+                    );
                 }
                 // Taken up again, it ends as if it had never been killed.
                 let path = out.path.clone();

@@ -1,14 +1,11 @@
 //! A plan of a convex model: no steps, so nothing to show on the way and nothing to take up again.
 
-use super::entry;
+use super::open;
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
 use veracity::{
     AnswerFile, Entropy, Refusal, Source,
-    training::{
-        CLAIM, ConvexPrepared, ConvexRelease, Dataset, MODEL, OutFolder, Protection, Recipe,
-        evaluate as score,
-    },
+    training::{CLAIM, ConvexPrepared, ConvexRelease, Dataset, MODEL, Protection, Recipe, evaluate as score},
 };
 
 /// Prepares, releases, writes.
@@ -31,7 +28,7 @@ pub fn run(
     }
     let prepared = recipe.prepare_convex(&data, protection)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let out = OutFolder::open(&args.out, entry(args))?;
+    let out = open(args)?;
     let mut released = prepared.release(data, &entropy)?;
     let claim = released.claim.take().map(|claim| released.model.claimed(claim, source)).transpose()?;
     out.hand_over(&released.model, claim.as_ref(), None)?;
