@@ -472,7 +472,7 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
     write("endless.json", &|claim| claim["epsilon"]["upper"] = Value::Null);
     write("noisier.json", &|claim| claim["release"]["noise"][0]["scale"] = 9.into());
     write("quieter.json", &|claim| drop(claim["not_covered"].as_array_mut().unwrap().pop()));
-    fs::write(room.join("plan.toml"), plan_of(&[one.clone()])).unwrap();
+    fs::write(room.join("plan.toml"), plan_of(std::slice::from_ref(&one))).unwrap();
     let account =
         |more: &[&str]| refused(&room, &[&["account", "one.json"], more, &["--delta", "1e-6"]].concat());
     for (more, expected) in [

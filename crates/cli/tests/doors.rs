@@ -164,7 +164,7 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
     let endless = format!("[[mechanism]]\nmechanism = {}", "[".repeat(100_000));
     let table = [
         (room.join("missing.toml").display().to_string(), "missing.toml, expected a readable file"),
-        (room.display().to_string(), "expected a file, found a directory"),
+        (room.display().to_string(), "holds no claim"),
         (put("empty.toml", b""), "found it empty"),
         (put("binary.toml", &[0xff, 0xfe, 0, 1]), "expected UTF-8 text"),
         (put("long.toml", &vec![b' '; (1 << 20) + 1]), "at most 1 MiB"),

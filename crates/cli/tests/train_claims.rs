@@ -236,13 +236,23 @@ fn a_model_that_is_saved_anew_is_still_the_one_of_its_claim() {
     assert_eq!(code, 0, "{said}");
     // Without a word about them, and under another name, they are still those tensors; what others keep there is not looked at.
     header.as_object_mut().unwrap().remove("__metadata__");
-    let file = |head: &str, bytes: &[u8]| [&(head.len() as u64).to_le_bytes()[..], head.as_bytes(), bytes].concat();
+    let file =
+        |head: &str, bytes: &[u8]| [&(head.len() as u64).to_le_bytes()[..], head.as_bytes(), bytes].concat();
     runs.write("weights.safetensors", &file(&header.to_string(), &bytes));
     fs::remove_file(runs.one.join("model.safetensors")).unwrap();
-    runs.write("half.safetensors", &file(r#"{"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}"#, &[0, 0]));
-    runs.write("other.safetensors", &file(r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#, &[0; 4]));
+    runs.write(
+        "half.safetensors",
+        &file(r#"{"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}"#, &[0, 0]),
+    );
+    runs.write(
+        "other.safetensors",
+        &file(r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#, &[0; 4]),
+    );
     let (code, said) = verify(&runs.one);
-    assert!(code == 0 && said.contains("weights.safetensors: confirmed") && said.ends_with("all 2 hold\n"), "{said}");
+    assert!(
+        code == 0 && said.contains("weights.safetensors: confirmed") && said.ends_with("all 2 hold\n"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl ClaimFile {
     pub(crate) fn of_model(mut self, sha256: String, source: &Source) -> ClaimFile {
         let tie = |note: ReleaseNote| ReleaseNote {
             digest: Some(Digest { of: DigestOf::Model, sha256 }),
-            ..note.from_source(source)
+            ..note.with_source(source)
         };
         self.release = self.release.map(tie);
         self

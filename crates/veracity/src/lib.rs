@@ -2,6 +2,7 @@
 //!
 //! A [`Subject`] says what is done to whose data; [`account`] answers what it can leak, [`calibration`] finds the noise
 //! for a budget, [`explain`] puts the answer in words, [`ClaimFile`] writes it down and [`verify`] checks it again.
+//! [`compose`] adds claims up, [`inspect`] checks a folder of claims and models.
 //!
 //! ```
 //! use veracity::{Choice, Delta, Mechanism, NoiseMultiplier, Subject, Target, account};

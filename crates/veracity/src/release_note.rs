@@ -167,7 +167,7 @@ impl ReleaseNote {
         }
     }
 
-    pub(crate) fn from_source(mut self, source: &Source) -> ReleaseNote {
+    pub(crate) fn with_source(mut self, source: &Source) -> ReleaseNote {
         self.dataset = Some(source.dataset.clone());
         self.time = Some(source.time.clone());
         self

@@ -121,7 +121,7 @@ impl Prepared {
         let (source, name) = named;
         let drawn = (rng.origin(), rng.is_releasable());
         let release = self.design.release(column, rng)?;
-        let note = ReleaseNote::new(statistic.name(), drawn, self.notes()).from_source(source).with_answer(
+        let note = ReleaseNote::new(statistic.name(), drawn, self.notes()).with_source(source).with_answer(
             statistic,
             name,
             &release.cells,
