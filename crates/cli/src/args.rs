@@ -65,7 +65,7 @@ pub enum Command {
     Predict(PredictArgs),
     /// How right a trained model is on held-out records
     Evaluate(EvaluateArgs),
-    /// Recomputes a claim.json or an audit's certificate.json and says whether it holds
+    /// Recomputes claims and certificates, matches models with their claims, and says whether all hold
     Verify(VerifyArgs),
     /// Audits every planted bug: what caught it, the ε shown, trials and seconds
     Zoo(ZooArgs),
@@ -75,9 +75,19 @@ pub enum Command {
 
 /// `veracity verify`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  veracity verify mean-of-age.claim.json
+  veracity verify out-train
+  veracity verify out-audit/certificate.json
+
+A claim's numbers are recomputed; its answer, or the model beside it, must be the one that it was written with. Of a folder
+everything is checked: claims, certificates, and that every model has its claim and every claim its model.
+
+Exit codes: 0 all hold, 1 something does not, 2 error, or nothing to verify.")]
 pub struct VerifyArgs {
-    /// A claim.json, or a certificate.json with its trials.csv beside it
-    #[arg(value_name = "FILE")]
+    /// A claim, a certificate.json with its trials.csv beside it, a model, or a folder of such files
+    #[arg(value_name = "PATH")]
     pub file: PathBuf,
     /// One JSON object
     #[arg(long)]

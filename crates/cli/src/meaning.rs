@@ -136,6 +136,37 @@ pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Refusa
         .map_err(|_| Refusal::NoAnswer(format!("flags of a mechanism are given, expected {remedy}")))
 }
 
+/// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like.
+pub fn is_claim(word: &str) -> bool {
+    let path = Path::new(word);
+    !KINDS.contains(&word)
+        && (path.is_dir()
+            || plan::read_text("claim", path).is_ok_and(|text| text.trim_start().starts_with('{')))
+}
+
+/// Refuses what goes with a mechanism or a plan and not with claims.
+pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), Refusal> {
+    if let Some(other) = words.iter().find(|word| !is_claim(word)) {
+        let shown = clean(other);
+        return Err(Refusal::NoAnswer(match Path::new(other).exists() {
+            true => format!("{shown} is no claim, expected nothing but claims beside a claim"),
+            false => format!("claim is {shown}, expected a file that is there"),
+        }));
+    }
+    refuse_unread("claims", args)?;
+    let given = [
+        ("--times", args.times.is_some()),
+        ("--adjacency", args.adjacency.is_some()),
+        ("--unit", args.unit.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Refusal::NoAnswer(format!(
+            "{flag} is given, expected no such flag with claims, which have their own"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// A flag that a kind would ignore is a misunderstanding, and those are cheap to clear up only beforehand.
 fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
     let read: &[&str] = match kind {

@@ -1,6 +1,5 @@
 //! Answers as text: the answer first, then its conditions, then its method.
 
-use std::{fs::File, io::Read, path::Path};
 use veracity::{Answer, Finding, Refusal, Subject, Target, report::decimal};
 
 /// Digits of the answer.
@@ -81,33 +80,4 @@ pub fn json(value: &impl serde::Serialize) -> Result<String, Refusal> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
         .map_err(|error| Refusal::NoAnswer(format!("answer cannot be written as JSON: {error}")))
-}
-
-/// Writes a file, or says in one line why not.
-pub fn write_file(what: &str, path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    std::fs::write(path, bytes).map_err(|error| {
-        Refusal::NoAnswer(format!("{what} is {}, expected a writable path ({error})", path.display()))
-    })
-}
-
-/// Writes a claim or reports, over nothing but an earlier record of ours: a mistyped path must not cost someone's data.
-pub fn write_record(what: &str, path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    spare_others(what, path)?;
-    write_file(what, path, bytes)
-}
-
-/// Refuses a path where something lies that is no record of ours.
-pub fn spare_others(what: &str, path: &Path) -> Result<(), Refusal> {
-    // Every record names its schema, the first thing in it unless someone sorted its fields.
-    const NAME: &[u8] = b"\"veracity.";
-    let mut head = Vec::new();
-    let lies_there = std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0);
-    let mut read = || File::open(path)?.take(1 << 16).read_to_end(&mut head);
-    if lies_there && (read().is_err() || !head.windows(NAME.len()).any(|window| window == NAME)) {
-        return Err(Refusal::NoAnswer(format!(
-            "{what} is {}, expected a new file or an earlier {what} to replace, found something else",
-            path.display()
-        )));
-    }
-    Ok(())
 }

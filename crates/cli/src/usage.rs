@@ -57,7 +57,7 @@ fn context(error: &Error, kind: ContextKind) -> Option<String> {
 /// `--delta <D>` is known to its users as `--delta`.
 fn name_of(argument: &str) -> String {
     let words = argument.split(" and ").map(|one| one.split([' ', '=']).next().unwrap_or(one));
-    words.collect::<Vec<_>>().join(" and ").replace(['<', '>'], "")
+    words.collect::<Vec<_>>().join(" and ").replace(['<', '>'], "").replace("...", "")
 }
 
 fn first_line(error: &Error) -> String {

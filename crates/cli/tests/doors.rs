@@ -164,7 +164,7 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
     let endless = format!("[[mechanism]]\nmechanism = {}", "[".repeat(100_000));
     let table = [
         (room.join("missing.toml").display().to_string(), "missing.toml, expected a readable file"),
-        (room.display().to_string(), "expected a file, found a directory"),
+        (room.display().to_string(), "holds no claim"),
         (put("empty.toml", b""), "found it empty"),
         (put("binary.toml", &[0xff, 0xfe, 0, 1]), "expected UTF-8 text"),
         (put("long.toml", &vec![b' '; (1 << 20) + 1]), "at most 1 MiB"),
@@ -207,7 +207,7 @@ fn a_claim_is_confirmed_and_a_tampered_one_is_not() {
 
     let written = std::fs::read_to_string(&path).unwrap();
     let claim = json(&written);
-    assert_eq!(claim["schema"], "veracity.claim/1");
+    assert_eq!(claim["schema"], "veracity.claim/2");
     let upper = claim["epsilon"]["upper"].to_string();
     // A smaller ε than the mechanism gives.
     std::fs::write(&path, written.replace(&upper, "7.0")).unwrap();
@@ -228,8 +228,8 @@ fn a_claim_is_confirmed_and_a_tampered_one_is_not() {
     let broken = [
         (written[..written.len() / 2].to_owned(), "claim is not readable"),
         (
-            written.replace("veracity.claim/1", "veracity.claim/9"),
-            "schema is veracity.claim/9, expected veracity.claim/1",
+            written.replace("veracity.claim/2", "veracity.claim/9"),
+            "schema is veracity.claim/9, expected veracity.claim/2",
         ),
         (written.replace("any two datasets", "most datasets"), "definition is not the one"),
         (written.replace("\"delta\": 1e-6", "\"delta\": 2"), "delta is 2, expected"),

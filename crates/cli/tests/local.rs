@@ -36,7 +36,9 @@ fn reports_of_every_protocol_lead_back_to_the_frequencies() {
     let (file, out, claim) = (room.join("people.csv"), room.join("reports.jsonl"), room.join("claim.json"));
     fs::write(&file, people()).unwrap();
     let (file, out, claim) = (file.to_str().unwrap(), out.to_str().unwrap(), claim.to_str().unwrap());
+    let clear = || [out, claim].map(|path| drop(fs::remove_file(path)));
     for protocol in ["grr", "sue", "oue", "olh", "hadamard", "cms", "hcms", "rappor"] {
+        clear();
         let words = format!(
             "local encode {file} --column city --categories Basel,Bern,Chur --epsilon 3 --protocol {protocol} --out {out} --claim {claim}"
         );
@@ -52,6 +54,7 @@ fn reports_of_every_protocol_lead_back_to_the_frequencies() {
         let sum: f64 = all.iter().map(|one| one["answer"].as_f64().unwrap()).sum();
         assert!((sum - 1.0).abs() < 1e-9, "{protocol}: {sum}");
     }
+    clear();
     let words = format!("local encode {file} --column age --lower 0 --upper 99 --epsilon 3 --out {out}");
     assert!(answer(&words).starts_with("3000 reports"));
     let found = json(&answer(&format!("local estimate {out} --json")));

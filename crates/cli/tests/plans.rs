@@ -87,7 +87,7 @@ fn digits_are_learnt_by_convex_models_of_both_methods() {
             .replace("loss = \"logistic\"", &format!("loss = \"{loss}\""))
             .replace("epsilon = 3\ndelta = 1e-5", privacy);
         fs::write(&plan, changed).unwrap();
-        let said = done(&veracity(&["train", text(&plan), "--out", text(&room), "--seed", "4"]));
+        let said = done(&veracity(&["train", text(&plan), "--out", text(&room), "--seed", "4", "--force"]));
         assert!(said.contains("epsilon ≤ 10 ") && said.contains("not for release"), "{said}");
         let claim = json(&fs::read_to_string(room.join("claim.json")).unwrap());
         assert_eq!(claim["mechanism"]["kind"], kind);
@@ -158,7 +158,10 @@ fn what_was_laid_aside_is_gone_before_another_mean_is_kept() {
     assert!(out.join("checkpoint.safetensors").exists() && !out.join("checkpoint.key").exists());
     fs::remove_file(out.join("statistics.safetensors")).unwrap();
     fs::create_dir_all(out.join("statistics.safetensors/in-the-way")).unwrap();
-    assert!(refusal(&run).starts_with("statistics is "));
+    let again = [&run[..], &["--force"]].concat();
+    let output = veracity(&again);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("veracity: statistics is "), "{said}");
     assert!(!out.join("checkpoint.safetensors").exists(), "the old steps are still there");
 }
 

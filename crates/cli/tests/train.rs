@@ -153,7 +153,8 @@ fn a_plan_on_a_csv_file_gives_a_model_that_knows_how_to_read_such_files() {
         assert!(!bytes.windows(word.len()).any(|window| window == word.as_bytes()), "{word}");
     }
     let claim = fs::read_to_string(out.join("claim.json")).unwrap();
-    assert!(!claim.contains("accuracy") && !claim.contains("people.csv"));
+    assert!(!claim.contains("accuracy") && !claim.contains(text(&room)), "a path is in the claim");
+    assert_eq!(json(&claim)["release"]["dataset"], "people.csv");
 }
 
 #[test]
@@ -184,10 +185,10 @@ fn seeds_repeat_and_are_never_for_release() {
     let claim = fs::read_to_string(room.join("one/claim.json")).unwrap();
     assert!(!claim.contains("987654321987") && json(&claim)["release"]["for_release"] == false);
     assert_eq!(veracity(&["verify", text(&room.join("one/claim.json"))]).status.code(), Some(1));
-    // Without protection there is nothing to claim, and a claim of an earlier run does not stay.
-    let (said, _) = train("one", &["--non-private"]);
+    // Without protection there is nothing to claim, and the claim of an earlier run is not taken for one.
+    let (said, _) = train("one", &["--non-private", "--force"]);
     assert!(said.contains("without protection"), "{said}");
-    assert_eq!(names(&room.join("one")), ["model.safetensors", "report.html"]);
+    assert_eq!(names(&room.join("one")), ["claim-1.json", "model.safetensors", "report.html"]);
 }
 
 /// A run that is killed and taken up again ends in the same bits; other data or another plan are refused.
@@ -198,12 +199,12 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     let base = ["train", text(&plan), "--seed", "5", "--out"];
     done(&veracity(&[&base[..], &[text(&whole), "--checkpoint-every", "7"]].concat()));
     let part = room.join("part");
-    // At the end the model cannot be put in its place: the checkpoint is there, and no claim.
+    // At the end the model cannot be put in its place: the checkpoint is there, and already the claim.
     fs::create_dir_all(part.join("model.safetensors/in-the-way")).unwrap();
     let line = refusal(&[&base[..], &[text(&part), "--checkpoint-every", "7"]].concat());
     assert!(line.starts_with("model is "), "{line}");
     fs::remove_dir_all(part.join("model.safetensors")).unwrap();
-    assert_eq!(names(&part), ["checkpoint.safetensors"]);
+    assert_eq!(names(&part), ["checkpoint.safetensors", "claim.json"]);
     let resume = [&base[..], &[text(&part), "--resume"]].concat();
 
     fs::write(room.join("people.csv"), people(299)).unwrap();
@@ -217,7 +218,7 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     let good = fs::read(part.join("checkpoint.safetensors")).unwrap();
     fs::write(part.join("checkpoint.safetensors"), &good[..good.len() - 1]).unwrap();
     assert!(refusal(&resume).contains("checkpoint is"));
-    assert_eq!(names(&part), ["checkpoint.safetensors"], "something was half-written");
+    assert_eq!(names(&part), ["checkpoint.safetensors", "claim.json"], "something was half-written");
     fs::write(part.join("checkpoint.safetensors"), good).unwrap();
 
     done(&veracity(&resume));
@@ -386,10 +387,10 @@ fn progress_is_on_stderr_and_only_when_asked_for() {
     let out = room.join("out");
     let quiet = veracity(&["train", text(&plan), "--out", text(&out)]);
     assert!(done(&quiet).starts_with(text(&out)) && quiet.stderr.is_empty());
-    let told = veracity(&["train", text(&plan), "--out", text(&out), "--progress"]);
+    let told = veracity(&["train", text(&plan), "--out", text(&out), "--progress", "--force"]);
     let stderr = String::from_utf8(told.stderr.clone()).unwrap();
     assert!(stderr.contains("step 60 of 60") && stderr.contains("epsilon so far"), "{stderr}");
-    let object = json(&done(&veracity(&["train", text(&plan), "--out", text(&out), "--json"])));
+    let object = json(&done(&veracity(&["train", text(&plan), "--out", text(&out), "--json", "--force"])));
     assert!(object["epsilon"]["upper"].as_f64().unwrap() <= 4.0 && object["non_private"].is_null());
 }
 

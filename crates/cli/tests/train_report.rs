@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 fn report(folder: &Path, name: &str, more: &[&str]) -> String {
     let (plan, out) = (folder.join("plan.toml"), folder.join(name));
-    let base = ["train", plan.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let base = ["train", plan.to_str().unwrap(), "--force", "--out", out.to_str().unwrap()];
     let output = veracity(&[&base[..], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     fs::read_to_string(out.join("report.html")).unwrap()

@@ -12,12 +12,23 @@ use std::fmt::Write;
 /// The first of these that the reader's machine has is used; all are of similar width.
 const FONTS: &str = "DejaVu Sans, Verdana, Bitstream Vera Sans, Geneva, Arial, sans-serif";
 
+/// The second line of every file, by which it is known as ours.
+const MARK: &str = "<metadata>veracity</metadata>\n";
+
+/// Whether a file is a picture of ours, whole.
+pub fn is_ours(bytes: &[u8]) -> bool {
+    let second = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+    bytes.starts_with(b"<svg xmlns=\"http://www.w3.org/2000/svg\" ")
+        && bytes[second..].starts_with(MARK.as_bytes())
+        && bytes.ends_with(b"</svg>\n")
+}
+
 /// The file's text.
 pub fn render(picture: &Picture) -> String {
     let Picture { width, height, description, marks } = picture;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" role=\"img\">\n<title>{}</title>\n\
+         viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" role=\"img\">\n{MARK}<title>{}</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
         escape(description)
     );

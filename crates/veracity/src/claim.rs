@@ -1,15 +1,18 @@
 //! A claim as a file: what is promised, to whom, by which mechanism, how it was computed and what it leaves out.
 
 use crate::{
-    Answer, Delta, Finding, PersonsNote, PrivacyProfile, Refusal, Subject, Target,
+    Answer, Delta, Finding, PersonsNote, PrivacyProfile, Refusal, ReleaseNote, Subject, Target,
     files::Interval,
-    spec::{MechanismSpec, Whole},
+    release_note::{Digest, DigestOf, Provenance, hex},
+    spec::MechanismSpec,
 };
 use serde::{Deserialize, Serialize};
-use veracity_noise::Origin;
+use sha2::{Digest as _, Sha256};
 
-/// The schema of the files that this module writes and reads.
-pub const SCHEMA: &str = "veracity.claim/1";
+/// The schema of the files that this module writes.
+pub const SCHEMA: &str = "veracity.claim/2";
+/// The schema before answers, times and digests were noted; still read.
+const OLDER: &str = "veracity.claim/1";
 /// Points of the profile that are written down.
 const POINTS: usize = 33;
 
@@ -29,7 +32,7 @@ const NOT_COVERED: [&str; 5] = [
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimFile {
-    /// Always [`SCHEMA`].
+    /// [`SCHEMA`], or that of an earlier version.
     pub schema: String,
     /// The promise in words.
     pub definition: String,
@@ -56,39 +59,9 @@ pub struct ClaimFile {
     pub versions: Versions,
     /// What the claim does not speak of.
     pub not_covered: Vec<String>,
-    /// How the noise was drawn, where an answer was released.
+    /// What was released, where something was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<ReleaseNote>,
-}
-
-/// How the noise of a release was drawn. No answer, no seed and no datum is in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReleaseNote {
-    /// What was released.
-    pub statistic: String,
-    /// Where the randomness came from: `system` or `seeded`.
-    pub entropy: String,
-    /// Whether the answer may be published: never with a seed.
-    pub for_release: bool,
-    /// Every noise call.
-    pub noise: Vec<NoiseNote>,
-}
-
-/// One noise call of a release.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NoiseNote {
-    /// What it protects.
-    pub place: String,
-    /// The sampler, an exact one.
-    pub sampler: String,
-    /// Answers are multiples of this; it does not depend on data.
-    pub granularity: f64,
-    /// How far one record can move the answer, in multiples of the granularity.
-    pub sensitivity: Whole,
-    /// The scale of the noise, in multiples of the granularity.
-    pub scale: f64,
 }
 
 /// δ at one ε.
@@ -191,24 +164,50 @@ impl ClaimFile {
         self
     }
 
+    /// The same claim, tied to the model that was trained from these data.
+    pub(crate) fn of_model(mut self, sha256: String, provenance: &Provenance) -> ClaimFile {
+        let tie = |note: ReleaseNote| ReleaseNote {
+            digest: Some(Digest { of: DigestOf::Model, sha256 }),
+            ..note.with_provenance(provenance)
+        };
+        self.release = self.release.map(tie);
+        self
+    }
+
+    /// Whether a file is a claim.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        std::str::from_utf8(bytes).is_ok_and(|text| ClaimFile::parse(text).is_ok())
+    }
+
+    /// The digest of the model that it is about, if it is about one.
+    pub fn model(&self) -> Option<&str> {
+        let digest = self.release.as_ref()?.digest.as_ref()?;
+        (digest.of == DigestOf::Model).then_some(digest.sha256.as_str())
+    }
+
+    /// What makes it this claim and no other, however its file is laid out.
+    pub fn identity(&self) -> Result<String, Refusal> {
+        let mut hash = Sha256::new();
+        hash.update(self.to_json()?.as_bytes());
+        Ok(hex(hash))
+    }
+
     /// Reads a claim. Never panics, whatever the text.
     pub fn parse(text: &str) -> Result<ClaimFile, Refusal> {
         let claim: ClaimFile = serde_json::from_str(text).map_err(|error| {
             let why: String = error.to_string().chars().filter(|c| !c.is_control()).take(240).collect();
             Refusal::NoAnswer(format!("claim is not readable, expected {SCHEMA} as JSON: {why}"))
         })?;
-        if claim.schema != SCHEMA {
-            let found: String = claim.schema.chars().filter(|c| !c.is_control()).take(80).collect();
-            return Err(Refusal::out_of_range("schema", found, SCHEMA));
-        }
-        if let Some(release) = &claim.release {
-            let origin = [Origin::System, Origin::Seeded]
-                .into_iter()
-                .find(|origin| origin.name() == release.entropy)
-                .ok_or(Refusal::out_of_range("entropy", "another word", "system or seeded"))?;
-            if release.for_release && !origin.is_releasable() {
-                return Err(Refusal::out_of_range("for_release", true, "false, unless entropy is system"));
+        let version = match claim.schema.as_str() {
+            SCHEMA => 2,
+            OLDER => 1,
+            other => {
+                let found: String = other.chars().filter(|c| !c.is_control()).take(80).collect();
+                return Err(Refusal::out_of_range("schema", found, "veracity.claim/2, or the earlier /1"));
             }
+        };
+        if let Some(release) = &claim.release {
+            release.check(version)?;
         }
         Ok(claim)
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject,
-    Target, account,
+    Target, account, moment, release_note::LOCAL,
 };
 use std::io::{self, Read};
 use veracity_local::{Report, Survey};
@@ -27,12 +27,9 @@ pub fn claim(survey: &Survey, origin: Origin) -> Result<ClaimFile, Refusal> {
         unit: PrivacyUnit::new("report")?,
     };
     let answer = account(&subject, Target::Delta(Delta::new(0.0)?), Choice::Best)?;
-    Ok(ClaimFile::new(&subject, &answer)?.with_release(ReleaseNote {
-        statistic: format!("local report, protocol {}", survey.name()),
-        entropy: origin.name().to_owned(),
-        for_release: origin.is_releasable(),
-        noise: Vec::new(),
-    }))
+    let statistic = format!("{LOCAL}, protocol {}", survey.name());
+    let note = ReleaseNote::new(&statistic, (origin, origin.is_releasable()), Vec::new());
+    Ok(ClaimFile::new(&subject, &answer)?.with_release(ReleaseNote { time: Some(moment::now()?), ..note }))
 }
 
 /// Checks that a survey asks for no more than a client is willing to give. It is the server that wrote the survey, and the

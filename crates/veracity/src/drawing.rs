@@ -83,6 +83,13 @@ fn from_zero(profile: &PrivacyProfile) -> Vec<ProfilePoint> {
     before.into_iter().chain(known).collect()
 }
 
+/// The header of a profile alone.
+const PROFILE: &str = "epsilon,delta_lower,delta_upper";
+/// The header of a trade-off curve alone.
+const TRADEOFF: &str = "false_positive_rate,false_negative_rate_lower";
+/// The header of both.
+const BOTH: &str = "curve,x,lower,upper";
+
 /// The curves as CSV; with both panels, a first column says which curve a line is of.
 pub fn csv(curves: &Curves, panels: Panels) -> String {
     let profile = curves.profile.iter().map(|point| {
@@ -91,16 +98,31 @@ pub fn csv(curves: &Curves, panels: Panels) -> String {
     });
     let tradeoff = curves.tradeoff.iter().map(|(rate, least)| format!("{rate},{least}"));
     let lines: Vec<String> = match panels {
-        Panels::Profile => {
-            std::iter::once("epsilon,delta_lower,delta_upper".to_owned()).chain(profile).collect()
-        }
-        Panels::Tradeoff => std::iter::once("false_positive_rate,false_negative_rate_lower".to_owned())
-            .chain(tradeoff)
-            .collect(),
-        Panels::Both => std::iter::once("curve,x,lower,upper".to_owned())
+        Panels::Profile => std::iter::once(PROFILE.to_owned()).chain(profile).collect(),
+        Panels::Tradeoff => std::iter::once(TRADEOFF.to_owned()).chain(tradeoff).collect(),
+        Panels::Both => std::iter::once(BOTH.to_owned())
             .chain(profile.map(|line| format!("profile,{line}")))
             .chain(tradeoff.map(|line| format!("tradeoff,{line},")))
             .collect(),
     };
     lines.join("\n") + "\n"
+}
+
+/// Whether a file is curves that [`csv`] wrote: one of its headers, and numbers below it.
+pub fn is_csv(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let Some((header, rows)) = text.split_once('\n') else { return false };
+    let width = match header {
+        PROFILE => 3,
+        TRADEOFF => 2,
+        BOTH => 4,
+        _ => return false,
+    };
+    let is_cell = |cell: &str| {
+        cell.is_empty()
+            || cell.parse::<f64>().is_ok()
+            || header == BOTH && ["profile", "tradeoff"].contains(&cell)
+    };
+    text.ends_with('\n')
+        && rows.lines().all(|row| row.split(',').count() == width && row.split(',').all(is_cell))
 }

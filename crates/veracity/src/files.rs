@@ -1,7 +1,7 @@
 //! What the commands print with `--json`: the names that scripts may rely on.
 
 use crate::{
-    Adjacency, Answer, Delta, Epsilon, Explanation, Finding, Row, Subject, Target,
+    Adjacency, Answer, Composed, Delta, Epsilon, Explanation, Finding, Row, Subject, Target,
     calibration::{Calibration, Solved},
     explanation::Group,
     spec::MechanismSpec,
@@ -69,6 +69,10 @@ pub struct AnswerFile {
     relative_width: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claims: Option<usize>,
     mechanism: MechanismSpec,
 }
 
@@ -87,8 +91,17 @@ impl AnswerFile {
             standing,
             relative_width: answer.relative_width(),
             fallback: answer.fallback.as_ref().map(ToString::to_string),
+            dataset: None,
+            claims: None,
             mechanism: MechanismSpec::from(&subject.mechanism),
         }
+    }
+
+    /// The same about so many claims of one dataset.
+    pub fn of_claims(mut self, composed: &Composed) -> AnswerFile {
+        self.dataset.clone_from(&composed.dataset);
+        self.claims = Some(composed.claims);
+        self
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A [`Subject`] says what is done to whose data; [`account`] answers what it can leak, [`calibration`] finds the noise
 //! for a budget, [`explain`] puts the answer in words, [`ClaimFile`] writes it down and [`verify`] checks it again.
+//! [`compose`] adds claims up, [`inspect`] checks a folder of claims and models.
 //!
 //! ```
 //! use veracity::{Choice, Delta, Mechanism, NoiseMultiplier, Subject, Target, account};
@@ -17,17 +18,23 @@ pub mod auditing;
 pub mod bounding;
 pub mod calibration;
 mod claim;
+pub mod claim_place;
 pub mod collecting;
+mod composing;
 pub mod drawing;
 mod explanation;
 mod files;
+mod inspection;
+pub mod moment;
 mod noted;
 mod persons;
 pub mod plan;
 mod profile;
 pub mod reading;
+mod release_note;
 pub mod releasing;
 pub mod replaying;
+pub mod saving;
 pub mod spec;
 mod subject;
 pub mod training;
@@ -35,13 +42,16 @@ mod verification;
 pub mod zoo;
 
 pub use accounting::{Answer, Choice, Row, Target, account, compare};
-pub use claim::{ClaimFile, NoiseNote, ReleaseNote, SCHEMA as CLAIM_SCHEMA};
+pub use claim::{ClaimFile, SCHEMA as CLAIM_SCHEMA};
+pub use composing::{Composed, compose};
 pub use explanation::{AtRate, Explanation, Group, Promise, explain, explain_promise};
 pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Interval, RowFile};
+pub use inspection::{Found, Inspected, inspect};
 pub use persons::{Bounded, Persons, PersonsNote};
 pub use profile::{Point, PrivacyProfile};
+pub use release_note::{AnswerNote, Digest, DigestOf, NoiseNote, Parameters, ReleaseNote, Provenance};
 pub use subject::Subject;
-pub use verification::{Check, Confirmation, Verified, verify, verify_file};
+pub use verification::{Check, Confirmation, Tie, Verified, verify, verify_file};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
 pub use veracity_core::{

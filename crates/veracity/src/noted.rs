@@ -31,7 +31,10 @@ pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) 
         Mechanism::Group { size, .. } => *size,
         _ => Count::ONE,
     };
-    let noted = persons.map_or(Ok(Count::ONE), |persons| persons.rows_per_person.count("rows_per_person"))?;
+    let noted = match persons.and_then(|persons| persons.rows_per_person.as_ref()) {
+        Some(rows) => rows.count("rows_per_person")?,
+        None => Count::ONE,
+    };
     if noted != charged {
         return Err(Refusal::NoAnswer(format!(
             "rows_per_person is {}, expected {} as the mechanism's group has",
@@ -40,7 +43,7 @@ pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) 
         )));
     }
     match persons {
-        Some(_) if subject.adjacency != Adjacency::AddRemove => {
+        Some(persons) if persons.rows_per_person.is_some() && subject.adjacency != Adjacency::AddRemove => {
             Err(Refusal::no_theorem("rows bounded by person", subject.adjacency, "use add-remove"))
         }
         _ => Ok(()),

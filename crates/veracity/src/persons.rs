@@ -31,8 +31,9 @@ pub struct Persons {
 pub struct PersonsNote {
     /// The column that says whose row it is.
     pub column: String,
-    /// The most rows of one person that count.
-    pub rows_per_person: Whole,
+    /// The most rows of one person that count; nothing where all of them count together as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_per_person: Option<Whole>,
 }
 
 impl Persons {
@@ -49,7 +50,7 @@ impl Persons {
 
     /// As a claim notes it.
     pub fn note(&self) -> PersonsNote {
-        PersonsNote { column: self.column.clone(), rows_per_person: self.rows.into() }
+        PersonsNote { column: self.column.clone(), rows_per_person: Some(self.rows.into()) }
     }
 
     /// Keeps at most so many rows of each person. `persons` says whose each row of the column is.
@@ -80,10 +81,13 @@ impl Persons {
 impl PersonsNote {
     /// What it adds to the definition of a claim.
     pub(crate) fn sentence(&self, unit: &str) -> String {
+        let count = match &self.rows_per_person {
+            Some(rows) => format!("at most {} of them count, drawn at random", rows.0),
+            None => "their gradients are averaged and clipped together".to_owned(),
+        };
         format!(
-            " One {unit} is all rows with the same value in column {}; at most {} of them count, drawn at random, and rows \
-             without a value there do not.",
-            self.column, self.rows_per_person.0
+            " One {unit} is all rows with the same value in column {}; {count}, and rows without a value there do not count.",
+            self.column
         )
     }
 }

@@ -29,7 +29,7 @@ use toml::{Spanned, Table, Value};
 /// The longest plan or claim that is read.
 pub const LONGEST_FILE: u64 = 1 << 20;
 /// The most mechanisms in one plan.
-const MOST_MECHANISMS: usize = 1000;
+pub(crate) const MOST_MECHANISMS: usize = 1000;
 
 /// Reads a file of at most [`LONGEST_FILE`] bytes, or says in one line why not.
 pub fn read_text(what: &str, path: &Path) -> Result<String, Refusal> {

@@ -5,7 +5,7 @@
 
 use crate::{
     Adjacency, Answer, Bounded, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseNote, Persons,
-    PrivacyUnit, Refusal, ReleaseNote, Subject, Target, account,
+    PrivacyUnit, Provenance, Refusal, ReleaseNote, Subject, Target, account,
 };
 use veracity_account::calibrate;
 use veracity_noise::{Noise, NoiseStream};
@@ -133,44 +133,58 @@ pub struct Released {
 }
 
 impl Prepared {
-    /// Answers from data. Each call spends the budget anew.
+    /// Answers from a column of `named` data. Each call spends the budget anew.
     ///
     /// The stream is the caller's and goes on from call to call. One drawn here, from a key, would be the same for every
     /// call, and the difference of two answers would have no noise at all.
-    pub fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Released, Refusal> {
+    pub fn release(
+        &self,
+        column: &Column,
+        named: (&Provenance, Option<&str>),
+        rng: &mut NoiseStream,
+    ) -> Result<Released, Refusal> {
         match &self.persons {
-            None => self.answer(column, rng),
+            None => self.answer(column, named, rng),
             Some(_) => Err(Refusal::NoAnswer("rows are not bounded by person, expected them to be".into())),
         }
     }
 
     /// Answers from rows that were bounded by person as the order says.
-    pub fn release_bounded(&self, rows: &Bounded, rng: &mut NoiseStream) -> Result<Released, Refusal> {
+    pub fn release_bounded(
+        &self,
+        rows: &Bounded,
+        named: (&Provenance, Option<&str>),
+        rng: &mut NoiseStream,
+    ) -> Result<Released, Refusal> {
         match &self.persons {
-            Some(persons) if persons.rows == rows.rows() => self.answer(rows.column(), rng),
+            Some(persons) if persons.rows == rows.rows() => self.answer(rows.column(), named, rng),
             Some(_) | None => {
                 Err(Refusal::NoAnswer("rows are bounded otherwise, expected them as ordered".into()))
             }
         }
     }
 
-    fn answer(&self, column: &Column, rng: &mut NoiseStream) -> Result<Released, Refusal> {
+    fn answer(
+        &self,
+        column: &Column,
+        named: (&Provenance, Option<&str>),
+        rng: &mut NoiseStream,
+    ) -> Result<Released, Refusal> {
         // The claim first: an answer whose promise cannot be written down is not given.
-        let mut claim = ClaimFile::new(&self.subject, &self.answer)?.with_release(self.note(rng));
+        let mut claim = ClaimFile::new(&self.subject, &self.answer)?;
         if let Some(persons) = &self.persons {
             claim = claim.with_persons(persons.note());
         }
+        let statistic = &self.design.question().statistic;
+        let (provenance, name) = named;
+        let drawn = (rng.origin(), rng.is_releasable());
         let release = self.design.release(column, rng)?;
-        Ok(Released { release, claim })
-    }
-
-    fn note(&self, rng: &NoiseStream) -> ReleaseNote {
-        ReleaseNote {
-            statistic: self.design.question().statistic.name().to_owned(),
-            entropy: rng.origin().name().to_owned(),
-            for_release: rng.is_releasable(),
-            noise: self.notes(),
-        }
+        let note = ReleaseNote::new(statistic.name(), drawn, self.notes()).with_provenance(provenance).with_answer(
+            statistic,
+            name,
+            &release.cells,
+        );
+        Ok(Released { release, claim: claim.with_release(note) })
     }
 
     /// The noise calls, as a claim lists them.

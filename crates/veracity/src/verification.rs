@@ -1,16 +1,18 @@
 //! Checks a claim or a certificate again: recomputes every number that it states and says which of them hold.
 
 use crate::{
-    Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, Method, PrivacyUnit, Refusal, Subject, Target,
-    account,
+    Adjacency, Choice, ClaimFile, Delta, DigestOf, Epsilon, Mechanism, Method, PrivacyUnit, Refusal,
+    ReleaseNote, Subject, Target, account,
     auditing::certificate::{self, Recomputed},
     claim::{definition, not_covered},
     files::Interval,
+    inspection::tensors_at,
     noted,
     plan::read_text,
+    training::is_numbered_claim,
 };
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use veracity_report::decimal;
 
 /// Two machines may round a transcendental function differently; claims are not refuted by that.
@@ -38,6 +40,26 @@ pub struct Confirmation {
     pub claim: ClaimFile,
     /// The checks, that of ε first.
     pub checks: Vec<Check>,
+    /// What the claim is about, by its digest.
+    pub tie: Option<Tie>,
+}
+
+/// What a claim is tied to by a digest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tie {
+    /// What it is: the answer, or the name of a model's file.
+    pub what: String,
+    /// The digest in the claim.
+    pub stated: String,
+    /// The digest of what was found; nothing where the model is not beside the claim.
+    pub found: Option<String>,
+}
+
+impl Tie {
+    /// Whether what was found is what the claim is about.
+    pub fn holds(&self) -> bool {
+        self.found.as_ref().is_none_or(|found| *found == self.stated)
+    }
 }
 
 impl Confirmation {
@@ -46,9 +68,27 @@ impl Confirmation {
         self.checks.iter().find(|check| !check.holds)
     }
 
+    /// The digest that is another's, if it is.
+    pub fn broken(&self) -> Option<&Tie> {
+        self.tie.as_ref().filter(|tie| !tie.holds())
+    }
+
     /// Whether the claim goes with an answer whose noise someone can repeat: its numbers may hold, but for nobody's data.
     pub fn is_rehearsal(&self) -> bool {
         self.claim.release.as_ref().is_some_and(|release| !release.for_release)
+    }
+
+    /// Whether nothing is wrong with it.
+    pub fn stands(&self) -> bool {
+        self.failure().is_none() && self.broken().is_none() && !self.is_rehearsal()
+    }
+
+    /// Compares the claim with a model beside it.
+    pub(crate) fn meets_model(&mut self, name: &str, digest: &str) {
+        if let Some(tie) = &mut self.tie {
+            tie.what = name.to_owned();
+            tie.found = Some(digest.to_owned());
+        }
     }
 }
 
@@ -61,16 +101,53 @@ pub enum Verified {
     Certificate(Box<Recomputed>),
 }
 
-/// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which.
+/// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which. The claim of a
+/// model must be that of the model beside it, where there is one.
 pub fn verify_file(path: &Path) -> Result<Verified, Refusal> {
     let text = read_text("claim", path)?;
     let is_certificate = serde_json::from_str::<Schema>(&text)
         .is_ok_and(|named| named.schema.starts_with(certificate::SCHEMA.trim_end_matches(char::is_numeric)));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if is_certificate {
-        let folder = path.parent().unwrap_or(Path::new(""));
         return Ok(Verified::Certificate(Box::new(certificate::recompute(&text, folder)?)));
     }
-    Ok(Verified::Claim(Box::new(verify(&text)?)))
+    let mut confirmation = verify(&text)?;
+    if let Some(stated) = confirmation.claim.model().map(str::to_owned) {
+        let is_replaced = path.file_name().and_then(|name| name.to_str()).is_some_and(is_numbered_claim);
+        if let Some((name, digest)) = model_beside(folder, &stated, is_replaced)? {
+            confirmation.meets_model(&name, &digest);
+        }
+    }
+    Ok(Verified::Claim(Box::new(confirmation)))
+}
+
+/// The model of a folder that has a digest, or else the first of its models; nothing where there is none. A claim that has a
+/// number is of a model that was replaced.
+fn model_beside(folder: &Path, stated: &str, is_replaced: bool) -> Result<Option<(String, String)>, Refusal> {
+    let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file() && path.extension().is_some_and(|ending| ending == "safetensors"))
+        .collect();
+    names.sort();
+    let mut other = None;
+    for path in names {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (digest, is_ours) = match tensors_at(&path) {
+            Ok(Some(tensors)) => (tensors.digest, tensors.is_ours),
+            Ok(None) => continue,
+            Err(refusal) => (format!("nothing: {refusal}"), true),
+        };
+        if digest == stated {
+            return Ok(Some((name, digest)));
+        }
+        if is_ours {
+            other.get_or_insert((name, digest));
+        }
+    }
+    Ok(other.filter(|_| !is_replaced))
 }
 
 /// The one thing that every file of ours has.
@@ -82,15 +159,16 @@ struct Schema {
 /// Recomputes what a claim file states.
 ///
 /// A claim holds when no number in it is on the unsafe side of what was recomputed, rounding apart. A claim that
-/// promises less than it could also holds. What it notes of a release must be the noise of its mechanism.
+/// promises less than it could also holds. What it notes of a release must be the noise of its mechanism, and its answer the
+/// one that it was written with.
 pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
-    let claim = ClaimFile::parse(text)?;
-    let subject = subject_of(&claim)?;
-    let method: Method = claim.method.name.parse()?;
-    let delta = Delta::new(claim.delta)?;
-    let promised = bound(&claim.epsilon, "epsilon.upper")?;
+    recompute_claim(ClaimFile::parse(text)?)
+}
+
+/// Refuses a claim whose words are not those that veracity writes.
+fn must_be_worded(claim: &ClaimFile, subject: &Subject) -> Result<(), Refusal> {
     let persons = claim.persons.as_ref().map_or(String::new(), |persons| persons.sentence(&claim.unit));
-    if claim.definition != definition(&subject) + &persons {
+    if claim.definition != definition(subject) + &persons {
         return Err(Refusal::NoAnswer(
             "definition is not the one of this adjacency and unit, expected the wording that veracity writes"
                 .into(),
@@ -100,6 +178,45 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
     if not_covered(claim.release.as_ref()).any(|line| claim.not_covered.iter().all(|stated| stated != line)) {
         return Err(Refusal::NoAnswer("not_covered lacks a line, expected all that veracity writes".into()));
     }
+    Ok(())
+}
+
+/// Refuses a claim that contradicts itself, without asking the accountant.
+pub(crate) fn must_be_whole(claim: &ClaimFile) -> Result<(), Refusal> {
+    let subject = subject_of(claim)?;
+    must_be_worded(claim, &subject)?;
+    let Some(note) = &claim.release else { return Ok(()) };
+    if let Some(check) = noted::compare(note, &subject.mechanism)?.iter().find(|check| !check.holds) {
+        return Err(Refusal::NoAnswer(format!(
+            "{} is not that of the mechanism, expected the same",
+            check.what
+        )));
+    }
+    match tie(note).filter(|tie| !tie.holds()) {
+        Some(tie) => {
+            Err(Refusal::NoAnswer(format!("{} is not the one that the claim was written with", tie.what)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What a release is tied to. The model of a claim is not looked for here.
+fn tie(note: &ReleaseNote) -> Option<Tie> {
+    let digest = note.digest.as_ref()?;
+    let (what, found) = match digest.of {
+        DigestOf::Answer => ("answer", Some(note.sealed())),
+        DigestOf::Model => ("model", None),
+    };
+    Some(Tie { what: what.to_owned(), stated: digest.sha256.clone(), found })
+}
+
+/// Recomputes a claim that was read.
+pub(crate) fn recompute_claim(claim: ClaimFile) -> Result<Confirmation, Refusal> {
+    let subject = subject_of(&claim)?;
+    let method: Method = claim.method.name.parse()?;
+    let delta = Delta::new(claim.delta)?;
+    let promised = bound(&claim.epsilon, "epsilon.upper")?;
+    must_be_worded(&claim, &subject)?;
     let found = account(&subject, Target::Delta(delta), Choice::Only(method))?;
     let mut checks = vec![judge(
         format!("epsilon at delta {}", decimal::nearest(delta.get(), 17)),
@@ -124,10 +241,12 @@ pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
         noted::compare_persons(claim.persons.as_ref(), &subject)?;
         checks.extend(noted::compare(note, &subject.mechanism)?);
     }
-    Ok(Confirmation { claim, checks })
+    let tie = claim.release.as_ref().and_then(tie);
+    Ok(Confirmation { claim, checks, tie })
 }
 
-fn subject_of(claim: &ClaimFile) -> Result<Subject, Refusal> {
+/// What a claim is about.
+pub(crate) fn subject_of(claim: &ClaimFile) -> Result<Subject, Refusal> {
     Ok(Subject {
         mechanism: Mechanism::try_from(&claim.mechanism)?,
         adjacency: claim.adjacency.parse::<Adjacency>()?,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use veracity::{
-    Adjacency, Delta, Entropy, Epsilon, PrivacyUnit,
+    Adjacency, Delta, Entropy, Epsilon, PrivacyUnit, Provenance,
     noise::{Key, NoiseStream, Purpose},
     query::{Column, Question, Statistic},
     releasing::{Order, prepare},
@@ -29,8 +29,10 @@ fn releases_after_each_other_do_not_share_their_noise() {
     let prepared = prepare(&order()).unwrap();
     let column = |rows: usize| Column::Texts(vec![Some(String::new()); rows]);
     let stream = |seed| NoiseStream::new(Entropy::seeded(seed).stream(Purpose::Noise, Key::default()));
-    let count =
-        |rows, rng: &mut NoiseStream| prepared.release(&column(rows), rng).unwrap().release.cells[0].value;
+    let provenance = Provenance::now("people.csv").unwrap();
+    let count = |rows, rng: &mut NoiseStream| {
+        prepared.release(&column(rows), (&provenance, None), rng).unwrap().release.cells[0].value
+    };
     let betrayed = (0..100).filter(|seed| {
         let mut rng = stream(*seed);
         count(1001, &mut rng) - count(1000, &mut rng) == 1.0
@@ -50,7 +52,8 @@ fn only_fresh_entropy_without_a_tape_is_for_release() {
         (NoiseStream::recording(system()), false),
         (NoiseStream::new(seeded), false),
     ] {
-        let released = prepared.release(&Column::Texts(Vec::new()), &mut rng).unwrap();
+        let provenance = Provenance::now("people.csv").unwrap();
+        let released = prepared.release(&Column::Texts(Vec::new()), (&provenance, None), &mut rng).unwrap();
         assert_eq!(released.claim.release.unwrap().for_release, expected);
     }
 }

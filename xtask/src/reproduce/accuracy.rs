@@ -228,7 +228,7 @@ impl Places {
         command
             .arg("train")
             .arg(&plan)
-            .args(["--json", "--seed", &seed.to_string(), "--out"])
+            .args(["--json", "--force", "--seed", &seed.to_string(), "--out"])
             .arg(&self.scratch);
         command.arg("--data").arg(self.data.join(task.folder));
         if protection == Protection::None {

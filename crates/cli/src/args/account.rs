@@ -59,6 +59,10 @@ pub struct MechanismArgs {
 const KIND_HELP: &str = "gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response, exponential, dp-sgd, \
                          or the path of a TOML plan";
 
+/// The same where claims may stand for it.
+const ACCOUNT_HELP: &str = "gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response, exponential, dp-sgd, \
+                            the path of a TOML plan, or claims of one dataset: files, or folders of them";
+
 /// `veracity account`.
 #[derive(Args)]
 #[command(after_help = "\
@@ -67,6 +71,11 @@ Examples:
   veracity account laplace --scale 10 --sensitivity 1 --times 50 --delta 1e-6 --compare
   veracity account randomized-response --noise-parameter 0.5 --buckets 2 --delta 0
   veracity account plan.toml --delta 1e-6 --json --claim claim.json
+  veracity account mean-of-age.claim.json count.claim.json --delta 1e-6
+  veracity account claims/ --delta 1e-6
+
+Claims of one dataset, as files or as a folder of them, are composed: the answer is what all of their releases together
+leak, and is that of a plan which lists their mechanisms.
 
 A plan:
   adjacency = \"add-remove\"
@@ -82,8 +91,8 @@ A plan:
   sensitivity = 1
   times = 3")]
 pub struct AccountArgs {
-    #[arg(value_name = "KIND", help = KIND_HELP)]
-    pub kind: String,
+    #[arg(value_name = "KIND", help = ACCOUNT_HELP, required = true)]
+    pub subject: Vec<String>,
     #[command(flatten)]
     pub mechanism: MechanismArgs,
     /// Ask for ε at this δ
@@ -98,7 +107,10 @@ pub struct AccountArgs {
     /// All methods side by side, with which of them are bounds
     #[arg(long, help_heading = "Question")]
     pub compare: bool,
-    /// Write the answer down as a claim that `veracity verify` checks
+    /// With claims: take them all as of this one dataset, whatever each calls its data
+    #[arg(long, value_name = "NAME", help_heading = "Question")]
+    pub dataset: Option<String>,
+    /// Write the answer down as a claim that `veracity verify` checks, in a new file
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "compare")]
     pub claim: Option<PathBuf>,
     /// One JSON object

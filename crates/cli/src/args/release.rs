@@ -39,7 +39,10 @@ names of arrays; plain, or packed by gzip or zstd. - is standard input.
 One row is protected, or with --person all rows of one person. Cells that are not numbers count as missing, and missing cells are
 left out; numbers outside the bounds are moved to the bound. Numbers have a decimal point and nothing between the thousands, unless
 --decimal and --thousands say otherwise: 1,234 is then missing. Nothing in a cell can make the command fail: that would tell about
-the person."
+the person.
+
+The claim of each release is a file of its own, which nothing writes over: it is the record of what was spent.
+`veracity account CLAIM…` adds claims up, `veracity verify` checks them."
 )]
 pub struct ReleaseArgs {
     /// count, sum, mean, variance, quantile or histogram
@@ -102,9 +105,13 @@ pub struct ReleaseArgs {
     /// Draw from a seed, to repeat a test; the answer is then not for release
     #[arg(long, value_name = "N", help_heading = "Output", conflicts_with = "dry_run")]
     pub seed: Option<u64>,
-    /// Where the claim goes
-    #[arg(long, value_name = "FILE", default_value = "claim.json", help_heading = "Output")]
-    pub claim: PathBuf,
+    /// Where the claim goes: a new file, or a folder in which it gets a name of its own, such as mean-of-age.claim.json
+    /// [default: the current folder]
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
+    pub claim: Option<PathBuf>,
+    /// What the data are called in the claim; the claims of one dataset add up [default: the name of the file]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub dataset: Option<String>,
     /// One JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -51,6 +51,12 @@ pub struct TrainArgs {
     /// Take up a run that was laid aside there, with the same bits
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
+    /// Replace the finished or paused run that is in the folder of --out; its claim stays there, as claim-1.json
+    #[arg(long, help_heading = "Run", conflicts_with = "resume")]
+    pub force: bool,
+    /// What the records are called in the claim; the claims of one dataset add up [default: the name of their file]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub dataset: Option<String>,
     /// Draw from a seed, to repeat a test; the model is then not for release
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub seed: Option<u64>,

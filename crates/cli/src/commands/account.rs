@@ -1,4 +1,4 @@
-//! `veracity account`: what a mechanism leaks.
+//! `veracity account`: what a mechanism leaks, or all releases of some claims together.
 
 use crate::{
     Outcome,
@@ -6,17 +6,18 @@ use crate::{
     meaning,
     text::{self, Numbers},
 };
+use std::path::PathBuf;
 use veracity::{
-    AnswerFile, Choice, ClaimFile, CompareFile, Refusal, Row, Subject, Target, account, compare,
+    AnswerFile, Choice, ClaimFile, CompareFile, Composed, Refusal, Row, Subject, Target, account, compare,
+    compose,
     report::{decimal, table},
+    saving::{create, must_be_new},
 };
 
 /// Answers, compares or writes a claim.
 pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
-    let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
-    meaning::claim_range(&args.kind, &mut mechanism, &mut epsilon);
-    let subject = meaning::subject(&args.kind, &mechanism)?;
-    let target = meaning::target(args.delta, epsilon)?;
+    args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
+    let Asked { subject, target, composed } = asked(args)?;
     if args.compare {
         let rows = compare(&subject, target)?;
         return Outcome::done(match args.json {
@@ -28,17 +29,58 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
     let answer = account(&subject, target, choice)?;
     if let Some(path) = &args.claim {
         let claim = ClaimFile::new(&subject, &answer)?;
-        text::write_record("claim", path, claim.to_json()?.as_bytes())?;
+        create("claim", path, claim.to_json()?.as_bytes())?;
     }
-    Outcome::done(match args.json {
-        true => text::json(&AnswerFile::new(&subject, &answer))?,
-        false => text::answer(&subject, &answer) + &note_adjacency(args, &subject),
+    let file = AnswerFile::new(&subject, &answer);
+    Outcome::done(match (args.json, &composed) {
+        (true, Some(composed)) => text::json(&file.of_claims(composed))?,
+        (true, None) => text::json(&file)?,
+        (false, Some(composed)) => text::answer(&subject, &answer) + &of_claims(composed),
+        (false, None) => text::answer(&subject, &answer) + &note_adjacency(args, &subject),
     })
+}
+
+/// A question, and the claims it is about.
+struct Asked {
+    subject: Subject,
+    target: Target,
+    composed: Option<Composed>,
+}
+
+fn asked(args: &AccountArgs) -> Result<Asked, Refusal> {
+    let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
+    if args.subject.iter().any(|one| meaning::is_claim(one)) {
+        meaning::refuse_with_claims(&args.subject, &mechanism)?;
+        let target = meaning::target(args.delta, epsilon)?;
+        let places: Vec<PathBuf> = args.subject.iter().map(PathBuf::from).collect();
+        let composed = compose(&places, args.dataset.as_deref())?;
+        return Ok(Asked { subject: composed.subject.clone(), target, composed: Some(composed) });
+    }
+    let [kind] = &args.subject[..] else {
+        return Err(Refusal::NoAnswer(format!(
+            "{} mechanisms or plans are given, expected one, or claims of one dataset; a plan lists several mechanisms",
+            args.subject.len()
+        )));
+    };
+    if args.dataset.is_some() {
+        return Err(Refusal::NoAnswer("--dataset is given, expected it with claims only".into()));
+    }
+    meaning::claim_range(kind, &mut mechanism, &mut epsilon);
+    let subject = meaning::subject(kind, &mechanism)?;
+    Ok(Asked { subject, target: meaning::target(args.delta, epsilon)?, composed: None })
+}
+
+fn of_claims(composed: &Composed) -> String {
+    let of = composed.dataset.as_ref().map_or(String::new(), |name| format!(" of {}", meaning::clean(name)));
+    match composed.claims {
+        1 => format!("1 claim{of}\n"),
+        many => format!("{many} claims{of}, composed\n"),
+    }
 }
 
 /// A default that is not the usual one is said aloud.
 fn note_adjacency(args: &AccountArgs, subject: &Subject) -> String {
-    let unusual = args.mechanism.adjacency.is_none() && args.kind == "randomized-response";
+    let unusual = args.mechanism.adjacency.is_none() && args.subject == ["randomized-response"];
     if unusual {
         format!("adjacency {} is the default for randomized-response\n", subject.adjacency)
     } else {

@@ -8,6 +8,7 @@ use veracity::{
         curve::{self, Curves, Panels},
         png, svg,
     },
+    saving::{IsOurs, replace, spare_others},
 };
 
 /// Draws into the file that `--out` names.
@@ -15,8 +16,9 @@ pub fn run(args: &CurveArgs) -> Result<Outcome, Refusal> {
     let panels = panels(&args.what)?;
     let format = Format::of(&args.out)?;
     let subject = meaning::subject(&args.subject, &args.mechanism)?;
+    spare_others("out", &args.out, format.recogniser())?;
     let curves = drawing::curves(&subject, Delta::new(args.delta)?)?;
-    text::write_file("out", &args.out, &format.render(&curves, panels)?)?;
+    replace("out", &args.out, &format.render(&curves, panels)?, format.recogniser())?;
     let path = args.out.display();
     Outcome::done(match args.json {
         true => text::json(&serde_json::json!({
@@ -56,6 +58,15 @@ impl Format {
             "png" => Ok(Format::Png),
             "csv" => Ok(Format::Csv),
             _ => Err(Refusal::out_of_range("out", path.display(), "a path that ends in .svg, .png or .csv")),
+        }
+    }
+
+    /// How an earlier file of the kind is known.
+    fn recogniser(&self) -> IsOurs {
+        match self {
+            Format::Svg => svg::is_ours,
+            Format::Png => png::is_ours,
+            Format::Csv => drawing::is_csv,
         }
     }
 

@@ -19,6 +19,7 @@ use veracity::{
     query::Column,
     reading::{self, Kind as Read, Limits, Notation, Request, Source},
     report::{decimal, table::align},
+    saving::{create, must_be_new, never, replace, spare_others},
     spec::Whole,
 };
 
@@ -119,6 +120,9 @@ fn plan_json(plan: &Plan) -> serde_json::Value {
 }
 
 fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
+    // Reports of people, and what was promised to them, are never written over.
+    args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
+    args.out.as_ref().map_or(Ok(()), |path| spare_others("out", path, never))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let mut rng = entropy.stream(Purpose::Report, Key::default());
     let survey = survey(args, rng.word())?;
@@ -130,7 +134,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;
     if let Some(path) = &args.claim {
         let claim = collecting::claim(&survey, entropy.origin())?;
-        text::write_record("claim", path, claim.to_json()?.as_bytes())?;
+        create("claim", path, claim.to_json()?.as_bytes())?;
     }
     let mut lines = survey.header() + "\n";
     for report in &reports {
@@ -143,7 +147,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
         eprint!("{seeded}");
         return Outcome::done(lines);
     };
-    text::write_record("out", path, lines.as_bytes())?;
+    replace("out", path, lines.as_bytes(), never)?;
     let notation = form(&args.form)?.notation;
     let numbers = match survey {
         Survey::Mean(_) if notation != Notation::default() => format!("numbers are read as {notation}\n"),

@@ -3,11 +3,14 @@
 use crate::{Outcome, args::PredictArgs};
 use veracity::{
     Refusal,
-    training::{Model, Prediction, Wanted, predict, write_whole},
+    saving::{never, replace, spare_others},
+    training::{Model, Prediction, Wanted, predict},
 };
 
 /// Reads the model, then the records.
 pub fn run(args: &PredictArgs) -> Result<Outcome, Refusal> {
+    // Predictions are plain lines, so that nothing tells them from a file of someone else.
+    args.out.as_ref().map_or(Ok(()), |path| spare_others("predictions", path, never))?;
     let model = Model::read(&args.model)?;
     let data = model.records(&args.data, None, Wanted::Features)?;
     let mut lines = String::new();
@@ -21,7 +24,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome, Refusal> {
     match &args.out {
         None => Outcome::done(lines),
         Some(path) => {
-            write_whole("predictions", path, lines.as_bytes())?;
+            replace("predictions", path, lines.as_bytes(), never)?;
             Outcome::done(format!("{} predictions in {}\n", data.len(), path.display()))
         }
     }

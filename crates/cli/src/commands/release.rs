@@ -8,8 +8,10 @@ use crate::{
     text,
 };
 use serde_json::{Value, json};
+use std::path::Path;
 use veracity::{
-    Adjacency, AnswerFile, Count, Delta, Entropy, Epsilon, Persons, PrivacyUnit, Refusal,
+    Adjacency, AnswerFile, Count, Delta, Entropy, Epsilon, Persons, PrivacyUnit, Provenance, Refusal,
+    claim_place::ClaimPlace,
     noise::{Key, NoiseStream, Purpose},
     query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
     reading::{self, Kind, Limits, Notation, Request, Source},
@@ -50,21 +52,35 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
             args.json,
         );
     }
-    text::spare_others("claim", &args.claim)?;
+    let place = ClaimPlace::find(args.claim.as_deref(), statistic_name(&order), column)?;
+    let provenance = Provenance::now(&dataset(args))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let read = reading::read(&source, &request)?;
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
+    let named = (&provenance, column);
     let released = match (&prepared.persons, &read.persons) {
         (Some(persons), Some(of)) => {
-            prepared.release_bounded(&persons.bound(&read.column, of, &entropy)?, &mut rng)?
+            prepared.release_bounded(&persons.bound(&read.column, of, &entropy)?, named, &mut rng)?
         }
-        (Some(_), None) | (None, _) => prepared.release(&read.column, &mut rng)?,
+        (Some(_), None) | (None, _) => prepared.release(&read.column, named, &mut rng)?,
     };
-    text::write_record("claim", &args.claim, released.claim.to_json()?.as_bytes())?;
+    let claim = place.write(&released.claim)?;
     Outcome::done(match args.json {
-        true => text::json(&release_json(args, &prepared, &released))?,
-        false => release_words(args, &prepared, &released),
+        true => text::json(&release_json(args, &prepared, &released, &claim))?,
+        false => release_words(args, &prepared, &released, &claim),
     })
+}
+
+fn statistic_name(order: &Order) -> &'static str {
+    order.question.statistic.name()
+}
+
+/// What the data are called in the claim: the name that is given, or that of the file, without its folder.
+fn dataset(args: &ReleaseArgs) -> String {
+    match &args.dataset {
+        Some(name) => name.clone(),
+        None => args.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    }
 }
 
 fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
@@ -218,7 +234,7 @@ fn off_by(ranks: f64) -> String {
     format!("rank off by at most {} records", decimal::up(ranks, 3))
 }
 
-fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> String {
+fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released, claim: &Path) -> String {
     let mut text = match released.release.cells.as_slice() {
         [only] if only.label.is_none() => format!("{}: {}\n", title(args), with_error(only)),
         cells => {
@@ -237,7 +253,7 @@ fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -
     };
     text += &cost_words(prepared);
     text += &reading_words(args, prepared);
-    text += &format!("claim written to {}\n", args.claim.display());
+    text += &format!("claim written to {}\n", claim.display());
     if args.seed.is_some() {
         text += "seeded: not for release\n";
     }
@@ -313,7 +329,7 @@ fn cell_json(cell: &Cell) -> Value {
     object
 }
 
-fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released) -> Value {
+fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released, claim: &Path) -> Value {
     let mut object = cost_json(prepared);
     object["schema"] = json!("veracity.release/1");
     object["statistic"] = json!(args.statistic);
@@ -331,7 +347,7 @@ fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released) ->
     }
     object["for_release"] = json!(released.claim.release.as_ref().is_some_and(|note| note.for_release));
     object["noise"] = json!(released.claim.release.as_ref().map(|note| &note.noise));
-    object["claim"] = json!(args.claim.display().to_string());
+    object["claim"] = json!(claim.display().to_string());
     add_reading(&mut object, args, prepared);
     object
 }

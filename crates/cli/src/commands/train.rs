@@ -1,26 +1,25 @@
 //! `veracity train`: a plan and its data become a model, a claim and a report.
 //!
-//! All of them are on disk, whole, before the model has its name. What was measured on the training records is not private and
-//! is neither shown nor written unless asked for.
+//! All of them are on disk, whole, before the model has its name, and nothing that another run left is lost unasked. What was
+//! measured on the training records is not private and is neither shown nor written unless asked for.
 
 mod convex;
 
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
 use std::{
-    fs,
     io::{IsTerminal, Write},
     path::Path,
     time::{Duration, Instant},
 };
 use veracity::{
-    AnswerFile, Entropy, Refusal,
+    AnswerFile, Entropy, Refusal, Provenance,
     plan::read_text,
     report::decimal,
     spec::Whole,
     training::{
-        Checkpoint, Dataset, Draws, LaidAside, Learning, Model, Prepared, Protection, Ready, Recipe, Run,
-        Staged, State, evaluate as score, page,
+        CLAIM, Checkpoint, Dataset, Draws, Entry, LaidAside, Learning, Left, MODEL, Model, OutFolder,
+        Prepared, Protection, REPORT, Ready, Recipe, Run, STATISTICS, State, evaluate as score, page,
     },
 };
 
@@ -36,27 +35,28 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         }
         None => Recipe::digits()?,
     };
+    Left::look(&args.out, entry(args))?;
+    let provenance = Provenance::now(args.dataset.as_deref().unwrap_or(&recipe.dataset()))?;
     let every = args.checkpoint_every.map(|every| Whole(every).count("checkpoint-every")).transpose()?;
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };
     if recipe.is_convex() {
-        return convex::run(args, &recipe, data, protection);
+        return convex::run(args, &recipe, (data, &provenance), protection);
     }
     let prepared = recipe.prepare(&data, protection)?;
-    let learnt = args.out.join("statistics.safetensors");
-    let Begun { ready, entropy, state, mut checkpoint } = begin(args, &prepared, data, &learnt)?;
+    let Begun { ready, entropy, state, mut checkpoint } = begin(args, &prepared, data)?;
     let data = ready.data;
-    let claim = prepared.claim(entropy.origin())?.map(|claim| claim.to_json()).transpose()?;
+    let claim = prepared.claim(entropy.origin())?;
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
     let mut run = match state {
         Some(state) => Run::resume(&prepared.plan, &data, draws, state)?,
         None => Run::new(&prepared.plan, &data, draws)?,
     };
-    make_folder(&args.out)?;
+    let out = open(args)?;
     if every.is_some() && !args.resume {
         // First what another run laid aside: its state must not be found beside statistics that are not its own.
-        Checkpoint::clear(&args.out)?;
-        prepared.keep(&ready.statistics, &learnt)?;
+        out.clear()?;
+        prepared.keep(&ready.statistics, &out.statistics())?;
         checkpoint = Some(Checkpoint::begin(&args.out, (&prepared, &data), &entropy, &run.state())?);
     }
     let mut progress = Progress::new(args, run.steps_done());
@@ -82,10 +82,9 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         learning.score = Some(score(&model, &data)?);
     }
     let told = page(&prepared, &model, learning.as_ref())?.render();
-    hand_over(args, &model, claim.as_deref(), Some(&told))?;
-    // The run is done: what was laid aside, by this one or another, is not needed and not for release.
-    Checkpoint::clear(&args.out)?;
-    forget(&learnt)?;
+    let claim = claim.map(|claim| model.claimed(claim, &provenance)).transpose()?;
+    out.hand_over(&model, claim.as_ref(), Some(&told))?;
+    out.clear()?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &model, &data)?)?,
         false => words(args, &prepared, &model, &data)?,
@@ -100,9 +99,9 @@ struct Begun {
     checkpoint: Option<Checkpoint>,
 }
 
-fn begin(args: &TrainArgs, prepared: &Prepared, data: Dataset, learnt: &Path) -> Result<Begun, Refusal> {
+fn begin(args: &TrainArgs, prepared: &Prepared, data: Dataset) -> Result<Begun, Refusal> {
     if args.resume {
-        let ready = prepared.recall(data, learnt)?;
+        let ready = prepared.recall(data, &args.out.join(STATISTICS))?;
         let LaidAside { state, entropy, checkpoint } =
             Checkpoint::take_up(&args.out, (prepared, &ready.data), args.seed)?;
         return Ok(Begun { ready, entropy, state: Some(state), checkpoint });
@@ -112,44 +111,33 @@ fn begin(args: &TrainArgs, prepared: &Prepared, data: Dataset, learnt: &Path) ->
     Ok(Begun { ready, entropy, state: None, checkpoint: None })
 }
 
-fn make_folder(out: &Path) -> Result<(), Refusal> {
-    fs::create_dir_all(out).map_err(|error| {
-        Refusal::NoAnswer(format!("out is {}, expected a folder that can be made ({error})", out.display()))
-    })
-}
-
-/// All files are on disk before any has its name; and there is no moment at which a claim or a report is beside another run's
-/// model.
-fn hand_over(
-    args: &TrainArgs,
-    model: &Model,
-    claim: Option<&str>,
-    report: Option<&str>,
-) -> Result<(), Refusal> {
-    let (claims, reports) = (args.out.join("claim.json"), args.out.join("report.html"));
-    let claim = claim.map(|claim| Staged::new("claim", &claims, claim.as_bytes())).transpose()?;
-    let report = report.map(|report| Staged::new("report", &reports, report.as_bytes())).transpose()?;
-    let model = Staged::new("model", &args.out.join("model.safetensors"), &model.to_bytes()?)?;
-    forget(&claims)?;
-    forget(&reports)?;
-    model.settle()?;
-    claim.map_or(Ok(()), Staged::settle)?;
-    report.map_or(Ok(()), Staged::settle)
-}
-
-/// Removes a file of a run that is over.
-fn forget(path: &Path) -> Result<(), Refusal> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(
-            "file is {}, expected one that can be removed ({error})",
-            path.display()
-        ))),
-        Ok(()) | Err(_) => Ok(()),
+fn entry(args: &TrainArgs) -> Entry {
+    match (args.resume, args.force) {
+        (true, _) => Entry::Resume,
+        (false, true) => Entry::Force,
+        (false, false) => Entry::Fresh,
     }
 }
 
+/// Takes the folder, and says what is about to be replaced in it, before it is.
+fn open(args: &TrainArgs) -> Result<OutFolder, Refusal> {
+    let out = OutFolder::open(&args.out, entry(args))?;
+    let what = match (out.left.is_finished, out.left.is_paused) {
+        _ if !args.force => return Ok(out),
+        (false, false) => return Ok(out),
+        (true, false) => "the model of a finished run; its claim stays",
+        (false, true) => "a run that is laid aside, with its key",
+        (true, true) => {
+            "the model of a finished run, whose claim stays, and a run that is laid aside, with its key"
+        }
+    };
+    // A closed stderr is no reason to stop.
+    let _ = writeln!(std::io::stderr(), "--force: replaces in {} {what}", args.out.display());
+    Ok(out)
+}
+
 fn words(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) -> Result<String, Refusal> {
-    let out = args.out.join("model.safetensors");
+    let out = args.out.join(MODEL);
     let plan = &prepared.plan;
     let mut lines = format!(
         "{}   ({} parameters, {} steps, batches of {} from {} records)\n",
@@ -163,14 +151,14 @@ fn words(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) -
         Some(cost) => {
             lines += &text::answer(&cost.subject, &cost.answer);
             lines += &format!("noise multiplier {}\n", decimal::nearest(cost.noise.get(), 9));
-            lines += &format!("claim in {}\n", args.out.join("claim.json").display());
+            lines += &format!("claim in {}\n", args.out.join(CLAIM).display());
             if !model.card.for_release {
                 lines += "drawn from a seed: not for release\n";
             }
         }
         None => lines += "trained without protection: no claim, not for release\n",
     }
-    lines += &format!("report in {}\n", args.out.join("report.html").display());
+    lines += &format!("report in {}\n", args.out.join(REPORT).display());
     if args.with_training_metrics {
         lines += "not private: the report shows numbers measured on the training records\n";
     }
@@ -189,14 +177,14 @@ fn report(args: &TrainArgs, prepared: &Prepared, model: &Model, data: &Dataset) 
         None => json!({}),
     };
     object["schema"] = json!("veracity.training/1");
-    object["model"] = json!(args.out.join("model.safetensors").display().to_string());
+    object["model"] = json!(args.out.join(MODEL).display().to_string());
     object["parameters"] = json!(model.parameters.len());
     object["steps"] = json!(prepared.plan.steps.get());
-    object["report"] = json!(args.out.join("report.html").display().to_string());
+    object["report"] = json!(args.out.join(REPORT).display().to_string());
     object["for_release"] = json!(model.card.for_release);
     if let Some(cost) = &prepared.cost {
         object["noise_multiplier"] = json!(cost.noise.get());
-        object["claim"] = json!(args.out.join("claim.json").display().to_string());
+        object["claim"] = json!(args.out.join(CLAIM).display().to_string());
     }
     if args.show_non_private {
         object["non_private"] = evaluate::object(&score(model, data)?);

@@ -1,8 +1,11 @@
-//! `veracity verify`: recomputes a claim, or the certificate of an audit.
+//! `veracity verify`: recomputes a claim or the certificate of an audit, or checks all that is in a folder.
+
+mod folder;
 
 use crate::{Outcome, args::VerifyArgs, text};
+use serde_json::Value;
 use veracity::{
-    Check, Confirmation, Refusal, Verified,
+    Check, Confirmation, Refusal, Tie, Verified,
     auditing::certificate::{Recomputed, Statement},
     report::decimal::{down, nearest, up},
     verify_file,
@@ -10,13 +13,18 @@ use veracity::{
 
 /// Says whether a claim or a certificate holds; exit code 1 when it does not.
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
+    if args.file.is_dir() {
+        return folder::run(args);
+    }
+    if args.file.extension().is_some_and(|ending| ending == "safetensors") {
+        return folder::model(args);
+    }
     let confirmation = match verify_file(&args.file)? {
         Verified::Claim(confirmation) => confirmation,
         Verified::Certificate(recomputed) => return certificate(args, &recomputed),
     };
-    let stands = confirmation.failure().is_none() && !confirmation.is_rehearsal();
-    let text = if args.json { json(&confirmation)? } else { words(&confirmation) };
-    Ok(Outcome { text, stands })
+    let text = if args.json { text::json(&json(&confirmation))? } else { words(&confirmation) };
+    Ok(Outcome { text, stands: confirmation.stands() })
 }
 
 fn words(confirmation: &Confirmation) -> String {
@@ -31,18 +39,33 @@ fn words(confirmation: &Confirmation) -> String {
                 found(check)
             )
         }
+        (None, _) if confirmation.broken().is_some() => {
+            let tie = confirmation.broken().map_or(String::new(), digest_words);
+            format!("does not hold: {tie}   {conditions}\n")
+        }
         (None, _) if confirmation.is_rehearsal() => {
             "not for release: the noise was seeded or recorded, and whoever has the seed or the tape can take it off\n"
                 .to_owned()
         }
         (None, Some(check)) => format!(
-            "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked\n",
+            "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked{}\n",
             up(check.claimed, 9),
             nearest(claim.delta, 17),
             found(check),
-            confirmation.checks.len()
+            confirmation.checks.len(),
+            confirmation.tie.as_ref().map_or(String::new(), |tie| format!("; {}", digest_words(tie))),
         ),
         (None, None) => "confirmed: nothing was claimed\n".to_owned(),
+    }
+}
+
+/// What became of a digest.
+fn digest_words(tie: &Tie) -> String {
+    let what = one_line(&tie.what);
+    match &tie.found {
+        None => "its model is not beside it, and was not compared".to_owned(),
+        Some(_) if tie.holds() => format!("{what} is the one that was claimed for"),
+        Some(_) => format!("{what} is not the one that was claimed for: its SHA-256 is another"),
     }
 }
 
@@ -53,7 +76,7 @@ fn found(check: &Check) -> String {
     }
 }
 
-fn json(confirmation: &Confirmation) -> Result<String, Refusal> {
+fn json(confirmation: &Confirmation) -> Value {
     let check = |check: &Check| {
         serde_json::json!({
             "what": check.what,
@@ -63,19 +86,25 @@ fn json(confirmation: &Confirmation) -> Result<String, Refusal> {
             "holds": check.holds,
         })
     };
+    let digest = |tie: &Tie| serde_json::json!({ "what": tie.what, "stated": tie.stated, "found": tie.found, "holds": tie.holds() });
     let claim = &confirmation.claim;
-    text::json(&serde_json::json!({
+    serde_json::json!({
         "schema": "veracity.verify/1",
-        "verdict": match confirmation.failure() {
-            Some(_) => "does-not-hold",
-            None if confirmation.is_rehearsal() => "not-for-release",
-            None => "confirmed",
-        },
+        "verdict": verdict(confirmation),
         "adjacency": claim.adjacency,
         "method": claim.method.name,
         "mechanism": claim.mechanism,
         "checks": confirmation.checks.iter().map(check).collect::<Vec<_>>(),
-    }))
+        "digest": confirmation.tie.as_ref().map(digest),
+    })
+}
+
+fn verdict(confirmation: &Confirmation) -> &'static str {
+    match (confirmation.failure(), confirmation.broken()) {
+        (Some(_), _) | (_, Some(_)) => "does-not-hold",
+        (None, None) if confirmation.is_rehearsal() => "not-for-release",
+        (None, None) => "confirmed",
+    }
 }
 
 /// What a file states may be anything; what is printed of it is one line.
@@ -84,20 +113,29 @@ fn one_line(stated: &str) -> String {
 }
 
 fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Refusal> {
+    let text =
+        if args.json { text::json(&certificate_json(recomputed))? } else { certificate_words(recomputed) };
+    Ok(Outcome { text, stands: recomputed.failure().is_none() })
+}
+
+fn certificate_json(recomputed: &Recomputed) -> Value {
     let stated = &recomputed.certificate;
-    let stands = recomputed.failure().is_none();
     let statement = |one: &Statement| serde_json::json!({ "what": one.what, "stated": one.stated, "found": one.found, "holds": one.holds });
-    let text = match (args.json, recomputed.failure()) {
-        (true, failure) => text::json(&serde_json::json!({
-            "schema": "veracity.verify/1",
-            "verdict": if failure.is_some() { "does-not-hold" } else { "confirmed" },
-            "adjacency": stated.claim.adjacency,
-            "method": stated.method,
-            "certificate": stated.verdict,
-            "epsilon_lower": stated.epsilon_lower,
-            "checks": recomputed.statements.iter().map(statement).collect::<Vec<_>>(),
-        }))?,
-        (false, Some(one)) => {
+    serde_json::json!({
+        "schema": "veracity.verify/1",
+        "verdict": if recomputed.failure().is_some() { "does-not-hold" } else { "confirmed" },
+        "adjacency": stated.claim.adjacency,
+        "method": stated.method,
+        "certificate": stated.verdict,
+        "epsilon_lower": stated.epsilon_lower,
+        "checks": recomputed.statements.iter().map(statement).collect::<Vec<_>>(),
+    })
+}
+
+fn certificate_words(recomputed: &Recomputed) -> String {
+    let stated = &recomputed.certificate;
+    match recomputed.failure() {
+        Some(one) => {
             format!(
                 "does not hold: {}, stated {}; found {}\n",
                 one.what,
@@ -105,7 +143,7 @@ fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Re
                 one_line(&one.found)
             )
         }
-        (false, None) => format!(
+        None => format!(
             "confirmed: {}, epsilon ≥ {} at delta {} shown, {} claimed   ({}; {})\n\
              recomputed from {} trials; {} statements checked\n",
             stated.verdict,
@@ -117,6 +155,5 @@ fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Re
             stated.trials,
             recomputed.statements.len()
         ),
-    };
-    Ok(Outcome { text, stands })
+    }
 }

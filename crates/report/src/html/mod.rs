@@ -120,18 +120,28 @@ impl Section {
     }
 }
 
+/// What every page begins with; its generator is how a page of ours is known.
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    <meta name=\"generator\" content=\"veracity\">\n\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+    <meta name=\"color-scheme\" content=\"light dark\">\n\
+    <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
+/// What every page ends with.
+const TAIL: &str = "</main>\n</body>\n</html>\n";
+
+/// Whether a file is a page of ours, whole.
+pub fn is_page(bytes: &[u8]) -> bool {
+    bytes.starts_with(HEAD.as_bytes()) && bytes.ends_with(TAIL.as_bytes())
+}
+
 impl Page {
     /// The file's text.
     pub fn render(&self) -> String {
         let title = escape(&self.title);
         let sections: String = self.sections.iter().map(section).collect();
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-             <h1>{title}</h1>\n<p class=\"lead{}\">{}</p>\n{sections}<footer>{}</footer>\n</main>\n</body>\n</html>\n",
+            "{HEAD}<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+             <h1>{title}</h1>\n<p class=\"lead{}\">{}</p>\n{sections}<footer>{}</footer>\n{TAIL}",
             tone(self.lead.tone),
             escape(&self.lead.text),
             escape(&self.footer)

@@ -167,7 +167,7 @@ impl Setting {
                     let y = if at < ramp { -0.993 } else { 0.49 * unit };
                     (base.iter().map(|x| x * 1e-3).collect(), y)
                 }
-                Craft::Shifted => (vec![0.0; width], -shifted[at]),
+                Craft::Shifted => (vec![0.0; width], -shifted.get(at).copied().unwrap_or(0.0)),
                 Craft::Alike => (base.clone(), 1e3),
                 Craft::Cancelling => {
                     let sign = if at % 2 == 0 { 1.0 } else { -1.0 };

@@ -199,6 +199,11 @@ impl Certificate {
             .map_err(|error| Refusal::NoAnswer(format!("certificate cannot be written: {error}")))
     }
 
+    /// Whether a file is a certificate.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        std::str::from_utf8(bytes).is_ok_and(|text| Certificate::parse(text).is_ok())
+    }
+
     /// Reads a certificate.
     pub fn parse(text: &str) -> Result<Certificate, Refusal> {
         let read: Certificate = serde_json::from_str(text).map_err(|error| {

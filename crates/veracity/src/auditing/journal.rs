@@ -5,12 +5,15 @@
 //! all of them in the order of their keys, whichever way they came.
 
 use super::{
+    certificate::{self, Certificate},
+    command,
     order::Order,
     trials::{Record, Trials, line},
 };
 use crate::{
     Refusal,
-    training::{Staged, write_whole},
+    report::html,
+    saving::{Staged, create, spare_others},
 };
 use std::{
     fs::{self, File, OpenOptions},
@@ -23,6 +26,8 @@ use veracity_audit::{Outcome, Shard};
 pub const ORDER: &str = "order.json";
 /// The file of all trials.
 pub const TRIALS: &str = "trials.csv";
+/// The file of the report.
+pub const REPORT: &str = "report.html";
 /// The file that is appended to while trials run.
 const PART: &str = "trials.part";
 /// The most bytes of trials that are read.
@@ -70,14 +75,17 @@ impl Journal {
                     folder.display()
                 )));
             }
-            (Some(known), Opening::Resume) => must_agree(folder, order, known)?,
+            (Some(known), Opening::Resume) => {
+                must_agree(folder, order, known)?;
+                spare_others("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
+                spare_others("report", &folder.join(REPORT), html::is_page)?;
+            }
             (None, _) => {
                 spare_strangers(folder)?;
-                write_whole("order", &folder.join(ORDER), order.to_json()?.as_bytes())?;
+                create("order", &folder.join(ORDER), order.to_json()?.as_bytes())?;
             }
         }
-        // What trials left that were under way when the program was killed.
-        let _ = fs::remove_dir_all(folder.join(super::command::WORK));
+        sweep_work(&folder.join(command::WORK));
         let mut trials = read_trials(&folder.join(TRIALS))?.unwrap_or_default();
         let (part, length, torn_off) = open_part(&folder.join(PART))?;
         trials.merge(torn_off)?;
@@ -192,10 +200,10 @@ fn must_agree(folder: &Path, ordered: &Order, known: &Order) -> Result<(), Refus
     }
 }
 
-/// Trials or a certificate without an order are not ours to write over.
+/// What has the name of a file of ours without an order beside it is not ours to write over.
 fn spare_strangers(folder: &Path) -> Result<(), Refusal> {
-    let stranger =
-        [TRIALS, PART, super::certificate::FILE].into_iter().find(|name| folder.join(name).exists());
+    let names = [TRIALS, PART, certificate::FILE, REPORT, command::WORK, command::LOG];
+    let stranger = names.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     match stranger {
         Some(name) => Err(Refusal::NoAnswer(format!(
             "out is {}, expected a new folder, found {name} and no {ORDER}",
@@ -203,6 +211,21 @@ fn spare_strangers(folder: &Path) -> Result<(), Refusal> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Removes what trials left that were under way when the program was killed: folders called `trial-attempt-process`. Whatever
+/// else is there stays.
+fn sweep_work(work: &Path) {
+    for entry in fs::read_dir(work).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let numbers = name.split('-').filter(|part| part.parse::<u64>().is_ok()).count();
+        if numbers == 3 && name.split('-').count() == 3 {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    // Empty by now, unless something else is in it.
+    let _ = fs::remove_dir(work);
 }
 
 /// Two processes that append to one part would spoil it. The lock is on the folder itself, and leaves no file.

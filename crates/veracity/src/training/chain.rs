@@ -5,10 +5,9 @@
 
 use super::{
     DataSpec, ModelSpec,
-    saving::write_whole,
     tensors::{Tensor, Tensors},
 };
-use crate::{Adjacency, Count, Mechanism, NoiseNote, Refusal};
+use crate::{Adjacency, Count, Mechanism, NoiseNote, Refusal, saving::replace};
 use std::{collections::BTreeMap, fmt, path::Path};
 use veracity_noise::Entropy;
 use veracity_train::{Dataset, Shape, features::FrontEnd};
@@ -187,7 +186,7 @@ impl Statistics {
         let named = chain.tensors().into_iter().zip(&self.0);
         let tensors = named.map(|(tensor, values)| Tensor { values: values.clone(), ..tensor }).collect();
         let about = BTreeMap::from([(PLAN.to_owned(), format!("{plan:016x}"))]);
-        write_whole("statistics", path, &Tensors { about, tensors }.to_bytes())
+        replace("statistics", path, &Tensors { about, tensors }.to_bytes(), is_statistics)
     }
 
     /// What was kept, if it is of this plan. Whether it is of these records shows in the checkpoint: that of others is refused.
@@ -208,4 +207,9 @@ impl Statistics {
         }
         Ok(Statistics(found.tensors.into_iter().map(|tensor| tensor.values).collect()))
     }
+}
+
+/// Whether a file is what a run kept of its records.
+pub(super) fn is_statistics(bytes: &[u8]) -> bool {
+    Tensors::parse(bytes).is_ok_and(|found| found.about.contains_key(PLAN))
 }

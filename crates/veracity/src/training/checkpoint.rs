@@ -9,22 +9,21 @@
 //! 1. the key, then a checkpoint before the first step: without a checkpoint there is nothing to take up, and nothing was done;
 //! 2. checkpoints, each whole or not at all;
 //! 3. a checkpoint after the last step, then the key is destroyed: from here on nothing is drawn any more;
-//! 4. the model, its claim and its report get their names; then the checkpoint goes. Taken up between these, the same files are
-//!    written once more.
+//! 4. the claim, the model and the report get their names (`out_folder`); then the checkpoint goes. Taken up between these, the
+//!    same files are written once more.
 
 use super::{
     Prepared, run_key,
-    saving::{sweep, write_whole},
     tensors::{Tensor, Tensors},
 };
 use crate::{
     Entropy, Origin, Refusal,
     noise::{Key, Purpose},
+    saving::{Staged, remove},
 };
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs, io,
     path::{Path, PathBuf},
 };
 use veracity_train::{Dataset, Labels, State};
@@ -33,9 +32,8 @@ use veracity_train::{Dataset, Labels, State};
 const SCHEMA: &str = "veracity.checkpoint/2";
 /// Under which word the card is in the metadata.
 const CARD: &str = "veracity-checkpoint";
-/// What a run writes, each whole or not at all.
-const FILES: [&str; 5] =
-    ["checkpoint.safetensors", "statistics.safetensors", "model.safetensors", "claim.json", "report.html"];
+/// The file of a checkpoint.
+pub(super) const FILE: &str = "checkpoint.safetensors";
 /// The tensors, in their order.
 const PARTS: [&str; 4] = ["parameters", "first", "second", "average"];
 
@@ -124,7 +122,8 @@ impl Checkpoint {
             values: values.clone(),
         });
         let file = Tensors { about: BTreeMap::from([(CARD.to_owned(), card)]), tensors: tensors.collect() };
-        write_whole("checkpoint", &self.place, &file.to_bytes())
+        // What is there is this run's: it was cleared, or read, before.
+        Staged::new("checkpoint", &self.place, &file.to_bytes())?.settle()
     }
 
     /// Lays the state after the last step aside, and destroys the key: nothing is drawn any more.
@@ -190,29 +189,28 @@ impl Checkpoint {
                 "one of this version, found that of another: resume with the veracity it began with",
             ));
         }
-        sweep(folder, &FILES);
         let checkpoint = Some(Checkpoint::of(folder, prepared, marks, entropy.origin()));
         Ok(LaidAside { state, entropy, checkpoint })
     }
 
-    /// Removes what was laid aside in a folder, if anything was, and what killed runs left half-written. The checkpoint goes
-    /// first: a key alone is of no use.
+    /// Removes what was laid aside in a folder, if anything was. The checkpoint goes first: a key alone is of no use.
     pub fn clear(folder: &Path) -> Result<(), Refusal> {
         let [place, key] = places(folder);
-        sweep(folder, &FILES);
-        match fs::remove_file(&place) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(
-                "checkpoint is {}, expected a file that can be removed ({error})",
-                place.display()
-            ))),
-            Ok(()) | Err(_) => run_key::destroy(&key),
-        }
+        remove("checkpoint", &place, is_one)?;
+        run_key::destroy(&key)
     }
 }
 
 /// Where the checkpoint and the key are.
 fn places(folder: &Path) -> [PathBuf; 2] {
-    [folder.join("checkpoint.safetensors"), folder.join("checkpoint.key")]
+    [folder.join(FILE), folder.join(run_key::FILE)]
+}
+
+/// Whether a file is a checkpoint of ours.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    Tensors::parse(bytes).is_ok_and(|found| {
+        found.about.get(CARD).is_some_and(|card| serde_json::from_str::<Card>(card).is_ok())
+    })
 }
 
 fn read(path: &Path) -> Result<(Card, State), Refusal> {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Answer, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, Refusal, ReleaseNote,
-    Subject, spec::Whole,
+    Subject, release_note::MODEL, spec::Whole,
 };
 use serde::{Deserialize, Serialize};
 use veracity_account::calibrate;
@@ -273,12 +273,8 @@ impl ConvexPrepared {
         let (Some((subject, answer)), Some(noise)) = (&self.cost, self.noise) else { return Ok(None) };
         let mut notes = self.chain.notes()?;
         notes.extend(noise.note(granularity));
-        let note = ReleaseNote {
-            statistic: "parameters of a trained model".to_owned(),
-            entropy: entropy.origin().name().to_owned(),
-            for_release: entropy.origin().is_releasable(),
-            noise: notes,
-        };
+        let origin = entropy.origin();
+        let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), notes);
         Ok(Some(ClaimFile::new(subject, answer)?.with_release(note)))
     }
 

@@ -5,7 +5,7 @@ use super::{
     chain::{Chain, Statistics},
     tensors::{Tensor, Tensors},
 };
-use crate::Refusal;
+use crate::{ClaimFile, Refusal, Provenance};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 use veracity_train::{Dataset, Layer, Loss, Network, Shape};
@@ -82,6 +82,31 @@ pub struct Model {
 impl Model {
     /// The file's bytes, as [`Model::read`] takes them: weights that ran off to infinity are refused here, not there.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Refusal> {
+        Ok(self.file()?.to_bytes())
+    }
+
+    /// SHA-256 of its tensors, which ties a claim to it.
+    pub fn digest(&self) -> Result<String, Refusal> {
+        Ok(self.file()?.digest())
+    }
+
+    /// A claim, tied to this model and to the data that it was trained on.
+    pub fn claimed(&self, claim: ClaimFile, provenance: &Provenance) -> Result<ClaimFile, Refusal> {
+        Ok(claim.of_model(self.digest()?, provenance))
+    }
+
+    /// SHA-256 of the tensors of a file, and whether it says that it is a model of ours; or what is wrong with it.
+    pub(crate) fn digest_of(bytes: &[u8]) -> Result<(String, bool), &'static str> {
+        let found = Tensors::parse(bytes)?;
+        Ok((found.digest(), is_model(&found)))
+    }
+
+    /// Whether a file is a model of ours.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        Tensors::parse(bytes).is_ok_and(|found| is_model(&found))
+    }
+
+    fn file(&self) -> Result<Tensors, Refusal> {
         if !self.parameters.iter().chain(self.statistics.0.iter().flatten()).all(|value| value.is_finite()) {
             return Err(Refusal::NoAnswer(
                 "weights are not finite after the last step, expected a smaller learning_rate; what the run cost is spent"
@@ -102,7 +127,7 @@ impl Model {
         }
         let tensors = [statistics, weights].concat();
         let about = BTreeMap::from([(CARD.to_owned(), card), ("format".to_owned(), "veracity".to_owned())]);
-        Ok(Tensors { about, tensors }.to_bytes())
+        Ok(Tensors { about, tensors })
     }
 
     /// Reads a model. Never panics, whatever the file.
@@ -135,6 +160,16 @@ impl Model {
     pub(super) fn network(&self) -> Result<Network, Refusal> {
         self.card.model.network(self.card.width)
     }
+}
+
+/// Whether tensors are said to be a model, in words that this version knows or a later one may.
+fn is_model(found: &Tensors) -> bool {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    let named = found.about.get(CARD).and_then(|card| serde_json::from_str::<Named>(card).ok());
+    named.is_some_and(|card| card.schema.starts_with("veracity.model/"))
 }
 
 impl ModelCard {

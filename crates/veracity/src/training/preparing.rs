@@ -6,8 +6,8 @@ use super::{
     model::ModelCard,
 };
 use crate::{
-    Answer, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, Refusal,
-    ReleaseNote, Subject, Target, account, spec::Whole,
+    Answer, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote, Refusal,
+    ReleaseNote, Subject, Target, account, release_note::MODEL, spec::Whole,
 };
 use std::path::Path;
 use veracity_account::calibrate;
@@ -32,6 +32,8 @@ pub struct Prepared {
     pub cost: Option<Cost>,
     card: ModelCard,
     chain: Chain,
+    /// The column that says whose each record is.
+    person: Option<String>,
     fingerprint: u64,
 }
 
@@ -73,6 +75,7 @@ impl Recipe {
     pub fn prepare(&self, data: &Dataset, protection: Protection) -> Result<Prepared, Refusal> {
         let card = ModelCard::new(self, data)?;
         let fingerprint = self.fingerprint()?;
+        let person = self.data().person().map(str::to_owned);
         // What can be refused without the accountant is refused before it is asked.
         let chain = self.chain()?;
         let bare = self.plan(data, None)?;
@@ -81,7 +84,7 @@ impl Recipe {
             bare.check(data.into())?;
         }
         if protection == Protection::None {
-            return Ok(Prepared { plan: bare, cost: None, card, chain, fingerprint });
+            return Ok(Prepared { plan: bare, cost: None, card, chain, person, fingerprint });
         }
         let delta = Delta::new(self.privacy().delta.ok_or_else(|| missing("delta"))?)?;
         let charges = chain.mechanisms(self.adjacency)?;
@@ -92,7 +95,7 @@ impl Recipe {
         }
         let (subject, answer) = self.account(composed(&charges, plan.mechanism(self.adjacency)?), delta)?;
         let cost = Some(Cost { subject, answer, noise, delta, charges });
-        Ok(Prepared { plan, cost, card, chain, fingerprint })
+        Ok(Prepared { plan, cost, card, chain, person, fingerprint })
     }
 
     /// What a mechanism leaks of whose data, if that is within the budget.
@@ -182,13 +185,15 @@ impl Prepared {
     /// The claim of a run with noise of this origin; nothing without protection.
     pub fn claim(&self, origin: Origin) -> Result<Option<ClaimFile>, Refusal> {
         let Some(cost) = &self.cost else { return Ok(None) };
-        let note = ReleaseNote {
-            statistic: "parameters of a trained model".to_owned(),
-            entropy: origin.name().to_owned(),
-            for_release: origin.is_releasable(),
-            noise: [self.chain.notes()?, vec![self.note()?]].concat(),
-        };
-        Ok(Some(ClaimFile::new(&cost.subject, &cost.answer)?.with_release(note)))
+        let noise = [self.chain.notes()?, vec![self.note()?]].concat();
+        let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), noise);
+        let claim = ClaimFile::new(&cost.subject, &cost.answer)?.with_release(note);
+        Ok(Some(match &self.person {
+            Some(column) => {
+                claim.with_persons(PersonsNote { column: column.clone(), rows_per_person: None })
+            }
+            None => claim,
+        }))
     }
 
     fn note(&self) -> Result<NoiseNote, Refusal> {
@@ -230,6 +235,12 @@ impl Prepared {
             card: ModelCard { for_release: run.is_releasable(), ..self.card.clone() },
             parameters: run.model().parameters,
         }
+    }
+
+    /// A model of these parameters, for tests of what becomes of one.
+    #[cfg(test)]
+    pub(super) fn model_of(&self, parameters: Vec<f32>) -> Model {
+        Model { statistics: Statistics::default(), card: self.card.clone(), parameters }
     }
 
     pub(super) fn fingerprint(&self) -> u64 {
@@ -291,7 +302,8 @@ mod tests {
     #[test]
     fn a_claim_counts_the_mean_and_one_that_does_not_is_refused() {
         let (_, _, prepared) = prepared(MEAN);
-        let claim = prepared.claim(Origin::System).unwrap().unwrap();
+        let provenance = crate::Provenance::now("digits").unwrap();
+        let claim = prepared.claim(Origin::System).unwrap().unwrap().of_model("00".repeat(32), &provenance);
         assert_eq!(claim.release.as_ref().unwrap().noise.len(), 2);
         let checked = verify(&claim.to_json().unwrap()).unwrap();
         assert_eq!(checked.failure(), None);

@@ -190,6 +190,20 @@ impl Recipe {
         &self.file.data
     }
 
+    /// What the records are called in a claim: their file, without its folder.
+    pub fn dataset(&self) -> String {
+        match self.data() {
+            DataSpec::Digits {} => "digits".to_owned(),
+            DataSpec::Csv { path, .. }
+            | DataSpec::Parquet { path, .. }
+            | DataSpec::Npy { path, .. }
+            | DataSpec::Npz { path, .. }
+            | DataSpec::Idx { path, .. } => {
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
+        }
+    }
+
     /// What is computed of them.
     pub fn model(&self) -> &ModelSpec {
         &self.file.model

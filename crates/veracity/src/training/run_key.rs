@@ -4,13 +4,17 @@
 //! the key *and* the model, the noise can be taken off. So the key is made before the first step and destroyed after the last,
 //! before the model gets its name: there is no moment at which both are there.
 
-use crate::{Entropy, Refusal, noise::RootAside};
+use crate::{Entropy, Refusal, noise::RootAside, saving::sync_folder};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Read, Seek, Write},
     path::Path,
 };
 
+/// The file of the key, beside the checkpoint.
+pub(super) const FILE: &str = "checkpoint.key";
+/// The bytes of a root.
+const ROOT: usize = 32;
 /// What the file begins with; the root follows.
 const HEAD: &[u8] = b"veracity.run-key/1\n\
     secret: with this key and the model, the noise can be taken off. Destroyed when the run ends.\n";
@@ -68,9 +72,16 @@ pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Refusal> {
 /// Overwrites the key and removes its file. What a disk or a backup keeps of old blocks is beyond our reach.
 pub(super) fn destroy(path: &Path) -> Result<(), Refusal> {
     let wipe = || {
-        let mut file = OpenOptions::new().write(true).open(path)?;
-        let length = file.metadata()?.len().min(1 << 16) as usize;
-        file.write_all(&vec![0; length])?;
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        let mut bytes = Vec::new();
+        (&file).take(1 << 16).read_to_end(&mut bytes)?;
+        // Someone else's key is not ours to overwrite.
+        if !is_one(&bytes) {
+            return Err(io::Error::other("no key of a run"));
+        }
+        bytes.fill(0);
+        file.rewind()?;
+        file.write_all(&bytes)?;
         file.sync_all()?;
         fs::remove_file(path)?;
         sync_folder(path)
@@ -84,10 +95,11 @@ pub(super) fn destroy(path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// A name is on disk, or gone from it, once its folder is.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+/// Whether bytes are a key of ours, whole, half-written or half-destroyed.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    let shown = bytes.len().min(HEAD.len());
+    bytes.len() <= HEAD.len() + ROOT
+        && (bytes[..shown] == HEAD[..shown] || bytes.iter().all(|byte| *byte == 0))
 }
 
 #[cfg(test)]
@@ -126,6 +138,32 @@ mod tests {
         assert!(left.len() == HEAD.len() + 32 && left.iter().all(|byte| *byte == 0));
         assert_eq!(fs::read_dir(&room).unwrap().count(), 0);
         destroy(&path).unwrap();
+        fs::remove_dir_all(room).unwrap();
+    }
+
+    #[test]
+    fn the_key_of_something_else_is_not_destroyed() {
+        let room = room("others");
+        let path = room.join("key");
+        for precious in [
+            &b"-----BEGIN KEY-----"[..],
+            &[0; 200],
+            &[HEAD, &[7; 33]].concat(),
+            &[&HEAD[1..], &[7; 32]].concat(),
+        ] {
+            fs::write(&path, precious).unwrap();
+            assert!(destroy(&path).unwrap_err().to_string().contains("no key of a run"));
+            assert_eq!(fs::read(&path).unwrap(), precious);
+        }
+        // What a crash left of ours goes, wherever it struck.
+        let whole = [HEAD, &[7; 32]].concat();
+        for cut in 0..=whole.len() {
+            for left in [whole[..cut].to_vec(), vec![0; cut]] {
+                fs::write(&path, left).unwrap();
+                destroy(&path).unwrap();
+                assert!(!path.exists());
+            }
+        }
         fs::remove_dir_all(room).unwrap();
     }
 

@@ -3,8 +3,9 @@
 //! Only single-precision tensors are written or read, one after another without gaps. Reading is strict: what does not add up
 //! to the last byte is refused.
 
-use crate::Refusal;
+use crate::{Refusal, release_note::hex};
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path};
 
 /// The longest header that is read.
@@ -59,6 +60,27 @@ impl Tensors {
             bytes.extend(tensor.values.iter().flat_map(|value| value.to_le_bytes()));
         }
         bytes
+    }
+
+    /// SHA-256 of names, types, shapes and bytes, tensor by tensor in the order of their names: the same however the file is
+    /// laid out, and whatever is said about them. Each text and number has its length before it, so that none runs into the next.
+    pub fn digest(&self) -> String {
+        let mut tensors: Vec<&Tensor> = self.tensors.iter().collect();
+        tensors.sort_by(|one, other| one.name.cmp(&other.name));
+        let mut hash = Sha256::new();
+        hash.update(b"veracity.tensors/1\n");
+        let number = |hash: &mut Sha256, number: usize| hash.update((number as u64).to_le_bytes());
+        number(&mut hash, tensors.len());
+        for tensor in tensors {
+            number(&mut hash, tensor.name.len());
+            hash.update(tensor.name.as_bytes());
+            hash.update(b"F32");
+            number(&mut hash, tensor.shape.len());
+            tensor.shape.iter().for_each(|side| number(&mut hash, *side));
+            number(&mut hash, tensor.values.len());
+            tensor.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
+        }
+        hex(hash)
     }
 
     /// Reads a file. `what` names it in a refusal.
@@ -149,6 +171,44 @@ mod tests {
         assert_eq!(read.to_bytes(), bytes);
         assert_eq!(read.tensors[0].values[1].to_bits(), (-0.0f32).to_bits());
         assert_eq!(u64::from_le_bytes(*bytes.first_chunk().unwrap()) % 8, 0);
+    }
+
+    #[test]
+    fn a_digest_is_of_the_tensors_and_of_nothing_else() {
+        let whole = small();
+        let digest = whole.digest();
+        // # python 3.11: hashlib.sha256 over the same bytes, by struct.pack
+        assert_eq!(digest, "f0d2ba9e21488b3e1a490742d0e31b366ee3801b8d09366baab747ebbc1a2f3f");
+        let mut laid_out = whole.clone();
+        laid_out.tensors.rotate_left(1);
+        laid_out.about = BTreeMap::from([("other".into(), "words".into())]);
+        assert_eq!(Tensors::parse(&laid_out.to_bytes()).unwrap().digest(), digest);
+        // Every bit counts, and so do names and shapes.
+        for (tensor, value) in [(0, 0), (0, 1), (0, 2), (0, 3), (2, 0)] {
+            for bit in 0..32 {
+                let mut other = whole.clone();
+                let flipped = &mut other.tensors[tensor].values[value];
+                *flipped = f32::from_bits(flipped.to_bits() ^ (1 << bit));
+                assert_ne!(other.digest(), digest, "tensor {tensor}, value {value}, bit {bit}");
+            }
+        }
+        let changes: [fn(&mut Tensors); 5] = [
+            |it| it.tensors[0].shape = vec![4],
+            |it| it.tensors[0].shape = vec![1, 4],
+            |it| it.tensors[1].name = "c".into(),
+            |it| drop(it.tensors.remove(1)),
+            // The same bytes, moved from one tensor to the next.
+            |it| {
+                it.tensors[0] =
+                    Tensor { name: "z".into(), shape: vec![3], values: vec![1.0, -0.0, f32::MAX] };
+                it.tensors[1] = Tensor { name: "a".into(), shape: vec![1], values: vec![5e-45] };
+            },
+        ];
+        for (at, change) in changes.iter().enumerate() {
+            let mut other = whole.clone();
+            change(&mut other);
+            assert_ne!(other.digest(), digest, "change {at}");
+        }
     }
 
     #[test]

@@ -24,6 +24,27 @@ pub fn junit(audited: &Audited, line: &str) -> String {
     )
 }
 
+/// Whether a file is a test case of ours.
+pub fn is_junit(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let lines: Vec<&str> = text.lines().collect();
+    matches!(lines[..], [xml, suites, suite, case, "  </testsuite>", "</testsuites>"]
+        if xml.starts_with("<?xml ")
+            && suites.starts_with("<testsuites tests=\"1\" ")
+            && suite.starts_with("  <testsuite name=\"veracity audit\" ")
+            && case.starts_with("    <testcase classname=\"veracity.audit."))
+}
+
+/// Whether a file is a result of ours.
+pub fn is_sarif(bytes: &[u8]) -> bool {
+    let Ok(found) = serde_json::from_slice::<serde_json::Value>(bytes) else { return false };
+    let is_ours = |run: &serde_json::Value| {
+        run["tool"]["driver"]["name"] == "veracity"
+            && run["results"].as_array().is_some_and(|all| all.iter().all(|one| one["ruleId"] == RULE))
+    };
+    matches!(found["runs"].as_array().map(Vec::as_slice), Some([only]) if is_ours(only))
+}
+
 /// What XML must not read as markup, and the characters that no XML 1.0 document may hold.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

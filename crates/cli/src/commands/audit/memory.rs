@@ -1,11 +1,13 @@
 //! An audit whose trials are not kept: what is left is a report.
 
 use super::{REPORT, jobs, printing, progress};
-use crate::{Outcome, args::AuditArgs, text};
+use crate::{Outcome, args::AuditArgs};
 use std::{fs, path::Path};
 use veracity::{
     Refusal,
     auditing::{self, Case, Failure, Observation, Progress, Terms, observe},
+    report::html,
+    saving::{replace, spare_others},
 };
 
 /// Where the report goes.
@@ -19,6 +21,7 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Re
     fs::create_dir_all(FOLDER).map_err(|error| {
         Refusal::NoAnswer(format!("{FOLDER} cannot be made here, expected --out DIR ({error})"))
     })?;
+    spare_others("report", &path, html::is_page)?;
     let trials: Vec<u64> = (0..terms.trials.get()).collect();
     let jobs = jobs(args)?;
     let mut seen: Vec<Observation> = Vec::new();
@@ -40,7 +43,7 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Re
     })?;
     let audited = auditing::examine(case.note.clone(), case.claim, case.proved, terms, &seen)?;
     let page = auditing::page(&audited, &seen, Vec::new())?;
-    text::write_file("report", &path, page.render().as_bytes())?;
+    replace("report", &path, page.render().as_bytes(), html::is_page)?;
     printing::verdict(&audited, printing::Kept::Report(&path), (args.json, &args.junit, &args.sarif))
 }
 

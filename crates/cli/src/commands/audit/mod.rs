@@ -29,11 +29,12 @@ use veracity::{
         VERSION, certificate, conduct, journal, plan_trials,
     },
     report::html::Command,
+    saving::spare_others,
     spec::Whole,
 };
 
 /// The page of an audit, in its folder.
-const REPORT: &str = "report.html";
+const REPORT: &str = veracity::auditing::journal::REPORT;
 /// Which part of one run's canaries is guessed when nobody says, half of it at each end.
 const ENDS: &str = "ends:0.2";
 
@@ -41,6 +42,8 @@ const ENDS: &str = "ends:0.2";
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     // A typing error should not cost an hour of trials.
     Significance::new(args.significance)?;
+    args.junit.as_ref().map_or(Ok(()), |path| spare_others("junit", path, ci::is_junit))?;
+    args.sarif.as_ref().map_or(Ok(()), |path| spare_others("sarif", path, ci::is_sarif))?;
     if let (None, Some(kind)) = (&args.action, &args.mechanism) {
         return mechanism::run(args, kind);
     }

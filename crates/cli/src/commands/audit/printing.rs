@@ -7,6 +7,7 @@ use veracity::{
     Refusal, Verdict,
     auditing::{Audited, Counted, MethodNote, Order, Trials, certificate, told_apart},
     report::decimal::{down, nearest, up},
+    saving::replace,
 };
 
 /// Whether JSON is wanted, and where JUnit and SARIF go.
@@ -28,10 +29,10 @@ pub fn verdict(audited: &Audited, kept: Kept, output: Output) -> Result<Outcome,
     let (as_json, junit, sarif) = output;
     let line = headline(audited);
     if let Some(path) = junit {
-        text::write_file("junit", path, ci::junit(audited, &line).as_bytes())?;
+        replace("junit", path, ci::junit(audited, &line).as_bytes(), ci::is_junit)?;
     }
     if let Some(path) = sarif {
-        text::write_file("sarif", path, ci::sarif(audited, &line)?.as_bytes())?;
+        replace("sarif", path, ci::sarif(audited, &line)?.as_bytes(), ci::is_sarif)?;
     }
     let stands = matches!(audited.verdict, Verdict::NotRefuted { .. });
     let text = if as_json { json(audited, kept)? } else { words(audited, &line, kept) };

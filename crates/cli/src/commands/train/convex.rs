@@ -1,18 +1,18 @@
 //! A plan of a convex model: no steps, so nothing to show on the way and nothing to take up again.
 
-use super::{hand_over, make_folder};
+use super::open;
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
 use veracity::{
-    AnswerFile, Entropy, Refusal,
-    training::{ConvexPrepared, ConvexRelease, Dataset, Protection, Recipe, evaluate as score},
+    AnswerFile, Entropy, Refusal, Provenance,
+    training::{CLAIM, ConvexPrepared, ConvexRelease, Dataset, MODEL, Protection, Recipe, evaluate as score},
 };
 
 /// Prepares, releases, writes.
 pub fn run(
     args: &TrainArgs,
     recipe: &Recipe,
-    data: Dataset,
+    (data, provenance): (Dataset, &Provenance),
     protection: Protection,
 ) -> Result<Outcome, Refusal> {
     if args.resume || args.checkpoint_every.is_some() {
@@ -28,10 +28,11 @@ pub fn run(
     }
     let prepared = recipe.prepare_convex(&data, protection)?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    make_folder(&args.out)?;
-    let released = prepared.release(data, &entropy)?;
-    let claim = released.claim.as_ref().map(|claim| claim.to_json()).transpose()?;
-    hand_over(args, &released.model, claim.as_deref(), None)?;
+    let out = open(args)?;
+    let mut released = prepared.release(data, &entropy)?;
+    let claim = released.claim.take().map(|claim| released.model.claimed(claim, provenance)).transpose()?;
+    out.hand_over(&released.model, claim.as_ref(), None)?;
+    out.clear()?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &prepared, &released)?)?,
         false => words(args, &prepared, &released)?,
@@ -41,14 +42,14 @@ pub fn run(
 fn words(args: &TrainArgs, prepared: &ConvexPrepared, released: &ConvexRelease) -> Result<String, Refusal> {
     let mut lines = format!(
         "{}   ({} parameters, from {} records)\n",
-        args.out.join("model.safetensors").display(),
+        args.out.join(MODEL).display(),
         released.model.parameters.len(),
         prepared.population().get(),
     );
     match &prepared.cost {
         Some((subject, answer)) => {
             lines += &text::answer(subject, answer);
-            lines += &format!("claim in {}\n", args.out.join("claim.json").display());
+            lines += &format!("claim in {}\n", args.out.join(CLAIM).display());
             if !released.model.card.for_release {
                 lines += "drawn from a seed: not for release\n";
             }
@@ -70,11 +71,11 @@ fn report(args: &TrainArgs, prepared: &ConvexPrepared, released: &ConvexRelease)
         None => json!({}),
     };
     object["schema"] = json!("veracity.training/1");
-    object["model"] = json!(args.out.join("model.safetensors").display().to_string());
+    object["model"] = json!(args.out.join(MODEL).display().to_string());
     object["parameters"] = json!(released.model.parameters.len());
     object["for_release"] = json!(released.model.card.for_release);
     if prepared.cost.is_some() {
-        object["claim"] = json!(args.out.join("claim.json").display().to_string());
+        object["claim"] = json!(args.out.join(CLAIM).display().to_string());
     }
     if args.show_non_private {
         object["non_private"] = evaluate::object(&score(&released.model, &released.data)?);

@@ -1,0 +1,165 @@
+//! Several claims about one dataset, composed: what all of their releases together leak.
+//!
+//! Each claim holds the mechanism of its release. They are composed as the entries of a plan are, so that the accountant gives
+//! the same answer for claims as for a plan that lists their mechanisms. What cannot be added up is refused: other neighbours,
+//! other units, other data, the same claim twice, and claims that promise nothing.
+
+use crate::{
+    ClaimFile, Mechanism, Method, Refusal, Subject,
+    plan::{MOST_MECHANISMS, read_text},
+    verification::{must_be_whole, subject_of},
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Claims, composed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Composed {
+    /// What was done to whose data, all together.
+    pub subject: Subject,
+    /// What the data are called.
+    pub dataset: Option<String>,
+    /// How many claims there are.
+    pub claims: usize,
+}
+
+/// Composes the claims in these files; a folder stands for all claims in it. A `dataset` that is given takes the place of the
+/// names in the claims: to add up what was released from several files is always safe.
+pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Refusal> {
+    let mut claims: Vec<(PathBuf, ClaimFile)> = Vec::new();
+    for place in places {
+        match place.is_dir() {
+            true => claims.extend(in_folder(place)?),
+            false => claims.push((place.clone(), read(place)?)),
+        }
+    }
+    if claims.is_empty() || claims.len() > MOST_MECHANISMS {
+        return Err(Refusal::out_of_range("number of claims", claims.len(), "1 to 1000"));
+    }
+    let mut seen = BTreeMap::new();
+    for (file, claim) in &claims {
+        must_count(file, claim)?;
+        if let Some(first) = seen.insert(claim.identity()?, file) {
+            return Err(Refusal::NoAnswer(format!(
+                "claim is {}, expected each claim once, found it in {} too; leave one out",
+                file.display(),
+                first.display()
+            )));
+        }
+    }
+    let (first, rest) =
+        claims.split_first().ok_or(Refusal::out_of_range("number of claims", 0, "1 to 1000"))?;
+    rest.iter().try_for_each(|other| must_agree(first, other, dataset.is_some()))?;
+    let subject = subject_of(&first.1)?;
+    let parts = claims
+        .iter()
+        .map(|(_, claim)| Mechanism::try_from(&claim.mechanism))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mechanism = match <[Mechanism; 1]>::try_from(parts) {
+        Ok([only]) => only,
+        Err(parts) => Mechanism::Composed(parts),
+    };
+    let dataset = match dataset {
+        Some(name) => Some(crate::release_note::named(name)?),
+        None => dataset_of(&first.1).map(str::to_owned),
+    };
+    Ok(Composed { subject: Subject { mechanism, ..subject }, dataset, claims: claims.len() })
+}
+
+fn read(file: &Path) -> Result<ClaimFile, Refusal> {
+    let text = read_text("claim", file)?;
+    ClaimFile::parse(&text).map_err(|refusal| place(file, &refusal))
+}
+
+fn place(file: &Path, refusal: &Refusal) -> Refusal {
+    Refusal::NoAnswer(format!("{}: {refusal}", file.display()))
+}
+
+/// All claims of a folder. One that is damaged is not left out of the sum: it is refused.
+fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
+    let unreadable = |error: std::io::Error| {
+        Refusal::NoAnswer(format!("folder is {}, expected one that can be read ({error})", folder.display()))
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        if file.is_file() && file.extension().is_some_and(|ending| ending == "json") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    let mut claims = Vec::new();
+    for file in files {
+        match crate::inspection::claim_at(&file) {
+            None => {}
+            Some(Ok(claim)) => claims.push((file, claim)),
+            Some(Err(refusal)) => return Err(place(&file, &refusal)),
+        }
+    }
+    if claims.is_empty() {
+        return Err(Refusal::NoAnswer(format!(
+            "{} holds no claim, expected the claims of releases",
+            folder.display()
+        )));
+    }
+    Ok(claims)
+}
+
+/// Refuses a claim that promises nothing, or contradicts itself. Its numbers are not recomputed: only its mechanism counts.
+fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Refusal> {
+    let refuse = |why: &str| Err(Refusal::NoAnswer(format!("claim is {}, expected {why}", file.display())));
+    must_be_whole(claim).map_err(|refusal| place(file, &refusal))?;
+    if claim.release.as_ref().is_some_and(|release| !release.for_release) {
+        return refuse("one for release, found one of seeded noise, which protects nobody; leave it out");
+    }
+    let method: Method = claim.method.name.parse().map_err(|refusal| place(file, &refusal))?;
+    let bounds = claim.epsilon.upper.is_some_and(|upper| upper.is_finite() && upper >= 0.0);
+    if claim.epsilon.approximate.is_some() || !bounds || matches!(method, Method::GdpClt | Method::Edgeworth)
+    {
+        return refuse("a bound, found an approximation, which promises nothing; leave it out");
+    }
+    Ok(())
+}
+
+fn must_agree(
+    (first, one): &(PathBuf, ClaimFile),
+    (file, other): &(PathBuf, ClaimFile),
+    is_named: bool,
+) -> Result<(), Refusal> {
+    let refuse = |what: &str, one: &str, other: &str, remedy: &str| {
+        Err(Refusal::NoAnswer(format!(
+            "claim {} has {what} {} and {} has {}, expected one {what}; {remedy}",
+            first.display(),
+            shown(one),
+            file.display(),
+            shown(other)
+        )))
+    };
+    if one.adjacency != other.adjacency {
+        return refuse("adjacency", &one.adjacency, &other.adjacency, "account each group for itself");
+    }
+    if one.unit != other.unit {
+        return refuse("unit", &one.unit, &other.unit, "account each group for itself");
+    }
+    let [mine, theirs] = [one, other].map(|claim| claim.persons.as_ref().map(|persons| persons.column.as_str()));
+    if mine != theirs {
+        let [mine, theirs] = [mine, theirs].map(|column| column.unwrap_or("(none)"));
+        return refuse("person column", mine, theirs, "account each group for itself");
+    }
+    let [mine, theirs] = [one, other].map(|claim| dataset_of(claim).unwrap_or("(none)"));
+    if mine != theirs && !is_named {
+        return refuse("dataset", mine, theirs, "--dataset NAME takes them as one");
+    }
+    Ok(())
+}
+
+fn dataset_of(claim: &ClaimFile) -> Option<&str> {
+    claim.release.as_ref()?.dataset.as_deref()
+}
+
+fn shown(word: &str) -> String {
+    word.chars().filter(|c| !c.is_control()).take(60).collect()
+}

@@ -1,0 +1,292 @@
+//! Everything in a folder that can be checked: each claim and certificate recomputed, each model matched with its claim.
+//!
+//! Files are known by what is in them. A claim is tied to a model of its own folder by the digest that it holds; of claims of
+//! the same release, or of the same model, all but the first are copies.
+
+use crate::{
+    ClaimFile, Confirmation, Refusal,
+    auditing::certificate::{self, Recomputed},
+    plan::read_text,
+    training::{MODEL, Model, is_numbered_claim},
+    verification::{Verified, recompute_claim, verify_file},
+};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// How deep folders are followed.
+const DEEPEST: usize = 16;
+/// The longest model that is looked at.
+const LONGEST_MODEL: u64 = 1 << 33;
+
+/// The files of a folder that may be models.
+type Models = BTreeMap<PathBuf, Result<Tensors, Refusal>>;
+
+/// One file, and what came of checking it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspected {
+    /// Where it is, from the folder on.
+    pub file: PathBuf,
+    /// What it is, and whether it stands.
+    pub found: Found,
+}
+
+/// What a file was found to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// A claim, recomputed.
+    Claim(Box<Confirmation>),
+    /// A certificate, recomputed.
+    Certificate(Box<Recomputed>),
+    /// A model, and the file of its claim.
+    Model {
+        /// The claim that holds its digest.
+        claim: Option<PathBuf>,
+    },
+    /// A claim that another file is, too.
+    Copy {
+        /// The other file.
+        of: PathBuf,
+        /// Whether both are of one model, rather than the same claim.
+        is_second: bool,
+    },
+    /// A claim whose model another one has replaced. What it cost is spent all the same.
+    Replaced(Box<Confirmation>),
+    /// A claim whose model is not there.
+    NoModel,
+    /// Damaged, or of a kind that cannot be checked.
+    Unreadable(Refusal),
+}
+
+impl Inspected {
+    /// Whether nothing is wrong with it.
+    pub fn stands(&self) -> bool {
+        match &self.found {
+            Found::Claim(confirmation) | Found::Replaced(confirmation) => confirmation.stands(),
+            Found::Certificate(recomputed) => recomputed.failure().is_none(),
+            Found::Model { claim } => claim.is_some(),
+            Found::Copy { .. } | Found::NoModel | Found::Unreadable(_) => false,
+        }
+    }
+}
+
+/// Checks everything in a folder and in those below it. Links are not followed.
+pub fn inspect(folder: &Path) -> Result<Vec<Inspected>, Refusal> {
+    let mut all = Vec::new();
+    let mut claims = BTreeMap::new();
+    walk(folder, Path::new(""), DEEPEST, &mut claims, &mut all)?;
+    if all.is_empty() {
+        return Err(Refusal::NoAnswer(format!(
+            "{} holds no claim, model or certificate, expected something to verify",
+            folder.display()
+        )));
+    }
+    Ok(all)
+}
+
+fn walk(
+    root: &Path,
+    within: &Path,
+    depth: usize,
+    known: &mut BTreeMap<String, PathBuf>,
+    all: &mut Vec<Inspected>,
+) -> Result<(), Refusal> {
+    let folder = root.join(within);
+    let unreadable = |error: std::io::Error| {
+        Refusal::NoAnswer(format!("folder is {}, expected one that can be read ({error})", folder.display()))
+    };
+    if depth == 0 {
+        return Err(Refusal::NoAnswer(format!(
+            "{} is deeper than {DEEPEST} folders, expected less",
+            folder.display()
+        )));
+    }
+    let mut entries =
+        fs::read_dir(&folder).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let kind = entry.file_type().map_err(unreadable)?;
+        if kind.is_dir() {
+            folders.push(within.join(entry.file_name()));
+        } else if kind.is_file() {
+            files.push(within.join(entry.file_name()));
+        }
+    }
+    all.extend(look_at(root, &files, known)?);
+    folders.iter().try_for_each(|folder| walk(root, folder, depth - 1, known, all))
+}
+
+/// The files of one folder.
+fn look_at(
+    root: &Path,
+    files: &[PathBuf],
+    known: &mut BTreeMap<String, PathBuf>,
+) -> Result<Vec<Inspected>, Refusal> {
+    let ends = |file: &&PathBuf, ending: &str| file.extension().is_some_and(|found| found == ending);
+    let mut models: Models = BTreeMap::new();
+    for file in files.iter().filter(|file| ends(file, "safetensors")) {
+        if let Some(tensors) = tensors_at(&root.join(file)).transpose() {
+            models.insert(file.clone(), tensors);
+        }
+    }
+    let mut all = Vec::new();
+    // The claims of the models that are there, by their digests.
+    let mut tied: BTreeMap<String, PathBuf> = BTreeMap::new();
+    // A claim that has a number comes after the one that has none.
+    let (numbered, named): (Vec<_>, Vec<_>) =
+        files.iter().filter(|file| ends(file, "json")).partition(|file| is_numbered(file));
+    for file in named.into_iter().chain(numbered) {
+        let found = match kind_of(&root.join(file)) {
+            Kind::Other => continue,
+            Kind::Damaged(refusal) => Found::Unreadable(refusal),
+            Kind::Certificate => match verify_file(&root.join(file)) {
+                Ok(Verified::Certificate(recomputed)) => Found::Certificate(recomputed),
+                Ok(Verified::Claim(confirmation)) => Found::Claim(confirmation),
+                Err(refusal) => Found::Unreadable(refusal),
+            },
+            Kind::Claim(claim) => {
+                let identity = claim.identity()?;
+                match known.get(&identity) {
+                    Some(of) => Found::Copy { of: of.clone(), is_second: false },
+                    None => {
+                        known.insert(identity, file.clone());
+                        judge(*claim, file, &models, &mut tied)
+                    }
+                }
+            }
+        };
+        all.push(Inspected { file: file.clone(), found });
+    }
+    for (file, tensors) in models {
+        let found = match tensors {
+            Ok(tensors) => match tied.get(&tensors.digest) {
+                None if !tensors.is_ours => continue,
+                claim => Found::Model { claim: claim.cloned() },
+            },
+            Err(refusal) => Found::Unreadable(refusal),
+        };
+        all.push(Inspected { file, found });
+    }
+    all.sort_by(|one, other| one.file.cmp(&other.file));
+    Ok(all)
+}
+
+fn is_numbered(file: &Path) -> bool {
+    file.file_name().and_then(|name| name.to_str()).is_some_and(is_numbered_claim)
+}
+
+/// Recomputes a claim and looks for its model.
+fn judge(claim: ClaimFile, file: &Path, models: &Models, tied: &mut BTreeMap<String, PathBuf>) -> Found {
+    let digest = claim.model().map(str::to_owned);
+    let mut confirmation = match recompute_claim(claim) {
+        Ok(confirmation) => confirmation,
+        Err(refusal) => return Found::Unreadable(refusal),
+    };
+    let Some(digest) = digest else { return Found::Claim(Box::new(confirmation)) };
+    let mine = models
+        .iter()
+        .find(|(_, found)| found.as_ref().is_ok_and(|found| found.digest == digest))
+        .map(|(model, _)| model);
+    match (mine, tied.get(&digest)) {
+        (Some(_), Some(of)) => Found::Copy { of: of.clone(), is_second: true },
+        (Some(model), None) => {
+            let name = model.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            confirmation.meets_model(&name, &digest);
+            tied.insert(digest, file.to_owned());
+            Found::Claim(Box::new(confirmation))
+        }
+        (None, _) if is_numbered(file) => Found::Replaced(Box::new(confirmation)),
+        (None, _) => Found::NoModel,
+    }
+}
+
+/// What a JSON file is.
+enum Kind {
+    Claim(Box<ClaimFile>),
+    Certificate,
+    Damaged(Refusal),
+    Other,
+}
+
+/// A file that is called as ours are, or that says it is one, must be one; other files are nobody's business here.
+fn kind_of(path: &Path) -> Kind {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_called_ours = name == "claim.json"
+        || name.ends_with(".claim.json")
+        || is_numbered_claim(&name)
+        || name == certificate::FILE;
+    let text = match read_text("claim", path) {
+        Ok(text) => text,
+        Err(refusal) if is_called_ours => return Kind::Damaged(refusal),
+        Err(_) => return Kind::Other,
+    };
+    match serde_json::from_str::<Named>(&text) {
+        Ok(named) if named.schema.starts_with("veracity.certificate/") => Kind::Certificate,
+        Ok(named) if named.schema.starts_with("veracity.claim/") || is_called_ours => {
+            match ClaimFile::parse(&text) {
+                Ok(claim) => Kind::Claim(Box::new(claim)),
+                Err(refusal) => Kind::Damaged(refusal),
+            }
+        }
+        Ok(_) => Kind::Other,
+        // Cut off, it is no JSON any more; what is left of its head still tells.
+        Err(_)
+            if is_called_ours
+                || text.contains("\"veracity.claim/")
+                || text.contains("\"veracity.certificate/") =>
+        {
+            Kind::Damaged(Refusal::NoAnswer("not readable, expected a claim or a certificate as JSON".into()))
+        }
+        Err(_) => Kind::Other,
+    }
+}
+
+/// The claim in a file; nothing where it is something else, and why not where it is a damaged one.
+pub(crate) fn claim_at(path: &Path) -> Option<Result<ClaimFile, Refusal>> {
+    match kind_of(path) {
+        Kind::Claim(claim) => Some(Ok(*claim)),
+        Kind::Damaged(refusal) => Some(Err(refusal)),
+        Kind::Certificate | Kind::Other => None,
+    }
+}
+
+/// Tensors in a file, which may be a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tensors {
+    /// The digest that a claim would hold.
+    pub digest: String,
+    /// Whether the file is called as our models are, or says that it is one. Saved anew by others it may not.
+    pub is_ours: bool,
+}
+
+/// The tensors of a file; nothing where they are of a kind that only others write.
+pub(crate) fn tensors_at(path: &Path) -> Result<Option<Tensors>, Refusal> {
+    let refuse = |why: &str| Refusal::NoAnswer(format!("not readable as a model, found {why}"));
+    let bytes = fs::metadata(path)
+        .and_then(|about| if about.len() > LONGEST_MODEL { Ok(None) } else { fs::read(path).map(Some) })
+        .map_err(|error| refuse(&error.to_string()))?
+        .ok_or_else(|| refuse("a file of more than 8 GiB"))?;
+    let is_called_ours = path.file_name().is_some_and(|name| name == MODEL);
+    match Model::digest_of(&bytes) {
+        Ok((digest, is_model)) => Ok(Some(Tensors { digest, is_ours: is_model || is_called_ours })),
+        Err(_) if says_it_is_anothers(&bytes) => Ok(None),
+        Err(why) => Err(refuse(why)),
+    }
+}
+
+/// Whether the header of a safetensors file can be read and has no card of ours.
+fn says_it_is_anothers(bytes: &[u8]) -> bool {
+    let header = bytes.split_first_chunk::<8>().and_then(|(length, rest)| {
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        serde_json::from_slice::<serde_json::Value>(rest.get(..length)?).ok()
+    });
+    header.is_some_and(|header| header["__metadata__"]["veracity"].is_null())
+}
