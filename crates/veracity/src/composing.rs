@@ -144,7 +144,8 @@ fn must_agree(
     if one.unit != other.unit {
         return refuse("unit", &one.unit, &other.unit, "account each group for itself");
     }
-    let [mine, theirs] = [one, other].map(|claim| claim.persons.as_ref().map(|persons| persons.column.as_str()));
+    let [mine, theirs] =
+        [one, other].map(|claim| claim.persons.as_ref().map(|persons| persons.column.as_str()));
     if mine != theirs {
         let [mine, theirs] = [mine, theirs].map(|column| column.unwrap_or("(none)"));
         return refuse("person column", mine, theirs, "account each group for itself");

@@ -49,7 +49,7 @@ pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Inter
 pub use inspection::{Found, Inspected, inspect};
 pub use persons::{Bounded, Persons, PersonsNote};
 pub use profile::{Point, PrivacyProfile};
-pub use release_note::{AnswerNote, Digest, DigestOf, NoiseNote, Parameters, ReleaseNote, Provenance};
+pub use release_note::{AnswerNote, Digest, DigestOf, NoiseNote, Parameters, Provenance, ReleaseNote};
 pub use subject::Subject;
 pub use verification::{Check, Confirmation, Tie, Verified, verify, verify_file};
 

@@ -179,11 +179,9 @@ impl Prepared {
         let (provenance, name) = named;
         let drawn = (rng.origin(), rng.is_releasable());
         let release = self.design.release(column, rng)?;
-        let note = ReleaseNote::new(statistic.name(), drawn, self.notes()).with_provenance(provenance).with_answer(
-            statistic,
-            name,
-            &release.cells,
-        );
+        let note = ReleaseNote::new(statistic.name(), drawn, self.notes())
+            .with_provenance(provenance)
+            .with_answer(statistic, name, &release.cells);
         Ok(Released { release, claim: claim.with_release(note) })
     }
 

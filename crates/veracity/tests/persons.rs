@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use veracity::{
-    Adjacency, Count, Delta, Entropy, Epsilon, Mechanism, NoiseMultiplier, Persons, PrivacyUnit,
+    Adjacency, Count, Delta, Entropy, Epsilon, Mechanism, NoiseMultiplier, Persons, PrivacyUnit, Provenance,
     noise::{Distance, Key, NoiseStream, Purpose, Stream, exact::uniform_below},
     query::{Bins, Bounds, Column, Design, ErrorBar, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, prepare},
@@ -180,10 +180,14 @@ fn a_claim_says_who_is_protected_and_a_changed_one_does_not_hold() {
     let entropy = Entropy::system().unwrap();
     let rng = || NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
     let column = Column::Numbers(vec![Some(1.0); 9]);
-    assert!(prepared.release(&column, &mut rng()).is_err(), "rows that nobody bounded");
+    let provenance = Provenance::now("visits.csv").unwrap();
+    assert!(prepared.release(&column, (&provenance, None), &mut rng()).is_err(), "rows that nobody bounded");
     let by = |rows: u64| persons(rows).unwrap().bound(&column, &vec![Some("a".into()); 9], &entropy).unwrap();
-    assert!(prepared.release_bounded(&by(4), &mut rng()).is_err(), "rows bounded otherwise");
-    let claim = prepared.release_bounded(&by(3), &mut rng()).unwrap().claim;
+    assert!(
+        prepared.release_bounded(&by(4), (&provenance, None), &mut rng()).is_err(),
+        "rows bounded otherwise"
+    );
+    let claim = prepared.release_bounded(&by(3), (&provenance, None), &mut rng()).unwrap().claim;
     assert!(claim.definition.contains("column id; at most 3 of them count"), "{}", claim.definition);
     let text = claim.to_json().unwrap();
     assert!(verify(&text).unwrap().checks.iter().all(|check| check.holds));

@@ -35,9 +35,9 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
         form: form(&args.form)?,
     };
     let prepared = prepare(&order)?;
-    let source = Source::at(&args.file, &Limits::default())?;
+    let open = || Source::at(&args.file, &Limits::default());
     if args.dry_run {
-        reading::check(&source, &request)?;
+        reading::check(&open()?, &request)?;
         let rows =
             args.rows.map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
         return Outcome::done(match args.json {
@@ -46,18 +46,19 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
         });
     }
     if args.replay {
-        let read = reading::read(&source, &request)?;
+        let read = reading::read(&open()?, &request)?;
         return replay::show(
             &replaying::release(&prepared.design, &read.column, args.seed.unwrap_or(1))?,
             args.json,
         );
     }
-    let place = ClaimPlace::find(args.claim.as_deref(), statistic_name(&order), column)?;
+    // Before the data are opened: a claim that cannot be written is no reason to read them.
+    let place = ClaimPlace::find(args.claim.as_deref(), statistic_name(&order), request.column)?;
     let provenance = Provenance::now(&dataset(args))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let read = reading::read(&source, &request)?;
+    let read = reading::read(&open()?, &request)?;
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let named = (&provenance, column);
+    let named = (&provenance, request.column);
     let released = match (&prepared.persons, &read.persons) {
         (Some(persons), Some(of)) => {
             prepared.release_bounded(&persons.bound(&read.column, of, &entropy)?, named, &mut rng)?

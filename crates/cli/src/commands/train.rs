@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 use veracity::{
-    AnswerFile, Entropy, Refusal, Provenance,
+    AnswerFile, Entropy, Provenance, Refusal,
     plan::read_text,
     report::decimal,
     spec::Whole,

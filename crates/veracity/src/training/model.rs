@@ -5,7 +5,7 @@ use super::{
     chain::{Chain, Statistics},
     tensors::{Tensor, Tensors},
 };
-use crate::{ClaimFile, Refusal, Provenance};
+use crate::{ClaimFile, Provenance, Refusal};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 use veracity_train::{Dataset, Layer, Loss, Network, Shape};

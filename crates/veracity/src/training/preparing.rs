@@ -6,8 +6,8 @@ use super::{
     model::ModelCard,
 };
 use crate::{
-    Answer, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote, Refusal,
-    ReleaseNote, Subject, Target, account, release_note::MODEL, spec::Whole,
+    Answer, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote,
+    Refusal, ReleaseNote, Subject, Target, account, release_note::MODEL, spec::Whole,
 };
 use std::path::Path;
 use veracity_account::calibrate;
@@ -189,9 +189,7 @@ impl Prepared {
         let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), noise);
         let claim = ClaimFile::new(&cost.subject, &cost.answer)?.with_release(note);
         Ok(Some(match &self.person {
-            Some(column) => {
-                claim.with_persons(PersonsNote { column: column.clone(), rows_per_person: None })
-            }
+            Some(column) => claim.with_persons(PersonsNote { column: column.clone(), rows_per_person: None }),
             None => claim,
         }))
     }

@@ -4,7 +4,7 @@ use super::open;
 use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
 use serde_json::{Value, json};
 use veracity::{
-    AnswerFile, Entropy, Refusal, Provenance,
+    AnswerFile, Entropy, Provenance, Refusal,
     training::{CLAIM, ConvexPrepared, ConvexRelease, Dataset, MODEL, Protection, Recipe, evaluate as score},
 };
 
