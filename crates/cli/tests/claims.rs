@@ -457,7 +457,7 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
     release("one.json", "people.csv", &[]);
     release("two.json", "people.csv", &[]);
     release("replaced.json", "people.csv", &["--adjacency", "replace-one"]);
-    release("household.json", "people.csv", &["--unit", "household"]);
+    release("household.json", "people.csv", &["--unit", "household", "--person", "city"]);
     release("others.json", "others.csv", &[]);
     release("seeded.json", "people.csv", &["--seed", "1"]);
     let one = read(&room.join("one.json"));

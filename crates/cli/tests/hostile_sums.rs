@@ -40,6 +40,7 @@ outputs = 1
 batch_size = {records}
 steps = 1
 learning_rate = 0.1
+loss = "squared"
 
 [privacy]
 noise_multiplier = 4

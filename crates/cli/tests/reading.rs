@@ -14,7 +14,7 @@ use parquet::{
 use std::{
     fs,
     io::Write,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
 };
@@ -62,12 +62,19 @@ fn path(room: &Path, name: &str, bytes: &[u8]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// A folder for claims, of which each release leaves one.
+fn claims(room: &Path) -> PathBuf {
+    let folder = room.join("claims");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// Issue 5: compressed bytes were counted by their newlines. ε = 1: an answer that is off by more than 40 has chance below
 /// 1e-17.
 #[test]
 fn rows_are_counted_whatever_the_file_is_packed_in() {
     let room = room("reading-count");
-    let claim = room.join("claim.json");
+    let claim = claims(&room);
     let tsv = String::from_utf8(csv()).unwrap().replace(',', "\t").into_bytes();
     for (name, bytes) in [
         ("people.csv", csv()),
@@ -97,7 +104,7 @@ fn rows_are_counted_whatever_the_file_is_packed_in() {
 #[test]
 fn standard_input_is_a_file_like_any_other() {
     let room = room("reading-stdin");
-    let claim = room.join("claim.json");
+    let claim = claims(&room);
     for bytes in [csv(), gzip(&csv()), parquet()] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_veracity"))
             .args(["release", "count", "-", "--epsilon", "1", "--json", "--claim", claim.to_str().unwrap()])
@@ -118,12 +125,12 @@ fn a_unit_that_no_column_backs_is_refused() {
     let room = room("reading-unit");
     let one_person = "id,age\n".to_owned() + &"7,30\n".repeat(1000);
     let file = path(&room, "visits.csv", one_person.as_bytes());
-    let claim = room.join("claim.json");
+    let claim = claims(&room);
     let release = format!("release count {file} --epsilon 1 --claim {}", claim.display());
     let refused = |more: &str| {
         let line = format!("{release} {more}");
         let line = refusal(&door::words(&line));
-        assert!(!claim.exists());
+        assert_eq!(fs::read_dir(&claim).unwrap().count(), 0);
         line
     };
     assert!(refused("--unit household").contains("expected row, or --person COLUMN"));
@@ -143,18 +150,19 @@ fn a_unit_that_no_column_backs_is_refused() {
     let object = json(&answer(&format!("{release} --unit household --person id --rows-per-person 3 --json")));
     assert!((object["answer"].as_f64().unwrap() - 3.0).abs() <= 120.0, "{object}");
     assert_eq!(object["persons"]["rows_per_person"], 3);
-    let written = json(&fs::read_to_string(&claim).unwrap());
+    let claim = object["claim"].as_str().unwrap();
+    let written = json(&fs::read_to_string(claim).unwrap());
     assert_eq!(written["unit"], "household");
     assert_eq!(written["persons"]["column"], "id");
     assert!(written["definition"].as_str().unwrap().contains("at most 3 of them count"));
-    assert_eq!(veracity(&["verify", claim.to_str().unwrap()]).status.code(), Some(0));
+    assert_eq!(veracity(&["verify", claim]).status.code(), Some(0));
 }
 
 /// 250 people with four rows each; ε = 100, so that noise is below a row's worth.
 #[test]
 fn at_most_so_many_rows_of_each_person_count() {
     let room = room("reading-persons");
-    let claim = room.join("claim.json");
+    let claim = claims(&room);
     for file in [path(&room, "visits.csv", &csv()), path(&room, "visits.parquet", &parquet())] {
         for (rows, expected) in [(1, 250.0), (3, 750.0), (9, 1000.0)] {
             let line = format!(
@@ -200,7 +208,7 @@ fn rich(rows: usize, note: impl Fn(usize) -> &'static str) -> Vec<u8> {
 
 fn train(room: &Path, name: &str) -> Vec<String> {
     let plan = path(room, "plan.toml", PLAN.replace("FILE", name).as_bytes());
-    let out = room.join("model");
+    let out = room.join(if name == "good.csv" { "model" } else { "other" });
     ["train", &plan, "--out", out.to_str().unwrap(), "--seed", "1"].map(str::to_owned).to_vec()
 }
 
@@ -318,7 +326,7 @@ fn files_that_are_cut_off_or_none_of_ours_are_refused_by_every_command() {
 fn numbers_are_read_as_declared_and_the_answer_says_so() {
     let room = room("reading-notation");
     let file = path(&room, "salaries.csv", b"salary\n\"1.234,5\"\n\"2.000,0\"\n\"1.5\"\n");
-    let claim = room.join("claim.json");
+    let claim = claims(&room);
     let release = format!(
         "release sum {file} --column salary --lower 0 --upper 5000 --epsilon 1000 --claim {}",
         claim.display()

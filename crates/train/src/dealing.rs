@@ -5,19 +5,28 @@
 //! of its own. Batches of a fixed size have places that do not move, and a lane is a stretch of places. What a lane has no slot
 //! for is summed alone.
 
-use crate::{Crafted, World, sampling::Sampling};
-use veracity_noise::{Bits, Stream};
+use crate::{Crafted, Network, World, sampling::Sampling};
+use veracity_noise::{Bits, Family};
 
-/// How many records a lane should have. More make more of the roundings of float sums, fewer make more lanes to be added up.
+/// How many records a lane should have. More make more of the roundings of float sums; fewer make more lanes to be added up, which
+/// takes as long as the gradients of some records where a network is little more than its parameters.
 const LONG: u64 = 128;
+/// Batches beyond which lanes of such networks are twice as long.
+const LARGE: u64 = 512;
+/// The most records whose terms are added up before they are added to those of others, in long lanes.
+const BLOCK: usize = 144;
 /// The most lanes of a batch.
 const MOST: u64 = 1 << 20;
+/// Streams of batches are numbered by step or epoch, and those of lanes by this and the step.
+const COINS: u64 = 1 << 63;
 
 /// Deals the records of batches to lanes.
 #[derive(Debug)]
 pub(crate) struct Dealer {
     rule: Rule,
     slots: usize,
+    block: usize,
+    depth: usize,
     lanes: Vec<Vec<u32>>,
     /// Records that found their lane full.
     single: Vec<u32>,
@@ -34,23 +43,47 @@ enum Rule {
 }
 
 impl Dealer {
-    /// Lanes and slots follow from the planned batch size, which is public.
-    pub(crate) fn new(sampling: Sampling) -> Dealer {
-        let batch = sampling.planned().get();
-        let lanes = batch.div_ceil(LONG).clamp(1, MOST);
+    /// Lanes and slots follow from the planned batch size and the network, which are public.
+    pub(crate) fn new(sampling: Sampling, network: &Network) -> Dealer {
+        let (batch, micro_batch) = (sampling.planned().get(), network.micro_batch());
+        let together = network.adds_together();
+        let long = match together {
+            true if batch > LARGE => 2 * LONG,
+            true => LONG,
+            // Much is done for each parameter, so short lanes cost little, and are easily shared out.
+            false if batch > LONG => (2 * micro_batch as u64).clamp(LONG / 4, LONG),
+            false => LONG,
+        };
+        let lanes = batch.div_ceil(long).clamp(1, MOST);
         let mean = batch.div_ceil(lanes);
         let (rule, slots) = match sampling {
             // Six standard deviations more than the mean: hardly a record is ever left over.
             Sampling::Poisson { .. } => (Rule::Coin, mean + 6 * mean.isqrt() + 8),
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => (Rule::Place, mean),
         };
-        let rule = if lanes == 1 { Rule::Only } else { rule };
+        let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        let block = if long > LONG { micro_batch.min(BLOCK) } else { micro_batch };
+        // Added up block by block, a term passes the others of its block and then one sum for each block.
+        let depth = if together { slots.min(block.saturating_add(slots.div_ceil(block))) } else { slots };
         Dealer {
-            rule,
-            slots: usize::try_from(slots).unwrap_or(usize::MAX),
+            rule: if lanes == 1 { Rule::Only } else { rule },
+            slots,
+            block,
+            depth,
             lanes: vec![Vec::new(); lanes as usize],
             single: Vec::new(),
         }
+    }
+
+    /// The most roundings of a term on its way into the sum of a lane, its own as a product apart.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Blocks of records that pass through the network together, of nearly equal size.
+    pub(crate) fn blocks<'a>(&self, records: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
+        let blocks = records.len().div_ceil(self.block).max(1);
+        records.chunks(records.len().div_ceil(blocks).max(1))
     }
 
     /// The most records of a lane.
@@ -71,18 +104,26 @@ impl Dealer {
         &mut self,
         batch: &[u32],
         world: World<'a>,
-        mut coins: Stream,
+        step: u64,
+        rng: &Family,
     ) -> Vec<&'a Crafted> {
         self.lanes.iter_mut().for_each(Vec::clear);
         self.single.clear();
+        if self.rule == Rule::Only && world.is_whole() {
+            let (all, single) = batch.split_at(batch.len().min(self.slots));
+            self.lanes[0].extend_from_slice(all);
+            self.single.extend_from_slice(single);
+            return Vec::new();
+        }
         let mut crafted = Vec::new();
         let lanes = self.lanes.len() as u64;
+        let mut coins = (self.rule == Rule::Coin).then(|| rng.stream(COINS | step));
         for (place, position) in batch.iter().enumerate() {
             // A coin is drawn for blanks too. That lanes are not quite equally likely does no harm: none tells of data.
-            let lane = match self.rule {
-                Rule::Only => 0,
-                Rule::Coin => ((coins.bits(32) * lanes) >> 32) as usize,
-                Rule::Place => place / self.slots,
+            let lane = match (self.rule, &mut coins) {
+                (Rule::Coin, Some(coins)) => ((coins.bits(32) * lanes) >> 32) as usize,
+                (Rule::Place, _) => place / self.slots,
+                (Rule::Only | Rule::Coin, _) => 0,
             };
             match world.crafted_at(*position) {
                 Some(found) => crafted.extend(found),
@@ -111,7 +152,7 @@ impl Dealer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dataset, Labels};
+    use crate::{Dataset, Labels, Layer, Shape};
     use veracity_core::Count;
     use veracity_noise::{Entropy, Purpose};
 
@@ -128,14 +169,16 @@ mod tests {
         ]
     }
 
-    fn coins() -> Stream {
-        Entropy::seeded(1).family(Purpose::Batch, 0, 0).stream(0)
+    fn dealer(sampling: Sampling) -> Dealer {
+        let network = Network::new(Shape::Flat(1), vec![Layer::Linear { outputs: 1 }]).unwrap();
+        Dealer::new(sampling, &network)
     }
 
     /// All sums, each as a list of positions.
     fn dealt(sampling: Sampling, batch: &[u32], world: World<'_>) -> Vec<Vec<u32>> {
-        let mut dealer = Dealer::new(sampling);
-        assert!(dealer.deal(batch, world, coins()).is_empty());
+        let mut dealer = dealer(sampling);
+        let family = Entropy::seeded(1).family(Purpose::Batch, 0, 0);
+        assert!(dealer.deal(batch, world, 0, &family).is_empty());
         (0..dealer.sums()).map(|sum| dealer.records(sum).to_vec()).collect()
     }
 
@@ -149,8 +192,8 @@ mod tests {
                 let mut all = sums.concat();
                 all.sort_unstable();
                 assert_eq!(all, drawn);
-                let slots = Dealer::new(sampling).slots();
-                assert!(sums.iter().all(|sum| sum.len() <= slots && slots <= 204), "{slots}");
+                let slots = dealer(sampling).slots();
+                assert!(sums.iter().all(|sum| sum.len() <= slots && slots <= 360), "{slots}");
             }
         }
     }
@@ -169,7 +212,7 @@ mod tests {
                 let with = dealt(sampling, &batch, world);
                 for gone in [0, 1, drawn / 2, drawn - 1] {
                     let without = dealt(sampling, &batch, world.without(3 * gone as usize).unwrap());
-                    let lanes = Dealer::new(sampling).lanes();
+                    let lanes = dealer(sampling).lanes();
                     let changed = (0..lanes).filter(|lane| with[*lane] != without[*lane]).count();
                     assert!(changed <= 1, "{changed} lanes of {lanes}");
                     // At most one record more is alone, and it comes from the lane that changed.
@@ -180,5 +223,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn blocks_are_nearly_equal_and_have_every_record() {
+        let dealer = dealer(samplings(2048, 10_000)[0]);
+        for count in 0..400 {
+            let records: Vec<u32> = (0..count).collect();
+            let blocks: Vec<&[u32]> = dealer.blocks(&records).collect();
+            assert_eq!(blocks.concat(), records);
+            assert!(blocks.iter().all(|block| block.len() <= BLOCK));
+        }
+        assert_eq!(dealer.blocks(&[7; 256]).map(<[u32]>::len).collect::<Vec<_>>(), [128, 128]);
     }
 }

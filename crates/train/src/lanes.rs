@@ -179,7 +179,7 @@ impl Worker {
         match &mut self.way {
             Way::Together(pass) => {
                 let Measure::Squares(clip) = measure else { return };
-                for records in records.chunks(plan.network.micro_batch()) {
+                for records in batch.dealer.blocks(records) {
                     self.balance += pass.add(plan, world, records, parameters, clip, &mut self.lane);
                 }
             }

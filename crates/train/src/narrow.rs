@@ -345,8 +345,8 @@ fn gather<S: Simd, const R: usize>(
     for at in at..inputs {
         for row in 0..R {
             let terms = gradient.chunks_exact(outputs).zip(input.chunks_exact(inputs));
-            let total = &mut sum[row * inputs + at];
-            *total = terms.fold(*total, |sum, (g, a)| g[first + row].mul_add(a[at], sum));
+            let total = terms.fold(0.0, |sum: f32, (g, a)| g[first + row].mul_add(a[at], sum));
+            sum[row * inputs + at] += total;
         }
     }
     R
@@ -364,10 +364,8 @@ fn gather_columns<S: Simd, const R: usize, const V: usize>(
 ) {
     let Narrow { inputs, outputs } = size;
     let wide = V * S::F32_LANES;
-    let mut held: [[S::f32s; V]; R] = std::array::from_fn(|row| {
-        let sum = S::as_simd_f32s(&sum[row * inputs + at..][..wide]).0;
-        std::array::from_fn(|v| sum[v])
-    });
+    // From zero, and then added to the sum: a term passes those beside it, and not all that came before.
+    let mut held = [[simd.splat_f32s(0.0); V]; R];
     for (gradient, input) in gradient.chunks_exact(outputs).zip(input.chunks_exact(inputs)) {
         let (gradient, input) = (&gradient[first..][..R], S::as_simd_f32s(&input[at..][..wide]).0);
         let input: [S::f32s; V] = std::array::from_fn(|v| input[v]);
@@ -379,7 +377,10 @@ fn gather_columns<S: Simd, const R: usize, const V: usize>(
         }
     }
     for (row, held) in held.iter().enumerate() {
-        S::as_mut_simd_f32s(&mut sum[row * inputs + at..][..wide]).0.copy_from_slice(held);
+        let sum = S::as_mut_simd_f32s(&mut sum[row * inputs + at..][..wide]).0;
+        for (sum, held) in sum.iter_mut().zip(held) {
+            *sum = simd.add_f32s(*sum, *held);
+        }
     }
 }
 

@@ -71,6 +71,11 @@ impl Network {
         self.stack.leaves()
     }
 
+    /// Whether all layers add up the terms of examples before they add them to a sum.
+    pub(crate) fn adds_together(&self) -> bool {
+        self.stack.adds_together()
+    }
+
     pub(crate) fn stages(&self) -> &[Box<dyn Stage>] {
         &self.stack.stages
     }

@@ -14,8 +14,6 @@ use crate::{
 use veracity_core::{Adjacency, ClipNorm, NoiseMultiplier, Probability, Refusal};
 use veracity_noise::{Entropy, Family, Origin, Purpose, Tape};
 
-/// Streams of batches are numbered by step, and those of lanes by this and the step.
-const LANES: u64 = 1 << 63;
 /// How far an adaptive clip norm may go from where it began, as a factor either way.
 const FARTHEST_CLIP: f64 = (1u64 << 20) as f64;
 
@@ -123,7 +121,7 @@ impl<'a> Run<'a> {
         if let Some(guard) = &guard {
             guard.gradient.check_records(world.len())?;
         }
-        let dealer = Dealer::new(plan.sampling);
+        let dealer = Dealer::new(plan.sampling, &plan.network);
         let written_out =
             plan.views.is_some() || world.has_people() || matches!(plan.privacy, Privacy::Laplace { .. });
         Ok(Run {
@@ -196,7 +194,7 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
-        let crafted = self.dealer.deal(&self.batch, self.world, self.batches.stream(LANES | step));
+        let crafted = self.dealer.deal(&self.batch, self.world, step, &self.batches);
         let batch = Batch {
             plan,
             world: self.world,

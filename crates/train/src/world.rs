@@ -143,6 +143,11 @@ impl<'a> World<'a> {
         self.data.width()
     }
 
+    /// Whether every position has a record with features, whatever the batch.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.changed.is_none() && self.planted.is_none() && self.crafted.is_empty()
+    }
+
     /// Whether there is no record at a position.
     pub(crate) fn is_blank(&self, position: u32) -> bool {
         let is_missing = |planted: Planted<'_>| {

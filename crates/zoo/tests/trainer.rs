@@ -61,6 +61,7 @@ fn plain(records: &[Record], plan: &Plan, draws: Draws<'_>, script: &Tape, bug: 
         noise: NoiseMultiplier::new(NOISE).unwrap(),
         clip: ClipNorm::new(CLIP).unwrap(),
         planned: Count::new(RECORDS).unwrap(),
+        rounding: plan.rounding(),
         steps: STEPS,
         rate: 0.1,
         momentum: MOMENTUM,

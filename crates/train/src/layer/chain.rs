@@ -83,6 +83,10 @@ impl Stage for Chain {
         self.stack.leaves()
     }
 
+    fn adds_together(&self) -> bool {
+        self.stack.adds_together()
+    }
+
     fn initialise(&self, parameters: &mut [f32], rng: &mut Stream) {
         self.stack.initialise(parameters, rng);
     }

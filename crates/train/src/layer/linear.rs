@@ -4,6 +4,7 @@
 use super::{
     Stage, Trace,
     outer::{LONGEST, VANISHED},
+    scratch,
 };
 use crate::{
     Shape,
@@ -51,6 +52,10 @@ impl Stage for Linear {
 
     fn parameters(&self) -> usize {
         self.weights() + self.outputs
+    }
+
+    fn adds_together(&self) -> bool {
+        true
     }
 
     /// Normal weights of variance 2/inputs, biases zero.
@@ -110,12 +115,16 @@ impl Stage for Linear {
 
     fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let (weights, biases) = sum.split_at_mut(self.weights());
-        for (g, factor) in output_gradient.chunks_exact_mut(self.outputs).zip(factors) {
-            for (g, bias) in g.iter_mut().zip(&mut *biases) {
-                *g *= factor;
-                *bias += *g;
+        scratch::lend([self.outputs], |[total]| {
+            total.fill(0.0);
+            for (g, factor) in output_gradient.chunks_exact_mut(self.outputs).zip(factors) {
+                for (g, total) in g.iter_mut().zip(&mut *total) {
+                    *g *= factor;
+                    *total += *g;
+                }
             }
-        }
+            biases.iter_mut().zip(total).for_each(|(bias, total)| *bias += *total);
+        });
         if let Some(narrow) = self.narrow() {
             return narrow.add_outer_products(output_gradient, trace.input, weights);
         }

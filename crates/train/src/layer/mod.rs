@@ -230,6 +230,11 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
         usize::from(self.parameters() > 0)
     }
 
+    /// Whether `clipped_sum` adds up the terms of all examples first, and then adds them to the sum.
+    fn adds_together(&self) -> bool {
+        self.parameters() == 0
+    }
+
     /// Random initial parameters; they do not depend on data.
     fn initialise(&self, _parameters: &mut [f32], _rng: &mut Stream) {}
 

@@ -66,6 +66,11 @@ impl Stack {
         self.stages.iter().map(|stage| stage.leaves()).sum()
     }
 
+    /// Whether all stages add up the terms of examples before they add them to a sum.
+    pub(crate) fn adds_together(&self) -> bool {
+        self.stages.iter().all(|stage| stage.adds_together())
+    }
+
     pub(crate) fn initialise(&self, parameters: &mut [f32], rng: &mut Stream) {
         for (stage, place) in self.stages.iter().zip(&self.places) {
             stage.initialise(&mut parameters[place.clone()], rng);

@@ -3,18 +3,18 @@
 //! **Theorem.** Let two datasets differ by one record x, and let every other record have the same coins in both: whether it is
 //! drawn, and its lane ([`crate::dealing`]). Then, for the same parameters, the sums of a step on the grid differ by at most
 //!
-//! > (1 + ν)(1 + 2 s γ + 2u) R + 3/2 g √d,    γ = (s + 2) u / (1 − (s + 2) u),  u = 2⁻²⁴
+//! > (1 + ν)(1 + 2 s γ + 2u) R + 3/2 g √d,    γ = (k + 2) u / (1 − (k + 2) u),  u = 2⁻²⁴
 //!
-//! in ℓ2, where R is the norm that gradients are clipped to, s the slots of a lane, g the step of the grid and d the number of
-//! parameters; in ℓ1 with d for √d. For a record that is replaced it is at most twice that.
+//! in ℓ2, where R is the norm that gradients are clipped to, s the slots of a lane, k ≤ s the most additions that a term goes
+//! through, g the step of the grid and d the number of parameters; in ℓ1 with d for √d. For a record that is replaced it is at most twice that.
 //!
 //! **Proof.** Given the parameters, record i adds one number t to each coordinate of its lane. These numbers depend on the record
 //! alone: no layer mixes examples, and no product lets a row know its company ([`crate::product::multiply_rows`]). Taken
 //! together they are a vector tᵢ of norm at most (1 + ν) R, since norms are measured with a relative error of at most ν from
 //! below ([`Rounding::of_network`]).
 //!
-//! A lane of at most s records is summed in `f32`. In whatever order that is done, each term goes through at most s + 2 roundings
-//! on its way, so the sum is off by at most γ Σ|t| in each coordinate, and by γ Σ‖tᵢ‖ ≤ γ s (1 + ν) R altogether. Then it is
+//! A lane of at most s records is summed in `f32`. In whatever order that is done, each term goes through at most s additions, or k
+//! where blocks of records are summed first ([`Dealer::depth`]), and two roundings more where it is a product. So the sum is off by at most γ Σ|t| in each coordinate, and by γ Σ‖tᵢ‖ ≤ γ s (1 + ν) R altogether. Then it is
 //! rounded to the grid, by at most g/2 in each coordinate, and from there on all sums are of whole numbers, and exact.
 //!
 //! So x changes the lane that it is dealt to, and no other. If that lane has a free slot, its sum moves by ‖tₓ‖, by its float
@@ -58,8 +58,8 @@ impl Rounding {
     ///
     /// # Promise  At least what the theorem of this module allows
     pub fn of_network(network: &Network, sampling: Sampling) -> Rounding {
-        let slots = Dealer::new(sampling).slots() as f64;
-        let depth = (slots + 2.0) * U;
+        let dealer = Dealer::new(sampling, network);
+        let (slots, depth) = (dealer.slots() as f64, (dealer.depth() as f64 + 2.0) * U);
         // Half, since norms are roots of what is measured; a hundredth more for products of errors. Every layer's part is added
         // up in `f32`, twice where layers are nested.
         let norms = 1.01 * (MEASURED + 2.0 * network.leaves() as f64) * U / 2.0;

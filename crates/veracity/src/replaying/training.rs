@@ -66,9 +66,10 @@ impl<'a> Recorder<'a> {
     fn replay_all(&self, pairs: &mut Vec<Pair>) -> Result<(), Refusal> {
         let strangers = strangers(self.data)?;
         let mut seen = 0;
-        for look in 0..LOOKED_AT.min(self.data.len()) {
+        let units = self.data.units();
+        for look in 0..LOOKED_AT.min(units) {
             // Positions from end to end: a record that is in no batch shows nothing, so others are tried.
-            let position = look * self.data.len() / LOOKED_AT.min(self.data.len());
+            let position = look * units / LOOKED_AT.min(units);
             for neighbour in self.changed(position, &strangers)? {
                 let pair = self.replay(neighbour)?;
                 seen += usize::from(pair.replayed.used > 0.0);

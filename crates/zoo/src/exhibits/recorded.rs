@@ -8,6 +8,7 @@ use crate::{
 use veracity_audit::World;
 use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_noise::{Bits, Entropy, Key, Purpose};
+use veracity_train::Rounding;
 
 const NOISE: f64 = 1.0;
 const STEPS: u64 = 3;
@@ -86,7 +87,8 @@ fn recorded(seed: u64, scene: Bug, bug: Option<Bug>) -> Result<Specimen, Refusal
         let (records, start) = scene_of(seed, pair, scene);
         // After one step the parameters tell; in a second one they would have other gradients.
         let steps = if scene == Bug::DividesByRealisedBatch { 1 } else { STEPS };
-        let trainer = Trainer { noise, clip, planned, steps, rate: 1.0, momentum: 0.9, start, bug };
+        let rounding = Rounding::ONE_SUM;
+        let trainer = Trainer { noise, clip, planned, rounding, steps, rate: 1.0, momentum: 0.9, start, bug };
         let records = match world {
             World::In => &records[..],
             World::Out => &records[1..],

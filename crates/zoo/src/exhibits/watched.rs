@@ -8,6 +8,7 @@ use crate::{
 };
 use veracity_audit::World;
 use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Refusal};
+use veracity_train::Rounding;
 
 const NOISE: f64 = 2.0;
 const STEPS: u64 = 2;
@@ -67,6 +68,7 @@ fn watched(seed: u64, clip: f64, bug: Option<Bug>) -> Result<Specimen, Refusal> 
         noise: NoiseMultiplier::new(NOISE)?,
         clip: ClipNorm::new(clip)?,
         planned: Count::new(10)?,
+        rounding: Rounding::ONE_SUM,
         steps: STEPS,
         rate: 0.01,
         momentum: 0.0,

@@ -28,6 +28,8 @@ pub struct Trainer {
     pub clip: ClipNorm,
     /// The batch size that is planned: all records.
     pub planned: Count,
+    /// How far rounding may take its sums.
+    pub rounding: Rounding,
     /// How many steps.
     pub steps: u64,
     /// The learning rate.
@@ -53,7 +55,7 @@ pub struct Shown {
 
 impl Trainer {
     fn calibrated(&self, clip: f64) -> Result<Calibrated, Refusal> {
-        Calibrated::gaussian(self.noise, ClipNorm::new(clip)?, PARAMETERS, Rounding::ONE_SUM)
+        Calibrated::gaussian(self.noise, ClipNorm::new(clip)?, PARAMETERS, self.rounding)
     }
 
     /// Trains on records; every step draws from `rng`.
