@@ -5,7 +5,7 @@
 //! of its own. Batches of a fixed size have places that do not move, and a lane is a stretch of places. What a lane has no slot
 //! for is summed alone.
 
-use crate::{Crafted, Network, World, sampling::Sampling};
+use crate::{Crafted, Plan, World, sampling::Sampling};
 use veracity_noise::{Bits, Family};
 
 /// How many records a lane should have. More make more of the roundings of float sums; fewer make more lanes to be added up, which
@@ -44,9 +44,11 @@ enum Rule {
 
 impl Dealer {
     /// Lanes and slots follow from the planned batch size and the network, which are public.
-    pub(crate) fn new(sampling: Sampling, network: &Network) -> Dealer {
-        let (batch, micro_batch) = (sampling.planned().get(), network.micro_batch());
-        let together = network.adds_together();
+    pub(crate) fn new(plan: &Plan) -> Dealer {
+        let (sampling, micro_batch) = (plan.sampling, plan.network.micro_batch());
+        let batch = sampling.planned().get();
+        // Gradients that are written out are added one by one.
+        let together = plan.network.adds_together() && !plan.writes_out();
         let long = match together {
             true if batch > LARGE => 2 * LONG,
             true => LONG,
@@ -152,7 +154,7 @@ impl Dealer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dataset, Labels, Layer, Shape};
+    use crate::{Dataset, Labels, Layer, Loss, Network, Optimiser, Privacy, Schedule, Shape, Unit};
     use veracity_core::Count;
     use veracity_noise::{Entropy, Purpose};
 
@@ -169,9 +171,20 @@ mod tests {
         ]
     }
 
+    fn plan(sampling: Sampling) -> Plan {
+        Plan::new(
+            Network::new(Shape::Flat(1), vec![Layer::Linear { outputs: 1 }]).unwrap(),
+            Loss::Squared,
+            sampling,
+            Count::ONE,
+            Privacy::None,
+            Optimiser::Sgd { momentum: 0.0 },
+            Schedule::Constant { rate: 0.1 },
+        )
+    }
+
     fn dealer(sampling: Sampling) -> Dealer {
-        let network = Network::new(Shape::Flat(1), vec![Layer::Linear { outputs: 1 }]).unwrap();
-        Dealer::new(sampling, &network)
+        Dealer::new(&plan(sampling))
     }
 
     /// All sums, each as a list of positions.
@@ -235,5 +248,17 @@ mod tests {
             assert!(blocks.iter().all(|block| block.len() <= BLOCK));
         }
         assert_eq!(dealer.blocks(&[7; 256]).map(<[u32]>::len).collect::<Vec<_>>(), [128, 128]);
+    }
+
+    #[test]
+    fn terms_that_are_added_one_by_one_are_rounded_as_often_as_there_are_slots() {
+        for sampling in samplings(2048, 10_000) {
+            let mut plan = plan(sampling);
+            let together = Dealer::new(&plan);
+            assert!(together.depth() < together.slots() && together.depth() >= BLOCK.min(together.slots()));
+            plan.unit = Unit::Person;
+            let apart = Dealer::new(&plan);
+            assert_eq!(apart.depth(), apart.slots());
+        }
     }
 }

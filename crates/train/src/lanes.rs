@@ -64,11 +64,11 @@ enum Way {
 }
 
 impl Lanes {
-    /// Memory for as many workers as can be of use; where `written_out`, gradients are made one by one.
-    pub(crate) fn new(plan: &Plan, lanes: usize, is_private: bool, written_out: bool) -> Lanes {
+    /// Memory for as many workers as can be of use.
+    pub(crate) fn new(plan: &Plan, lanes: usize, is_private: bool) -> Lanes {
         let most = if is_private { rayon::current_num_threads() } else { MOST_PARTS };
         let worker = |_| Worker {
-            way: match written_out {
+            way: match plan.writes_out() {
                 true => Way::WrittenOut(WrittenOut::new(plan)),
                 false => Way::Together(Pass::new(&plan.network, plan.network.micro_batch())),
             },

@@ -148,7 +148,12 @@ impl Plan {
 
     /// How far floats can take the sums of a step beyond what a record contributes.
     pub fn rounding(&self) -> Rounding {
-        Rounding::of_network(&self.network, self.sampling)
+        Rounding::of_plan(self)
+    }
+
+    /// Whether every gradient is written out before it is added: where it is measured in ℓ1, or is a mean over several.
+    pub(crate) fn writes_out(&self) -> bool {
+        self.views.is_some() || self.unit == Unit::Person || matches!(self.privacy, Privacy::Laplace { .. })
     }
 
     /// Checks everything that can be checked without touching a record's values.

@@ -121,11 +121,9 @@ impl<'a> Run<'a> {
         if let Some(guard) = &guard {
             guard.gradient.check_records(world.len())?;
         }
-        let dealer = Dealer::new(plan.sampling, &plan.network);
-        let written_out =
-            plan.views.is_some() || world.has_people() || matches!(plan.privacy, Privacy::Laplace { .. });
+        let dealer = Dealer::new(plan);
         Ok(Run {
-            lanes: Lanes::new(plan, dealer.lanes(), guard.is_some(), written_out),
+            lanes: Lanes::new(plan, dealer.lanes(), guard.is_some()),
             dealer,
             measure: measure(plan, guard.as_ref()),
             memory: plan.optimiser.memory(parameters.len()),

@@ -11,7 +11,7 @@
 //! **Proof.** Given the parameters, record i adds one number t to each coordinate of its lane. These numbers depend on the record
 //! alone: no layer mixes examples, and no product lets a row know its company ([`crate::product::multiply_rows`]). Taken
 //! together they are a vector tᵢ of norm at most (1 + ν) R, since norms are measured with a relative error of at most ν from
-//! below ([`Rounding::of_network`]).
+//! below ([`Rounding::of_plan`]).
 //!
 //! A lane of at most s records is summed in `f32`. In whatever order that is done, each term goes through at most s additions, or k
 //! where blocks of records are summed first ([`Dealer::depth`]), and two roundings more where it is a product. So the sum is off by at most γ Σ|t| in each coordinate, and by γ Σ‖tᵢ‖ ≤ γ s (1 + ν) R altogether. Then it is
@@ -25,7 +25,7 @@
 //!
 //! # Reference  [Higham02], §3.1 and §4.2, for sums in any order; [CasacubertaEtAl22] for why it matters
 
-use crate::{Network, dealing::Dealer, sampling::Sampling};
+use crate::{Plan, dealing::Dealer};
 
 /// The unit roundoff of `f32`.
 const U: f64 = 1.0 / (1u64 << 24) as f64;
@@ -54,15 +54,15 @@ impl Rounding {
     /// # Assumes  Fewer than 2^24 records
     pub const ONE_SUM: Rounding = Rounding { relative: 4.0 * U, on_grid: 2.0 };
 
-    /// Of the clipped sums of a network whose batches are drawn so.
+    /// Of the clipped sums of a plan.
     ///
     /// # Promise  At least what the theorem of this module allows
-    pub fn of_network(network: &Network, sampling: Sampling) -> Rounding {
-        let dealer = Dealer::new(sampling, network);
+    pub fn of_plan(plan: &Plan) -> Rounding {
+        let dealer = Dealer::new(plan);
         let (slots, depth) = (dealer.slots() as f64, (dealer.depth() as f64 + 2.0) * U);
         // Half, since norms are roots of what is measured; a hundredth more for products of errors. Every layer's part is added
         // up in `f32`, twice where layers are nested.
-        let norms = 1.01 * (MEASURED + 2.0 * network.leaves() as f64) * U / 2.0;
+        let norms = 1.01 * (MEASURED + 2.0 * plan.network.leaves() as f64) * U / 2.0;
         let sums = 2.0 * slots * depth / (1.0 - depth) + 2.0 * U;
         Rounding { relative: (1.0 + norms) * (1.0 + sums) - 1.0, on_grid: 3.0 }
     }
