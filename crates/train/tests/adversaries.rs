@@ -55,6 +55,20 @@ fn nor_under_any_clipping() {
     }
 }
 
+/// Twice as many records as are planned: every lane is full, and half of the records are summed alone.
+#[test]
+fn nor_where_lanes_are_full() {
+    for setting in settings() {
+        for craft in [Craft::Shifted, Craft::Swallowed, Craft::Alike, Craft::Random] {
+            for planned in [10, 150] {
+                let plan = setting.plan(planned, flat(), poisson);
+                let used = farthest(&plan, &setting.data(craft, 2 * planned, 7));
+                assert!(used <= 1.0, "{}, {craft:?}, {planned} planned: {used}", setting.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn nor_in_batches_of_a_fixed_size() {
     let setting = &settings()[0];
