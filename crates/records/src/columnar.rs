@@ -93,6 +93,8 @@ impl Kind {
                 Some(Kind::Decimal { scale: column.type_scale() })
             }
             (Some(LogicalType::Float16), _) => is_fixed.then_some(Kind::Half),
+            // Writers call a column so in which nobody has a value, which no cell may decide.
+            (Some(LogicalType::Unknown), _) => Some(Kind::Plain),
             (_, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32)
             | (_, ConvertedType::UINT_64) => Some(Kind::Unsigned),
             (_, ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32)
@@ -319,8 +321,14 @@ fn whole(kind: Kind, signed: i128, unsigned: i128) -> Stored {
 /// A decimal from the bytes of its whole number, the highest first. One that is too long for any number of 38 digits is missing:
 /// how long it is may be a secret, so it is no reason to refuse.
 fn decimal(bytes: &[u8], scale: i32) -> Stored {
-    let (Some(first), 1..=16) = (bytes.first(), bytes.len()) else { return Stored::Missing };
-    let sign = if first & 0x80 == 0 { 0 } else { -1 };
+    let Some(first) = bytes.first() else { return Stored::Missing };
+    let (sign, filler) = if first & 0x80 == 0 { (0, 0) } else { (-1, 0xff) };
+    // Wide decimals widen the sign of small numbers: bytes that only repeat it say nothing.
+    let (wide, bytes) = bytes.split_at(bytes.len().saturating_sub(16));
+    let keeps_sign = wide.is_empty() || (bytes[0] ^ filler) & 0x80 == 0;
+    if !keeps_sign || wide.iter().any(|byte| *byte != filler) {
+        return Stored::Missing;
+    }
     scaled_down(bytes.iter().fold(sign, |number: i128, byte| number << 8 | i128::from(*byte)), scale)
 }
 
@@ -365,7 +373,12 @@ mod tests {
             (&[0xff; 16], 0, Some(-1.0)),
             (&[1], -3, Some(1000.0)),
             (&[], 2, None),
-            (&[0; 17], 2, None),
+            (&[0; 17], 2, Some(0.0)),
+            (&[&[0xff; 30][..], &[0xcf, 0xc7]].concat(), 2, Some(-123.45)),
+            (&[&[0; 30][..], &[0x30, 0x39]].concat(), 2, Some(123.45)),
+            (&[&[0; 16][..], &[0xff; 16]].concat(), 2, None),
+            (&[&[0xff; 16][..], &[0; 16]].concat(), 2, None),
+            (&[&[1][..], &[0; 16]].concat(), 2, None),
         ] {
             assert_eq!(number(decimal(bytes, scale)), expected, "{bytes:?}");
         }

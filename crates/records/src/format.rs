@@ -86,22 +86,25 @@ impl Format {
         if head.starts_with(ZIP) {
             return zip(head);
         }
-        if let Some((_, name)) = FOREIGN.iter().find(|(word, _)| head.starts_with(word)) {
+        // What is after the header is private: nothing but the header tells what a text is.
+        let line =
+            head.split(|byte| matches!(byte, b'\n' | b'\r')).find(|line| !line.trim_ascii().is_empty());
+        let line = line.unwrap_or_default();
+        let is_name = |word: &[u8]| is_text(line) && begins_a_name(line, word);
+        if let Some((_, name)) = FOREIGN.iter().find(|(word, _)| head.starts_with(word) && !is_name(word)) {
             return Err(name);
         }
-        if let Some((_, format)) = OURS.iter().find(|(word, _)| begins(head, word)) {
+        if let Some((_, format)) = OURS.iter().find(|(word, _)| begins(head, word) && !is_name(word)) {
             return Ok(*format);
         }
         match head {
-            [0] | [0, 0] | [0, 0, 0x08 | 0x09 | 0x0b..=0x0e, ..] => return Ok(Format::Idx),
-            _ if head.get(257..262) == Some(b"ustar") => return Err("a tar archive"),
-            _ => {}
-        }
-        let line = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-        match line.unwrap_or_default() {
-            line if !is_text(line) => Err("binary data of an unknown kind"),
-            line if is_json(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)) => Err("JSON"),
-            _ => Ok(Format::Text),
+            [0] | [0, 0] | [0, 0, 0x08 | 0x09 | 0x0b..=0x0e, ..] => Ok(Format::Idx),
+            _ if is_text(line) => match is_json(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)) {
+                true => Err("JSON"),
+                false => Ok(Format::Text),
+            },
+            _ if head.get(257..262) == Some(b"ustar") => Err("a tar archive"),
+            _ => Err("binary data of an unknown kind"),
         }
     }
 
@@ -123,6 +126,13 @@ fn begins(head: &[u8], word: &[u8]) -> bool {
         || word.starts_with(head)
             && (!is_text(head) || std::str::from_utf8(head).is_err())
             && !head.is_empty()
+}
+
+/// Whether a header that begins with a format's first word only has a column of such a name, as ORCID and PARENT are. A digit
+/// after the word is a version of the format.
+fn begins_a_name(line: &[u8], word: &[u8]) -> bool {
+    let next = line.strip_prefix(word).and_then(|rest| rest.first());
+    next.is_some_and(|byte| !byte.is_ascii_digit()) && word.iter().all(u8::is_ascii_alphanumeric)
 }
 
 /// Whether there is no control character in it but those of text. Its encoding is left open: cells may be in any.
@@ -173,6 +183,10 @@ mod tests {
             (b"PAR,PK\n1,2\n", Format::Text),
             (b"\xef\xbb\xbfage\n", Format::Text),
             (b"[id],[name]\n1,2\n", Format::Text),
+            (b"ORCID,age\n1,2\n", Format::Text),
+            (b"PARENT;age\n1;2\n", Format::Text),
+            (b"PAR1,PAR2\n1,2\n", Format::Text),
+            (b"BZhours\n1\n", Format::Text),
             (b"Gr\xf6sse\n1\n", Format::Text),
             (b"PAR1\x15\x04", Format::Parquet),
             (b"\x93NUMPY\x01\x00", Format::Npy),
@@ -190,10 +204,27 @@ mod tests {
         }
     }
 
+    /// No cell after the header decides, wherever it lies: where a tar has its word, or after another end of line.
+    #[test]
+    fn cells_do_not_tell_what_a_file_is() {
+        let mut rows = b"age,city\n".to_vec();
+        rows.resize(255, b'1');
+        for cell in [&b"1,ustar\n"[..], b"1,Basel\n", b"1,\0\x01\x1b\n"] {
+            assert_eq!(Format::of(&[&rows, cell].concat()), Ok(Format::Text), "{cell:?}");
+            assert_eq!(Format::of(&[b"age,city\r", cell].concat()), Ok(Format::Text), "{cell:?}");
+        }
+        let mut tar = b"people.csv".to_vec();
+        tar.resize(257, 0);
+        assert_eq!(Format::of(&[&tar[..], b"ustar\0"].concat()), Err("a tar archive"));
+    }
+
     #[test]
     fn what_is_none_of_ours_is_named() {
         for (head, seems) in [
-            (&b"SQLite format 3\0\x10"[..], "SQLite"),
+            (&b"ORC\x08\x01"[..], "ORC"),
+            (b"PARE\x15\x04", "encrypted"),
+            (b"ORC", "ORC"),
+            (b"SQLite format 3\0\x10", "SQLite"),
             (b"ARROW1\0\0", "Arrow"),
             (b"BZh91AY", "bzip2"),
             (b"\xfd7zXZ\0\0", "xz"),

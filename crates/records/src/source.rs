@@ -30,9 +30,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 2^28 records, 8 GiB, 2^31 numbers, 256 to one.
+    /// 2^28 records, 8 GiB, 2^31 numbers, 2^15 to one. A block of zstd is at most 2^17 bytes of at least four, and DEFLATE stays
+    /// below 1032 to one, so no file is refused for how well its cells pack: that is about the people in it.
     fn default() -> Limits {
-        Limits { rows: 1 << 28, bytes: 8 << 30, values: 1 << 31, ratio: 256 }
+        Limits { rows: 1 << 28, bytes: 8 << 30, values: 1 << 31, ratio: 1 << 15 }
     }
 }
 

@@ -118,3 +118,13 @@ fn what_is_none_of_our_formats_is_named_and_what_is_packed_twice_is_refused() {
     let twice = read(&file("x", &gzip(&gzip(CSV.as_bytes()))), &[], Form::default()).unwrap_err();
     assert!(twice.to_string().contains("packed twice"), "{twice}");
 }
+
+/// A column in which all have the same value packs a thousand to one. How well cells pack is about people, so it refuses nothing.
+#[test]
+fn a_constant_column_is_read_however_well_it_packs() {
+    let rows = 800_000;
+    let csv = [b"age\n".to_vec(), b"0\n".repeat(rows)].concat();
+    let packed = gzip(&csv);
+    assert!(csv.len() > 256 * packed.len() + (1 << 20), "{} of {}", packed.len(), csv.len());
+    assert_eq!(read(&file("constant.csv", &packed), &[], Form::default()).unwrap().rows, rows);
+}
