@@ -113,7 +113,7 @@ impl Source {
 
     /// The bytes as they lie there, and how many they are: for a pipe, how many have come so far.
     fn bytes(&self, name: &str) -> Result<(Bytes, Rc<Cell<u64>>), Refusal> {
-        let unreadable = |error: Error| refuse(name, format!("a readable file ({})", error.kind()));
+        let unreadable = |error: Error| refuse(name, format!("a readable file ({})", reason(error.kind())));
         match self {
             Source::Memory { bytes, .. } => {
                 let count = Rc::new(Cell::new(bytes.len() as u64));
@@ -239,6 +239,14 @@ fn foreign(file: &str, seems: &str) -> Refusal {
     )
 }
 
+/// Why a file cannot be read, as a shell would say it.
+fn reason(kind: std::io::ErrorKind) -> String {
+    match kind {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 /// What went wrong while reading, in words. The library's own words may quote bytes, so they are not passed on.
 pub(crate) fn explain(file: &str, error: &Error) -> Refusal {
     if let Some(too_much) = error.get_ref().and_then(|inner| inner.downcast_ref::<TooMuch>()) {
@@ -249,7 +257,7 @@ pub(crate) fn explain(file: &str, error: &Error) -> Refusal {
         ErrorKind::InvalidData | ErrorKind::InvalidInput => {
             refuse(file, "intact compressed data, found it damaged")
         }
-        kind => refuse(file, format!("a readable file ({kind})")),
+        kind => refuse(file, format!("a readable file ({})", reason(kind))),
     }
 }
 
