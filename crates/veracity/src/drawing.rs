@@ -108,7 +108,7 @@ pub fn csv(curves: &Curves, panels: Panels) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Whether a file is curves that [`csv`] wrote: one of its headers, and numbers below it.
+/// Whether a file is curves that [`csv()`] wrote: one of its headers, and numbers below it.
 pub fn is_csv(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let Some((header, rows)) = text.split_once('\n') else { return false };
