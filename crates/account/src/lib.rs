@@ -9,6 +9,7 @@ pub mod calibrate;
 pub mod exact;
 pub mod expand;
 pub mod gdp;
+mod matrix;
 mod method;
 pub mod optimal;
 pub mod pld;

@@ -66,6 +66,12 @@ fn is_declared(mechanism: &Mechanism) -> bool {
         | Mechanism::Gdp { .. }
         | Mechanism::PoissonSampled { .. }
         | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::TruncatedPoissonSampled { .. }
+        | Mechanism::RandomAllocation { .. }
+        | Mechanism::Shuffled { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::BestOf { .. }
+        | Mechanism::Losses { .. }
         | Mechanism::Parallel(_)
         | Mechanism::Group { .. } => false,
     }

@@ -31,11 +31,17 @@ pub(crate) fn declared(part: &Part) -> Option<(f64, f64)> {
         | Part::FixedSizeSampled { rate, part } => {
             declared(part).map(|(epsilon, delta)| (amplified(*rate, epsilon), rate * delta * OUTWARD))
         }
+        Part::AtMost(part) => declared(part),
         Part::Gaussian { .. }
         | Part::DiscreteGaussian { .. }
         | Part::Zcdp { .. }
         | Part::Rdp { .. }
-        | Part::PoissonSampled { neighbours: Neighbours::Replaced, .. } => None,
+        | Part::PoissonSampled { neighbours: Neighbours::Replaced, .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. } => None,
     }
 }
 
@@ -99,7 +105,13 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
             | Part::Zcdp { .. }
             | Part::Rdp { .. }
             | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. } => Err(Refusal::no_theorem(
+            | Part::FixedSizeSampled { .. }
+            | Part::Mixture { .. }
+            | Part::Allocated { .. }
+            | Part::Listed { .. }
+            | Part::BestOf { .. }
+            | Part::Either { .. }
+            | Part::AtMost(_) => Err(Refusal::no_theorem(
                 format!("poisson-sampled {}", name(part)),
                 "replace-one",
                 "use add-remove or zero-out",
@@ -113,6 +125,14 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
                 return Ok(0.0);
             }
             single_use_epsilon(part, inside).map(|epsilon| amplified(*rate, epsilon))
+        }
+        Part::AtMost(part) => single_use_epsilon(part, delta),
+        Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. } => {
+            Err(Refusal::no_theorem(name(part), "composition of single uses", "use method exact, pld or rdp"))
         }
         Part::Laplace { .. }
         | Part::DiscreteLaplace { .. }
@@ -172,6 +192,12 @@ pub(crate) fn name(part: &Part) -> String {
         Part::Rdp { .. } => "rdp".into(),
         Part::PoissonSampled { part, .. } => format!("poisson-sampled {}", name(part)),
         Part::FixedSizeSampled { part, .. } => format!("fixed-size-sampled {}", name(part)),
+        Part::Mixture { .. } => "poisson-sampled gaussian of a group".into(),
+        Part::Allocated { .. } => "random-allocation".into(),
+        Part::Listed { .. } => "losses".into(),
+        Part::BestOf { .. } => "best-of".into(),
+        Part::Either { .. } => "truncated-poisson-sampled".into(),
+        Part::AtMost(part) => name(part),
     }
 }
 

@@ -56,6 +56,7 @@ pub(crate) fn rho(part: &Part) -> Result<f64, Refusal> {
         Part::Gaussian { mu } => 0.5 * mu * mu,
         Part::DiscreteGaussian { sigma, shift } => 0.5 * (*shift as f64 / sigma).powi(2),
         Part::Zcdp { rho } => *rho,
+        Part::AtMost(part) => return rho(part),
         Part::BoundedRange { epsilon } => 0.125 * epsilon * epsilon,
         Part::Laplace { .. }
         | Part::DiscreteLaplace { .. }
@@ -63,7 +64,12 @@ pub(crate) fn rho(part: &Part) -> Result<f64, Refusal> {
         | Part::Approximate { .. }
         | Part::Rdp { .. }
         | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. } => match single::declared(part) {
+        | Part::FixedSizeSampled { .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. } => match single::declared(part) {
             Some((epsilon, 0.0)) => 0.5 * epsilon * epsilon,
             Some(_) | None => {
                 return Err(Refusal::no_theorem(

@@ -6,16 +6,22 @@
 mod adjacency;
 mod bound;
 mod claim;
+mod losses;
 mod mechanism;
 mod quantity;
 mod refusal;
+mod runs;
+mod strategy;
 
 pub use adjacency::{Adjacency, PrivacyUnit};
 pub use bound::{Bracket, Finding, Lower, Standing, Upper};
 pub use claim::{Claim, Verdict, judge};
+pub use losses::{LossDistribution, LossMasses};
 pub use mechanism::{Mechanism, RdpCurve};
 pub use quantity::{
     Buckets, ClipNorm, Count, Delta, Epsilon, GdpMu, NoiseMultiplier, Probability, Rho, SamplingRate,
     Sensitivity, Significance,
 };
 pub use refusal::Refusal;
+pub use runs::Runs;
+pub use strategy::{Coefficients, Participation, Strategy, TriangularMatrix};

@@ -4,7 +4,8 @@
 //! same value is meaningful under every adjacency: replacing a record moves the answer by two contributions.
 
 use crate::{
-    Buckets, Count, Delta, Epsilon, GdpMu, NoiseMultiplier, Probability, Refusal, Rho, SamplingRate,
+    Buckets, Count, Delta, Epsilon, GdpMu, LossDistribution, NoiseMultiplier, Participation, Probability,
+    Refusal, Rho, Runs, SamplingRate, Strategy,
 };
 
 /// A mechanism or a composition of mechanisms. Matched without a wildcard everywhere, so a new kind is a compile error
@@ -90,6 +91,53 @@ pub enum Mechanism {
         /// What is done to the batch.
         mechanism: Box<Mechanism>,
     },
+    /// The mechanism on a Poisson batch that holds at most `most` records: surplus records, chosen at random, are dropped.
+    TruncatedPoissonSampled {
+        /// The chance to be drawn.
+        rate: SamplingRate,
+        /// The largest batch.
+        most: Count,
+        /// Records in all.
+        population: Count,
+        /// What is done to the batch.
+        mechanism: Box<Mechanism>,
+    },
+    /// One epoch over batches to which each record is dealt independently and uniformly: it enters exactly one of them
+    /// (balls and bins, random allocation).
+    RandomAllocation {
+        /// Batches in the epoch.
+        batches: Count,
+        /// What is done to each batch.
+        mechanism: Box<Mechanism>,
+    },
+    /// One epoch over the batches of a shuffled dataset, all of one size.
+    Shuffled {
+        /// Batches in the epoch.
+        batches: Count,
+        /// What is done to each batch.
+        mechanism: Box<Mechanism>,
+    },
+    /// Answers combined by a strategy matrix, with Gaussian noise on each combination (DP-FTRL, banded factorisation).
+    Matrix {
+        /// The matrix.
+        strategy: Strategy,
+        /// In which steps a record takes part.
+        participation: Participation,
+        /// σ/C, for a contribution of norm C to each step.
+        noise_multiplier: NoiseMultiplier,
+    },
+    /// The best of a random number of runs, where which one is best is read off the runs' own outputs.
+    BestOf {
+        /// How many runs.
+        runs: Runs,
+        /// One run.
+        mechanism: Box<Mechanism>,
+    },
+    /// Declared: a privacy loss distribution.
+    Losses {
+        /// The distribution declared.
+        losses: LossDistribution,
+    },
     /// The same mechanism again and again, each use may depend on the answers before it.
     Repeated {
         /// How often.
@@ -139,6 +187,12 @@ impl Mechanism {
             Mechanism::Gdp { .. } => "gdp",
             Mechanism::PoissonSampled { .. } => "poisson-sampled",
             Mechanism::FixedSizeSampled { .. } => "fixed-size-sampled",
+            Mechanism::TruncatedPoissonSampled { .. } => "truncated-poisson-sampled",
+            Mechanism::RandomAllocation { .. } => "random-allocation",
+            Mechanism::Shuffled { .. } => "shuffled",
+            Mechanism::Matrix { .. } => "matrix",
+            Mechanism::BestOf { .. } => "best-of",
+            Mechanism::Losses { .. } => "losses",
             Mechanism::Repeated { .. } => "repeated",
             Mechanism::Composed(_) => "composed",
             Mechanism::Parallel(_) => "parallel",

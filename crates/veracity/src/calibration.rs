@@ -151,6 +151,28 @@ fn with_noise(mechanism: &Mechanism, noise: NoiseMultiplier) -> Option<Mechanism
             population: *population,
             mechanism: inner(mechanism)?,
         },
+        Mechanism::TruncatedPoissonSampled { rate, most, population, mechanism } => {
+            Mechanism::TruncatedPoissonSampled {
+                rate: *rate,
+                most: *most,
+                population: *population,
+                mechanism: inner(mechanism)?,
+            }
+        }
+        Mechanism::RandomAllocation { batches, mechanism } => {
+            Mechanism::RandomAllocation { batches: *batches, mechanism: inner(mechanism)? }
+        }
+        Mechanism::Shuffled { batches, mechanism } => {
+            Mechanism::Shuffled { batches: *batches, mechanism: inner(mechanism)? }
+        }
+        Mechanism::Matrix { strategy, participation, .. } => Mechanism::Matrix {
+            strategy: strategy.clone(),
+            participation: *participation,
+            noise_multiplier: noise,
+        },
+        Mechanism::BestOf { runs, mechanism } => {
+            Mechanism::BestOf { runs: *runs, mechanism: inner(mechanism)? }
+        }
         Mechanism::Repeated { times, mechanism } => {
             Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? }
         }
@@ -164,6 +186,7 @@ fn with_noise(mechanism: &Mechanism, noise: NoiseMultiplier) -> Option<Mechanism
         | Mechanism::Zcdp { .. }
         | Mechanism::Rdp { .. }
         | Mechanism::Gdp { .. }
+        | Mechanism::Losses { .. }
         | Mechanism::Composed(_)
         | Mechanism::Parallel(_) => return None,
     })
@@ -194,6 +217,12 @@ fn with_rate(mechanism: &Mechanism, rate: SamplingRate) -> Option<Mechanism> {
         | Mechanism::Rdp { .. }
         | Mechanism::Gdp { .. }
         | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::TruncatedPoissonSampled { .. }
+        | Mechanism::RandomAllocation { .. }
+        | Mechanism::Shuffled { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::BestOf { .. }
+        | Mechanism::Losses { .. }
         | Mechanism::Composed(_)
         | Mechanism::Parallel(_) => None,
     }

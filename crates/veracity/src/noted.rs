@@ -84,13 +84,19 @@ fn calls(mechanism: &Mechanism) -> Vec<Drawn> {
         Mechanism::Group { mechanism, .. }
         | Mechanism::PoissonSampled { mechanism, .. }
         | Mechanism::FixedSizeSampled { mechanism, .. }
+        | Mechanism::TruncatedPoissonSampled { mechanism, .. }
+        | Mechanism::RandomAllocation { mechanism, .. }
+        | Mechanism::Shuffled { mechanism, .. }
+        | Mechanism::BestOf { mechanism, .. }
         | Mechanism::Repeated { mechanism, .. } => calls(mechanism),
         Mechanism::RandomizedResponse { .. }
         | Mechanism::Pure { .. }
         | Mechanism::Approximate { .. }
         | Mechanism::Zcdp { .. }
         | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. } => Vec::new(),
+        | Mechanism::Gdp { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::Losses { .. } => Vec::new(),
     }
 }
 

@@ -35,9 +35,11 @@ impl Subject {
 pub fn usual_adjacency(mechanism: &Mechanism) -> Adjacency {
     match mechanism {
         Mechanism::RandomizedResponse { .. } => Adjacency::ReplaceOne,
-        Mechanism::Repeated { mechanism, .. } | Mechanism::Group { mechanism, .. } => {
-            usual_adjacency(mechanism)
-        }
+        // What is known of shuffled batches needs a record that is there in both datasets.
+        Mechanism::Shuffled { .. } => Adjacency::ZeroOut,
+        Mechanism::Repeated { mechanism, .. }
+        | Mechanism::Group { mechanism, .. }
+        | Mechanism::BestOf { mechanism, .. } => usual_adjacency(mechanism),
         Mechanism::Gaussian { .. }
         | Mechanism::Laplace { .. }
         | Mechanism::DiscreteGaussian { .. }
@@ -50,6 +52,10 @@ pub fn usual_adjacency(mechanism: &Mechanism) -> Adjacency {
         | Mechanism::Gdp { .. }
         | Mechanism::PoissonSampled { .. }
         | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::TruncatedPoissonSampled { .. }
+        | Mechanism::RandomAllocation { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::Losses { .. }
         | Mechanism::Composed(_)
         | Mechanism::Parallel(_) => Adjacency::AddRemove,
     }
@@ -93,6 +99,42 @@ fn describe(mechanism: &Mechanism) -> String {
         }
         Mechanism::FixedSizeSampled { batch, population, mechanism } => {
             format!("{}, {} of {} drawn", describe(mechanism), batch.get(), population.get())
+        }
+        Mechanism::TruncatedPoissonSampled { rate, most, mechanism, .. } => {
+            format!(
+                "{}, sampled at {}, at most {} at once",
+                describe(mechanism),
+                short(rate.get()),
+                most.get()
+            )
+        }
+        Mechanism::RandomAllocation { batches, mechanism } => {
+            format!("{} on each of {} batches, records dealt at random", describe(mechanism), batches.get())
+        }
+        Mechanism::Shuffled { batches, mechanism } => {
+            format!("{} on each of {} shuffled batches", describe(mechanism), batches.get())
+        }
+        Mechanism::Matrix { strategy, noise_multiplier, .. } => {
+            let kind = match strategy {
+                veracity_core::Strategy::Tree { .. } => "tree".to_owned(),
+                veracity_core::Strategy::Banded { coefficients, .. } => {
+                    format!("{} bands", coefficients.get().len())
+                }
+                veracity_core::Strategy::Written(_) => "matrix as written".to_owned(),
+            };
+            let noise = short(noise_multiplier.get());
+            format!(
+                "correlated noise ({kind}) over {} steps, noise multiplier {noise}",
+                strategy.steps().get()
+            )
+        }
+        Mechanism::BestOf { runs, mechanism } => {
+            let (veracity_core::Runs::Poisson { mean } | veracity_core::Runs::NegativeBinomial { mean, .. }) =
+                runs;
+            format!("best of {} runs on average of {}", short(*mean), describe(mechanism))
+        }
+        Mechanism::Losses { losses } => {
+            format!("declared distribution of {} losses", losses.first().finite().len())
         }
         Mechanism::Repeated { times, mechanism } => format!("{} × {}", times.get(), describe(mechanism)),
         Mechanism::Composed(parts) => list(parts),

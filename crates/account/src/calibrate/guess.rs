@@ -38,6 +38,20 @@ fn square(part: &Part) -> f64 {
             contributions * sampled(*rate, square(part))
         }
         Part::FixedSizeSampled { rate, part } => sampled(*rate, square(part)),
+        Part::Mixture { shifts } => {
+            let mean: f64 = shifts.iter().map(|(chance, shift)| chance * shift).sum();
+            let widest = shifts.iter().map(|(_, shift)| shift * shift).fold(0.0, f64::max);
+            mean * mean * (1.0 + widest.min(700.0).exp_m1() / widest.max(1e-300))
+        }
+        Part::Allocated { batches, mu } => batches.as_f64() * sampled(1.0 / batches.as_f64(), mu * mu),
+        Part::Listed { losses } => {
+            2.0 * losses.first().finite().iter().map(|(loss, mass)| loss * mass).sum::<f64>().max(0.0)
+        }
+        Part::BestOf { run, .. } => {
+            2.0 * run.parts.iter().map(|(part, times)| times.as_f64() * square(part)).sum::<f64>()
+        }
+        Part::Either { usual, .. } => square(usual),
+        Part::AtMost(part) => square(part),
     }
 }
 
@@ -51,9 +65,16 @@ fn largest(part: &Part) -> f64 {
     let rarely = |rate: f64, loss: f64| (rate * loss.exp_m1()).ln_1p();
     match part {
         Part::Gaussian { mu } if *mu == 0.0 => 0.0,
-        Part::Gaussian { .. } | Part::DiscreteGaussian { .. } | Part::Zcdp { .. } | Part::Rdp { .. } => {
-            f64::INFINITY
-        }
+        Part::Gaussian { .. }
+        | Part::DiscreteGaussian { .. }
+        | Part::Zcdp { .. }
+        | Part::Rdp { .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Either { .. }
+        | Part::BestOf { .. } => f64::INFINITY,
+        Part::Listed { losses } => losses.first().finite().last().map_or(0.0, |(loss, _)| *loss),
+        Part::AtMost(part) => largest(part),
         Part::Laplace { epsilon } | Part::BoundedRange { epsilon } | Part::Approximate { epsilon, .. } => {
             *epsilon
         }

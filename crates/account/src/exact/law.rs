@@ -16,7 +16,12 @@ pub(super) enum Law {
     /// A Gaussian on a Poisson batch.
     Sampled(SampledGaussian),
     /// Finitely many losses; on a lattice of this spacing, if there is one.
-    Atoms { atoms: Vec<Atom>, spacing: Option<f64> },
+    Atoms {
+        atoms: Vec<Atom>,
+        spacing: Option<f64>,
+        /// E_P[1 − e^{−L}]: zero unless an outcome is impossible under one of the two datasets.
+        defect: f64,
+    },
 }
 
 /// A loss and its probability under P.
@@ -39,7 +44,7 @@ impl Law {
         match self {
             Law::Laplace { epsilon } => laplace_scout(*epsilon, c),
             Law::Sampled(sampled) => sampled.scout(c),
-            Law::Atoms { atoms, .. } => atoms_scout(atoms, c),
+            Law::Atoms { atoms, defect, .. } => atoms_scout(atoms, *defect, c),
         }
     }
 
@@ -49,7 +54,7 @@ impl Law {
         match self {
             Law::Laplace { epsilon } => Some(Tilted::Laplace { epsilon: *epsilon, c }),
             Law::Sampled(sampled) => sampled.tilted(c, reach, negligible).map(Tilted::Points),
-            Law::Atoms { atoms, .. } => atoms_tilted(atoms, c).map(Tilted::Points),
+            Law::Atoms { atoms, defect, .. } => atoms_tilted(atoms, *defect, c).map(Tilted::Points),
         }
     }
 
@@ -197,9 +202,9 @@ fn laplace_envelope(epsilon: f64, c: f64, y: f64) -> f64 {
     ((falling + 0.5 * decay) / least * (1.0 + 1e-13)).min(1.0)
 }
 
-fn atoms_scout(atoms: &[Atom], c: f64) -> [f64; 3] {
+fn atoms_scout(atoms: &[Atom], defect: f64, c: f64) -> [f64; 3] {
     let top = atoms.iter().map(|a| a.log_mass + c * a.loss).fold(f64::NEG_INFINITY, f64::max);
-    let (mut mass, mut first, mut second, mut excess) = (0.0, 0.0, 0.0, 0.0);
+    let (mut mass, mut first, mut second, mut excess) = (0.0, 0.0, 0.0, c * defect);
     for atom in atoms {
         let weight = (atom.log_mass + c * atom.loss - top).exp();
         mass += weight;
@@ -213,8 +218,8 @@ fn atoms_scout(atoms: &[Atom], c: f64) -> [f64; 3] {
     [k, mean, (second / mass - mean * mean).max(0.0)]
 }
 
-/// P(e^{cL} − 1 − c(1 − e^{−L})) of one atom: E_P[1 − e^{−L}] = 0, so the sum over atoms is e^{K(c)} − 1, and each
-/// term is of second order in the loss. Also the size of what cancels.
+/// P(e^{cL} − 1 − c(1 − e^{−L})) of one atom: E_P[1 − e^{−L}] is known, zero as a rule, so the sum over atoms gives
+/// e^{K(c)} − 1, and each term is of second order in the loss. Also the size of what cancels.
 fn atom_excess(atom: &Atom, c: f64) -> (f64, f64) {
     let mass = atom.log_mass.exp();
     let growth = (c * atom.loss).exp_m1();
@@ -222,10 +227,10 @@ fn atom_excess(atom: &Atom, c: f64) -> (f64, f64) {
     (mass * (growth - linear), mass * (growth.abs() + linear.abs()))
 }
 
-fn atoms_tilted(atoms: &[Atom], c: f64) -> Option<Points> {
+fn atoms_tilted(atoms: &[Atom], defect: f64, c: f64) -> Option<Points> {
     let top = atoms.iter().map(|a| a.log_mass + c * a.loss).fold(f64::NEG_INFINITY, f64::max);
     let mut points = Points::default();
-    let (mut excess, mut rounding, mut mass) = (0.0, 0.0, 0.0);
+    let (mut excess, mut rounding, mut mass) = (c * defect, (c * defect).abs(), 0.0);
     for atom in atoms {
         let (term, size) = atom_excess(atom, c);
         excess += term;

@@ -54,7 +54,7 @@ fn lattice(losses: &Composed) -> Option<(f64, f64)> {
     }
     let (mut offset, mut common) = (0.0, None);
     for (law, times) in &losses.laws {
-        let Law::Atoms { atoms, spacing: Some(spacing) } = law else { return None };
+        let Law::Atoms { atoms, spacing: Some(spacing), .. } = law else { return None };
         if common.is_some_and(|known: f64| (known - spacing).abs() > 4.0 * UNIT * spacing) {
             return None;
         }

@@ -3,6 +3,7 @@
 //! A question is multiplied out into alternatives, each alternative into its directions (record added, record
 //! removed), each direction into a closed form, a lattice sum or a contour integral. The worst one is the answer.
 
+mod atoms;
 mod composed;
 mod contour;
 mod direction;
@@ -21,38 +22,58 @@ mod scout;
 mod split;
 mod top;
 
-use crate::Question;
+use crate::{Part, Question};
 use direction::Direction;
 use veracity_core::{Bracket, Delta, Epsilon, Finding, Refusal};
 
 /// ε at δ, from both sides.
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
-    Profile::new(question)?.epsilon_at(delta).map(Finding::Bracket)
+    let profile = Profile::new(question)?;
+    profile.epsilon_at(delta).map(|found| profile.finding(found))
 }
 
 /// δ at ε, from both sides.
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
-    Profile::new(question)?.delta_at(epsilon).map(Finding::Bracket)
+    let profile = Profile::new(question)?;
+    profile.delta_at(epsilon).map(|found| profile.finding(found))
 }
 
 /// The privacy profile δ(ε) of a question, certified from both sides; built once, asked many times.
 #[derive(Debug, Clone)]
 pub struct Profile {
     directions: Vec<Direction>,
+    /// Whether some mechanism that fits the question leaks as much: else there is no lower end.
+    attained: bool,
 }
 
 impl Profile {
     /// Prepares the profile, or refuses what has no dominating pair.
     pub fn new(question: &Question) -> Result<Profile, Refusal> {
         let mut directions: Vec<Direction> = Vec::new();
+        let mut attained = true;
         for composition in crate::expand::expand(&question.mechanism, question.adjacency)? {
+            attained &= composition.parts.iter().all(|(part, _)| !matches!(part, Part::AtMost(_)));
             for direction in Direction::of(&composition)? {
                 if !directions.contains(&direction) {
                     directions.push(direction);
                 }
             }
         }
-        Ok(Profile { directions })
+        Ok(Profile { directions, attained })
+    }
+
+    /// Whether the lower ends are bounds on the question too. Else they are zero.
+    pub fn is_attained(&self) -> bool {
+        self.attained
+    }
+
+    fn finding<T>(&self, found: Bracket<T>) -> Finding<T> {
+        if self.attained { Finding::Bracket(found) } else { Finding::Upper(found.upper) }
+    }
+
+    /// The lower end of what leaks, from that of the pairs that dominate it.
+    fn lower_end(&self, lower: f64) -> f64 {
+        if self.attained { lower } else { 0.0 }
     }
 
     /// The ε that goes with `delta`.
@@ -62,7 +83,7 @@ impl Profile {
             let (lower, upper) = in_order(direction.epsilon_at(delta.get(), worst.0)?)?;
             worst = (worst.0.max(lower), worst.1.max(upper));
         }
-        Ok(Bracket::new(Epsilon::new(worst.0)?, Epsilon::new(worst.1)?))
+        Ok(Bracket::new(Epsilon::new(self.lower_end(worst.0))?, Epsilon::new(worst.1)?))
     }
 
     /// The δ that goes with `epsilon`.
@@ -77,7 +98,7 @@ impl Profile {
                 "delta at epsilon {epsilon} is 1 to within rounding, which is no protection; ask a larger epsilon"
             )));
         }
-        Ok(Bracket::new(Delta::new(worst.0)?, Delta::new(worst.1)?))
+        Ok(Bracket::new(Delta::new(self.lower_end(worst.0))?, Delta::new(worst.1)?))
     }
 }
 
@@ -88,6 +109,6 @@ fn in_order((lower, upper): (f64, f64)) -> Result<(f64, f64), Refusal> {
     }
     Err(Refusal::NoAnswer(format!(
         "the certified sides cross ({lower} > {upper}), which must not happen; please report the question, and use \
-         --method pld or rdp"
+         method pld or rdp"
     )))
 }

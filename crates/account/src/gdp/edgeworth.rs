@@ -73,7 +73,13 @@ fn total(composition: &Composition, seen: Seen, other: Seen) -> Result<Total, Re
             | Part::Zcdp { .. }
             | Part::Rdp { .. }
             | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. } => {
+            | Part::FixedSizeSampled { .. }
+            | Part::Mixture { .. }
+            | Part::Allocated { .. }
+            | Part::Listed { .. }
+            | Part::BestOf { .. }
+            | Part::Either { .. }
+            | Part::AtMost(_) => {
                 let points = law(part, "method edgeworth")?;
                 (cumulants(&points, seen, seen), cumulants(&points, seen, other))
             }

@@ -61,7 +61,13 @@ pub(super) fn law(part: &Part, method: &'static str) -> Result<Vec<Point>, Refus
             | Part::Zcdp { .. }
             | Part::Rdp { .. }
             | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. } => Err(refusal(part, method)),
+            | Part::FixedSizeSampled { .. }
+            | Part::Mixture { .. }
+            | Part::Allocated { .. }
+            | Part::Listed { .. }
+            | Part::BestOf { .. }
+            | Part::Either { .. }
+            | Part::AtMost(_) => Err(refusal(part, method)),
         },
         Part::DiscreteLaplace { .. }
         | Part::DiscreteGaussian { .. }
@@ -69,7 +75,13 @@ pub(super) fn law(part: &Part, method: &'static str) -> Result<Vec<Point>, Refus
         | Part::Approximate { .. }
         | Part::Zcdp { .. }
         | Part::Rdp { .. }
-        | Part::FixedSizeSampled { .. } => Err(refusal(part, method)),
+        | Part::FixedSizeSampled { .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. }
+        | Part::AtMost(_) => Err(refusal(part, method)),
     }
 }
 

@@ -72,7 +72,13 @@ fn functionals(part: &Part, seen: Seen) -> Result<(f64, f64), Refusal> {
         | Part::Approximate { .. }
         | Part::Zcdp { .. }
         | Part::Rdp { .. }
-        | Part::FixedSizeSampled { .. } => {
+        | Part::FixedSizeSampled { .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. }
+        | Part::AtMost(_) => {
             let [mean, variance, ..] = cumulants(&law(part, "method gdp-clt")?, seen, seen);
             Ok((mean, variance))
         }

@@ -88,7 +88,13 @@ fn sum_of_squares(composition: &Composition) -> Result<f64, Refusal> {
             | Part::Zcdp { .. }
             | Part::Rdp { .. }
             | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. } => {
+            | Part::FixedSizeSampled { .. }
+            | Part::Mixture { .. }
+            | Part::Allocated { .. }
+            | Part::Listed { .. }
+            | Part::BestOf { .. }
+            | Part::Either { .. }
+            | Part::AtMost(_) => {
                 return Err(Refusal::no_theorem(single::name(part), "method gdp", "use method exact"));
             }
         }

@@ -280,6 +280,14 @@ pub(super) fn law(part: &Part, direction: Direction) -> Result<Law, Refusal> {
             )),
         },
         Part::FixedSizeSampled { rate, part } => Ok(fixed_size(*rate, &law(part, Direction::Remove)?)),
+        Part::AtMost(part) => Ok(Law { upper_only: true, ..law(part, direction)? }),
+        Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. } => {
+            Err(Refusal::no_theorem(crate::single::name(part), "method pld", "use method exact or rdp"))
+        }
     }
 }
 
@@ -392,7 +400,8 @@ fn declared(epsilon: f64, delta: f64) -> Result<Law, Refusal> {
     Ok(Law { infinite: delta, ..law })
 }
 
-/// The law on a Poisson batch: P′ = (1−q)Q + qP against Q, or the reverse.
+/// The law on a Poisson batch: P′ = (1−q)Q + qP against Q, or the reverse. A declared mechanism may tell who it is with the
+/// same probability in both datasets.
 fn sampled(rate: f64, inner: &Law, direction: Direction) -> Law {
     let atoms = inner.atoms.iter().map(|atom| {
         let loss = sampled_loss(rate, atom.loss);
@@ -403,10 +412,19 @@ fn sampled(rate: f64, inner: &Law, direction: Direction) -> Law {
     });
     let smooth =
         inner.smooth.clone().map(|smooth| Smooth::Sampled { rate, direction, inner: Box::new(smooth) });
+    // What only the dataset without the record shows.
+    let telling = match direction {
+        Direction::Remove => Atom { loss: (-rate).ln_1p(), mass: (1.0 - rate) * inner.infinite },
+        Direction::Add => Atom { loss: -(-rate).ln_1p(), mass: inner.infinite },
+    };
+    let infinite = match direction {
+        Direction::Remove => rate * inner.infinite,
+        Direction::Add => 0.0,
+    };
     // Mass that the inner law does not list under P or Q is not listed here either.
-    let law = listed(atoms.collect());
+    let law = listed(atoms.chain(std::iter::once(telling)).collect());
     let atom_error = inner.atom_error + law.atom_error;
-    Law { smooth, atom_error, unlisted: inner.unlisted, upper_only: inner.upper_only, ..law }
+    Law { smooth, atom_error, infinite, unlisted: inner.unlisted, upper_only: inner.upper_only, ..law }
 }
 
 /// The law whose profile is that of ((1−γ)Q + γP, Q) for e^ε ≥ 1, and of (P, (1−γ)P + γQ) for e^ε < 1.

@@ -41,6 +41,14 @@ pub(crate) fn divergence(part: &Part, order: f64) -> Result<f64, Refusal> {
         }
         Part::PoissonSampled { rate, part, neighbours } => sampled::poisson(*rate, part, *neighbours, order)?,
         Part::FixedSizeSampled { rate, part } => sampled::fixed_size(*rate, part, order)?,
+        Part::AtMost(part) => divergence(part, order)?,
+        Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. } => {
+            return Err(Refusal::no_theorem(single::name(part), "method rdp", "use method exact or pld"));
+        }
     };
     let pure = match single::declared(part) {
         Some((epsilon, 0.0)) => pure(epsilon, order),

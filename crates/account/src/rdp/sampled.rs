@@ -55,7 +55,13 @@ pub(crate) fn poisson(rate: f64, part: &Part, neighbours: Neighbours, order: f64
         | Part::Zcdp { .. }
         | Part::Rdp { .. }
         | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. } => Err(Refusal::no_theorem(
+        | Part::FixedSizeSampled { .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Listed { .. }
+        | Part::BestOf { .. }
+        | Part::Either { .. }
+        | Part::AtMost(_) => Err(Refusal::no_theorem(
             format!("poisson-sampled {}", single::name(part)),
             "method rdp",
             "sample a gaussian, laplace or declared pure mechanism",

@@ -143,6 +143,12 @@ fn calls(mechanism: &Mechanism, factor: f64, adjacency: Adjacency) -> Result<Vec
         | Mechanism::Rdp { .. }
         | Mechanism::Gdp { .. }
         | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::TruncatedPoissonSampled { .. }
+        | Mechanism::RandomAllocation { .. }
+        | Mechanism::Shuffled { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::BestOf { .. }
+        | Mechanism::Losses { .. }
         | Mechanism::Parallel(_) => {
             let law = law(mechanism, factor, Count::ONE, adjacency)?;
             Ok(vec![NoiseCall { law, batch: None, times: 1 }])
@@ -186,6 +192,12 @@ fn law(mechanism: &Mechanism, factor: f64, records: Count, adjacency: Adjacency)
         | Mechanism::Gdp { .. }
         | Mechanism::PoissonSampled { .. }
         | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::TruncatedPoissonSampled { .. }
+        | Mechanism::RandomAllocation { .. }
+        | Mechanism::Shuffled { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::BestOf { .. }
+        | Mechanism::Losses { .. }
         | Mechanism::Repeated { .. }
         | Mechanism::Composed(_)
         | Mechanism::Parallel(_)

@@ -1,10 +1,16 @@
 //! A mechanism as it is written in files and on the command line: [`MechanismSpec`] is what serde reads and writes,
 //! `TryFrom` checks it into a [`Mechanism`], and `From<&Mechanism>` writes it back.
 
+mod losses;
+mod strategy;
+
+pub use losses::LossesSpec;
+pub use strategy::{ParticipationSpec, StrategySpec};
+
 use serde::{Deserialize, Serialize, Serializer};
 use veracity_core::{
-    Buckets, Count, Delta, Epsilon, GdpMu, Mechanism, NoiseMultiplier, Probability, RdpCurve, Refusal, Rho,
-    SamplingRate, Sensitivity,
+    Buckets, Count, Delta, Epsilon, GdpMu, Mechanism, NoiseMultiplier, Participation, Probability, RdpCurve,
+    Refusal, Rho, Runs, SamplingRate, Sensitivity, Strategy,
 };
 
 /// How deep mechanisms may be nested in a file.
@@ -107,6 +113,36 @@ pub enum MechanismSpec {
         population: Whole,
         mechanism: Box<MechanismSpec>,
     },
+    TruncatedPoissonSampled {
+        rate: f64,
+        most: Whole,
+        population: Whole,
+        mechanism: Box<MechanismSpec>,
+    },
+    RandomAllocation {
+        batches: Whole,
+        mechanism: Box<MechanismSpec>,
+    },
+    Shuffled {
+        batches: Whole,
+        mechanism: Box<MechanismSpec>,
+    },
+    Matrix {
+        strategy: StrategySpec,
+        participation: ParticipationSpec,
+        noise_multiplier: f64,
+    },
+    BestOf {
+        mean_runs: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shape: Option<f64>,
+        mechanism: Box<MechanismSpec>,
+    },
+    Losses {
+        first: LossesSpec,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        second: Option<LossesSpec>,
+    },
     Repeated {
         times: Whole,
         mechanism: Box<MechanismSpec>,
@@ -195,6 +231,35 @@ fn check(spec: &MechanismSpec, depth: usize) -> Result<Mechanism, Refusal> {
             population: population.count("population")?,
             mechanism: inner(mechanism)?,
         },
+        S::TruncatedPoissonSampled { rate, most, population, mechanism } => {
+            Mechanism::TruncatedPoissonSampled {
+                rate: SamplingRate::new(*rate)?,
+                most: most.count("most")?,
+                population: population.count("population")?,
+                mechanism: inner(mechanism)?,
+            }
+        }
+        S::RandomAllocation { batches, mechanism } => {
+            Mechanism::RandomAllocation { batches: batches.count("batches")?, mechanism: inner(mechanism)? }
+        }
+        S::Shuffled { batches, mechanism } => {
+            Mechanism::Shuffled { batches: batches.count("batches")?, mechanism: inner(mechanism)? }
+        }
+        S::Matrix { strategy, participation, noise_multiplier } => Mechanism::Matrix {
+            strategy: Strategy::try_from(strategy)?,
+            participation: Participation::try_from(participation)?,
+            noise_multiplier: NoiseMultiplier::new(*noise_multiplier)?,
+        },
+        S::BestOf { mean_runs, shape, mechanism } => Mechanism::BestOf {
+            runs: match shape {
+                Some(shape) => Runs::negative_binomial(*mean_runs, *shape)?,
+                None => Runs::poisson(*mean_runs)?,
+            },
+            mechanism: inner(mechanism)?,
+        },
+        S::Losses { first, second } => {
+            Mechanism::Losses { losses: losses::distribution(first, second.as_ref())? }
+        }
         S::Repeated { times, mechanism } => inner(mechanism)?.repeated(times.count("times")?),
         S::Composed { parts } => Mechanism::Composed(all(parts)?),
         S::Parallel { parts } => Mechanism::Parallel(all(parts)?),
@@ -368,6 +433,35 @@ impl From<&Mechanism> for MechanismSpec {
                 population: (*population).into(),
                 mechanism: inner(mechanism),
             },
+            Mechanism::TruncatedPoissonSampled { rate, most, population, mechanism } => {
+                S::TruncatedPoissonSampled {
+                    rate: rate.get(),
+                    most: (*most).into(),
+                    population: (*population).into(),
+                    mechanism: inner(mechanism),
+                }
+            }
+            Mechanism::RandomAllocation { batches, mechanism } => {
+                S::RandomAllocation { batches: (*batches).into(), mechanism: inner(mechanism) }
+            }
+            Mechanism::Shuffled { batches, mechanism } => {
+                S::Shuffled { batches: (*batches).into(), mechanism: inner(mechanism) }
+            }
+            Mechanism::Matrix { strategy, participation, noise_multiplier } => S::Matrix {
+                strategy: strategy.into(),
+                participation: (*participation).into(),
+                noise_multiplier: noise_multiplier.get(),
+            },
+            Mechanism::BestOf { runs, mechanism } => {
+                let (mean_runs, shape) = match runs {
+                    Runs::Poisson { mean } => (*mean, None),
+                    Runs::NegativeBinomial { mean, shape } => (*mean, Some(*shape)),
+                };
+                S::BestOf { mean_runs, shape, mechanism: inner(mechanism) }
+            }
+            Mechanism::Losses { losses } => {
+                S::Losses { first: losses.first().into(), second: losses.second().map(LossesSpec::from) }
+            }
             Mechanism::Repeated { times, mechanism } => {
                 S::Repeated { times: (*times).into(), mechanism: inner(mechanism) }
             }

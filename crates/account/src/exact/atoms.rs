@@ -1,0 +1,175 @@
+//! Laws of finitely many losses: coins, responses, integer noise, each also on a Poisson batch.
+
+use super::law::{Atom, Law};
+use super::pairs::{Order, Pair};
+use super::sampled::Situation;
+use crate::expand::Neighbours;
+use veracity_core::Refusal;
+use veracity_numerics::UNIT;
+
+/// Losses and the spacing of the lattice they lie on.
+pub(super) struct Listed {
+    pub atoms: Vec<Atom>,
+    pub spacing: f64,
+}
+
+impl Listed {
+    pub(super) fn law(self) -> Law {
+        Law::Atoms { atoms: self.atoms, spacing: Some(self.spacing), defect: 0.0 }
+    }
+
+    /// The law on a Poisson batch: the pair ((1−q)Q + qP, Q), or its reverse.
+    pub(super) fn sampled(&self, rate: f64, situation: Situation) -> Law {
+        Law::Atoms { atoms: sampled(&self.atoms, rate, situation), spacing: None, defect: 0.0 }
+    }
+}
+
+/// The worst pair of any ε-private mechanism: a coin with odds e^ε.
+///
+/// # Reference  [KairouzOhViswanath15] Theorem 3.2
+pub(super) fn two_point(epsilon: f64) -> Listed {
+    let keep = -(-epsilon).exp().ln_1p();
+    let atoms =
+        vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }];
+    Listed { atoms, spacing: 2.0 * epsilon }
+}
+
+pub(super) fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbours, order: Order) -> Listed {
+    let k = f64::from(buckets);
+    let other = noise / k;
+    // 1 − noise is exact where it is small; every loss is a logarithm of 1 plus something accurate.
+    let truth = 1.0 - noise;
+    let keep = truth + other;
+    let log_keep = if keep > 0.5 { (-(noise * (k - 1.0) / k)).ln_1p() } else { keep.ln() };
+    let gap = (truth * k / noise).ln_1p();
+    let (against_blank, below_blank) = ((truth * (k - 1.0)).ln_1p(), noise.ln());
+    let atoms = match (neighbours, order) {
+        (Neighbours::Replaced, _) => {
+            let mut atoms =
+                vec![Atom { log_mass: log_keep, loss: gap }, Atom { log_mass: other.ln(), loss: -gap }];
+            if buckets > 2 {
+                atoms.push(Atom { log_mass: ((k - 2.0) * other).ln(), loss: 0.0 });
+            }
+            atoms
+        }
+        // Against a blank, which reports every bucket with probability 1/k.
+        (Neighbours::Present, Order::PresentFirst) => vec![
+            Atom { log_mass: log_keep, loss: against_blank },
+            Atom { log_mass: ((k - 1.0) * other).ln(), loss: below_blank },
+        ],
+        (Neighbours::Present, Order::AbsentFirst) => vec![
+            Atom { log_mass: -k.ln(), loss: -against_blank },
+            Atom { log_mass: ((k - 1.0) / k).ln(), loss: -below_blank },
+        ],
+    };
+    let spacing = match neighbours {
+        Neighbours::Replaced if buckets > 2 => gap,
+        Neighbours::Replaced => 2.0 * gap,
+        Neighbours::Present => gap,
+    };
+    Listed { atoms, spacing }
+}
+
+/// Integer Laplace noise moved by `shift`: the loss is (|x − shift| − |x|)/b.
+pub(super) fn discrete_laplace(scale: f64, shift: u64) -> Result<Listed, Refusal> {
+    if shift > 1_000_000 {
+        return Err(Refusal::out_of_range("sensitivity", shift, "at most 10^6 for discrete noise"));
+    }
+    let d = shift as f64;
+    let log_norm = (0.5 / scale).tanh().ln();
+    let log_edge = -(1.0 + (-1.0 / scale).exp()).ln();
+    let mut atoms = vec![
+        // Everything at or above the centre, and everything at or below the moved one.
+        Atom { log_mass: log_edge, loss: d / scale },
+        Atom { log_mass: log_edge - d / scale, loss: -d / scale },
+    ];
+    for x in 1..shift {
+        let x = x as f64;
+        atoms.push(Atom { log_mass: log_norm - x / scale, loss: (d - 2.0 * x) / scale });
+    }
+    Ok(Listed { atoms, spacing: 2.0 / scale })
+}
+
+/// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
+pub(super) fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Listed, Refusal> {
+    if sigma > 1e4 || shift > 1_000_000 {
+        return Err(Refusal::out_of_range(
+            "sigma",
+            sigma,
+            "sigma ≤ 1e4 and sensitivity ≤ 10^6 for discrete noise; for larger ones use method zcdp or rdp",
+        ));
+    }
+    let d = shift as f64;
+    // Beyond 39 σ the mass is below 1e-330, under either dataset.
+    let reach = (39.0 * sigma).ceil() as i64 + 1;
+    let log_weight = |x: f64| -0.5 * (x / sigma) * (x / sigma);
+    let norm: f64 = (-reach..=reach).map(|x| log_weight(x as f64).exp()).sum();
+    let atoms = (-reach..=reach + shift as i64)
+        .map(|x| {
+            let x = x as f64;
+            Atom { log_mass: log_weight(x) - norm.ln(), loss: (0.5 * d * d - d * x) / (sigma * sigma) }
+        })
+        .collect();
+    Ok(Listed { atoms, spacing: d / (sigma * sigma) })
+}
+
+/// Any (ε, δ)-private mechanism on a Poisson batch. The worst of them tells who it is with probability δ in either dataset,
+/// and else answers a coin with odds e^ε.
+///
+/// # Reference  [KairouzOhViswanath15] Theorem 3.2 for the worst pair, which passes through sampling: [ZhuDongWang22]
+/// Theorem 11
+pub(super) fn sampled_declared(rate: f64, epsilon: f64, delta: f64, order: Order) -> Pair {
+    let situation = match order {
+        Order::PresentFirst => Situation::Remove,
+        Order::AbsentFirst => Situation::Add,
+    };
+    let mut atoms = sampled(&two_point(epsilon).atoms, rate, situation);
+    // The outcome that only the absent record shows, and that which only the present one does.
+    let (infinite, only_absent, loss) = match order {
+        Order::PresentFirst => (rate * delta, (1.0 - rate) * delta, (-rate).ln_1p()),
+        Order::AbsentFirst => (0.0, delta, -(-rate).ln_1p()),
+    };
+    for atom in &mut atoms {
+        atom.log_mass += (-delta).ln_1p() - (-infinite).ln_1p();
+    }
+    if only_absent > 0.0 {
+        atoms.push(Atom { log_mass: only_absent.ln() - (-infinite).ln_1p(), loss });
+    }
+    let defect = match order {
+        Order::PresentFirst => -infinite / (1.0 - infinite),
+        Order::AbsentFirst => rate * delta,
+    };
+    let largest = atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max);
+    Pair::Losses { law: Law::Atoms { atoms, spacing: None, defect }, infinite, largest }
+}
+
+/// Atoms of the inner pair, as (log P, loss), on a Poisson batch; under Q the mass is P e^{−loss}.
+fn sampled(atoms: &[Atom], rate: f64, situation: Situation) -> Vec<Atom> {
+    let moved = |atom: &Atom| {
+        let log_absent = atom.log_mass - atom.loss;
+        let ratio =
+            if atom.loss > 600.0 { atom.loss + rate.ln() } else { (rate * atom.loss.exp_m1()).ln_1p() };
+        match situation {
+            Situation::Remove | Situation::Replace => Atom { log_mass: log_absent + ratio, loss: ratio },
+            Situation::Add => Atom { log_mass: log_absent, loss: -ratio },
+        }
+    };
+    atoms.iter().map(moved).collect()
+}
+
+/// δ(ε) of finitely many losses by the plain sum.
+pub(super) fn delta(atoms: &[Atom], epsilon: f64) -> (f64, f64) {
+    let (mut sum, mut error) = (0.0, 0.0);
+    for atom in atoms {
+        // The loss itself is rounded, which matters when ε is close to it.
+        let blur = 8.0 * UNIT * atom.loss.abs().max(epsilon);
+        let mass = atom.log_mass.exp();
+        let term = mass * -(epsilon - atom.loss).min(0.0).exp_m1();
+        sum += term;
+        if atom.loss > epsilon - blur {
+            error += UNIT * (64.0 + 2.0 * atom.log_mass.abs()) * term + mass * blur;
+        }
+    }
+    error += UNIT * atoms.len() as f64 * sum;
+    ((sum - error).max(0.0), sum + error)
+}

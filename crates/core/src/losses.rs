@@ -1,0 +1,87 @@
+//! A privacy loss distribution written out as numbers.
+
+use crate::Refusal;
+
+/// The most losses that are written out.
+const MOST: usize = 1 << 21;
+/// How far the probabilities may be from 1 in all: a file has rounded decimals.
+const ROUNDING: f64 = 1e-9;
+
+/// The law of the privacy loss log dP/dQ under P, for one order of the two datasets or for each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LossDistribution {
+    first: LossMasses,
+    second: Option<LossMasses>,
+}
+
+/// Losses with their probabilities under P, by rising loss, and the probability of an infinite loss.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LossMasses {
+    finite: Vec<(f64, f64)>,
+    infinite: f64,
+}
+
+impl LossMasses {
+    /// Checks that losses rise and are finite and that probabilities are not negative and add up to 1.
+    ///
+    /// # Promise  What the probabilities lack to 1 is added to that of an infinite loss, so rounded files stay bounds
+    pub fn new(finite: Vec<(f64, f64)>, infinite: f64) -> Result<Self, Refusal> {
+        if finite.len() > MOST {
+            return Err(Refusal::out_of_range("losses", finite.len(), "at most 2^21 losses"));
+        }
+        if finite.iter().any(|(loss, _)| !loss.is_finite()) {
+            return Err(Refusal::out_of_range(
+                "loss",
+                "not finite",
+                "finite losses; infinity has its own field",
+            ));
+        }
+        if finite.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err(Refusal::out_of_range("losses", "not rising", "losses in rising sequence"));
+        }
+        let usable = |mass: f64| (0.0..=1.0).contains(&mass);
+        if !usable(infinite) || finite.iter().any(|(_, mass)| !usable(*mass)) {
+            return Err(Refusal::out_of_range("probability", "out of range", "0 ≤ probability ≤ 1"));
+        }
+        let total: f64 = finite.iter().map(|(_, mass)| mass).sum::<f64>() + infinite;
+        let under_second: f64 = finite.iter().map(|(loss, mass)| mass * (-loss).exp()).sum();
+        if (total - 1.0).abs() > ROUNDING {
+            return Err(Refusal::out_of_range("sum of probabilities", total, "1, up to 1e-9"));
+        }
+        if !(under_second <= 1.0 + ROUNDING) {
+            return Err(Refusal::out_of_range(
+                "sum of probability × e^-loss",
+                under_second,
+                "at most 1: it is the probability under the other dataset",
+            ));
+        }
+        Ok(LossMasses { finite, infinite: infinite + (1.0 - total).max(0.0) })
+    }
+
+    /// Finite losses and their probabilities.
+    pub fn finite(&self) -> &[(f64, f64)] {
+        &self.finite
+    }
+
+    /// The probability of an infinite loss.
+    pub fn infinite(&self) -> f64 {
+        self.infinite
+    }
+}
+
+impl LossDistribution {
+    /// A law for each order of the two datasets; the second follows from the first where it is left out.
+    pub fn new(first: LossMasses, second: Option<LossMasses>) -> Self {
+        LossDistribution { first, second }
+    }
+
+    /// The law with the record in the first dataset.
+    pub fn first(&self) -> &LossMasses {
+        &self.first
+    }
+
+    /// The law with the record in the second dataset, where it is given apart.
+    pub fn second(&self) -> Option<&LossMasses> {
+        self.second.as_ref()
+    }
+}
