@@ -77,7 +77,7 @@ impl Composed {
     ///
     /// The variance of the tilted law, which the estimate divides by, is trusted only within the range it has for
     /// Gaussian-like laws: rare large losses inflate it without widening the peak of the integrand.
-    fn height(&self, c: f64, depth: f64) -> (f64, [f64; 3]) {
+    pub(super) fn height(&self, c: f64, depth: f64) -> (f64, [f64; 3]) {
         let moments = self.scout(c);
         let peak = (c * c * moments[2] + 2.0).min(2.0 * depth.max(1.0) + 2.0);
         (moments[0] - c.ln_1p() - 0.5 * (2.0 * PI * peak).ln(), moments)

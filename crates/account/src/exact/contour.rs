@@ -75,7 +75,8 @@ impl Contour {
         care: Care,
     ) -> Option<Contour> {
         let tolerance = (1e-8 * worth).min(1e-6);
-        let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance, care)?;
+        let Placement { c, period, log_scale, cancelled } =
+            Placement::best(composed, saddle, tolerance, care)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
@@ -92,8 +93,7 @@ impl Contour {
         // What the tail is measured against: δ over the scale e^{K(c) − cε}.
         let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
         let allowed = tolerance * share;
-        // How much larger the integrand is than the integral.
-        let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
+        let cancellation = cancelled.exp();
         let start = 3.5 / saddle.variance.max(1e-300).sqrt();
         let coarse = tilt_all(composed, c, 0.0, 0.0)?;
         // A long line is drawn only when nothing shorter will do.
@@ -138,12 +138,13 @@ impl Contour {
         care: Care,
     ) -> Option<Contour> {
         let jumps = Jumps::find(composed, saddle, 0.1 * tolerance * saddle.log_delta.exp())?;
-        let Placement { c, period, log_scale } = Placement::best(composed, saddle, tolerance, care)?;
+        let Placement { c, period, log_scale, cancelled } =
+            Placement::best(composed, saddle, tolerance, care)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
         let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
-        let cancellation = (1.0 / (share * c * (c + 1.0))).max(1.0);
+        let cancellation = cancelled.exp();
         let (last, tail) = jumps.horizon(c, step, limit, tolerance * share)?;
         let count = (last / step).ceil().max(8.0) as usize;
         let mut contour =
@@ -238,6 +239,9 @@ impl Contour {
         }
     }
 
+    pub(super) fn describe(&self) -> String {
+        format!("c {} step {} nodes {} smoothing {} rest {:?} err {} tail {} logscale {} +- {}", self.c, self.step, self.nodes.len(), self.smoothing, self.rest, self.node_error*self.step/PI, self.tail, self.log_scale, self.log_scale_error)
+    }
     /// δ at ε, from both sides.
     ///
     /// # Promise  lower ≤ δ(ε) ≤ upper

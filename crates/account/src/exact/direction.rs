@@ -180,6 +180,7 @@ impl Direction {
     fn searched(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
         let (losses, left_out) = self.losses.capped(LEFT_OUT * delta);
         let saddle = losses.saddle_for_delta(delta.ln()).filter(|saddle| saddle.epsilon > 0.0);
+        if std::env::var("DBG").is_ok() { for i in -8..=8 { let c = saddle.as_ref().map_or(1.0, |s| s.c) * 1.3f64.powi(i); eprintln!("scout {c:e} {:?}", losses.scout(c)); } }
         if let Some(saddle) = saddle {
             if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
                 return Ok((0.0, known));
@@ -240,7 +241,10 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut care = Care::Quick;
     let mut looks = 0;
     for _ in 0..9 {
+        let dbg = std::env::var("DBG").is_ok();
+        let t0 = std::time::Instant::now();
         let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
+        if dbg { eprintln!("draw care {care:?} saddle {saddle:?} took {:?} -> {}", t0.elapsed(), match &line {Some(l) => l.describe(), None => "none".into()}); }
         let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
         let mut settled = true;
         if let Some((line, epsilon)) = solved {
@@ -252,6 +256,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
                 outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
             upper = upper.min(above.unwrap_or(f64::INFINITY));
             lower = lower.max(below.unwrap_or(0.0));
+            if dbg { eprintln!("   eps {epsilon} value {value:?} above {above:?} below {below:?}  {:?}", t0.elapsed()); }
             if upper - lower <= NARROW * upper {
                 break;
             }

@@ -38,6 +38,13 @@ impl Line {
         Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
     }
 
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Line::Contour(c) => c.describe(),
+            Line::Lattice(_) => "lattice".into(),
+            Line::Split(s) => s.describe(),
+        }
+    }
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
         match self {
             Line::Contour(contour) => contour.value_at(epsilon),

@@ -21,6 +21,8 @@ pub(super) struct Placement {
     pub c: f64,
     pub period: f64,
     pub log_scale: f64,
+    /// The logarithm of how much larger the integral of the integrand's modulus is than that of the integrand.
+    pub cancelled: f64,
 }
 
 impl Placement {
@@ -36,29 +38,30 @@ impl Placement {
             Care::Quick => (1.2f64, -9..=6, 3.0),
             Care::Sharp | Care::Split => (1.07f64, -24..=16, 1.3),
         };
-        let table: Vec<(f64, f64)> = range
+        let table: Vec<(f64, f64, f64)> = range
             .map(|i| {
                 let c = saddle.c * ratio.powi(i);
-                (c, composed.scout(c)[0])
+                let (height, moments) = composed.height(c, -saddle.log_delta);
+                (c, moments[0], height)
             })
             .collect();
         let mut best: Option<(f64, Placement)> = None;
-        for (i, &(c, k)) in table.iter().enumerate() {
-            let excess = k - c * saddle.epsilon - (c * (c + 1.0)).ln() - saddle.log_delta;
+        for (i, &(c, k, height)) in table.iter().enumerate() {
+            let excess = height - c * saddle.epsilon - saddle.log_delta;
             if !(excess < 16.0) {
                 continue;
             }
             let low = -wanted / c;
             let high = table[i + 1..]
                 .iter()
-                .map(|&(d, k)| (k - d * saddle.epsilon - d.ln_1p() - wanted) / (d - c))
+                .map(|&(d, k, _)| (k - d * saddle.epsilon - d.ln_1p() - wanted) / (d - c))
                 .filter(|period| period.is_finite())
                 .fold(f64::INFINITY, f64::min);
             let period = low.max(high).max(1e-300);
             // Digits that cancel must be bought with tighter nodes.
             let cost = period * (excess.max(0.0) / price).exp();
             if cost.is_finite() && best.as_ref().is_none_or(|b| cost < b.0) {
-                best = Some((cost, Placement { c, period, log_scale: k }));
+                best = Some((cost, Placement { c, period, log_scale: k, cancelled: excess.max(0.0) }));
             }
         }
         best.map(|(_, placement)| placement)

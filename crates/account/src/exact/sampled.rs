@@ -162,9 +162,19 @@ impl SampledGaussian {
         self.rate * w.exp_m1()
     }
 
-    /// log A at w, also where e^w overflows.
+    /// log A at w, also where e^w overflows, and without cancellation where nearly every batch has the record.
     pub(super) fn log_ratio(&self, w: f64) -> f64 {
-        if w > 600.0 { w + self.rate.ln() } else { self.excess(w).ln_1p() }
+        if w > 600.0 {
+            return w + self.rate.ln();
+        }
+        let excess = self.excess(w);
+        if excess < -0.5 { ((1.0 - self.rate) + self.rate * w.exp()).ln() } else { excess.ln_1p() }
+    }
+
+    /// The logarithm of a bound on A^{−power} at w and above: log A is convex, so it lies above its tangent at 0, and A is
+    /// at least 1 − q.
+    fn log_inverse_power(&self, w: f64, power: f64) -> f64 {
+        (-power * (-self.rate).ln_1p()).min(-power * self.rate * w)
     }
 
     /// The slope of log A, between 0 and 1.
@@ -173,9 +183,15 @@ impl SampledGaussian {
         if odds.is_infinite() { 1.0 } else { odds / (1.0 + odds) }
     }
 
-    /// The slope of log A where A − 1 is known: q e^w / A.
-    fn slope_from_excess(&self, excess: f64) -> f64 {
-        if excess.is_infinite() { 1.0 } else { (excess + self.rate) / (1.0 + excess) }
+    /// The slope of log A at w, where A − 1 is known: q e^w / A.
+    fn slope_from_excess(&self, w: f64, excess: f64) -> f64 {
+        if excess.is_infinite() {
+            1.0
+        } else if excess < -0.5 {
+            self.slope(w)
+        } else {
+            (excess + self.rate) / (1.0 + excess)
+        }
     }
 
     /// The mirror image of w, at which B takes the value of A.
@@ -265,14 +281,9 @@ impl SampledGaussian {
 
     /// The stretch outside which the tilted mass is at most `negligible`.
     fn busy(&self, low: f64, high: f64, alpha: f64, beta: f64, negligible: f64) -> (f64, f64) {
-        let q = self.rate;
         let s = self.s;
-        let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
-        let left_power = if alpha < 0.0 { -alpha * -(-q).ln_1p() } else { 0.0 };
         let mut busy_high = high;
-        while busy_high > low
-            && self.right_tail(busy_high - s, alpha.max(0.0), right_power) <= 0.5 * negligible
-        {
+        while busy_high > low && self.right_tail(busy_high - s, alpha, beta) <= 0.5 * negligible {
             busy_high -= s;
         }
         // To the left of w ≤ 0 and below the centre, A ≤ 1 and B ≥ 1 − q.
@@ -281,9 +292,7 @@ impl SampledGaussian {
         }
         let mut busy_low = low;
         let bottom = (-0.5 * s * s - s).min(-s * s);
-        while busy_low + s < bottom
-            && normal::cdf((busy_low + s) / s + 0.5 * s) * left_power.exp() <= 0.5 * negligible
-        {
+        while busy_low + s < bottom && self.left_tail(busy_low + s, alpha) <= 0.5 * negligible {
             busy_low += s;
         }
         (busy_low, busy_high.max(busy_low))
@@ -293,12 +302,12 @@ impl SampledGaussian {
     fn range(&self, alpha: f64, beta: f64) -> (f64, f64, f64) {
         let s = self.s;
         let q = self.rate;
-        // Far to the left A ≥ 1 − q (add), B ≥ 1 (replace): the power there is at most this.
-        let left_power = if alpha < 0.0 { -alpha * -(-q).ln_1p() } else { 0.0 };
-        let deep = (KEPT * KEPT + 2.0 * left_power).sqrt();
-        let low = if beta == 0.0 { -0.5 * s * s - deep * s } else { -1.5 * s * s - deep * s };
         let linear = alpha.abs() + beta.abs();
-        let mut cut = normal::cdf(-deep) * (left_power.exp() + 1.0 + linear * (1.0 + q));
+        // Far to the left A ≥ 1 − q and above its tangent (add), B ≥ 1 (replace).
+        let left_power = if alpha < 0.0 { -alpha * -(-q).ln_1p() } else { 0.0 };
+        let deep = (KEPT * KEPT + 2.0 * left_power).sqrt().min(KEPT + (-alpha).max(0.0) * q * s);
+        let low = if beta == 0.0 { -0.5 * s * s - deep * s } else { -1.5 * s * s - deep * s };
+        let mut cut = self.left_tail(low, alpha) + normal::cdf(-deep) * (1.0 + linear * (1.0 + q));
         if self.floor > low {
             // Both ends are ends of the law itself.
             return (self.floor, self.cap, 0.0);
@@ -306,19 +315,18 @@ impl SampledGaussian {
         if beta != 0.0 {
             cut += normal::cdf(-KEPT) * (1.0 + linear) * q;
         }
-        // Far to the right B ≥ 1 − q; A^α is bounded block by block.
-        let right_power = if beta < 0.0 { -beta * -(-q).ln_1p() } else { 0.0 };
+        // Far to the right A^α and B^β are bounded block by block.
         let mut high = 0.5 * s * s + KEPT * s;
         if high >= self.cap {
             return (low, self.cap, cut + self.blur_at_cap(linear));
         }
-        let mut tail = self.right_tail(high, alpha.max(0.0), right_power);
+        let mut tail = self.right_tail(high, alpha, beta);
         while tail > 1e-25 {
             high += 2.0 * s.max(0.05 * high);
             if high >= self.cap {
                 return (low, self.cap, cut + self.blur_at_cap(linear));
             }
-            tail = self.right_tail(high, alpha.max(0.0), right_power);
+            tail = self.right_tail(high, alpha, beta);
         }
         cut += tail + normal::cdf(-KEPT) * (1.0 + linear * (1.0 + q));
         (low, high, cut)
@@ -340,12 +348,24 @@ impl SampledGaussian {
         if self.situation == Situation::Remove { 1e-13 * all } else { all }
     }
 
-    /// A bound on ∫ density·A^α·e^{extra} to the right of `from`, by blocks on which the density falls and A rises:
+    /// A bound on ∫ density·A^α to the left of `to`, for α ≤ 0; for α > 0 where A ≤ 1.
+    ///
+    /// # Numerics  By A ≥ 1 − q, or by the tangent at 0, which makes the integral that of a shifted Gaussian
+    fn left_tail(&self, to: f64, alpha: f64) -> f64 {
+        let x = to / self.s + 0.5 * self.s;
+        let power = (-alpha).max(0.0);
+        let a = power * self.rate * self.s;
+        let flat = normal::log_cdf(x) - power * (-self.rate).ln_1p();
+        let tangent = normal::log_cdf(x + a) + 0.5 * a * (self.s + a);
+        flat.min(tangent).exp() * (1.0 + 1e-9)
+    }
+
+    /// A bound on ∫ density·A^α·B^β to the right of `from`, by blocks on which the density falls and the rest rises:
     /// long blocks first, shorter ones when those are too crude.
-    fn right_tail(&self, from: f64, alpha: f64, extra: f64) -> f64 {
+    fn right_tail(&self, from: f64, alpha: f64, beta: f64) -> f64 {
         let mut best = f64::INFINITY;
         for growth in [0.2, 0.04, 0.01] {
-            best = best.min(self.right_tail_by_blocks(from, alpha, extra, growth));
+            best = best.min(self.right_tail_by_blocks(from, alpha.max(0.0), (-beta).max(0.0), growth));
             if best < 1e-25 {
                 break;
             }
@@ -353,15 +373,16 @@ impl SampledGaussian {
         best
     }
 
-    fn right_tail_by_blocks(&self, from: f64, alpha: f64, extra: f64, growth: f64) -> f64 {
+    fn right_tail_by_blocks(&self, from: f64, alpha: f64, inverse: f64, growth: f64) -> f64 {
         let s2 = self.s * self.s;
-        // Beyond this the Gaussian falls faster than A^α rises, since log A has slope ≤ 1.
-        let end = ((alpha + 1.0) * s2 + 12.0 * self.s).min(self.cap);
+        let extra = |w: f64| if inverse == 0.0 { 0.0 } else { self.log_inverse_power(-w - s2, inverse) };
+        // Beyond this the Gaussian falls faster than A^α B^{−power} rises: log A has slope ≤ 1, and the tangent at 0 slope q.
+        let end = ((alpha + inverse * self.rate + 1.0) * s2 + 12.0 * self.s).min(self.cap);
         let mut total = 0.0;
         let mut w = from;
         while w < end {
             let next = (w + (0.5 * self.s).max(growth * w)).min(self.cap);
-            total += (self.log_density(w) + alpha * self.log_ratio(next) + extra).exp() * (next - w);
+            total += (self.log_density(w) + alpha * self.log_ratio(next) + extra(next)).exp() * (next - w);
             w = next;
             if total > 1.0 {
                 return f64::INFINITY;
@@ -370,8 +391,10 @@ impl SampledGaussian {
         if w >= self.cap {
             return total;
         }
-        let rate = (w + 0.5 * s2) / s2 - alpha;
-        total + (self.log_density(w) + alpha * self.log_ratio(w) + extra).exp() / rate
+        // The tangent of log A at 0 bounds B from here on too.
+        let rate = (w + 0.5 * s2) / s2 - alpha - inverse * self.rate;
+        let log = self.log_density(w) + alpha * self.log_ratio(w) + inverse * self.rate * (w + s2);
+        total + log.exp() / rate
     }
 
     /// A panel half-width small enough for the Gaussian factor, the tilt, the oscillation and the singularity of
@@ -458,7 +481,6 @@ impl Builder<'_> {
     fn panel(&mut self, centre: f64, half: f64) {
         let law = self.law;
         let (alpha, beta, s2) = (self.alpha, self.beta, law.s * law.s);
-        let bending = 1.0 / s2 + 0.25 * (alpha.abs() + beta.abs());
         let mut summary = Panel::default();
         for &(x, weight) in legendre::rule() {
             let w = centre + half * x;
@@ -475,8 +497,8 @@ impl Builder<'_> {
             self.sums.largest = self.sums.largest.max(power);
             let growth = power.exp_m1();
             let linear = alpha * a + beta * b;
-            let (pa, pb) =
-                (law.slope_from_excess(a), if beta == 0.0 { 0.0 } else { law.slope_from_excess(b) });
+            let pa = law.slope_from_excess(w, a);
+            let pb = if beta == 0.0 { 0.0 } else { law.slope_from_excess(law.mirror(w), b) };
             let slope = (-(w / s2 + 0.5) + alpha * pa - beta * pb).abs();
             // A rounded place multiplies its weight by the slope of its logarithm; a rounded exponent by itself.
             let ulps = 12.0 + 3.0 * log_density.abs() + 4.0 * w.abs() * slope;
@@ -500,7 +522,10 @@ impl Builder<'_> {
             self.points.losses.push(loss);
             self.points.weights.push(density * width);
             self.points.roundings.push((ulps + 4.0 * power.abs()) as f32);
-            // Each Gauss point lies in its own cell, as wide as its weight (Chebyshev–Markov–Stieltjes).
+            // Each Gauss point lies in its own cell, as wide as its weight (Chebyshev–Markov–Stieltjes). On it the slopes p
+            // of log A and log B move by p(1 − p) at most, and p itself grows no faster than e^w.
+            let curl = |p: f64| (p * width.min(50.0).exp()).min(0.25);
+            let bending = 1.0 / s2 + alpha.abs() * curl(pa) + beta.abs() * curl(pb);
             let steep = slope + bending * width;
             summary.add_cell(density, width, steep, (pa + pb) * (1.0 - width.min(0.9)));
             if law.knee < f64::INFINITY {

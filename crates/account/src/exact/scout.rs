@@ -14,9 +14,9 @@ impl SampledGaussian {
             return self.scout_above_floor(&log_weight);
         }
         let step = (0.7 * self.s).min(0.7);
-        let centre = -0.5 * self.s * self.s;
         // The tilted law has a mode near the centre and, once rare large losses count, one where log A has slope 1.
-        let far = (centre + alpha.max(0.0) * self.s * self.s).min(self.cap);
+        let centre = self.lower_mode(alpha, beta);
+        let far = (alpha.max(0.0) - 0.5).mul_add(self.s * self.s, 0.0).min(self.cap).max(centre);
         let (at_centre, at_far) = (log_weight(centre), log_weight(far));
         // How steeply the weight rises into the cap, if it does: the mass there is e^{at_far}/steep.
         let steep = alpha * self.slope(far) - (far / self.s / self.s + 0.5);
@@ -51,6 +51,25 @@ impl SampledGaussian {
             walk(start - step, -step, reached);
         }
         sums.finish(step)
+    }
+
+    /// Where the tilted density is largest next to where it was untilted, by steps that the tilt pushes up (or, for an
+    /// added record, down).
+    fn lower_mode(&self, alpha: f64, beta: f64) -> f64 {
+        let s2 = self.s * self.s;
+        let mut w = -0.5 * s2;
+        for _ in 0..60 {
+            let mirrored = if beta == 0.0 { 0.0 } else { beta * self.slope(self.mirror(w)) };
+            let pushed = (-0.5 + alpha * self.slope(w) - mirrored) * s2;
+            // An added record pulls back: half a step at a time, so as not to overshoot.
+            let next = if alpha < 0.0 { 0.5 * (w + pushed) } else { pushed }.min(self.cap);
+            let settled = (next - w).abs() < 0.05 * self.s;
+            w = next;
+            if settled || w == self.cap {
+                break;
+            }
+        }
+        w
     }
 
     /// The same for a law with a floor, by a plain sum from floor to cap.

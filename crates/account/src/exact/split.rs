@@ -58,6 +58,9 @@ impl Split {
         Some(Split { terms, left_out: left_out + 1.1 * rest })
     }
 
+    pub(super) fn describe(&self) -> String {
+        self.terms.iter().map(|t| format!("[{} {}]", t.0, t.1.describe())).collect()
+    }
     /// δ at ε, from both sides.
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
         let mut total = Value { lower: 0.0, middle: 0.0, upper: self.left_out, slope: 0.0, noise: 0.0 };
