@@ -19,8 +19,6 @@ pub(super) struct Ellipse {
     pub bend: f64,
     /// |Im log A| is at most this.
     pub argument: f64,
-    /// The most of |A − 1|.
-    pub excess: f64,
 }
 
 impl Ellipse {
@@ -58,7 +56,6 @@ impl Ellipse {
             below = below.min(small - (-small).ln_1p());
             argument = argument.min(turn + 1.01 * small);
         }
-        let excess = law.rate * (right.exp() + 1.0);
-        Ellipse { regular, slope, bend: above.max(below), argument, excess }
+        Ellipse { regular, slope, bend: above.max(below), argument }
     }
 }

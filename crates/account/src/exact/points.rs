@@ -73,16 +73,23 @@ pub(super) struct Panel {
     pub variation: f64,
 }
 
+/// How fast the loss rises with the driving variable at a point, and the most of the slope of the logarithm of that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Speed {
+    pub here: f64,
+    pub slope: f64,
+}
+
 impl Panel {
-    /// Adds a cell of the driving variable: `density` there, its `width`, how `steep` log density can be on it, and
-    /// the least `speed` dL/dw on it. The logarithm of the speed has slope at most 1.
-    pub(super) fn add_cell(&mut self, density: f64, width: f64, steep: f64, speed: f64) {
-        let x = steep * width;
+    /// Adds a cell of the driving variable: `density` there, its `width`, how `steep` log density can be on it, and the
+    /// speed of the loss.
+    pub(super) fn add_cell(&mut self, density: f64, width: f64, steep: f64, speed: Speed) {
+        let x = (steep + speed.slope) * width;
         let growth = if x < 0.5 { 1.0 + x + x * x } else { x.exp() };
-        let top = density * growth / speed.max(1e-300);
+        let top = density * growth / speed.here.max(1e-300);
         self.mass += density * width;
         self.density = self.density.max(top);
-        self.variation += top * (steep + 1.0) * width;
+        self.variation += top * (steep + speed.slope) * width;
     }
 }
 

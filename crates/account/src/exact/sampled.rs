@@ -14,7 +14,7 @@
 //! cancellation that a tiny q would otherwise cause.
 
 use super::ellipse::{Ellipse, REACH, RHO, RISE};
-use super::points::{Jump, Panel, Points};
+use super::points::{Jump, Panel, Points, Speed};
 use veracity_numerics::{UNIT, legendre, normal, root};
 
 /// What the two datasets differ in, and which of them is the first.
@@ -523,11 +523,16 @@ impl Builder<'_> {
             self.points.weights.push(density * width);
             self.points.roundings.push((ulps + 4.0 * power.abs()) as f32);
             // Each Gauss point lies in its own cell, as wide as its weight (Chebyshev–Markov–Stieltjes). On it the slopes p
-            // of log A and log B move by p(1 − p) at most, and p itself grows no faster than e^w.
-            let curl = |p: f64| (p * width.min(50.0).exp()).min(0.25);
+            // of log A and log B move by p(1 − p) at most, and neither p nor 1 − p grows faster than e^w.
+            let grown = width.min(50.0).exp();
+            let curl = |p: f64| (p.min(1.0 - p) * grown).min(0.25);
             let bending = 1.0 / s2 + alpha.abs() * curl(pa) + beta.abs() * curl(pb);
             let steep = slope + bending * width;
-            summary.add_cell(density, width, steep, (pa + pb) * (1.0 - width.min(0.9)));
+            let speed = Speed {
+                here: pa + pb,
+                slope: ((curl(pa) + curl(pb)) * grown / (pa + pb).max(1e-300)).min(1.0),
+            };
+            summary.add_cell(density, width, steep, speed);
             if law.knee < f64::INFINITY {
                 self.points.jumps.push(law.jump(w, density, width, steep));
             }
@@ -555,12 +560,18 @@ impl Builder<'_> {
             ((centre - shifted).powi(2) - distance * distance + (RISE * half).powi(2)) / (2.0 * s2);
         let bend = alpha.abs() * here.bend + beta.abs() * mirrored.bend;
         let modulus = (at_centre + gaussian + bend).exp();
-        // The subtracted 1 and linear terms, with the un-tilted Gaussian.
-        let plain_distance = ((centre + 0.5 * s2).abs() - REACH * half).max(0.0);
-        let plain = (-0.5 * plain_distance.powi(2) / s2 + (RISE * half).powi(2) / (2.0 * s2)).exp()
-            / (law.s * 2.506_628_274_631);
-        let linear = 1.0 + alpha.abs() * here.excess + beta.abs() * mirrored.excess;
-        let linear = if plain == 0.0 { 0.0 } else { plain * linear };
+        // The subtracted 1 and linear terms: with them the Gaussian is itself, or moved by s² to either side.
+        let plain = |mean: f64| {
+            let distance = ((centre - mean).abs() - REACH * half).max(0.0);
+            (-0.5 * distance.powi(2) / s2 + (RISE * half).powi(2) / (2.0 * s2)).exp()
+                / (law.s * 2.506_628_274_631)
+        };
+        let q = law.rate;
+        let mut linear = (1.0 + q * (alpha.abs() + beta.abs())) * plain(-0.5 * s2)
+            + q * alpha.abs() * plain(0.5 * s2);
+        if beta != 0.0 {
+            linear += q * beta.abs() * plain(-1.5 * s2);
+        }
         let factor = legendre::error_factor(RHO) * half;
         let argument = here.argument + mirrored.argument;
         self.sums.still += factor * (modulus + linear);
