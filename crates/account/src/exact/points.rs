@@ -55,6 +55,8 @@ pub(super) struct Points {
     pub jumps: Vec<Jump>,
     /// The transform of the large losses errs by at most this.
     pub jump_error: f64,
+    /// For laws driven by a Gaussian, that Gaussian.
+    pub drive: Option<Drive>,
 }
 
 /// A point's share in the large losses, and how its contribution to their transform is bounded: mass·e^{−y·fall}.
@@ -71,6 +73,34 @@ pub(super) struct Panel {
     pub mass: f64,
     pub density: f64,
     pub variation: f64,
+    /// For laws driven by a Gaussian: at least the mass, and the least slopes and the most curvature of what drives the loss.
+    pub driven: Driven,
+}
+
+/// What a stretch of a law looks like to a line of integration that is moved into the complex plane.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Driven {
+    /// The mass, with the density on each cell at its most.
+    pub most: f64,
+    /// The least slope of log A, and of log B.
+    pub slopes: (f64, f64),
+    /// The most of p(1 − p) for a factor that is raised to a negative power.
+    pub curl: f64,
+}
+
+impl Default for Driven {
+    fn default() -> Self {
+        Driven { most: 0.0, slopes: (f64::INFINITY, f64::INFINITY), curl: 0.0 }
+    }
+}
+
+/// A driving Gaussian and the exponents of A and B.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drive {
+    /// Its standard deviation.
+    pub s: f64,
+    /// The exponent that is negative, without its sign; zero where none is.
+    pub inverse: f64,
 }
 
 /// How fast the loss rises with the driving variable at a point, and the most of the slope of the logarithm of that.
@@ -90,6 +120,17 @@ impl Panel {
         self.mass += density * width;
         self.density = self.density.max(top);
         self.variation += top * (steep + speed.slope) * width;
+    }
+
+    /// What the same cell looks like to a line moved into the complex plane.
+    pub(super) fn add_driven(&mut self, density: f64, width: f64, steep: f64, slopes: (f64, f64), curl: f64) {
+        let driven = &mut self.driven;
+        // Between the cells' points the logarithm of the density moves by `steep` times half a cell on average.
+        driven.most += density * width * (steep * width).min(700.0).exp();
+        let least = (-width).exp();
+        driven.slopes =
+            (driven.slopes.0.min(slopes.0 * least), driven.slopes.1.min(slopes.1 * least));
+        driven.curl = driven.curl.max(curl);
     }
 }
 
@@ -112,6 +153,7 @@ impl Points {
             panel.mass /= mass;
             panel.density *= 1.001 / mass;
             panel.variation *= 1.001 / mass;
+            panel.driven.most *= 1.001 / mass;
         }
     }
 
@@ -270,7 +312,38 @@ impl Points {
             best = best.min(1.0 - mass + (variation + panel.density) / y);
         }
         // The masses themselves are sums of points: widen by what they leave out.
-        (best + self.quadrature + 1e-12).min(1.0)
+        let smooth = best + self.quadrature + 1e-12;
+        smooth.min(self.analytic_envelope(y)).min(1.0)
+    }
+
+    /// A bound on |φ(y)| for every argument from `y` on, by moving the line of integration over the driving Gaussian.
+    ///
+    /// # Promise  Moving it by θ multiplies the Gaussian by e^{θ²/2s²} at most and never raises |A|; |A|² falls to
+    /// 1 − 2p(1−p)(1 − cos θ) of itself, which counts where A is raised to a negative power; and |e^{iyL}| = e^{−y arg A} with
+    /// tan arg A ≥ p sin θ. An upper end of the law adds a piece of length θ at its density there
+    fn analytic_envelope(&self, y: f64) -> f64 {
+        let Some(Drive { s, inverse }) = self.drive else { return 1.0 };
+        let (mut mass, mut pull) = (0.0, 0.0);
+        for panel in &self.panels {
+            mass += panel.mass;
+            pull += panel.mass * (panel.driven.slopes.0 + panel.driven.slopes.1);
+        }
+        // The best shift for a loss that is a straight line in the Gaussian, and others: an end of the law bears less.
+        let best = y * s * s * pull / mass.max(1e-300);
+        if std::env::var("DBG3").is_ok() { eprintln!("y {y:e} best {best} pull {pull} mass {mass} quad {:e} most {:?}", self.quadrature, self.panels.iter().map(|p| (p.mass, p.driven.most, p.driven.slopes)).collect::<Vec<_>>()); }
+        let edge = self.panels.last().map_or(0.0, |panel| panel.driven.most);
+        let shifts = [best, 0.6 * best, 2.0 * s, 3.5 * s, 5.0 * s];
+        shifts.into_iter().filter(|theta| *theta <= 1.2).fold(1.0f64, |least, theta| {
+            let (sin, cos) = theta.sin_cos();
+            let gaussian = 0.5 * (theta / s).powi(2);
+            let sum: f64 = self.panels.iter().map(|panel| &panel.driven).map(|driven| {
+                let shrunk = (2.0 * driven.curl * (1.0 - cos)).min(0.9);
+                let turned = (driven.slopes.0 * sin).atan() + (driven.slopes.1 * sin).atan();
+                driven.most * (gaussian - 0.5 * inverse * (-shrunk).ln_1p() - y * turned).exp()
+            }).sum();
+            let ends = edge * theta / s * (gaussian - 0.5 * inverse * (-0.5 * (1.0 - cos)).ln_1p()).exp();
+            least.min(sum + ends + 2.0 * self.quadrature + 1e-12)
+        })
     }
 }
 

@@ -14,7 +14,7 @@
 //! cancellation that a tiny q would otherwise cause.
 
 use super::ellipse::{Ellipse, REACH, RHO, RISE};
-use super::points::{Jump, Panel, Points, Speed};
+use super::points::{Drive, Jump, Panel, Points, Speed};
 use veracity_numerics::{UNIT, legendre, normal, root};
 
 /// What the two datasets differ in, and which of them is the first.
@@ -533,11 +533,14 @@ impl Builder<'_> {
                 slope: ((curl(pa) + curl(pb)) * grown / (pa + pb).max(1e-300)).min(1.0),
             };
             summary.add_cell(density, width, steep, speed);
+            let inverse_curl = if alpha < 0.0 { curl(pa) } else { curl(pb) };
+            summary.add_driven(density, width, steep, (pa, pb), inverse_curl);
             if law.knee < f64::INFINITY {
                 self.points.jumps.push(law.jump(w, density, width, steep));
             }
         }
         self.points.panels.push(summary);
+        self.points.drive = Some(Drive { s: law.s, inverse: (-alpha).max(-beta).max(0.0) });
         self.bound(centre, half);
     }
 
@@ -584,12 +587,13 @@ impl Builder<'_> {
     }
 
     fn finish(mut self, cut: f64, quiet: f64) -> Option<Points> {
+        if std::env::var("DBG2").is_ok() { eprintln!("finish alpha {} beta {} excess {} largest {} still {} cut {} rounding {} panels {}", self.alpha, self.beta, self.sums.excess, self.sums.largest, self.sums.still, cut, self.sums.rounding*UNIT, self.points.panels.len()); }
         let sums = &self.sums;
-        if self.law.floor > f64::NEG_INFINITY {
-            return self.finish_above_floor(quiet);
+        if self.law.floor > f64::NEG_INFINITY || sums.largest > 650.0 {
+            return self.finish_directly(cut, quiet);
         }
         let excess = sums.excess + sums.lost - self.law.correction(self.alpha);
-        if !excess.is_finite() || sums.largest > 650.0 || !(1.0 + excess > 0.0) {
+        if !excess.is_finite() || !(1.0 + excess > 0.0) {
             return None;
         }
         let mass = 1.0 + excess;
@@ -610,21 +614,24 @@ impl Builder<'_> {
         Some(self.points)
     }
 
-    /// A law of large losses alone has little mass, and no cancellation.
-    fn finish_above_floor(mut self, quiet: f64) -> Option<Points> {
+    /// A law of large losses alone has little mass, and one that is tilted far has much: neither cancels, so the mass is the
+    /// plain sum of the weights.
+    fn finish_directly(mut self, cut: f64, quiet: f64) -> Option<Points> {
         let mass: f64 = self.points.weights.iter().sum();
-        if !(mass > 1e-280 && mass.is_finite()) || self.sums.largest > 650.0 {
+        if !(mass > 1e-280 && mass.is_finite()) {
             return None;
         }
         let many = self.points.weights.len() as f64;
-        let worst = self.points.roundings.iter().copied().fold(0.0f32, f32::max);
-        let error = self.sums.modulus / mass + UNIT * (64.0 + many + f64::from(worst));
+        let rounded: f64 =
+            self.points.weights.iter().zip(&self.points.roundings).map(|(w, r)| w * f64::from(*r)).sum();
+        let error = (self.sums.modulus + cut) / mass + UNIT * (64.0 + many + rounded / mass);
         if error > 0.1 {
             return None;
         }
         self.points.log_mgf = mass.ln();
         self.points.log_mgf_error = 1.2 * error + 4.0 * UNIT * mass.ln().abs();
         self.points.normalise(mass);
+        self.points.jump_error = 1.2 * ((self.sums.jumping + cut + quiet) / mass + error);
         self.points.busy_quadrature = 1.2 * (self.sums.swinging / mass + error);
         self.points.quadrature = self.points.busy_quadrature + 2.0 * quiet / mass;
         self.points.weight_error = 1.2 * error;

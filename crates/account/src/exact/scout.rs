@@ -134,8 +134,9 @@ impl Moments {
         let mean = self.first / self.mass;
         let variance = (self.second / self.mass - mean * mean).max(0.0);
         let direct = self.offset + (self.mass * step).ln();
+        // What is subtracted from the excess may lie where the tilted law is not: it serves only where the sum cancels.
         let k =
-            if direct.abs() < 0.5 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
+            if direct.abs() < 1e-9 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
         [k, mean, variance]
     }
 }
