@@ -60,7 +60,7 @@ pub(super) struct Contour {
 const FEW_NODES: f64 = 2500.0;
 
 /// The most nodes on a contour.
-const MOST_NODES: f64 = 500_000.0;
+const MOST_NODES: f64 = 100_000.0;
 
 impl Contour {
     /// Draws a contour that serves ε near the saddle's. `left_out` is the probability of outcomes that the
@@ -292,6 +292,16 @@ impl Contour {
             slope: -scale * measure * slope,
             noise: above * error,
         }
+    }
+
+    /// How many nodes it has.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Where it crosses the real axis.
+    pub(super) fn abscissa(&self) -> f64 {
+        self.c
     }
 
     fn largest_denominator(&self) -> f64 {

@@ -134,7 +134,8 @@ impl Direction {
             if value.middle > 0.1 * guess {
                 care = match care {
                     Care::Quick => Care::Sharp,
-                    Care::Sharp => Care::Split,
+                    Care::Sharp => Care::OneJump,
+                    Care::OneJump => Care::Split,
                     Care::Split => break,
                 };
             } else {
@@ -270,7 +271,8 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
         care = match care {
             _ if !settled => care,
             Care::Quick => Care::Sharp,
-            Care::Sharp => Care::Split,
+            Care::Sharp => Care::OneJump,
+            Care::OneJump => Care::Split,
             Care::Split => break,
         };
     }

@@ -4,6 +4,7 @@ use super::composed::{Composed, Saddle};
 use super::contour::{Contour, Value};
 use super::lattice::LatticeSum;
 use super::law::Law;
+use super::one_jump::OneJump;
 use super::placement::Care;
 use super::split::Split;
 use veracity_numerics::UNIT;
@@ -12,6 +13,7 @@ use veracity_numerics::UNIT;
 pub(super) enum Line {
     Contour(Contour),
     Lattice(LatticeSum),
+    OneJump(OneJump),
     Split(Split),
 }
 
@@ -30,6 +32,9 @@ impl Line {
         {
             return Some(Line::Lattice(sum));
         }
+        if care == Care::OneJump {
+            return OneJump::draw(losses, saddle, worth, 0.0).map(Line::OneJump);
+        }
         let (capped, left_out) = losses.capped(left_out);
         if care == Care::Split {
             return Split::draw(&capped, left_out, saddle.epsilon, saddle.log_delta.exp(), worth)
@@ -43,12 +48,14 @@ impl Line {
             Line::Contour(c) => c.describe(),
             Line::Lattice(_) => "lattice".into(),
             Line::Split(s) => s.describe(),
+            Line::OneJump(_) => "one".into(),
         }
     }
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
         match self {
             Line::Contour(contour) => contour.value_at(epsilon),
             Line::Lattice(sum) => sum.value_at(epsilon),
+            Line::OneJump(one) => one.value_at(epsilon),
             Line::Split(split) => split.value_at(epsilon),
         }
     }

@@ -14,6 +14,7 @@ mod jumps;
 mod lattice;
 mod law;
 mod line;
+mod one_jump;
 mod pairs;
 mod placement;
 mod points;

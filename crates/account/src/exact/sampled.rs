@@ -127,6 +127,69 @@ impl SampledGaussian {
         }
     }
 
+    /// Whether losses have no upper end and none was cut off.
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.situation != Situation::Add && self.cap == f64::INFINITY && self.floor == f64::NEG_INFINITY
+    }
+
+    /// Whether each dataset has its own record.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.situation == Situation::Replace
+    }
+
+    /// The loss at w.
+    pub(super) fn loss(&self, w: f64) -> f64 {
+        match self.situation {
+            Situation::Remove => self.log_ratio(w),
+            Situation::Add => -self.log_ratio(w),
+            Situation::Replace => self.log_ratio(w) - self.log_ratio(self.mirror(w)),
+        }
+    }
+
+    /// The w at which a removed or replaced record's loss is as given, to a few ulp of a step of Newton's.
+    pub(super) fn place_of(&self, loss: f64) -> f64 {
+        let alone = if loss > 600.0 { loss - self.rate.ln() } else { (loss.exp_m1() / self.rate).ln_1p() };
+        match self.situation {
+            Situation::Remove => alone,
+            Situation::Add => -alone,
+            Situation::Replace => {
+                let mut w = alone;
+                for _ in 0..30 {
+                    let speed = self.slope(w) + self.slope(self.mirror(w));
+                    let step = ((loss - self.loss(w)) / speed).clamp(-4.0, 4.0);
+                    w += step;
+                    if step.abs() <= 1e-14 * (1.0 + w.abs()) {
+                        break;
+                    }
+                }
+                w
+            }
+        }
+    }
+
+    /// The probability of w between two places, under P and under Q, for a removed or a replaced record.
+    ///
+    /// # Numerics  A difference of tails: a few ulp of the larger, which the caller bounds
+    pub(super) fn masses(&self, from: f64, to: f64) -> (f64, f64) {
+        let x = |w: f64| w / self.s + 0.5 * self.s;
+        let between = |shift: f64| normal::cdf(shift - x(from)) - normal::cdf(shift - x(to));
+        let (absent, present) = (between(0.0), between(self.s));
+        let first = (1.0 - self.rate) * absent + self.rate * present;
+        let second = match self.situation {
+            Situation::Remove | Situation::Add => absent,
+            Situation::Replace => (1.0 - self.rate) * absent + self.rate * between(-self.s),
+        };
+        (first, second)
+    }
+
+    /// How steeply the logarithm of the density of the loss falls at a loss.
+    pub(super) fn fall_at(&self, loss: f64) -> f64 {
+        let w = self.place_of(loss);
+        let rise = (self.s * self.s).recip() * w + 0.5;
+        let speed = self.slope(w) + if self.situation == Situation::Replace { self.slope(self.mirror(w)) } else { 0.0 };
+        (rise / speed.max(1e-300) - 1.0).max(0.0)
+    }
+
     /// Whether the law has large losses that can be split off.
     pub(super) fn can_split(&self) -> bool {
         self.situation == Situation::Remove && self.floor == f64::NEG_INFINITY
