@@ -5,7 +5,7 @@ use super::pairs::{Order, Pair};
 use super::sampled::Situation;
 use crate::expand::Neighbours;
 use veracity_core::Refusal;
-use veracity_numerics::UNIT;
+use veracity_numerics::{UNIT, logspace::log_add};
 
 /// Losses and the spacing of the lattice they lie on.
 pub(super) struct Listed {
@@ -147,10 +147,20 @@ pub(super) fn sampled_declared(rate: f64, epsilon: f64, delta: f64, order: Order
 fn sampled(atoms: &[Atom], rate: f64, situation: Situation) -> Vec<Atom> {
     let moved = |atom: &Atom| {
         let log_absent = atom.log_mass - atom.loss;
-        let ratio =
-            if atom.loss > 600.0 { atom.loss + rate.ln() } else { (rate * atom.loss.exp_m1()).ln_1p() };
+        let lift = rate * atom.loss.exp_m1();
+        let ratio = if atom.loss > 600.0 {
+            atom.loss + rate.ln()
+        } else if lift < -0.5 {
+            ((1.0 - rate) + rate * atom.loss.exp()).ln()
+        } else {
+            lift.ln_1p()
+        };
         match situation {
-            Situation::Remove | Situation::Replace => Atom { log_mass: log_absent + ratio, loss: ratio },
+            // The sum of both ways to the outcome: the larger of them sets the rounding.
+            Situation::Remove | Situation::Replace => Atom {
+                log_mass: log_add((-rate).ln_1p() + log_absent, rate.ln() + atom.log_mass),
+                loss: ratio,
+            },
             Situation::Add => Atom { log_mass: log_absent, loss: -ratio },
         }
     };

@@ -29,6 +29,7 @@ pub(super) struct Value {
 }
 
 /// Node values along the contour and the bounds that hold for all ε.
+#[derive(Debug)]
 pub(super) struct Contour {
     c: f64,
     step: f64,

@@ -3,7 +3,7 @@
 
 use super::composed::{Composed, Saddle};
 use super::gaussian;
-use super::line::Line;
+use super::line::{Line, Lines};
 use super::pairs::{self, Order, Pair, once};
 use super::placement::Care;
 use super::top::Top;
@@ -19,10 +19,16 @@ pub(super) struct Direction {
     losses: Composed,
     /// All losses together are at most this.
     largest: f64,
+    /// Lines drawn so far: one serves a stretch of ε.
+    lines: Lines,
 }
 
 /// A relative width of ε that needs no further work.
 const NARROW: f64 = 6e-7;
+
+/// Widths of ε and of δ for which rare large losses are not counted apart.
+const ENOUGH: f64 = 1e-6;
+const ENOUGH_DELTA: f64 = 2e-5;
 
 /// Outcomes of this probability, relative to δ, are left out and added to the upper bound.
 const LEFT_OUT: f64 = 1e-9;
@@ -36,26 +42,34 @@ impl Direction {
     }
 
     fn ordered(composition: &Composition, order: Order) -> Result<Direction, Refusal> {
-        let mut direction = Direction { infinite: (0.0, 0.0), losses: Composed::default(), largest: 0.0 };
+        let mut direction = Direction {
+            infinite: (0.0, 0.0),
+            losses: Composed::default(),
+            largest: 0.0,
+            lines: Lines::default(),
+        };
         let mut log_survive = (0.0, 0.0);
         let mut declared = Vec::new();
+        let (mut square, mut largest) = (Sum::default(), Sum::default());
         for (part, times) in &composition.parts {
             let times = times.as_f64();
             match pairs::pair(part, order)? {
                 Pair::Gaussian { mu } => {
-                    direction.losses.gaussian += times * mu * mu;
-                    direction.largest = f64::INFINITY;
+                    square.add(times * mu * mu);
+                    largest.add(f64::INFINITY);
                 }
-                Pair::Losses { law, infinite, largest } => {
+                Pair::Losses { law, infinite, largest: most } => {
                     declared.push((infinite, times));
                     let log = times * (-infinite).ln_1p();
                     log_survive.0 += log * (1.0 + 8.0 * UNIT);
                     log_survive.1 += log * (1.0 - 8.0 * UNIT);
-                    direction.largest += times * largest;
+                    largest.add(times * most);
                     direction.losses.laws.push((law, times));
                 }
             }
         }
+        direction.losses.gaussian = square.total();
+        direction.largest = largest.total();
         declared.retain(|&(infinite, _)| infinite > 0.0);
         direction.infinite = match declared.as_slice() {
             // One use fails with just the probability declared.
@@ -68,6 +82,8 @@ impl Direction {
     /// δ(ε) from both sides.
     pub(super) fn delta_at(&self, epsilon: f64) -> Result<(f64, f64), Refusal> {
         let (lower, upper) = self.finite_delta_at(epsilon)?;
+        // What underflows is not nothing.
+        let upper = if epsilon < self.largest { upper.max(f64::MIN_POSITIVE) } else { upper };
         let (least, most) = self.infinite;
         Ok((
             least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT),
@@ -102,7 +118,12 @@ impl Direction {
         }
         let gaussian = self.losses.gaussian;
         match self.losses.laws.as_slice() {
-            [] => Some(gaussian::delta(gaussian.sqrt(), epsilon)),
+            [] => {
+                // δ rises with μ, which is known to a few ulp.
+                let mu = gaussian.sqrt();
+                let lower = gaussian::delta(mu * (1.0 - 8.0 * UNIT), epsilon).0;
+                Some((lower, gaussian::delta(mu * (1.0 + 8.0 * UNIT), epsilon).1))
+            }
             [(law, times)] if *times == 1.0 && gaussian == 0.0 => Some(once(law, epsilon)),
             _ => None,
         }
@@ -112,7 +133,11 @@ impl Direction {
         if let Some(closed) = self.closed(epsilon) {
             return Ok(closed);
         }
-        let mut best: (f64, f64) = (0.0, 1.0);
+        // A line drawn for another ε need not be as sharp as one of its own.
+        let mut best = self.lines.best_at(epsilon);
+        if best.1 - best.0 <= ENOUGH_DELTA * best.1 {
+            return Ok(best);
+        }
         if let Some(top) = self.top().and_then(|top| top.delta(self.largest - epsilon, self.largest)) {
             best = top;
         }
@@ -120,7 +145,8 @@ impl Direction {
         let mut guess = 1e-3;
         let mut care = Care::Quick;
         for _ in 0..8 {
-            if best.1 - best.0 <= NARROW * best.1 {
+            let wanted = if care == Care::Quick || care == Care::Sharp { NARROW } else { ENOUGH_DELTA };
+            if best.1 - best.0 <= wanted * best.1 {
                 break;
             }
             let (capped, left_out) = self.losses.capped(LEFT_OUT * guess);
@@ -129,7 +155,7 @@ impl Direction {
                 best.1 = best.1.min((log - saddle.c * epsilon).exp() + left_out);
             }
             let line = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care);
-            let Some(value) = line.map(|line| line.value_at(epsilon)) else { break };
+            let Some(value) = line.map(|line| self.lines.keep(epsilon, line).value_at(epsilon)) else { break };
             best = (best.0.max(value.lower), best.1.min(value.upper));
             if value.middle > 0.1 * guess {
                 care = match care {
@@ -186,14 +212,14 @@ impl Direction {
             if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
                 return Ok((0.0, known));
             }
-            return search(&self.losses, delta, &saddle);
+            return search(&self.losses, delta, &saddle, &self.lines);
         }
         // δ is close to all there is to lose: ε may be zero.
         let at_zero = self.finite_delta_at(0.0);
         if at_zero.as_ref().is_ok_and(|(_, upper)| *upper <= delta) {
             return Ok((0.0, 0.0));
         }
-        search(&self.losses, delta, &losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?)
+        search(&self.losses, delta, &losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?, &self.lines)
     }
 
     /// The outcome with all losses largest, where there is one.
@@ -228,6 +254,28 @@ impl Direction {
     }
 }
 
+/// A sum that keeps what its additions lose (Neumaier).
+#[derive(Default)]
+struct Sum {
+    total: f64,
+    lost: f64,
+}
+
+impl Sum {
+    fn add(&mut self, term: f64) {
+        let sum = self.total + term;
+        if sum.is_finite() {
+            let (large, small) = if self.total.abs() >= term.abs() { (self.total, term) } else { (term, self.total) };
+            self.lost += (large - sum) + small;
+        }
+        self.total = sum;
+    }
+
+    fn total(&self) -> f64 {
+        if self.total.is_finite() { self.total + self.lost } else { self.total }
+    }
+}
+
 /// Whether Chernoff alone shows δ(known) ≤ delta.
 fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddle: &Saddle) -> bool {
     losses.chernoff(saddle.c).is_some_and(|log| (log - saddle.c * known).exp() + left_out < delta)
@@ -235,7 +283,7 @@ fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddl
 
 /// Newton on log δ along one contour, then a certified step to each side. The saddle's ε is only an estimate; a
 /// contour drawn for the ε found is sharper.
-fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
+fn search(losses: &Composed, delta: f64, saddle: &Saddle, lines: &Lines) -> Result<(f64, f64), Refusal> {
     let mut saddle = *saddle;
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
@@ -257,6 +305,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
                 outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
             upper = upper.min(above.unwrap_or(f64::INFINITY));
             lower = lower.max(below.unwrap_or(0.0));
+            lines.keep(epsilon, line);
             if dbg { eprintln!("   eps {epsilon} value {value:?} above {above:?} below {below:?}  {:?}", t0.elapsed()); }
             if upper - lower <= NARROW * upper {
                 break;
@@ -271,6 +320,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
         care = match care {
             _ if !settled => care,
             Care::Quick => Care::Sharp,
+            Care::Sharp | Care::OneJump if upper - lower <= ENOUGH * upper => break,
             Care::Sharp => Care::OneJump,
             Care::OneJump => Care::Split,
             Care::Split => break,

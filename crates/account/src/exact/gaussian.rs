@@ -1,7 +1,7 @@
 //! Closed forms for one use: the Gaussian, the sampled Gaussian and the Laplace mechanism.
 
 use super::sampled::{SampledGaussian, Situation};
-use veracity_numerics::{UNIT, normal, root};
+use veracity_numerics::{UNIT, legendre, normal, root};
 
 /// δ(ε) of N(μ, 1) against N(0, 1), any real ε: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), from both sides.
 ///
@@ -26,42 +26,65 @@ pub(super) fn delta(mu: f64, epsilon: f64) -> (f64, f64) {
     let size = a.abs() + mu + (epsilon / mu).abs();
     let relative = UNIT * (32.0 + 16.0 * near / difference + 8.0 * a.abs() * size + 8.0 * size / difference);
     let value = normal::density(a) * difference;
-    if !(relative < 0.5) || value < 1e-290 {
+    if !(relative < 0.5) || value < 1e-303 {
         // Deep in the tail only an upper bound is needed: m(a) − m(a+μ) ≤ μ·m(a)/max(a,1) loosely.
         return (0.0, normal::density(a) * near * 1.01 + f64::MIN_POSITIVE);
     }
     (value * (1.0 - relative), value * (1.0 + relative))
 }
 
-/// δ(ε) of one Poisson-sampled Gaussian step.
+/// δ(ε) of one Poisson-sampled Gaussian step: an event w > t or w < t decides, and any t shows at most δ.
 ///
-/// # Reference  With w* the loss of the plain Gaussian at which the sampled loss equals ε:
-/// q δ_G(w*) for a removed record, e^{ε + w*} q δ_G(−w*) for an added one
+/// # Promise    lower ≤ δ(ε) ≤ upper
+/// # Reference  With x the deciding outcome in standard deviations and D = Φ(x) − Φ(x − μ):
+/// q D − (e^ε − 1)Φ(−x) for a removed record, e^ε q D − (e^ε − 1)Φ(x − μ) for an added one, turned around
+/// # Numerics   At the best x the slope in x is zero: an error of x costs its square
 pub(super) fn sampled_delta(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
     let (q, mu) = (step.rate, step.s);
-    match step.situation {
+    let growth = epsilon.exp_m1();
+    let (x, first, second, wobble) = match step.situation {
         Situation::Remove => {
-            let at = if epsilon > 600.0 { epsilon - q.ln() } else { (epsilon.exp_m1() / q).ln_1p() };
-            let (lower, upper) = delta(mu, at);
-            // at errs by a few ulp of itself; δ_G has logarithmic slope at most that of its density.
-            let slack = 1.0 + 16.0 * UNIT * (1.0 + at.abs() * (1.0 + at.abs() / (mu * mu) + 1.0));
-            (q * lower / slack, q * upper * slack)
+            if epsilon > 600.0 {
+                return far_removed(step, epsilon);
+            }
+            let w = (growth / q).ln_1p();
+            let x = w / mu + 0.5 * mu;
+            (x, q * between(x - mu, mu), growth * normal::cdf(-x), UNIT)
         }
         Situation::Add => {
-            let odds = ((-epsilon).exp_m1() + q) / q;
-            if odds <= 0.0 {
+            let excess = (-epsilon).exp_m1() / q;
+            if excess <= -1.0 {
                 return (0.0, 0.0);
             }
-            let at = odds.ln();
-            let (lower, upper) = delta(mu, -at);
-            let factor = epsilon.exp() * q * odds;
-            // odds is a difference of numbers of size 1: its relative error is UNIT/(q·odds).
-            let wobble = 8.0 * UNIT * (1.0 + 1.0 / (q * odds));
-            let slack = 1.0 + wobble * (2.0 + (1.0 + at.abs()) / (mu * mu) + 2.0);
-            (factor * lower / slack, factor * upper * slack)
+            let x = excess.ln_1p() / mu + 0.5 * mu;
+            // 1 + excess is a difference of numbers of size 1.
+            (x, epsilon.exp() * q * between(x - mu, mu), growth * normal::cdf(x), UNIT / (1.0 + excess))
         }
-        Situation::Replace => replaced_delta(step, epsilon),
+        Situation::Replace => return replaced_delta(step, epsilon),
+    };
+    let size = first + second;
+    let moved = 8.0 * wobble * (1.0 + x.abs() + 1.0 / mu);
+    let error = size * (UNIT * (64.0 + 8.0 * x * x + 8.0 * epsilon) + (1.0 + x * x) * moved * moved);
+    ((first - second - error).max(0.0), first - second + error)
+}
+
+/// A removed record far out, where e^ε is not a number any more: q δ_G(w*).
+fn far_removed(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
+    let (q, mu) = (step.rate, step.s);
+    let at = epsilon - q.ln();
+    let (lower, upper) = delta(mu, at);
+    let slack = 1.0 + 16.0 * UNIT * (1.0 + at.abs() * (1.0 + at.abs() / (mu * mu) + 1.0));
+    (q * lower / slack, q * upper * slack)
+}
+
+/// Φ(from + width) − Φ(from), to a few ulp of itself also where the width is small.
+fn between(from: f64, width: f64) -> f64 {
+    if width > 0.5 {
+        let to = from + width;
+        return if from > 0.0 { normal::cdf(-from) - normal::cdf(-to) } else { normal::cdf(to) - normal::cdf(from) };
     }
+    let half = 0.5 * width;
+    legendre::rule().iter().map(|(x, weight)| half * weight * normal::density(from + half * (1.0 + x))).sum()
 }
 
 /// One step in which the record is replaced by its opposite: P[L > ε] − e^ε Q[L > ε] with L rising in the output.

@@ -16,6 +16,7 @@ use veracity_numerics::UNIT;
 const MOST_NODES: usize = 1 << 21;
 
 /// Node values over one period.
+#[derive(Debug)]
 pub(super) struct LatticeSum {
     c: f64,
     spacing: f64,
@@ -30,6 +31,7 @@ pub(super) struct LatticeSum {
     phase_error: f64,
 }
 
+#[derive(Debug)]
 struct Node {
     /// Transform of the losses, times 1/N or 2/N.
     value: Complex64,
@@ -83,6 +85,11 @@ impl LatticeSum {
         };
         sum.set_nodes(&exponents, &errors, count);
         Some(sum)
+    }
+
+    /// How many nodes it has.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes.len()
     }
 
     fn set_nodes(&mut self, exponents: &[Complex64], errors: &[f64], count: usize) {

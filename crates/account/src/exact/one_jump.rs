@@ -25,6 +25,7 @@ const MOST_NODES: usize = 400;
 const MASS_ERROR: f64 = 1e-12;
 
 /// A composition with its one law of sampled steps cut in two.
+#[derive(Debug)]
 pub(super) struct OneJump {
     /// T uses of the moderate law; where it cannot reach ε, its Chernoff bound as (abscissa, logarithm at ε = 0).
     none: Rest,
@@ -47,12 +48,14 @@ pub(super) struct OneJump {
 }
 
 /// What happens without a large loss.
+#[derive(Debug)]
 enum Rest {
     Line(Contour),
     Chernoff(f64, f64),
 }
 
 /// A stretch of large losses: e^{−l} at its ends, and its mass under both datasets.
+#[derive(Debug)]
 struct Cell {
     loss: f64,
     inverse: f64,
@@ -107,6 +110,11 @@ impl OneJump {
         };
         one.cut(&step, moderate.cap, epsilon, (mean, spread));
         Some(one)
+    }
+
+    /// How many nodes and cells it has.
+    pub(super) fn nodes(&self) -> usize {
+        self.others.nodes() + self.cells.len()
     }
 
     /// Cells from the cut to where G is a straight line, and the masses beyond.

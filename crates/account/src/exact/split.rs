@@ -14,6 +14,7 @@ use super::placement::Care;
 const LARGE: f64 = 1e-4;
 
 /// Contours for no large loss, one, two, …, each with the number of ways it can come about.
+#[derive(Debug)]
 pub(super) struct Split {
     terms: Vec<(f64, Contour)>,
     /// The probability of all that was left out.
@@ -61,6 +62,11 @@ impl Split {
     pub(super) fn describe(&self) -> String {
         self.terms.iter().map(|t| format!("[{} {}]", t.0, t.1.describe())).collect()
     }
+    /// How many nodes it has.
+    pub(super) fn nodes(&self) -> usize {
+        self.terms.iter().map(|(_, contour)| contour.nodes()).sum()
+    }
+
     /// δ at ε, from both sides.
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
         let mut total = Value { lower: 0.0, middle: 0.0, upper: self.left_out, slope: 0.0, noise: 0.0 };
