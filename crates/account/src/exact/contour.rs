@@ -61,7 +61,7 @@ pub(super) struct Contour {
 const FEW_NODES: f64 = 2500.0;
 
 /// The most nodes on a contour.
-const MOST_NODES: f64 = 100_000.0;
+const MOST_NODES: f64 = 60_000.0;
 
 impl Contour {
     /// Draws a contour that serves ε near the saddle's. `left_out` is the probability of outcomes that the
@@ -240,9 +240,6 @@ impl Contour {
         }
     }
 
-    pub(super) fn describe(&self) -> String {
-        format!("c {} step {} nodes {} smoothing {} rest {:?} err {} tail {} logscale {} +- {}", self.c, self.step, self.nodes.len(), self.smoothing, self.rest, self.node_error*self.step/PI, self.tail, self.log_scale, self.log_scale_error)
-    }
     /// δ at ε, from both sides.
     ///
     /// # Promise  lower ≤ δ(ε) ≤ upper

@@ -155,14 +155,15 @@ impl Direction {
                 best.1 = best.1.min((log - saddle.c * epsilon).exp() + left_out);
             }
             let line = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care);
-            let Some(value) = line.map(|line| self.lines.keep(epsilon, line).value_at(epsilon)) else { break };
+            let Some(value) = line.map(|line| self.lines.keep(epsilon, line).value_at(epsilon)) else {
+                break;
+            };
             best = (best.0.max(value.lower), best.1.min(value.upper));
             if value.middle > 0.1 * guess {
                 care = match care {
                     Care::Quick => Care::Sharp,
                     Care::Sharp => Care::OneJump,
-                    Care::OneJump => Care::Split,
-                    Care::Split => break,
+                    Care::OneJump => break,
                 };
             } else {
                 guess = value.middle.max(1e-6 * guess).max(1e-290);
@@ -207,7 +208,6 @@ impl Direction {
     fn searched(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
         let (losses, left_out) = self.losses.capped(LEFT_OUT * delta);
         let saddle = losses.saddle_for_delta(delta.ln()).filter(|saddle| saddle.epsilon > 0.0);
-        if std::env::var("DBG").is_ok() { for i in -8..=8 { let c = saddle.as_ref().map_or(1.0, |s| s.c) * 1.3f64.powi(i); eprintln!("scout {c:e} {:?}", losses.scout(c)); } }
         if let Some(saddle) = saddle {
             if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
                 return Ok((0.0, known));
@@ -265,7 +265,8 @@ impl Sum {
     fn add(&mut self, term: f64) {
         let sum = self.total + term;
         if sum.is_finite() {
-            let (large, small) = if self.total.abs() >= term.abs() { (self.total, term) } else { (term, self.total) };
+            let (large, small) =
+                if self.total.abs() >= term.abs() { (self.total, term) } else { (term, self.total) };
             self.lost += (large - sum) + small;
         }
         self.total = sum;
@@ -290,10 +291,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle, lines: &Lines) -> Resu
     let mut care = Care::Quick;
     let mut looks = 0;
     for _ in 0..9 {
-        let dbg = std::env::var("DBG").is_ok();
-        let t0 = std::time::Instant::now();
         let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
-        if dbg { eprintln!("draw care {care:?} saddle {saddle:?} took {:?} -> {}", t0.elapsed(), match &line {Some(l) => l.describe(), None => "none".into()}); }
         let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
         let mut settled = true;
         if let Some((line, epsilon)) = solved {
@@ -306,7 +304,6 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle, lines: &Lines) -> Resu
             upper = upper.min(above.unwrap_or(f64::INFINITY));
             lower = lower.max(below.unwrap_or(0.0));
             lines.keep(epsilon, line);
-            if dbg { eprintln!("   eps {epsilon} value {value:?} above {above:?} below {below:?}  {:?}", t0.elapsed()); }
             if upper - lower <= NARROW * upper {
                 break;
             }
@@ -322,8 +319,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle, lines: &Lines) -> Resu
             Care::Quick => Care::Sharp,
             Care::Sharp | Care::OneJump if upper - lower <= ENOUGH * upper => break,
             Care::Sharp => Care::OneJump,
-            Care::OneJump => Care::Split,
-            Care::Split => break,
+            Care::OneJump => break,
         };
     }
     if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }

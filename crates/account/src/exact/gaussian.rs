@@ -81,7 +81,11 @@ fn far_removed(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
 fn between(from: f64, width: f64) -> f64 {
     if width > 0.5 {
         let to = from + width;
-        return if from > 0.0 { normal::cdf(-from) - normal::cdf(-to) } else { normal::cdf(to) - normal::cdf(from) };
+        return if from > 0.0 {
+            normal::cdf(-from) - normal::cdf(-to)
+        } else {
+            normal::cdf(to) - normal::cdf(from)
+        };
     }
     let half = 0.5 * width;
     legendre::rule().iter().map(|(x, weight)| half * weight * normal::density(from + half * (1.0 + x))).sum()

@@ -50,8 +50,6 @@ impl Horizon {
             bounds.push((y, log.exp()));
             y *= RATIO;
         }
-        if std::env::var("DBG").is_ok() { eprintln!("horizon start {start} limit {limit} top {top} allowed {allowed} gaussian {gaussian} zones {:?}", zones.as_ref().map(|z| z.iter().map(|z| (z.rare, z.mass, z.spread, z.times, z.reach, z.budget, z.bulk.quadrature, z.bulk.cost())).collect::<Vec<_>>()));
-          for b in bounds.iter() { eprint!(" {:.3e}:{:.2e}:{:.2}", b.0, b.1, smooth(b.0)); } eprintln!(); }
         let rest = smooth(y).exp();
         let (mut tail, mut density) =
             (rest / y, if gaussian > 0.0 { rest / (gaussian * y) } else { f64::INFINITY });

@@ -24,7 +24,7 @@ impl Jumps {
     /// The largest knee below which the rest contributes at most `allowed` to δ(ε).
     pub(super) fn find(composed: &Composed, saddle: &Saddle, allowed: f64) -> Option<Jumps> {
         let [(Law::Sampled(step), times)] = composed.laws.as_slice() else { return None };
-        if !step.can_split() || !(saddle.epsilon > 0.0) {
+        if !step.has_jumps() || !(saddle.epsilon > 0.0) {
             return None;
         }
         for share in [5.0, 8.0, 13.0, 20.0, 35.0, 70.0, 200.0] {

@@ -1,4 +1,4 @@
-//! A line of nodes that gives δ near one ε: a contour, a lattice sum, or several contours for rare large losses.
+//! A line of nodes that gives δ near one ε: a contour, a lattice sum, or contours with one rare large loss counted apart.
 
 use super::composed::{Composed, Saddle};
 use super::contour::{Contour, Value};
@@ -6,7 +6,6 @@ use super::lattice::LatticeSum;
 use super::law::Law;
 use super::one_jump::OneJump;
 use super::placement::Care;
-use super::split::Split;
 use std::sync::{Arc, Mutex};
 use veracity_numerics::UNIT;
 
@@ -16,7 +15,6 @@ pub(super) enum Line {
     Contour(Contour),
     Lattice(LatticeSum),
     OneJump(OneJump),
-    Split(Split),
 }
 
 impl Line {
@@ -38,28 +36,15 @@ impl Line {
             return OneJump::draw(losses, saddle, worth, 0.0).map(Line::OneJump);
         }
         let (capped, left_out) = losses.capped(left_out);
-        if care == Care::Split {
-            return Split::draw(&capped, left_out, saddle.epsilon, saddle.log_delta.exp(), worth)
-                .map(Line::Split);
-        }
         Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
     }
 
-    pub(super) fn describe(&self) -> String {
-        match self {
-            Line::Contour(c) => c.describe(),
-            Line::Lattice(_) => "lattice".into(),
-            Line::Split(s) => s.describe(),
-            Line::OneJump(_) => "one".into(),
-        }
-    }
     /// How many nodes it has.
     fn nodes(&self) -> usize {
         match self {
             Line::Contour(contour) => contour.nodes(),
             Line::Lattice(sum) => sum.nodes(),
             Line::OneJump(one) => one.nodes(),
-            Line::Split(split) => split.nodes(),
         }
     }
 
@@ -68,7 +53,6 @@ impl Line {
             Line::Contour(contour) => contour.value_at(epsilon),
             Line::Lattice(sum) => sum.value_at(epsilon),
             Line::OneJump(one) => one.value_at(epsilon),
-            Line::Split(split) => split.value_at(epsilon),
         }
     }
 }
@@ -91,7 +75,8 @@ impl Lines {
             // A second look at the same place is the sharper one.
             lines.retain(|(place, _)| (place - epsilon).abs() > 1e-6 * epsilon);
             lines.push((epsilon, Arc::clone(&line)));
-            while lines.len() > MOST_KEPT || lines.iter().map(|(_, line)| line.nodes()).sum::<usize>() > MOST_NODES
+            while lines.len() > MOST_KEPT
+                || lines.iter().map(|(_, line)| line.nodes()).sum::<usize>() > MOST_NODES
             {
                 lines.remove(0);
             }

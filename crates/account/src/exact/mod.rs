@@ -20,7 +20,6 @@ mod placement;
 mod points;
 mod sampled;
 mod scout;
-mod split;
 mod top;
 
 use crate::{Part, Question};

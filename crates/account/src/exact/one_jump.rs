@@ -65,12 +65,7 @@ struct Cell {
 
 impl OneJump {
     /// Draws the lines for ε near the saddle's. None where there is no such law, or nothing to gain.
-    pub(super) fn draw(
-        composed: &Composed,
-        saddle: &Saddle,
-        worth: f64,
-        left_out: f64,
-    ) -> Option<OneJump> {
+    pub(super) fn draw(composed: &Composed, saddle: &Saddle, worth: f64, left_out: f64) -> Option<OneJump> {
         let (place, step, times) = only_sampled(composed)?;
         let delta = saddle.log_delta.exp();
         let allowed = 1e-9 * worth.min(1.0) * delta;
@@ -82,15 +77,9 @@ impl OneJump {
             laws[place] = (Law::Sampled(moderate), times);
             Composed { laws, gaussian: composed.gaussian }
         };
-        let dbg = std::env::var("DBG").is_ok();
-        let t0 = std::time::Instant::now();
-        let none = Rest::draw(&with(times), epsilon, delta, worth);
-        if dbg { eprintln!("  one: cut loss {} expected {expected:e} none {} {:?}", step.loss(moderate.cap), match &none { None => "none".into(), Some(Rest::Line(l)) => l.describe(), Some(Rest::Chernoff(..)) => "chernoff".into() }, t0.elapsed()); }
-        let none = none?;
+        let none = Rest::draw(&with(times), epsilon, delta, worth)?;
         let fewer = with(times - 1.0);
-        let others = aimed(&fewer, &step, epsilon);
-        if dbg { eprintln!("  one: others {} {:?}", match &others { None => "none".into(), Some(l) => format!("{:?} {}", l.1, l.0.describe()) }, t0.elapsed()); }
-        let others = others.filter(|(line, _)| line.nodes() <= MOST_NODES)?;
+        let others = aimed(&fewer, &step, epsilon).filter(|(line, _)| line.nodes() <= MOST_NODES)?;
         let (mean, spread) = others.1;
         let kept = kept(&fewer)?;
         let aim = others.0.abscissa();

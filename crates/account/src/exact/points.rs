@@ -128,8 +128,7 @@ impl Panel {
         // Between the cells' points the logarithm of the density moves by `steep` times half a cell on average.
         driven.most += density * width * (steep * width).min(700.0).exp();
         let least = (-width).exp();
-        driven.slopes =
-            (driven.slopes.0.min(slopes.0 * least), driven.slopes.1.min(slopes.1 * least));
+        driven.slopes = (driven.slopes.0.min(slopes.0 * least), driven.slopes.1.min(slopes.1 * least));
         driven.curl = driven.curl.max(curl);
     }
 }
@@ -330,17 +329,28 @@ impl Points {
         }
         // The best shift for a loss that is a straight line in the Gaussian, and others: an end of the law bears less.
         let best = y * s * s * pull / mass.max(1e-300);
-        if std::env::var("DBG3").is_ok() { eprintln!("y {y:e} best {best} pull {pull} mass {mass} quad {:e} most {:?}", self.quadrature, self.panels.iter().map(|p| (p.mass, p.driven.most, p.driven.slopes)).collect::<Vec<_>>()); }
+        if std::env::var("DBG3").is_ok() {
+            eprintln!(
+                "y {y:e} best {best} pull {pull} mass {mass} quad {:e} most {:?}",
+                self.quadrature,
+                self.panels.iter().map(|p| (p.mass, p.driven.most, p.driven.slopes)).collect::<Vec<_>>()
+            );
+        }
         let edge = self.panels.last().map_or(0.0, |panel| panel.driven.most);
         let shifts = [best, 0.6 * best, 2.0 * s, 3.5 * s, 5.0 * s];
         shifts.into_iter().filter(|theta| *theta <= 1.2).fold(1.0f64, |least, theta| {
             let (sin, cos) = theta.sin_cos();
             let gaussian = 0.5 * (theta / s).powi(2);
-            let sum: f64 = self.panels.iter().map(|panel| &panel.driven).map(|driven| {
-                let shrunk = (2.0 * driven.curl * (1.0 - cos)).min(0.9);
-                let turned = (driven.slopes.0 * sin).atan() + (driven.slopes.1 * sin).atan();
-                driven.most * (gaussian - 0.5 * inverse * (-shrunk).ln_1p() - y * turned).exp()
-            }).sum();
+            let sum: f64 = self
+                .panels
+                .iter()
+                .map(|panel| &panel.driven)
+                .map(|driven| {
+                    let shrunk = (2.0 * driven.curl * (1.0 - cos)).min(0.9);
+                    let turned = (driven.slopes.0 * sin).atan() + (driven.slopes.1 * sin).atan();
+                    driven.most * (gaussian - 0.5 * inverse * (-shrunk).ln_1p() - y * turned).exp()
+                })
+                .sum();
             let ends = edge * theta / s * (gaussian - 0.5 * inverse * (-0.5 * (1.0 - cos)).ln_1p()).exp();
             least.min(sum + ends + 2.0 * self.quadrature + 1e-12)
         })

@@ -37,8 +37,6 @@ pub(super) struct SampledGaussian {
     pub s: f64,
     /// Which likelihood ratio.
     pub situation: Situation,
-    /// Outcomes with a smaller w are left out.
-    pub floor: f64,
     /// Outcomes with a larger w are left out.
     pub cap: f64,
     /// Where large losses begin, for laws that tell them from the rest; infinite for none.
@@ -55,14 +53,7 @@ const MOST_PANELS: usize = 60_000;
 impl SampledGaussian {
     /// The law with nothing left out.
     pub(super) fn new(rate: f64, s: f64, situation: Situation) -> Self {
-        SampledGaussian {
-            rate,
-            s,
-            situation,
-            floor: f64::NEG_INFINITY,
-            cap: f64::INFINITY,
-            knee: f64::INFINITY,
-        }
+        SampledGaussian { rate, s, situation, cap: f64::INFINITY, knee: f64::INFINITY }
     }
 
     /// The law without the outcomes of large loss whose probability under P is at most `mass`. They alone can drive
@@ -129,7 +120,7 @@ impl SampledGaussian {
 
     /// Whether losses have no upper end and none was cut off.
     pub(super) fn is_unbounded(&self) -> bool {
-        self.situation != Situation::Add && self.cap == f64::INFINITY && self.floor == f64::NEG_INFINITY
+        self.situation != Situation::Add && self.cap == f64::INFINITY
     }
 
     /// Whether each dataset has its own record.
@@ -186,24 +177,14 @@ impl SampledGaussian {
     pub(super) fn fall_at(&self, loss: f64) -> f64 {
         let w = self.place_of(loss);
         let rise = (self.s * self.s).recip() * w + 0.5;
-        let speed = self.slope(w) + if self.situation == Situation::Replace { self.slope(self.mirror(w)) } else { 0.0 };
+        let speed = self.slope(w)
+            + if self.situation == Situation::Replace { self.slope(self.mirror(w)) } else { 0.0 };
         (rise / speed.max(1e-300) - 1.0).max(0.0)
     }
 
-    /// Whether the law has large losses that can be split off.
-    pub(super) fn can_split(&self) -> bool {
-        self.situation == Situation::Remove && self.floor == f64::NEG_INFINITY
-    }
-
-    /// The law cut in two at the w beyond which there is about `mass` under P: moderate losses, and large ones.
-    pub(super) fn split(&self, mass: f64) -> (Self, Self) {
-        let cut = self.capped(mass).cap.min(self.cap);
-        (SampledGaussian { cap: cut, ..*self }, SampledGaussian { floor: cut, ..*self })
-    }
-
-    /// The probability under P of w beyond the floor, at most.
-    pub(super) fn above_floor(&self) -> f64 {
-        self.missing(self.floor)
+    /// Whether the law has large losses that can be told from the rest.
+    pub(super) fn has_jumps(&self) -> bool {
+        self.situation == Situation::Remove
     }
 
     /// What the cap leaves out.
@@ -299,9 +280,6 @@ impl SampledGaussian {
     fn tilted_with(&self, c: f64, reach: f64, negligible: f64, margin: f64) -> Option<Points> {
         let (alpha, beta) = self.exponents(c);
         let (low, high, cut) = self.range(alpha, beta);
-        // What is negligible is so relative to the mass of the law, which is small above a floor.
-        let negligible =
-            if self.floor > f64::NEG_INFINITY { negligible * self.scout(c)[0].exp() } else { negligible };
         let (busy_low, busy_high) = self.busy(low, high, alpha, beta, negligible);
         let mut builder =
             Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
@@ -350,9 +328,6 @@ impl SampledGaussian {
             busy_high -= s;
         }
         // To the left of w ≤ 0 and below the centre, A ≤ 1 and B ≥ 1 − q.
-        if self.floor >= low {
-            return (low, busy_high.max(low));
-        }
         let mut busy_low = low;
         let bottom = (-0.5 * s * s - s).min(-s * s);
         while busy_low + s < bottom && self.left_tail(busy_low + s, alpha) <= 0.5 * negligible {
@@ -371,10 +346,6 @@ impl SampledGaussian {
         let deep = (KEPT * KEPT + 2.0 * left_power).sqrt().min(KEPT + (-alpha).max(0.0) * q * s);
         let low = if beta == 0.0 { -0.5 * s * s - deep * s } else { -1.5 * s * s - deep * s };
         let mut cut = self.left_tail(low, alpha) + normal::cdf(-deep) * (1.0 + linear * (1.0 + q));
-        if self.floor > low {
-            // Both ends are ends of the law itself.
-            return (self.floor, self.cap, 0.0);
-        }
         if beta != 0.0 {
             cut += normal::cdf(-KEPT) * (1.0 + linear) * q;
         }
@@ -633,8 +604,8 @@ impl Builder<'_> {
                 / (law.s * 2.506_628_274_631)
         };
         let q = law.rate;
-        let mut linear = (1.0 + q * (alpha.abs() + beta.abs())) * plain(-0.5 * s2)
-            + q * alpha.abs() * plain(0.5 * s2);
+        let mut linear =
+            (1.0 + q * (alpha.abs() + beta.abs())) * plain(-0.5 * s2) + q * alpha.abs() * plain(0.5 * s2);
         if beta != 0.0 {
             linear += q * beta.abs() * plain(-1.5 * s2);
         }
@@ -650,9 +621,8 @@ impl Builder<'_> {
     }
 
     fn finish(mut self, cut: f64, quiet: f64) -> Option<Points> {
-        if std::env::var("DBG2").is_ok() { eprintln!("finish alpha {} beta {} excess {} largest {} still {} cut {} rounding {} panels {}", self.alpha, self.beta, self.sums.excess, self.sums.largest, self.sums.still, cut, self.sums.rounding*UNIT, self.points.panels.len()); }
         let sums = &self.sums;
-        if self.law.floor > f64::NEG_INFINITY || sums.largest > 650.0 {
+        if sums.largest > 650.0 {
             return self.finish_directly(cut, quiet);
         }
         let excess = sums.excess + sums.lost - self.law.correction(self.alpha);
@@ -677,8 +647,7 @@ impl Builder<'_> {
         Some(self.points)
     }
 
-    /// A law of large losses alone has little mass, and one that is tilted far has much: neither cancels, so the mass is the
-    /// plain sum of the weights.
+    /// A law that is tilted far has much mass and nothing that cancels: the mass is the plain sum of the weights.
     fn finish_directly(mut self, cut: f64, quiet: f64) -> Option<Points> {
         let mass: f64 = self.points.weights.iter().sum();
         if !(mass > 1e-280 && mass.is_finite()) {

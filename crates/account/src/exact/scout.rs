@@ -10,9 +10,6 @@ impl SampledGaussian {
             let mirrored = if beta == 0.0 { 0.0 } else { beta * self.log_ratio(self.mirror(w)) };
             self.log_density(w) + alpha * self.log_ratio(w) + mirrored
         };
-        if self.floor > f64::NEG_INFINITY {
-            return self.scout_above_floor(&log_weight);
-        }
         let step = (0.7 * self.s).min(0.7);
         // The tilted law has a mode near the centre and, once rare large losses count, one where log A has slope 1.
         let centre = self.lower_mode(alpha, beta);
@@ -71,27 +68,6 @@ impl SampledGaussian {
         }
         w
     }
-
-    /// The same for a law with a floor, by a plain sum from floor to cap.
-    fn scout_above_floor(&self, log_weight: &dyn Fn(f64) -> f64) -> [f64; 3] {
-        let top = self.cap.min(self.floor + 40.0 * self.s);
-        let count = 80;
-        let step = (top - self.floor) / f64::from(count);
-        let terms: Vec<(f64, f64)> = (0..count)
-            .map(|i| self.floor + (f64::from(i) + 0.5) * step)
-            .map(|w| (log_weight(w), self.log_ratio(w)))
-            .collect();
-        let largest = terms.iter().map(|t| t.0).fold(f64::NEG_INFINITY, f64::max);
-        let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
-        for (log, loss) in terms {
-            let weight = (log - largest).exp();
-            mass += weight;
-            first += weight * loss;
-            second += weight * loss * loss;
-        }
-        let mean = first / mass;
-        [largest + (mass * step).ln(), mean, (second / mass - mean * mean).max(0.0)]
-    }
 }
 
 /// Sums with no bound, for steering.
@@ -135,8 +111,11 @@ impl Moments {
         let variance = (self.second / self.mass - mean * mean).max(0.0);
         let direct = self.offset + (self.mass * step).ln();
         // What is subtracted from the excess may lie where the tilted law is not: it serves only where the sum cancels.
-        let k =
-            if direct.abs() < 1e-9 && self.excess.is_finite() { (self.excess * step).ln_1p() } else { direct };
+        let k = if direct.abs() < 1e-9 && self.excess.is_finite() {
+            (self.excess * step).ln_1p()
+        } else {
+            direct
+        };
         [k, mean, variance]
     }
 }
