@@ -73,25 +73,19 @@ pub(super) struct Panel {
     pub mass: f64,
     pub density: f64,
     pub variation: f64,
-    /// For laws driven by a Gaussian: at least the mass, and the least slopes and the most curvature of what drives the loss.
+    /// For laws driven by a Gaussian: how what drives the loss behaves on the stretch.
     pub driven: Driven,
 }
 
 /// What a stretch of a law looks like to a line of integration that is moved into the complex plane.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Driven {
-    /// The mass, with the density on each cell at its most.
-    pub most: f64,
     /// The least slope of log A, and of log B.
     pub slopes: (f64, f64),
+    /// The most of their sum.
+    pub fastest: f64,
     /// The most of p(1 − p) for a factor that is raised to a negative power.
     pub curl: f64,
-}
-
-impl Default for Driven {
-    fn default() -> Self {
-        Driven { most: 0.0, slopes: (f64::INFINITY, f64::INFINITY), curl: 0.0 }
-    }
 }
 
 /// A driving Gaussian and the exponents of A and B.
@@ -121,16 +115,6 @@ impl Panel {
         self.density = self.density.max(top);
         self.variation += top * (steep + speed.slope) * width;
     }
-
-    /// What the same cell looks like to a line moved into the complex plane.
-    pub(super) fn add_driven(&mut self, density: f64, width: f64, steep: f64, slopes: (f64, f64), curl: f64) {
-        let driven = &mut self.driven;
-        // Between the cells' points the logarithm of the density moves by `steep` times half a cell on average.
-        driven.most += density * width * (steep * width).min(700.0).exp();
-        let least = (-width).exp();
-        driven.slopes = (driven.slopes.0.min(slopes.0 * least), driven.slopes.1.min(slopes.1 * least));
-        driven.curl = driven.curl.max(curl);
-    }
 }
 
 /// φ(y) − 1 on the grid y = 0, h, 2h, …, with the error bound of each value.
@@ -152,7 +136,6 @@ impl Points {
             panel.mass /= mass;
             panel.density *= 1.001 / mass;
             panel.variation *= 1.001 / mass;
-            panel.driven.most *= 1.001 / mass;
         }
     }
 
@@ -329,29 +312,22 @@ impl Points {
         }
         // The best shift for a loss that is a straight line in the Gaussian, and others: an end of the law bears less.
         let best = y * s * s * pull / mass.max(1e-300);
-        if std::env::var("DBG3").is_ok() {
-            eprintln!(
-                "y {y:e} best {best} pull {pull} mass {mass} quad {:e} most {:?}",
-                self.quadrature,
-                self.panels.iter().map(|p| (p.mass, p.driven.most, p.driven.slopes)).collect::<Vec<_>>()
-            );
-        }
-        let edge = self.panels.last().map_or(0.0, |panel| panel.driven.most);
-        let shifts = [best, 0.6 * best, 2.0 * s, 3.5 * s, 5.0 * s];
+        let edge = self.panels.last().map_or(0.0, |panel| panel.density * panel.driven.fastest);
+        let shifts = [best, 0.6 * best, 2.0 * s, 3.5 * s, 5.0 * s, 1.2, 0.5, 0.2];
         shifts.into_iter().filter(|theta| *theta <= 1.2).fold(1.0f64, |least, theta| {
             let (sin, cos) = theta.sin_cos();
             let gaussian = 0.5 * (theta / s).powi(2);
             let sum: f64 = self
                 .panels
                 .iter()
-                .map(|panel| &panel.driven)
-                .map(|driven| {
-                    let shrunk = (2.0 * driven.curl * (1.0 - cos)).min(0.9);
-                    let turned = (driven.slopes.0 * sin).atan() + (driven.slopes.1 * sin).atan();
-                    driven.most * (gaussian - 0.5 * inverse * (-shrunk).ln_1p() - y * turned).exp()
+                .map(|panel| {
+                    let shrunk = (2.0 * panel.driven.curl * (1.0 - cos)).min(0.9);
+                    let (a, b) = panel.driven.slopes;
+                    let turned = (a * sin).atan() + (b * sin).atan();
+                    panel.mass * (gaussian - 0.5 * inverse * (-shrunk).ln_1p() - y * turned).exp()
                 })
                 .sum();
-            let ends = edge * theta / s * (gaussian - 0.5 * inverse * (-0.5 * (1.0 - cos)).ln_1p()).exp();
+            let ends = edge * theta * (gaussian - 0.5 * inverse * (-0.5 * (1.0 - cos)).ln_1p()).exp();
             least.min(sum + ends + 2.0 * self.quadrature + 1e-12)
         })
     }

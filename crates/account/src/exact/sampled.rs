@@ -14,7 +14,7 @@
 //! cancellation that a tiny q would otherwise cause.
 
 use super::ellipse::{Ellipse, REACH, RHO, RISE};
-use super::points::{Drive, Jump, Panel, Points, Speed};
+use super::points::{Drive, Driven, Jump, Panel, Points, Speed};
 use veracity_numerics::{UNIT, legendre, normal, root};
 
 /// What the two datasets differ in, and which of them is the first.
@@ -567,15 +567,26 @@ impl Builder<'_> {
                 slope: ((curl(pa) + curl(pb)) * grown / (pa + pb).max(1e-300)).min(1.0),
             };
             summary.add_cell(density, width, steep, speed);
-            let inverse_curl = if alpha < 0.0 { curl(pa) } else { curl(pb) };
-            summary.add_driven(density, width, steep, (pa, pb), inverse_curl);
             if law.knee < f64::INFINITY {
                 self.points.jumps.push(law.jump(w, density, width, steep));
             }
         }
+        summary.driven = self.driven(centre - half, centre + half);
         self.points.panels.push(summary);
         self.points.drive = Some(Drive { s: law.s, inverse: (-alpha).max(-beta).max(0.0) });
         self.bound(centre, half);
+    }
+
+    /// The least slopes of log A and log B between two places, and the most p(1 − p) of the one whose power is negative.
+    fn driven(&self, from: f64, to: f64) -> Driven {
+        let law = self.law;
+        let (a, b) =
+            ((law.slope(from), law.slope(to)), (law.slope(law.mirror(to)), law.slope(law.mirror(from))));
+        let (low, high) = if self.alpha < 0.0 { a } else { b };
+        let straddles = low < 0.5 && high > 0.5;
+        let curl = if straddles { 0.25 } else { (low * (1.0 - low)).max(high * (1.0 - high)) };
+        let b = if self.beta == 0.0 { (0.0, 0.0) } else { b };
+        Driven { slopes: (a.0, b.0), fastest: a.1 + b.1, curl }
     }
 
     /// The largest modulus of the integrand on the panel's ellipse, hence its quadrature error.
