@@ -61,7 +61,7 @@ pub(super) struct Contour {
 const FEW_NODES: f64 = 2500.0;
 
 /// The most nodes on a contour.
-const MOST_NODES: f64 = 60_000.0;
+const MOST_NODES: f64 = 250_000.0;
 
 impl Contour {
     /// Draws a contour that serves ε near the saddle's. `left_out` is the probability of outcomes that the
