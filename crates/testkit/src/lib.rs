@@ -11,6 +11,7 @@ pub mod enumerate;
 pub mod golden;
 pub mod kolmogorov;
 pub mod lattice;
+pub mod sceptic;
 mod shifted_ramp;
 pub mod twin;
 
