@@ -6,36 +6,17 @@
 //!
 //! Misses come first, each with its question; then a table per kind. Exit code 1 where there are misses.
 
+#[path = "../tests/sceptic/ask.rs"]
+mod ask;
+
+use ask::answer;
 use std::process::ExitCode;
-use veracity_account::{Method, Question, delta_at, epsilon_at};
-use veracity_core::{Delta, Epsilon, Finding};
+use veracity_account::Method;
 use veracity_testkit::sceptic::{
-    judge::{Answer, judge},
-    questions::{Asked, Wanted, question},
+    judge::judge,
+    questions::question,
     tally::{Tally, reproduce},
 };
-
-/// What a method says, in the sceptic's terms.
-fn answer(asked: &Asked, method: Method) -> Answer {
-    let question = Question { mechanism: asked.mechanism.clone(), adjacency: asked.adjacency };
-    let said = match asked.wanted {
-        Wanted::EpsilonAt(delta) => Delta::new(delta)
-            .and_then(|delta| epsilon_at(&question, delta, method))
-            .map(|found| ends(found, Epsilon::get)),
-        Wanted::DeltaAt(epsilon) => Epsilon::new(epsilon)
-            .and_then(|epsilon| delta_at(&question, epsilon, method))
-            .map(|found| ends(found, Delta::get)),
-    };
-    said.unwrap_or_else(|refusal| Answer::Refused(refusal.to_string()))
-}
-
-fn ends<T: Copy>(found: Finding<T>, get: impl Fn(T) -> f64) -> Answer {
-    match found {
-        Finding::Bracket(bracket) => Answer::Between(get(bracket.lower.0), get(bracket.upper.0)),
-        Finding::Upper(upper) => Answer::AtMost(get(upper.0)),
-        Finding::Approximation(_) => Answer::Refused("an approximation promises nothing".to_owned()),
-    }
-}
 
 fn option(name: &str) -> Option<String> {
     let mut words = std::env::args().skip_while(|word| word != name);
@@ -44,9 +25,8 @@ fn option(name: &str) -> Option<String> {
 }
 
 fn main() -> ExitCode {
-    let number = |name: &str, default: u64| {
-        option(name).map_or(default, |word| word.parse().expect("a whole number"))
-    };
+    let number =
+        |name: &str, default: u64| option(name).map_or(default, |word| word.parse().expect("a whole number"));
     let method = option("--method").map_or(Method::Exact, |name| name.parse().expect("a method"));
     let (seed, start) = (number("--seed", 1), number("--from", 0));
     if let Some(index) = option("--only") {

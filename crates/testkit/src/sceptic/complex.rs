@@ -70,10 +70,7 @@ impl Mul for Cdd {
     type Output = Cdd;
     #[inline]
     fn mul(self, other: Cdd) -> Cdd {
-        Cdd {
-            re: self.re * other.re - self.im * other.im,
-            im: self.re * other.im + self.im * other.re,
-        }
+        Cdd { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
     }
 }
 

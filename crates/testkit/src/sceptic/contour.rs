@@ -138,7 +138,10 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64) -
         };
         lines.push((line, Dd::whole(*times)));
     }
-    let work: f64 = lines.iter().map(|(line, _)| line.work()).sum::<f64>() + 20.0;
+    let work: f64 = lines.iter().map(|(line, _)| line.work()).sum::<f64>() + 100.0;
+    if 40.0 * work > MOST_WORK {
+        return None;
+    }
     let (mut sum, mut error, mut scale, mut first) = (Dd::ZERO, 0.0, 0.0, 0.0);
     let (mut quiet, mut k) = (0, 0u64);
     while quiet < QUIET {
@@ -201,7 +204,7 @@ enum Line {
 impl Line {
     fn work(&self) -> f64 {
         match self {
-            Line::Closed(_) => 10.0,
+            Line::Closed(_) => 100.0,
             Line::Summed(turning) => turning.work(),
         }
     }
@@ -214,4 +217,3 @@ impl Line {
         }
     }
 }
-

@@ -7,7 +7,8 @@ pub struct Dice(u64);
 impl Dice {
     /// The dice of one question of a series.
     pub fn new(seed: u64, index: u64) -> Dice {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ index.wrapping_mul(0xd134_2543_de82_ef95));
+        let mut dice =
+            Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ index.wrapping_mul(0xd134_2543_de82_ef95));
         dice.bits();
         dice
     }

@@ -54,7 +54,9 @@ pub fn judge(asked: &Asked, answer: &Answer) -> Verdict {
         return verdict;
     }
     if has_no_answer(&asked.mechanism, asked.adjacency) {
-        verdict.misses.push("answered, though no promise covers a record that moves between parts".to_owned());
+        verdict
+            .misses
+            .push("answered, though no promise covers a record that moves between parts".to_owned());
         return verdict;
     }
     let Some(roads) = Roads::of(&asked.mechanism, asked.adjacency) else { return verdict };
@@ -184,7 +186,10 @@ fn noisier(mechanism: &Mechanism) -> Option<Mechanism> {
 pub fn judge_order(less: &Answer, more: &Answer) -> Option<String> {
     let upper = more.upper()?;
     (less.lower() > upper).then(|| {
-        format!("more private, yet its lower end {:e} is above the upper end {upper:e} of the other", less.lower())
+        format!(
+            "more private, yet its lower end {:e} is above the upper end {upper:e} of the other",
+            less.lower()
+        )
     })
 }
 
@@ -201,7 +206,11 @@ pub fn judge_round(asked: &Asked, first: &Answer, choice: usize, second: &Answer
     let Wanted::EpsilonAt(delta) = asked.wanted else { return None };
     let upper = second.upper()?;
     if choice % 2 == 0 && second.lower() > delta {
-        return Some(format!("delta at its own upper end {:?} is at least {:e}", first.upper(), second.lower()));
+        return Some(format!(
+            "delta at its own upper end {:?} is at least {:e}",
+            first.upper(),
+            second.lower()
+        ));
     }
     (choice % 2 == 1 && upper < delta)
         .then(|| format!("delta at its own lower end {:e} is at most {upper:e}", first.lower()))

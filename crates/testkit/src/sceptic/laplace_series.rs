@@ -88,8 +88,8 @@ fn factorial(n: u64) -> Dd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sceptic::once;
     use crate::sceptic::law::Use;
+    use crate::sceptic::once;
 
     #[test]
     fn one_use_is_the_closed_form() {

@@ -31,7 +31,9 @@ pub fn closed(once: &Use) -> Option<Closed> {
     match once {
         Use::Gaussian { mu } => Some(Closed::Gaussian(*mu * *mu)),
         Use::Laplace { shift } => Some(Closed::Laplace(*shift)),
-        Use::Atoms(_) | Use::Lattice { .. } | Use::SampledGaussian { .. } | Use::SampledLaplace { .. } => None,
+        Use::Atoms(_) | Use::Lattice { .. } | Use::SampledGaussian { .. } | Use::SampledLaplace { .. } => {
+            None
+        }
     }
 }
 
@@ -52,6 +54,21 @@ impl Closed {
 }
 
 impl Closed {
+    /// K(c) in floats.
+    fn on_the_axis(&self, c: f64) -> f64 {
+        match self {
+            Closed::Gaussian(square) => 0.5 * square.hi * c * (c + 1.0),
+            Closed::Laplace(shift) => {
+                let (up, down) = ((c * shift.hi).exp_m1(), (-(c + 1.0) * shift.hi).exp_m1());
+                if c * shift.hi < 1.0 {
+                    return (((c + 1.0) * up + c * down) / (2.0 * c + 1.0)).ln_1p();
+                }
+                let rest = c * (-(2.0 * c + 1.0) * shift.hi).exp();
+                c * shift.hi + ((c + 1.0 + rest) / (2.0 * c + 1.0)).ln()
+            }
+        }
+    }
+
     /// What Re K does not exceed from z on upwards: outcomes that are points come back into step, densities do not.
     pub fn envelope(&self, z: Cdd) -> f64 {
         match self {
@@ -69,7 +86,7 @@ impl Closed {
 /// K(c) for real c, in floats of about 12 digits; none where it overflows.
 pub fn cumulant(once: &Use, c: f64) -> Option<f64> {
     if let Some(closed) = closed(once) {
-        return Some(closed.at(Cdd::new(Dd::new(c), Dd::ZERO)).re.hi);
+        return Some(closed.on_the_axis(c));
     }
     match once {
         Use::SampledGaussian { rate, mu, situation } => {
@@ -83,13 +100,21 @@ pub fn cumulant(once: &Use, c: f64) -> Option<f64> {
                 // φ e^a (e^{c l} − 1): the mass itself is 1.
                 let (a, l) = noise.density_and_loss(t);
                 let base = -0.5 * t * t + a;
-                let grown = if c * l < 1.0 { base.exp() * (c * l).exp_m1() } else { (base + c * l).exp() - base.exp() };
+                let grown = if c * l < 1.0 {
+                    base.exp() * (c * l).exp_m1()
+                } else {
+                    (base + c * l).exp() - base.exp()
+                };
                 total += grown;
             }
             let excess = total * step / (2.0 * std::f64::consts::PI).sqrt();
             (excess > -1.0 && excess.is_finite()).then(|| excess.ln_1p())
         }
-        Use::Atoms(_) | Use::Lattice { .. } | Use::Gaussian { .. } | Use::Laplace { .. } | Use::SampledLaplace { .. } => {
+        Use::Atoms(_)
+        | Use::Lattice { .. }
+        | Use::Gaussian { .. }
+        | Use::Laplace { .. }
+        | Use::SampledLaplace { .. } => {
             let nodes = of(once, c, 1.0)?;
             Some(nodes.log_scale.hi + nodes.points.iter().map(|(_, weight)| weight.hi).sum::<f64>().ln())
         }
@@ -122,7 +147,14 @@ impl Nodes {
     pub fn turning(self, h: Dd) -> Turning {
         let turns = self.points.iter().map(|(loss, _)| Cdd::turn(*loss * h)).collect();
         let states = self.points.iter().map(|(_, weight)| Cdd::new(*weight, Dd::ZERO)).collect();
-        Turning { turns, states, log_scale: self.log_scale, trapezoid: self.trapezoid, steps: 0.0, start: 0.0 }
+        Turning {
+            turns,
+            states,
+            log_scale: self.log_scale,
+            trapezoid: self.trapezoid,
+            steps: 0.0,
+            start: 0.0,
+        }
     }
 }
 

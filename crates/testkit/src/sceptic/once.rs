@@ -75,11 +75,8 @@ fn sampled(rate: Dd, situation: Situation, epsilon: Dd, profile: impl Fn(Dd) -> 
     };
     match situation {
         Situation::Remove | Situation::Replace => {
-            let inner = if epsilon.hi > 600.0 {
-                epsilon - rate.ln()
-            } else {
-                (epsilon.expm1() / rate).ln_1p()
-            };
+            let inner =
+                if epsilon.hi > 600.0 { epsilon - rate.ln() } else { (epsilon.expm1() / rate).ln_1p() };
             scaled(profile(inner), rate.ln())
         }
         Situation::Add => {
@@ -129,7 +126,11 @@ fn threshold(rate: Dd, mu: Dd, epsilon: Dd) -> Dd {
     }
     for _ in 0..110 {
         let middle = (low + high).scaled(-1);
-        if loss(middle).hi < 0.0 { low = middle } else { high = middle }
+        if loss(middle).hi < 0.0 {
+            low = middle
+        } else {
+            high = middle
+        }
         if (high - low).hi <= 1e-31 * high.hi {
             break;
         }
@@ -154,7 +155,10 @@ mod tests {
         // sampled Gaussian, σ 20068.226490089794, rate 0.0005053503822160496, added or removed, at 0
         let (rate, mu) = (d(0.0005053503822160496), Dd::ONE / d(20068.226490089794));
         for situation in [Situation::Remove, Situation::Add] {
-            agrees(once(&Use::SampledGaussian { rate, mu, situation }, d(0.0)).unwrap(), 1.0046011487946204609e-8);
+            agrees(
+                once(&Use::SampledGaussian { rate, mu, situation }, d(0.0)).unwrap(),
+                1.0046011487946204609e-8,
+            );
         }
         // Gaussian, σ 216749.6152197478, 181542 times, at 0
         let mu = d(181_542.0).sqrt() / d(216749.6152197478);

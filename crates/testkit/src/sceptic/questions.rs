@@ -74,8 +74,14 @@ pub fn question(seed: u64, index: u64) -> Asked {
     of_kind(chosen, &mut dice)
 }
 
+/// Question `index` of a kind by its name, in the series `seed`.
+pub fn question_of(kind: &str, seed: u64, index: u64) -> Asked {
+    let found = KINDS.into_iter().find(|known| known.0 == kind).expect("a kind of the list");
+    of_kind(found, &mut Dice::new(seed, index))
+}
+
 /// A question of one kind.
-pub fn of_kind((kind, _, draw): (&'static str, usize, Draw), dice: &mut Dice) -> Asked {
+fn of_kind((kind, _, draw): (&'static str, usize, Draw), dice: &mut Dice) -> Asked {
     let (mechanism, adjacency) = draw(dice);
     let wanted = wanted(&mechanism, adjacency, dice);
     Asked { kind, mechanism, adjacency, wanted }
@@ -245,7 +251,11 @@ fn sampled_outcomes(dice: &mut Dice) -> (Mechanism, Adjacency) {
             sensitivity: times(dice.count(1, 2)),
         },
     };
-    let uses = if matches!(inner, Mechanism::DiscreteGaussian { .. }) { dice.count(1, 2) } else { dice.count(1, 40) };
+    let uses = if matches!(inner, Mechanism::DiscreteGaussian { .. }) {
+        dice.count(1, 2)
+    } else {
+        dice.count(1, 40)
+    };
     let once = sampled(dice.log_uniform(1e-4, 1.0), inner);
     (once.repeated(times(uses)), Adjacency::ZeroOut)
 }
@@ -269,8 +279,10 @@ fn mixture(dice: &mut Dice) -> (Mechanism, Adjacency) {
             times(dice.count(1, 10_000)),
         ),
         3 => pure(dice.log_uniform(1e-3, 2.0)).repeated(times(dice.count(1, 10))),
-        4 => Mechanism::DiscreteLaplace { scale: noise(dice.log_uniform(0.5, 50.0)), sensitivity: Count::ONE }
-            .repeated(times(dice.count(1, 10))),
+        4 => {
+            Mechanism::DiscreteLaplace { scale: noise(dice.log_uniform(0.5, 50.0)), sensitivity: Count::ONE }
+                .repeated(times(dice.count(1, 10)))
+        }
         _ => sampled(dice.log_uniform(1e-3, 1.0), pure(dice.log_uniform(1e-2, 3.0)))
             .repeated(times(dice.count(1, 20))),
     });
@@ -321,7 +333,9 @@ fn corners(dice: &mut Dice) -> (Mechanism, Adjacency) {
     let mechanism = match dice.below(6) {
         0 => Mechanism::dp_sgd(rate(1.0 - 1e-12), noise(dice.log_uniform(0.3, 1e4)), times(steps)),
         1 => Mechanism::dp_sgd(rate(0.99), noise(dice.log_uniform(1.0, 1e6)), times(steps)),
-        2 => Mechanism::Laplace { noise_multiplier: noise(dice.log_uniform(1e5, 1e9)) }.repeated(times(steps)),
+        2 => {
+            Mechanism::Laplace { noise_multiplier: noise(dice.log_uniform(1e5, 1e9)) }.repeated(times(steps))
+        }
         3 => Mechanism::dp_sgd(rate(1e-9), noise(dice.log_uniform(0.05, 1e6)), times(1_000_000_000)),
         4 => {
             let parts = (0..200 + dice.below(800)).map(|_| match dice.below(2) {

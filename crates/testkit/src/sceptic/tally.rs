@@ -1,7 +1,7 @@
 //! The table of a series: per kind what was asked, refused, missed, wide and slow.
 
 use super::judge::{Answer, judge, judge_order, judge_round, more_private, turned_round};
-use super::questions::{Asked, KINDS, Wanted, question};
+use super::questions::{Asked, KINDS, Wanted, question, question_of};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -44,28 +44,42 @@ const NARROW: (f64, f64) = (1e-6, 1e-12);
 impl Tally {
     /// Asks question `index` of series `seed`, judges it, and asks what must agree with it.
     pub fn ask(&mut self, seed: u64, index: u64, accountant: &impl Fn(&Asked) -> Answer) {
-        let asked = question(seed, index);
-        let answer = self.put(&asked, seed, index, accountant);
+        self.examine(&question(seed, index), seed, index, accountant);
+    }
+
+    /// As `ask`, of one kind only.
+    pub fn ask_kind(&mut self, kind: &str, seed: u64, index: u64, accountant: &impl Fn(&Asked) -> Answer) {
+        self.examine(&question_of(kind, seed, index), seed, index, accountant);
+    }
+
+    fn examine(&mut self, asked: &Asked, seed: u64, index: u64, accountant: &impl Fn(&Asked) -> Answer) {
+        let answer = self.put(asked, seed, index, accountant);
         if answer.upper().is_none() {
             return;
         }
-        if let Some(less) = more_private(&asked, index as usize) {
+        if let Some(less) = more_private(asked, index as usize) {
             let other = self.put(&less, seed, index, accountant);
             if let Some(miss) = judge_order(&other, &answer) {
                 self.miss(&less, seed, index, &miss);
             }
         }
         let side = index as usize / 4;
-        if let Some(round) = turned_round(&asked, &answer, side) {
+        if let Some(round) = turned_round(asked, &answer, side) {
             let other = self.put(&round, seed, index, accountant);
-            if let Some(miss) = judge_round(&asked, &answer, side, &other) {
+            if let Some(miss) = judge_round(asked, &answer, side, &other) {
                 self.miss(&round, seed, index, &miss);
             }
         }
     }
 
     /// Asks and judges one question.
-    fn put(&mut self, asked: &Asked, seed: u64, index: u64, accountant: &impl Fn(&Asked) -> Answer) -> Answer {
+    fn put(
+        &mut self,
+        asked: &Asked,
+        seed: u64,
+        index: u64,
+        accountant: &impl Fn(&Asked) -> Answer,
+    ) -> Answer {
         let start = Instant::now();
         let answer = accountant(asked);
         let took = start.elapsed();

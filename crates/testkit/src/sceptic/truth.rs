@@ -21,6 +21,39 @@ impl Truth {
         Truth { log_low: log - error, log_high: (log + error).min(Dd::ZERO) }
     }
 
+    /// A decimal such as `5.09e-412`, right to half its last digit.
+    ///
+    /// # Panics  On what is no decimal: golden files hold only those
+    pub fn of_decimal(text: &str) -> Truth {
+        let (digits, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let mut exponent: i32 = exponent.parse().expect("a whole exponent");
+        let (mut mantissa, mut fraction) = (Dd::ZERO, false);
+        for character in digits.chars() {
+            if character == '.' {
+                fraction = true;
+                continue;
+            }
+            let digit = character.to_digit(10).expect("a digit");
+            mantissa = mantissa * Dd::new(10.0) + Dd::new(f64::from(digit));
+            exponent -= i32::from(fraction);
+        }
+        // Digits beyond the thirtieth may be lost.
+        Truth::unbounded(mantissa.ln() + Dd::new(10.0).ln() * Dd::new(f64::from(exponent)), 1e-26)
+    }
+
+    /// As `around`, for numbers that may exceed 1.
+    fn unbounded(log: Dd, error: f64) -> Truth {
+        Truth { log_low: log - Dd::new(error), log_high: log + Dd::new(error) }
+    }
+
+    /// What is false about two ends that should hold it, if anything.
+    pub fn outside(&self, lower: f64, upper: f64) -> Option<String> {
+        if lower > 0.0 && self.is_below(lower) {
+            return Some(format!("lower {lower:e} is above the truth {}", self.describe()));
+        }
+        self.is_above(upper).then(|| format!("upper {upper:e} is below the truth {}", self.describe()))
+    }
+
     /// A value times e^scale, known within `error` of the value's unit.
     pub fn of_value(value: Dd, error: f64, log_scale: Dd) -> Truth {
         let error = Dd::new(error);

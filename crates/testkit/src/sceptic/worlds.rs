@@ -131,7 +131,11 @@ fn parallel(parts: &[Mechanism], view: View) -> Option<Vec<World>> {
         return Some(all);
     }
     let moved = |part: &Mechanism, record: Record| {
-        if is_declared(part) { None } else { seen(part, View { adjacency: Adjacency::AddRemove, record, group: 1 }) }
+        if is_declared(part) {
+            None
+        } else {
+            seen(part, View { adjacency: Adjacency::AddRemove, record, group: 1 })
+        }
     };
     for (i, left) in parts.iter().enumerate() {
         for (j, entered) in parts.iter().enumerate() {
