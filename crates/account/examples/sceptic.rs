@@ -2,7 +2,9 @@
 //!
 //!     cargo run --release -p veracity-account --example sceptic -- --questions 20000 --seed 1
 //!     cargo run --release -p veracity-account --example sceptic -- --seed 1 --only 1234
-//!     cargo run --release -p veracity-account --example sceptic -- --questions 500 --method pld
+//!     cargo run --release -p veracity-account --example sceptic -- --questions 500 --method pld --kind laplace
+//!
+//! `--patience 1e8` lets a truth take ten seconds instead of a tenth, for rare jumps.
 //!
 //! Misses come first, each with its question; then a table per kind. Exit code 1 where there are misses.
 
@@ -14,7 +16,8 @@ use std::process::ExitCode;
 use veracity_account::Method;
 use veracity_testkit::sceptic::{
     judge::judge,
-    questions::question,
+    questions::{Asked, question},
+    roads::PATIENCE,
     tally::{Tally, reproduce},
 };
 
@@ -35,11 +38,17 @@ fn main() -> ExitCode {
         println!("{}\n{said:?}\n{:?}", reproduce(&asked), judge(&asked, &said));
         return ExitCode::SUCCESS;
     }
-    let mut tally = Tally::default();
+    let patience = option("--patience").map_or(PATIENCE, |word| word.parse().expect("a number"));
+    let mut tally = Tally { patience, ..Tally::default() };
+    let kind = option("--kind");
     let mut index = start;
     let mut told = 0;
     while tally.asked() < number("--questions", 20_000) as usize {
-        tally.ask(seed, index, &|asked| answer(asked, method));
+        let accountant = |asked: &Asked| answer(asked, method);
+        match &kind {
+            Some(kind) => tally.ask_kind(kind, seed, index, &accountant),
+            None => tally.ask(seed, index, &accountant),
+        }
         for miss in &tally.misses[told..] {
             println!("MISS {miss}");
         }

@@ -11,20 +11,18 @@ use super::law::World;
 use super::nodes;
 use super::truth::Truth;
 
-/// The most products of a node and a point.
-const MOST_WORK: f64 = 1.2e6;
 /// Aliases lie this many nats below δ.
 const DEEP: f64 = 40.0;
 /// The sum ends where this many points in a row no longer matter.
 const QUIET: usize = 24;
 
-/// δ(ε) by the contour, where it can be afforded and is good to eight digits.
-pub fn along(world: &World, epsilon: f64) -> Option<Truth> {
+/// δ(ε) by the contour, where at most `most` products of a node and a point are enough for eight digits.
+pub fn along(world: &World, epsilon: f64, most: f64) -> Option<Truth> {
     let saddle = Saddle::find(world, epsilon)?;
     let h = saddle.step(world, epsilon)?;
     let mut fineness = 1.0;
     for _ in 0..4 {
-        match summed(world, epsilon, &saddle, h, fineness)? {
+        match summed(world, epsilon, &saddle, h, fineness, most)? {
             Summed::Done(truth) => return (truth.width() < 1e-8).then_some(truth),
             Summed::TooCoarse => fineness *= 0.5,
         }
@@ -127,7 +125,7 @@ impl Saddle {
     }
 }
 
-fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64) -> Option<Summed> {
+fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, most: f64) -> Option<Summed> {
     let c = Dd::new(saddle.c);
     let step = Dd::new(h);
     let mut lines: Vec<(Line, Dd)> = Vec::new();
@@ -139,13 +137,13 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64) -
         lines.push((line, Dd::whole(*times)));
     }
     let work: f64 = lines.iter().map(|(line, _)| line.work()).sum::<f64>() + 100.0;
-    if 40.0 * work > MOST_WORK {
+    if 40.0 * work > most {
         return None;
     }
     let (mut sum, mut error, mut scale, mut first) = (Dd::ZERO, 0.0, 0.0, 0.0);
     let (mut quiet, mut k) = (0, 0u64);
     while quiet < QUIET {
-        if k as f64 * work > MOST_WORK {
+        if k as f64 * work > most {
             return None;
         }
         let z = Cdd::new(c, step * Dd::whole(k));
@@ -171,7 +169,7 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64) -
         } else if k >= 32 && k.is_power_of_two() {
             // Nothing dies away faster than a Gaussian: where even that would take too long, give up early.
             let drop = (first / size).ln().max(1e-3);
-            if k as f64 * (60.0 / drop).sqrt() * work > 1.5 * MOST_WORK {
+            if k as f64 * (60.0 / drop).sqrt() * work > 1.5 * most {
                 return None;
             }
         }

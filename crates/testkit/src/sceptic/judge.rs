@@ -5,7 +5,7 @@
 
 use super::double_double::Dd;
 use super::questions::{Asked, Wanted};
-use super::roads::Roads;
+use super::roads::{PATIENCE, Roads};
 use super::truth::Truth;
 use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, SamplingRate};
 
@@ -46,6 +46,11 @@ pub struct Verdict {
 
 /// Judges one answer.
 pub fn judge(asked: &Asked, answer: &Answer) -> Verdict {
+    judge_patiently(asked, answer, PATIENCE)
+}
+
+/// Judges one answer, with another patience for its truth.
+pub fn judge_patiently(asked: &Asked, answer: &Answer, patience: f64) -> Verdict {
     let mut verdict = Verdict::default();
     let Some(upper) = answer.upper() else { return verdict };
     let lower = answer.lower();
@@ -60,6 +65,7 @@ pub fn judge(asked: &Asked, answer: &Answer) -> Verdict {
         return verdict;
     }
     let Some(roads) = Roads::of(&asked.mechanism, asked.adjacency) else { return verdict };
+    let roads = roads.patient(patience);
     let known = match asked.wanted {
         Wanted::EpsilonAt(0.0) => judge_pure(&roads, lower, upper, &mut verdict),
         Wanted::EpsilonAt(delta) => judge_epsilon(&roads, delta, lower, upper, &mut verdict),
@@ -197,7 +203,7 @@ pub fn judge_order(less: &Answer, more: &Answer) -> Option<String> {
 /// and at the lower end, or more.
 pub fn turned_round(asked: &Asked, answer: &Answer, choice: usize) -> Option<Asked> {
     let Wanted::EpsilonAt(delta) = asked.wanted else { return None };
-    let end = if choice % 2 == 0 { answer.upper()? } else { answer.lower() };
+    let end = if choice.is_multiple_of(2) { answer.upper()? } else { answer.lower() };
     (delta > 0.0 && end > 0.0).then(|| Asked { wanted: Wanted::DeltaAt(end), ..asked.clone() })
 }
 
@@ -205,13 +211,13 @@ pub fn turned_round(asked: &Asked, answer: &Answer, choice: usize) -> Option<Ask
 pub fn judge_round(asked: &Asked, first: &Answer, choice: usize, second: &Answer) -> Option<String> {
     let Wanted::EpsilonAt(delta) = asked.wanted else { return None };
     let upper = second.upper()?;
-    if choice % 2 == 0 && second.lower() > delta {
+    if choice.is_multiple_of(2) && second.lower() > delta {
         return Some(format!(
             "delta at its own upper end {:?} is at least {:e}",
             first.upper(),
             second.lower()
         ));
     }
-    (choice % 2 == 1 && upper < delta)
+    (!choice.is_multiple_of(2) && upper < delta)
         .then(|| format!("delta at its own lower end {:e} is at most {upper:e}", first.lower()))
 }

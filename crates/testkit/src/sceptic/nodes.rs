@@ -110,11 +110,10 @@ pub fn cumulant(once: &Use, c: f64) -> Option<f64> {
             let excess = total * step / (2.0 * std::f64::consts::PI).sqrt();
             (excess > -1.0 && excess.is_finite()).then(|| excess.ln_1p())
         }
-        Use::Atoms(_)
-        | Use::Lattice { .. }
-        | Use::Gaussian { .. }
-        | Use::Laplace { .. }
-        | Use::SampledLaplace { .. } => {
+        Use::SampledLaplace { rate, shift, situation } => {
+            Some(sampled_laplace_cumulant(rate.hi, shift.hi, *situation, c))
+        }
+        Use::Atoms(_) | Use::Lattice { .. } | Use::Gaussian { .. } | Use::Laplace { .. } => {
             let nodes = of(once, c, 1.0)?;
             Some(nodes.log_scale.hi + nodes.points.iter().map(|(_, weight)| weight.hi).sum::<f64>().ln())
         }
@@ -275,4 +274,23 @@ fn sampled_gaussian(rate: Dd, mu: Dd, situation: Situation, c: f64, fineness: f6
         (loss, log_density(t) + log_step + a + Dd::new(c) * loss)
     });
     Some(Nodes::scaled(points.collect(), true))
+}
+
+/// K(c) of a Laplace mechanism on a Poisson batch, in floats: two outcomes, and Simpson's rule between them.
+fn sampled_laplace_cumulant(rate: f64, shift: f64, situation: Situation, c: f64) -> f64 {
+    // Under the dataset without the record the noise is centred at 0; x of the other is its distance from `shift`.
+    let ratio = |loss: f64| (rate * loss.exp_m1()).ln_1p();
+    let term = |loss: f64| match situation {
+        Situation::Add => (-c * ratio(loss)).exp_m1(),
+        Situation::Remove | Situation::Replace => ((1.0 + c) * ratio(loss)).exp_m1(),
+    };
+    let mut sum = 0.5 * term(-shift) + 0.5 * (-shift).exp() * term(shift);
+    let panels = 4000;
+    let step = shift / f64::from(panels);
+    for k in 0..=panels {
+        let x = f64::from(k) * step;
+        let weight = if k == 0 || k == panels { 1.0 } else { f64::from(2 + 2 * (k % 2)) };
+        sum += weight * step / 3.0 * 0.5 * (-x).exp() * term(2.0 * x - shift);
+    }
+    sum.ln_1p()
 }

@@ -35,7 +35,7 @@ fn difference(a: Dd, b: Dd, mu: Dd) -> Truth {
     Truth::around(a + (-gap.expm1()).ln(), relative)
 }
 
-/// δ(ε) of one use, ε ≥ 0; none where outcomes are to be listed instead.
+/// δ(ε) of one use, any real ε; none where outcomes are to be listed instead.
 pub fn once(law: &Use, epsilon: Dd) -> Option<Truth> {
     match law {
         Use::Gaussian { mu } => Some(gaussian(*mu, epsilon)),
@@ -75,8 +75,11 @@ fn sampled(rate: Dd, situation: Situation, epsilon: Dd, profile: impl Fn(Dd) -> 
     };
     match situation {
         Situation::Remove | Situation::Replace => {
-            let inner =
-                if epsilon.hi > 600.0 { epsilon - rate.ln() } else { (epsilon.expm1() / rate).ln_1p() };
+            let growth = epsilon.expm1() / rate;
+            if growth.hi <= -1.0 {
+                return shrunk(epsilon); // below the least loss log(1 − q)
+            }
+            let inner = if epsilon.hi > 600.0 { epsilon - rate.ln() } else { growth.ln_1p() };
             scaled(profile(inner), rate.ln())
         }
         Situation::Add => {
@@ -97,6 +100,10 @@ fn sampled(rate: Dd, situation: Situation, epsilon: Dd, profile: impl Fn(Dd) -> 
 /// One Poisson step in which the record is replaced by its opposite, in units of the noise:
 /// q T(x − μ) − (e^ε − 1)(1 − q) T(x) − e^ε q T(x + μ), with T the normal tail and x where the loss is ε.
 fn replaced(rate: Dd, mu: Dd, epsilon: Dd) -> Truth {
+    if epsilon.hi < 0.0 {
+        // The pair is its own mirror image: δ(ε) = 1 − e^ε + e^ε δ(−ε).
+        return replaced(rate, mu, -epsilon).with_failure(epsilon);
+    }
     let x = threshold(rate, mu, epsilon);
     let log_rate = rate.ln();
     let first = log_rate + log_tail(x - mu);
@@ -157,12 +164,12 @@ mod tests {
         for situation in [Situation::Remove, Situation::Add] {
             agrees(
                 once(&Use::SampledGaussian { rate, mu, situation }, d(0.0)).unwrap(),
-                1.0046011487946204609e-8,
+                1.004_601_148_794_620_5e-8,
             );
         }
         // Gaussian, σ 216749.6152197478, 181542 times, at 0
         let mu = d(181_542.0).sqrt() / d(216749.6152197478);
-        agrees(gaussian(mu, d(0.0)), 0.00078422416150790732923);
+        agrees(gaussian(mu, d(0.0)), 0.000_784_224_161_507_907_3);
         // replaced, σ 1.312316138242045: below the floats
         let (rate, mu) = (d(0.0027838681765687307), Dd::ONE / d(1.312316138242045));
         let tiny = Use::SampledGaussian { rate, mu, situation: Situation::Replace };

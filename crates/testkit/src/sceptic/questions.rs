@@ -35,7 +35,7 @@ pub enum Wanted {
 type Draw = fn(&mut Dice) -> (Mechanism, Adjacency);
 
 /// Every kind, how often it comes, and how it is drawn.
-pub const KINDS: [(&str, usize, Draw); 20] = [
+pub const KINDS: [(&str, usize, Draw); 21] = [
     ("gaussian", 3, gaussian),
     ("many gaussians", 1, many_gaussians),
     ("laplace", 3, laplace),
@@ -51,7 +51,8 @@ pub const KINDS: [(&str, usize, Draw); 20] = [
     ("sampled declared", 2, sampled_declared),
     ("sampled outcomes", 2, sampled_outcomes),
     ("sampled laplace", 1, sampled_laplace),
-    ("mixture", 3, mixture),
+    ("mixture", 2, mixture),
+    ("declared mixture", 1, declared_mixture),
     ("parallel", 1, parallel),
     ("group", 1, group),
     ("bounds only", 1, bounds_only),
@@ -91,7 +92,7 @@ fn wanted(mechanism: &Mechanism, adjacency: Adjacency, dice: &mut Dice) -> Wante
     if dice.below(3) > 0 {
         return Wanted::EpsilonAt(match dice.below(8) {
             0 => dice.log_uniform(1e-300, 1e-12),
-            1 | 2 | 3 => dice.log_uniform(1e-12, 1e-2),
+            1..=3 => dice.log_uniform(1e-12, 1e-2),
             4 => dice.unit() * 0.999,
             5 => 0.0,
             6 => dice.log_uniform(1e-6, 0.5),
@@ -234,9 +235,15 @@ fn sampled_rare_jumps(dice: &mut Dice) -> (Mechanism, Adjacency) {
 }
 
 fn sampled_declared(dice: &mut Dice) -> (Mechanism, Adjacency) {
-    let once = sampled(dice.log_uniform(1e-6, 1.0), pure(dice.log_uniform(1e-3, 5.0)));
+    let q = dice.log_uniform(1e-6, 1.0);
     let adjacency = dice.pick(&[Adjacency::AddRemove, Adjacency::ZeroOut]);
-    (once.repeated(times(dice.count(1, 100_000))), adjacency)
+    let epsilon = dice.log_uniform(1e-3, 5.0);
+    if dice.below(3) > 0 {
+        return (sampled(q, pure(epsilon)).repeated(times(dice.count(1, 100_000))), adjacency);
+    }
+    let delta = Delta::new(dice.log_uniform(1e-20, 1e-3)).expect("below 1");
+    let promise = Mechanism::Approximate { epsilon: Epsilon::new(epsilon).expect("positive"), delta };
+    (sampled(q, promise).repeated(times(dice.count(1, 300))), adjacency)
 }
 
 fn sampled_outcomes(dice: &mut Dice) -> (Mechanism, Adjacency) {
@@ -267,8 +274,17 @@ fn sampled_laplace(dice: &mut Dice) -> (Mechanism, Adjacency) {
 }
 
 fn mixture(dice: &mut Dice) -> (Mechanism, Adjacency) {
+    mixed(dice, 5)
+}
+
+fn declared_mixture(dice: &mut Dice) -> (Mechanism, Adjacency) {
+    mixed(dice, 6)
+}
+
+/// Two to four different parts, of the first `kinds` below.
+fn mixed(dice: &mut Dice, kinds: usize) -> (Mechanism, Adjacency) {
     let adjacency = dice.pick(&[Adjacency::AddRemove, Adjacency::AddRemove, Adjacency::ZeroOut]);
-    let parts = (0..2 + dice.below(3)).map(|_| match dice.below(6) {
+    let parts = (0..2 + dice.below(3)).map(|_| match dice.below(kinds) {
         0 => Mechanism::Gaussian { noise_multiplier: noise(dice.log_uniform(0.5, 100.0)) }
             .repeated(times(dice.count(1, 100))),
         1 => Mechanism::Laplace { noise_multiplier: noise(dice.log_uniform(0.5, 100.0)) }

@@ -10,7 +10,11 @@ use veracity_core::{Adjacency, Mechanism};
 /// The privacy profile of a question as far as this kit knows it.
 pub struct Roads {
     worlds: Vec<World>,
+    patience: f64,
 }
+
+/// Products of nodes and points that one truth may take: about a tenth of a second.
+pub const PATIENCE: f64 = 1.2e6;
 
 impl Roads {
     /// The roads of a question, where its worst pairs are known.
@@ -21,14 +25,19 @@ impl Roads {
                 all.push(world);
             }
         }
-        Some(Roads { worlds: all })
+        Some(Roads { worlds: all, patience: PATIENCE })
+    }
+
+    /// The same with another patience.
+    pub fn patient(self, patience: f64) -> Roads {
+        Roads { patience, ..self }
     }
 
     /// δ(ε) within its interval; none where some world has no road that can be afforded.
     pub fn delta_at(&self, epsilon: f64) -> Option<Truth> {
         let mut worst = Truth::NOTHING;
         for world in &self.worlds {
-            worst = worst.worse(delta_of(world, epsilon)?);
+            worst = worst.worse(delta_of(world, epsilon, self.patience)?);
         }
         Some(worst)
     }
@@ -64,16 +73,16 @@ impl Roads {
 }
 
 /// δ(ε) of one world.
-pub fn delta_of(world: &World, epsilon: f64) -> Option<Truth> {
+fn delta_of(world: &World, epsilon: f64, patience: f64) -> Option<Truth> {
     let at = Dd::new(epsilon);
     let largest = world.largest();
     if at > largest + largest.abs() * Dd::new(1e-29) {
         return Some(Truth::NOTHING.with_failure(world.log_survive));
     }
-    finite(world, at).map(|truth| truth.with_failure(world.log_survive))
+    finite(world, at, patience).map(|truth| truth.with_failure(world.log_survive))
 }
 
-fn finite(world: &World, epsilon: Dd) -> Option<Truth> {
+fn finite(world: &World, epsilon: Dd, patience: f64) -> Option<Truth> {
     let square = |once: &Use| if let Use::Gaussian { mu } = once { Some(*mu * *mu) } else { None };
     let squares: Option<Vec<Dd>> =
         world.uses.iter().map(|(once, times)| Some(square(once)? * Dd::whole(*times))).collect();
@@ -91,7 +100,7 @@ fn finite(world: &World, epsilon: Dd) -> Option<Truth> {
     {
         return Some(truth);
     }
-    types::enumerated(world, epsilon).or_else(|| contour::along(world, epsilon.hi))
+    types::enumerated(world, epsilon).or_else(|| contour::along(world, epsilon.hi, patience))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The table of a series: per kind what was asked, refused, missed, wide and slow.
 
-use super::judge::{Answer, judge, judge_order, judge_round, more_private, turned_round};
+use super::judge::{Answer, judge_order, judge_patiently, judge_round, more_private, turned_round};
 use super::questions::{Asked, KINDS, Wanted, question, question_of};
+use super::roads::PATIENCE;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -23,12 +24,14 @@ pub struct Row {
     pub wide: usize,
     /// The widest, and its question.
     pub widest: Option<(f64, String)>,
+    /// Answers held against laws alone: the first few.
+    pub unmeasured: Vec<String>,
     /// The slowest, and its question.
     pub slowest: Option<(Duration, String)>,
 }
 
 /// A series of questions and what came of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tally {
     /// By kind.
     pub rows: BTreeMap<&'static str, Row>,
@@ -36,7 +39,23 @@ pub struct Tally {
     pub misses: Vec<String>,
     /// Time in the accountant, and in the judge.
     pub spent: (Duration, Duration),
+    /// How much one truth may take, in products of nodes and points.
+    pub patience: f64,
 }
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            rows: BTreeMap::new(),
+            misses: Vec::new(),
+            spent: (Duration::ZERO, Duration::ZERO),
+            patience: PATIENCE,
+        }
+    }
+}
+
+/// So many answers without a road are listed.
+const LISTED: usize = 5;
 
 /// Relative width that is promised, and the absolute one that is always enough.
 const NARROW: (f64, f64) = (1e-6, 1e-12);
@@ -102,10 +121,14 @@ impl Tally {
             }
         }
         let start = Instant::now();
-        let verdict = judge(asked, &answer);
+        let verdict = judge_patiently(asked, &answer, self.patience);
         self.spent.0 += took;
         self.spent.1 += start.elapsed();
         row.measured += usize::from(verdict.measured);
+        if !verdict.measured && let Answer::Between(lower, upper) = answer {
+            row.unmeasured.push(format!("[{lower:e}, {upper:e}] {}", reproduce(asked)));
+            row.unmeasured.truncate(LISTED);
+        }
         for miss in &verdict.misses {
             self.miss(asked, seed, index, miss);
         }
@@ -175,6 +198,9 @@ impl fmt::Display for Tally {
             let Some(row) = self.rows.get(kind) else { continue };
             for (why, count) in &row.refused {
                 writeln!(f, "refused {count} × {kind}: {why}")?;
+            }
+            for line in &row.unmeasured {
+                writeln!(f, "without a road {kind}: {line}")?;
             }
             if let Some((_, line)) = &row.widest {
                 writeln!(f, "widest {kind}: {line}")?;

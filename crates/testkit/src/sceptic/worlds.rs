@@ -310,6 +310,29 @@ fn poisson(rate: f64, inner: &Mechanism, view: View) -> Option<World> {
             let (once, _) = single(inner, plain)?.uses.pop()?;
             Some(world(Use::Atoms(sampled_atoms(&once.atoms()?, q, situation))))
         }
+        Mechanism::Approximate { epsilon, delta } => {
+            Some(sampled_approximate(Dd::new(epsilon.get()), Dd::new(delta.get()), q, situation))
+        }
         _ => None,
     }
+}
+
+/// The worst pair of (ε, δ) has an outcome that only the first dataset shows and one that only the second shows, of chance
+/// δ each, and a coin otherwise. On a batch the first is still seen with one dataset only, the second with both.
+fn sampled_approximate(epsilon: Dd, delta: Dd, q: Dd, situation: Situation) -> World {
+    let coin = coin(epsilon).atoms().unwrap_or_default();
+    let kept = (-delta).ln_1p();
+    let mut atoms: Vec<Atom> = sampled_atoms(&coin, q, situation)
+        .iter()
+        .map(|atom| Atom { loss: atom.loss, log_mass: atom.log_mass + kept })
+        .collect();
+    let least = (-q).ln_1p();
+    let (loss, log_mass) =
+        if situation == Situation::Add { (-least, delta.ln()) } else { (least, delta.ln() + least) };
+    atoms.push(Atom { loss, log_mass });
+    let log_survive = if situation == Situation::Add { Dd::ZERO } else { (-(q * delta)).ln_1p() };
+    for atom in &mut atoms {
+        atom.log_mass = atom.log_mass - log_survive;
+    }
+    World { uses: vec![(Use::Atoms(atoms), 1)], log_survive }
 }
