@@ -33,9 +33,11 @@ pub fn along(world: &World, epsilon: f64, most: f64) -> Option<Truth> {
 /// An upper bound on log δ(ε) by Chernoff, from floats: a margin for what they may be off is added.
 pub fn chernoff(world: &World, epsilon: f64) -> Option<f64> {
     let saddle = Saddle::find(world, epsilon)?;
-    let exponent = total_cumulant(world, saddle.c)?;
+    let exponent = total_cumulant(world, saddle.c, &saddle.caps)?;
     let uses: f64 = world.uses.iter().map(|(_, times)| *times as f64).sum();
-    Some(saddle.log_delta + 1e-3 + 1e-9 * (exponent.abs() + saddle.c * epsilon) + 1e-11 * uses)
+    let margin = 1e-3 + 1e-9 * (exponent.abs() + saddle.c * epsilon) + 1e-11 * uses;
+    let (bound, lost) = (saddle.log_delta + margin, saddle.log_left_out);
+    Some(bound.max(lost) + (bound.min(lost) - bound.max(lost)).exp().ln_1p())
 }
 
 enum Summed {
@@ -43,18 +45,22 @@ enum Summed {
     TooCoarse,
 }
 
-/// Where the line is drawn.
+/// Where the line is drawn, and of what.
 struct Saddle {
     c: f64,
+    /// Beyond these points outcomes of each use are left out.
+    caps: Vec<f64>,
+    /// log of the chance that any of them comes.
+    log_left_out: f64,
     /// About log δ, from above.
     log_delta: f64,
 }
 
 /// Σ T K(c) in floats, for steering and for alias bounds with a wide margin.
-fn total_cumulant(world: &World, c: f64) -> Option<f64> {
+fn total_cumulant(world: &World, c: f64, caps: &[f64]) -> Option<f64> {
     let mut sum = 0.0;
-    for (once, times) in &world.uses {
-        sum += *times as f64 * nodes::cumulant(once, c)?;
+    for ((once, times), cap) in world.uses.iter().zip(caps) {
+        sum += *times as f64 * nodes::cumulant(once, c, *cap)?;
     }
     sum.is_finite().then_some(sum)
 }
@@ -69,10 +75,8 @@ impl Saddle {
     fn find(world: &World, epsilon: f64) -> Option<Saddle> {
         let height = |t: f64| {
             let c = t.exp();
-            match total_cumulant(world, c) {
-                Some(k) => k - c * epsilon - t - c.ln_1p(),
-                None => f64::INFINITY,
-            }
+            Saddle::at(world, epsilon, c)
+                .map_or(f64::INFINITY, |saddle| saddle.log_delta - log_kappa(c) - t - c.ln_1p())
         };
         // Coarse first: the height is convex in c, so one valley in log c too.
         let mut best = (f64::INFINITY, 0.0);
@@ -93,8 +97,28 @@ impl Saddle {
             if height(one) < height(two) { high = two } else { low = one }
         }
         let c = (0.5 * (low + high)).exp();
-        let log_delta = total_cumulant(world, c)? - c * epsilon + log_kappa(c);
-        (log_delta.is_finite() && best.0.is_finite()).then_some(Saddle { c, log_delta: log_delta.min(0.0) })
+        let saddle = Saddle::at(world, epsilon, c)?;
+        best.0.is_finite().then_some(Saddle { log_delta: saddle.log_delta.min(0.0), ..saddle })
+    }
+
+    /// The line at c: outcomes are left out only where that loses next to nothing of δ.
+    fn at(world: &World, epsilon: f64, c: f64) -> Option<Saddle> {
+        let caps: Vec<f64> = world.uses.iter().map(|(once, _)| nodes::cap(once, c)).collect();
+        let lost = world.uses.iter().zip(&caps);
+        let lost = lost.map(|((once, times), cap)| nodes::log_left_out(once, *cap) + (*times as f64).ln());
+        let log_left_out = lost.fold(f64::NEG_INFINITY, f64::max) + (world.uses.len() as f64).ln();
+        let log_delta = |caps: &[f64]| {
+            total_cumulant(world, c, caps)
+                .map(|k| k - c * epsilon + log_kappa(c))
+                .filter(|log| log.is_finite())
+        };
+        let capped = log_delta(&caps)?;
+        if log_left_out < capped - 30.0 {
+            return Some(Saddle { c, caps, log_left_out, log_delta: capped });
+        }
+        let caps = vec![f64::INFINITY; caps.len()];
+        let log_delta = log_delta(&caps)?;
+        Some(Saddle { c, caps, log_left_out: f64::NEG_INFINITY, log_delta })
     }
 
     /// The widest step whose aliases are negligible. δ may be far below Chernoff's bound: 15 nats are allowed for that.
@@ -104,7 +128,7 @@ impl Saddle {
         let mut high: f64 = 0.0;
         for factor in [1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 5.0, 10.0, 30.0, 100.0] {
             let other = self.c * factor;
-            let Some(k) = total_cumulant(world, other) else { continue };
+            let Some(k) = total_cumulant(world, other, &self.caps) else { continue };
             let above = k - other * epsilon + log_kappa(other) - floor;
             high = high.max(2.0 * PI.hi * (other - self.c) / above);
         }
@@ -117,7 +141,7 @@ impl Saddle {
         let mut high = f64::INFINITY;
         for factor in [1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 5.0, 10.0, 30.0, 100.0] {
             let other = self.c * factor;
-            let Some(k) = total_cumulant(world, other) else { continue };
+            let Some(k) = total_cumulant(world, other, &self.caps) else { continue };
             high = high.min(k - other * epsilon + log_kappa(other) - 2.0 * PI.hi * (other - self.c) / h);
         }
         // Geometric series, and what floats may be off: a millionth of the exponent is far more.
@@ -129,10 +153,10 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     let c = Dd::new(saddle.c);
     let step = Dd::new(h);
     let mut lines: Vec<(Line, Dd)> = Vec::new();
-    for (once, times) in &world.uses {
+    for ((once, times), cap) in world.uses.iter().zip(&saddle.caps) {
         let line = match nodes::closed(once) {
             Some(closed) => Line::Closed(closed),
-            None => Line::Summed(nodes::of(once, saddle.c, fineness)?.turning(step)),
+            None => Line::Summed(nodes::of(once, saddle.c, fineness, *cap)?.turning(step)),
         };
         lines.push((line, Dd::whole(*times)));
     }
@@ -140,20 +164,21 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     if 40.0 * work > most {
         return None;
     }
-    let (mut sum, mut error, mut scale, mut first) = (Dd::ZERO, 0.0, 0.0, 0.0);
+    let (mut sum, mut error, mut scale) = (Dd::ZERO, 0.0, 0.0);
     let (mut quiet, mut k) = (0, 0u64);
     while quiet < QUIET {
         if k as f64 * work > most {
             return None;
         }
         let z = Cdd::new(c, step * Dd::whole(k));
-        let (mut exponent, mut blur, mut envelope) = (Cdd::ZERO, 0.0, -saddle.c * epsilon);
+        let (mut exponent, mut blur, mut grown) = (Cdd::ZERO, 0.0, 0.0);
+        let mut envelope = -saddle.c * epsilon;
         for (line, times) in &mut lines {
             let (log, relative, most) = line.next(z);
             exponent = exponent + log.times(*times);
             envelope += times.hi * most;
-            // A coarse inner sum is told from a vanishing transform by the size of both.
             blur += times.hi * (relative + 4.0 * DD_UNIT * log.size());
+            grown += times.hi * relative.ln_1p();
         }
         exponent = exponent - z.times(Dd::new(epsilon));
         if k == 0 {
@@ -162,13 +187,14 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
         exponent.re = exponent.re - Dd::new(scale);
         let weight = z * (z + Cdd::ONE);
         let value = exponent.exp() / weight;
-        let size = (exponent.re.hi + blur.min(200.0)).exp() / weight.size();
+        let size = (exponent.re.hi + grown).exp() / weight.size();
         let half = if k == 0 { 0.5 } else { 1.0 };
-        if k == 0 {
-            first = size;
-        } else if k >= 32 && k.is_power_of_two() {
+        if blur > 1e-3 && size > 1e-22 * sum.hi.abs() && fineness > 0.1 {
+            return Some(Summed::TooCoarse);
+        }
+        if k >= 32 && k.is_power_of_two() {
             // Nothing dies away faster than a Gaussian: where even that would take too long, give up early.
-            let drop = (first / size).ln().max(1e-3);
+            let drop = (-exponent.re.hi).max(1e-3);
             if k as f64 * (60.0 / drop).sqrt() * work > 1.5 * most {
                 return None;
             }
@@ -189,7 +215,9 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     let aliases = (saddle.log_aliases(world, epsilon, h) - scale).exp();
     let error = error * h;
     let low = Truth::of_value(value - Dd::new(aliases), error, Dd::new(scale));
-    let high = Truth::of_value(value, error, Dd::new(scale));
+    // What was left out may all be lost.
+    let left_out = (saddle.log_left_out - scale).exp();
+    let high = Truth::of_value(value + Dd::new(left_out), error, Dd::new(scale));
     Some(Summed::Done(Truth { log_low: low.log_low, log_high: high.log_high }))
 }
 

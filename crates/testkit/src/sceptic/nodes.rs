@@ -6,7 +6,7 @@
 use super::complex::Cdd;
 use super::double_double::{DD_UNIT, Dd};
 use super::law::{Situation, Use};
-use super::normal_tail::log_density;
+use super::normal_tail::{log_density, log_tail};
 
 /// Nodes with weights e^{log weight}, as they are at the abscissa c.
 pub struct Nodes {
@@ -83,15 +83,15 @@ impl Closed {
     }
 }
 
-/// K(c) for real c, in floats of about 12 digits; none where it overflows.
-pub fn cumulant(once: &Use, c: f64) -> Option<f64> {
+/// K(c) for real c, in floats of about 12 digits; none where it overflows. What lies beyond `cap` is left out.
+pub fn cumulant(once: &Use, c: f64, cap: f64) -> Option<f64> {
     if let Some(closed) = closed(once) {
         return Some(closed.on_the_axis(c));
     }
     match once {
         Use::SampledGaussian { rate, mu, situation } => {
             let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
-            let (low, high) = noise.span(c)?;
+            let (low, high) = noise.span(c, cap)?;
             let count = noise.count(low, high, 1.0).min(3000);
             let step = (high - low) / count as f64;
             let mut total = 0.0;
@@ -114,21 +114,55 @@ pub fn cumulant(once: &Use, c: f64) -> Option<f64> {
             Some(sampled_laplace_cumulant(rate.hi, shift.hi, *situation, c))
         }
         Use::Atoms(_) | Use::Lattice { .. } | Use::Gaussian { .. } | Use::Laplace { .. } => {
-            let nodes = of(once, c, 1.0)?;
+            let nodes = of(once, c, 1.0, f64::INFINITY)?;
             Some(nodes.log_scale.hi + nodes.points.iter().map(|(_, weight)| weight.hi).sum::<f64>().ln())
         }
     }
 }
 
+/// Beyond where the outcomes of a use are left out when it is tilted to c.
+pub fn cap(once: &Use, c: f64) -> f64 {
+    match once {
+        Use::SampledGaussian { rate, mu, situation } => {
+            Noise { rate: rate.hi, mu: mu.hi, situation: *situation }.valley(c)
+        }
+        Use::Atoms(_)
+        | Use::Lattice { .. }
+        | Use::Gaussian { .. }
+        | Use::Laplace { .. }
+        | Use::SampledLaplace { .. } => f64::INFINITY,
+    }
+}
+
+/// log of the chance of what is left out beyond `cap`.
+pub fn log_left_out(once: &Use, cap: f64) -> f64 {
+    match once {
+        Use::SampledGaussian { rate, mu, situation } if cap.is_finite() => {
+            let plain = log_tail(Dd::new(cap));
+            match situation {
+                Situation::Add => plain.hi,
+                Situation::Remove | Situation::Replace => {
+                    let moved = rate.ln() + log_tail(Dd::new(cap) - *mu);
+                    plain.max(moved).hi + std::f64::consts::LN_2
+                }
+            }
+        }
+        _ => f64::NEG_INFINITY,
+    }
+}
+
 /// The nodes of a use tilted to c; none where they are too many.
-pub fn of(once: &Use, c: f64, fineness: f64) -> Option<Nodes> {
+pub fn of(once: &Use, c: f64, fineness: f64, cap: f64) -> Option<Nodes> {
     match once {
         Use::Atoms(_) | Use::Lattice { .. } => {
             let atoms = once.atoms()?;
             let points = atoms.iter().map(|atom| (atom.loss, atom.log_mass + Dd::new(c) * atom.loss));
             Some(Nodes::scaled(points.collect(), false))
         }
-        Use::SampledGaussian { rate, mu, situation } => sampled_gaussian(*rate, *mu, *situation, c, fineness),
+        Use::SampledGaussian { rate, mu, situation } => {
+            let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
+            sampled_gaussian(*rate, *mu, *situation, c, fineness, noise.span(c, cap)?)
+        }
         Use::Gaussian { .. } | Use::Laplace { .. } | Use::SampledLaplace { .. } => None,
     }
 }
@@ -216,22 +250,24 @@ impl Noise {
         if w > 600.0 { w + self.rate.ln() } else { (self.rate * w.exp_m1()).ln_1p() }
     }
 
-    /// (log dP/dφ, loss) at t.
+    /// (log dP/dφ, loss) at t. Noise of an added record is mirrored, so that losses rise with t in every situation.
     fn density_and_loss(&self, t: f64) -> (f64, f64) {
-        let here = self.log_ratio(self.mu * t - 0.5 * self.mu * self.mu);
+        let log_ratio = |t: f64| self.log_ratio(self.mu * t - 0.5 * self.mu * self.mu);
         match self.situation {
-            Situation::Remove => (here, here),
-            Situation::Add => (0.0, -here),
-            Situation::Replace => (here, here - self.log_ratio(-self.mu * t - 0.5 * self.mu * self.mu)),
+            Situation::Remove => (log_ratio(t), log_ratio(t)),
+            Situation::Add => (0.0, -log_ratio(-t)),
+            Situation::Replace => (log_ratio(t), log_ratio(t) - log_ratio(-t)),
         }
     }
 
-    /// Where φ e^{a + cl} is within 80 nats of its peak.
-    fn span(&self, c: f64) -> Option<(f64, f64)> {
-        let height = |t: f64| {
-            let (a, l) = self.density_and_loss(t);
-            a + c * l - 0.5 * t * t
-        };
+    /// log of φ e^{a + cl}, but for a constant.
+    fn height(&self, c: f64, t: f64) -> f64 {
+        let (a, l) = self.density_and_loss(t);
+        a + c * l - 0.5 * t * t
+    }
+
+    /// Points from far left to where no mass of the tilted law can be beyond.
+    fn grid(&self, c: f64) -> Vec<f64> {
         let mut grid: Vec<f64> = (-250..=250).map(|k| 0.25 * f64::from(k)).collect();
         let far = 62.5 + self.mu * (2.0 + c);
         let mut t: f64 = 62.5;
@@ -239,10 +275,36 @@ impl Noise {
             t += 0.25 + 0.004 * (t - 62.5);
             grid.push(t);
         }
-        let top = grid.iter().map(|&t| height(t)).fold(f64::NEG_INFINITY, f64::max);
-        let kept = |t: &&f64| height(**t) > top - 80.0;
+        grid
+    }
+
+    /// Where outcomes may be left out, so that the tilt does not blow up what never happens: the deepest point between the
+    /// first hump and a higher one far out. Infinite where the first hump is the highest.
+    fn valley(&self, c: f64) -> f64 {
+        let grid = self.grid(c);
+        let (mut hump, mut least) = (f64::NEG_INFINITY, (f64::INFINITY, f64::INFINITY));
+        for t in grid.into_iter().filter(|t| *t >= 0.0) {
+            let here = self.height(c, t);
+            if least.0 < hump - 60.0 && here > hump {
+                return least.1;
+            }
+            if here > hump {
+                (hump, least) = (here, (f64::INFINITY, f64::INFINITY));
+            } else if here < least.0 {
+                least = (here, t);
+            }
+        }
+        f64::INFINITY
+    }
+
+    /// Where φ e^{a + cl} is within 80 nats of its peak, up to `cap`.
+    fn span(&self, c: f64, cap: f64) -> Option<(f64, f64)> {
+        let grid: Vec<f64> = self.grid(c).into_iter().filter(|t| *t <= cap).collect();
+        let top = grid.iter().map(|&t| self.height(c, t)).fold(f64::NEG_INFINITY, f64::max);
+        let kept = |t: &&f64| self.height(c, **t) > top - 80.0;
         let (first, last) = (grid.iter().find(kept)?, grid.iter().rev().find(kept)?);
-        (top.is_finite() && *last < 9e5).then_some((first - 0.5, last + 0.5 + 0.01 * last.abs()))
+        let high = (last + 0.5 + 0.01 * last.abs()).min(cap);
+        (top.is_finite() && *last < 9e5 && high > first - 0.5).then_some((first - 0.5, high))
     }
 
     /// How many steps the span takes: singularities lie π/μ from the real axis, and φ needs four steps per unit.
@@ -252,9 +314,15 @@ impl Noise {
     }
 }
 
-fn sampled_gaussian(rate: Dd, mu: Dd, situation: Situation, c: f64, fineness: f64) -> Option<Nodes> {
+fn sampled_gaussian(
+    rate: Dd,
+    mu: Dd,
+    situation: Situation,
+    c: f64,
+    fineness: f64,
+    (low, high): (f64, f64),
+) -> Option<Nodes> {
     let noise = Noise { rate: rate.hi, mu: mu.hi, situation };
-    let (low, high) = noise.span(c)?;
     let count = noise.count(low, high, fineness);
     if count > 40_000 {
         return None;
@@ -265,11 +333,12 @@ fn sampled_gaussian(rate: Dd, mu: Dd, situation: Situation, c: f64, fineness: f6
     let log_ratio = |w: Dd| if w.hi > 600.0 { w + rate.ln() } else { (rate * w.expm1()).ln_1p() };
     let points = (0..=count).map(|k| {
         let t = Dd::new(low) + step * Dd::whole(k as u64);
-        let here = log_ratio(mu * t - half);
+        let here = || log_ratio(mu * t - half);
+        let mirrored = || log_ratio(-mu * t - half);
         let (a, loss) = match situation {
-            Situation::Remove => (here, here),
-            Situation::Add => (Dd::ZERO, -here),
-            Situation::Replace => (here, here - log_ratio(-mu * t - half)),
+            Situation::Remove => (here(), here()),
+            Situation::Add => (Dd::ZERO, -mirrored()),
+            Situation::Replace => (here(), here() - mirrored()),
         };
         (loss, log_density(t) + log_step + a + Dd::new(c) * loss)
     });

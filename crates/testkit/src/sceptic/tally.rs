@@ -125,7 +125,9 @@ impl Tally {
         self.spent.0 += took;
         self.spent.1 += start.elapsed();
         row.measured += usize::from(verdict.measured);
-        if !verdict.measured && let Answer::Between(lower, upper) = answer {
+        if !verdict.measured
+            && let Answer::Between(lower, upper) = answer
+        {
             row.unmeasured.push(format!("[{lower:e}, {upper:e}] {}", reproduce(asked)));
             row.unmeasured.truncate(LISTED);
         }
