@@ -132,11 +132,11 @@ mod tests {
     #[test]
     fn the_roads_meet_the_golden_rows() {
         for (name, rows, every, least) in [
-            ("dp-sgd", golden::dp_sgd(), 8, 10),
-            ("few steps", golden::few_steps(), 30, 3),
-            ("replace-one", golden::replace_one(), 5, 10),
-            ("laplace", golden::laplace(), 3, 5),
-            ("lattice", golden::lattice(), 3, 10),
+            ("dp-sgd", golden::dp_sgd(), 16, 6),
+            ("few steps", golden::few_steps(), 60, 1),
+            ("replace-one", golden::replace_one(), 9, 4),
+            ("laplace", golden::laplace(), 6, 4),
+            ("lattice", golden::lattice(), 8, 8),
             ("mixtures", golden::mixtures(), 6, 2),
         ] {
             let (seen, all) = met(rows, every);
