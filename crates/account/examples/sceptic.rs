@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use veracity_account::Method;
 use veracity_testkit::sceptic::{
     judge::judge,
-    questions::{Asked, question},
+    questions::{Asked, question, question_of},
     roads::PATIENCE,
     tally::{Tally, reproduce},
 };
@@ -33,7 +33,9 @@ fn main() -> ExitCode {
     let method = option("--method").map_or(Method::Exact, |name| name.parse().expect("a method"));
     let (seed, start) = (number("--seed", 1), number("--from", 0));
     if let Some(index) = option("--only") {
-        let asked = question(seed, index.parse().expect("a whole number"));
+        let index = index.parse().expect("a whole number");
+        let asked =
+            option("--kind").map_or_else(|| question(seed, index), |kind| question_of(&kind, seed, index));
         let said = answer(&asked, method);
         println!("{}\n{said:?}\n{:?}", reproduce(&asked), judge(&asked, &said));
         return ExitCode::SUCCESS;
