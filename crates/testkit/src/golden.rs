@@ -2,8 +2,9 @@
 //!
 //! One function per CSV file gives typed rows; a row carries the [`Mechanism`] itself, ready to be asked.
 
+use crate::sceptic::{questions::Wanted, truth::Truth};
 use veracity_core::{
-    Adjacency, Buckets, Count, Delta, Mechanism, NoiseMultiplier, Probability, SamplingRate,
+    Adjacency, Buckets, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Probability, SamplingRate,
 };
 
 /// A question, and its answer from outside.
@@ -60,6 +61,75 @@ pub fn lattice() -> Vec<Golden> {
 /// Compositions of Laplace, Gaussian and Poisson-sampled Gaussian mechanisms, add-remove.
 pub fn mixtures() -> Vec<Golden> {
     rows(include_str!("../golden/mixtures.csv")).map(mixture).collect()
+}
+
+/// A question at which the accountant was once wrong, wide or silent, and its truth to 30 digits.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// The row as it stands in the file, for messages.
+    pub row: &'static str,
+    /// Its number in the table of issue 12.
+    pub number: u32,
+    /// What was done.
+    pub mechanism: Mechanism,
+    /// Which datasets are adjacent.
+    pub adjacency: Adjacency,
+    /// What is wanted.
+    pub wanted: Wanted,
+    /// What an answer must hold between its ends, be it ε or δ.
+    pub truth: Truth,
+}
+
+/// Questions of issue 12, by `golden/faults.py` (mpmath 1.3, 60 digits).
+pub fn faults() -> Vec<Fault> {
+    rows(include_str!("../golden/faults.csv")).map(fault).collect()
+}
+
+/// fault,question,adjacency,wanted,at,truth
+fn fault(cells: Vec<&'static str>) -> Fault {
+    let at = number(cells[5]);
+    Fault {
+        row: cells[0],
+        number: cells[1].parse().expect(PLAUSIBLE),
+        mechanism: fault_mechanism(cells[2]),
+        adjacency: adjacency(cells[3]),
+        wanted: if cells[4] == "epsilon" { Wanted::EpsilonAt(at) } else { Wanted::DeltaAt(at) },
+        truth: Truth::of_decimal(cells[6]),
+    }
+}
+
+/// Such as `dp-sgd 0.1 3000.0 x100`, `sampled-pure 0.1 1.0 x100`, `laplaces 800`.
+fn fault_mechanism(question: &str) -> Mechanism {
+    let words: Vec<&str> = question.split([' ', 'x']).filter(|word| !word.is_empty()).collect();
+    // `laplaces` and `gaussians` are lists of different parts; the formulas are those of the script, in floats.
+    let list = |many: &str, part: &dyn Fn(f64) -> Mechanism| {
+        Mechanism::Composed((0..many.parse().expect(PLAUSIBLE)).map(|i: u32| part(f64::from(i))).collect())
+    };
+    let float = |x: f64| NoiseMultiplier::new(x).expect(PLAUSIBLE);
+    match words[..] {
+        ["dp-sgd", q, sigma, times] => dp_sgd_mechanism(q, sigma, times),
+        ["gaussian", sigma, times] => {
+            Mechanism::Gaussian { noise_multiplier: noise(sigma) }.repeated(count(times))
+        }
+        ["sampled-pure", q, epsilon, times] => {
+            let epsilon = Epsilon::new(number(epsilon)).expect(PLAUSIBLE);
+            let rate = SamplingRate::new(number(q)).expect(PLAUSIBLE);
+            let once = Mechanism::PoissonSampled { rate, mechanism: Box::new(Mechanism::Pure { epsilon }) };
+            once.repeated(count(times))
+        }
+        ["randomized-response", buckets, p, times] => {
+            let buckets = Buckets::new(buckets.parse().expect(PLAUSIBLE)).expect(PLAUSIBLE);
+            let noise = Probability::new(number(p)).expect(PLAUSIBLE);
+            Mechanism::RandomizedResponse { buckets, noise }.repeated(count(times))
+        }
+        ["laplaces", many] => {
+            list(many, &|i| Mechanism::Laplace { noise_multiplier: float(0.37 + 0.013 * i) })
+        }
+        ["gaussians", many] => {
+            list(many, &|i| Mechanism::Gaussian { noise_multiplier: float(20.37 + 0.13 * i) })
+        }
+        _ => panic!("no question {question}"),
+    }
 }
 
 /// The rows of a file, without its provenance and its heading.
@@ -187,6 +257,31 @@ mod tests {
                 if let Some(directions) = golden.directions {
                     assert_eq!(golden.epsilon, directions.remove.max(directions.add), "{}", golden.row);
                 }
+            }
+        }
+    }
+
+    /// The rows are held against the sceptic's roads, which share nothing with the script.
+    #[test]
+    fn the_truths_of_the_faults_are_found_on_another_road() {
+        use crate::sceptic::{
+            judge::{Answer, judge},
+            questions::Asked,
+        };
+        let faults = faults();
+        assert!(faults.len() >= 15, "{} rows", faults.len());
+        for fault in faults {
+            let kind = "fault";
+            let (mechanism, adjacency, wanted) = (fault.mechanism, fault.adjacency, fault.wanted);
+            let asked = Asked { kind, mechanism, adjacency, wanted };
+            let truth = fault.truth.log_low.exp().nearest();
+            let just =
+                |factor: f64| Answer::Between(truth * (factor - 1e-13), truth * factor + f64::MIN_POSITIVE);
+            let verdict = judge(&asked, &just(1.0 + 1e-13));
+            assert!(verdict.measured && verdict.misses.is_empty(), "{}: {verdict:?}", fault.row);
+            if truth > 0.0 {
+                assert!(!judge(&asked, &just(1.0 + 1e-9)).misses.is_empty(), "{}", fault.row);
+                assert!(!judge(&asked, &just(1.0 - 1e-9)).misses.is_empty(), "{}", fault.row);
             }
         }
     }

@@ -1,0 +1,116 @@
+//! What the sceptic found to be false and is not mended yet. Each test was seen to fail; take its `ignore` away with the
+//! mend.
+#![allow(clippy::unwrap_used)]
+
+#[path = "sceptic/ask.rs"]
+mod ask;
+
+use ask::answer;
+use veracity_account::Method;
+use veracity_core::{Adjacency, Epsilon, Mechanism};
+use veracity_testkit::golden;
+use veracity_testkit::sceptic::{
+    judge::{Answer, judge},
+    questions::{Asked, Wanted},
+    tally::Tally,
+};
+
+/// Every golden row of a fault of issue 12 lies between the ends found for it, which are no wider than promised.
+fn mended(number: u32) {
+    let rows = golden::faults().into_iter().filter(|fault| fault.number == number);
+    let mut wrong = Vec::new();
+    for fault in rows {
+        let asked = Asked {
+            kind: "fault",
+            mechanism: fault.mechanism,
+            adjacency: fault.adjacency,
+            wanted: fault.wanted,
+        };
+        match answer(&asked, Method::Exact) {
+            Answer::Between(lower, upper) => {
+                wrong.extend(fault.truth.outside(lower, upper).map(|why| format!("{}: {why}", fault.row)));
+                if upper - lower > 1e-6 * upper && upper - lower > 1e-12 {
+                    wrong.push(format!("{}: [{lower:e}, {upper:e}] is wide", fault.row));
+                }
+            }
+            Answer::AtMost(upper) => {
+                wrong.extend(fault.truth.outside(0.0, upper).map(|why| format!("{}: {why}", fault.row)));
+            }
+            Answer::Refused(why) => wrong.push(format!("{}: refused, {why}", fault.row)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "open: #12 fault 3, upper ends at large noise"]
+fn large_noise_has_narrow_intervals() {
+    mended(3);
+}
+
+#[test]
+#[ignore = "open: #12 fault 5, lower ends of sampled declared mechanisms"]
+fn a_sampled_declared_mechanism_claims_no_more_than_its_worst_pair() {
+    mended(5);
+}
+
+#[test]
+#[ignore = "open: #12 fault 6, randomized response against a blank"]
+fn randomized_response_against_a_blank_keeps_its_digits() {
+    mended(6);
+}
+
+#[test]
+#[ignore = "open: #12 fault 7, sums over many parts"]
+fn sums_over_many_parts_are_rounded_outward() {
+    mended(7);
+}
+
+#[test]
+#[ignore = "open: #12 fault 8, underflow told as zero"]
+fn what_underflows_is_not_told_as_zero() {
+    mended(8);
+}
+
+#[test]
+#[ignore = "open: #12 fault 9, parallel declared parts under replace-one"]
+fn a_record_that_moves_between_declared_parts_is_covered_by_no_promise() {
+    let part = || Mechanism::Pure { epsilon: Epsilon::ZERO };
+    let asked = Asked {
+        kind: "parallel",
+        mechanism: Mechanism::Parallel(vec![part(), part()]),
+        adjacency: Adjacency::ReplaceOne,
+        wanted: Wanted::EpsilonAt(1e-6),
+    };
+    let said = answer(&asked, Method::Exact);
+    assert!(judge(&asked, &said).misses.is_empty(), "{said:?}");
+}
+
+/// Random questions of the kinds that the faults spoil.
+fn hold(kinds: &[&str], many: u64) {
+    let mut tally = Tally::default();
+    for kind in kinds {
+        for index in 0..many {
+            tally.ask_kind(kind, 12, index, &|asked| answer(asked, Method::Exact));
+        }
+    }
+    assert!(tally.misses.is_empty(), "{}\n{tally}", tally.misses.join("\n"));
+}
+
+#[test]
+#[ignore = "open: #12 faults 5 and 9, random questions"]
+fn declared_mechanisms_hold_the_truth_however_sampled_and_placed() {
+    hold(&["declared", "sampled declared", "declared mixture", "parallel"], 10);
+}
+
+#[test]
+#[ignore = "open: #12 faults 6 and 8, random questions"]
+fn outcomes_and_single_steps_hold_the_truth() {
+    hold(&["randomized response", "sampled outcomes", "sampled gaussian once", "discrete gaussian"], 20);
+}
+
+#[test]
+#[ignore = "open: #12 corners, random questions"]
+fn hostile_corners_hold_the_truth() {
+    hold(&["hostile corners"], 12);
+}

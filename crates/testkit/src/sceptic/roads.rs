@@ -1,0 +1,146 @@
+//! From a question to the truth: every world goes down the first road that takes it, and the worst is the answer.
+
+use super::double_double::Dd;
+use super::law::{Use, World};
+use super::truth::Truth;
+use super::worlds::worlds;
+use super::{contour, laplace_series, once, types};
+use veracity_core::{Adjacency, Mechanism};
+
+/// The privacy profile of a question as far as this kit knows it.
+pub struct Roads {
+    worlds: Vec<World>,
+    patience: f64,
+}
+
+/// Products of nodes and points that one truth may take: about a tenth of a second.
+pub const PATIENCE: f64 = 1.2e6;
+
+impl Roads {
+    /// The roads of a question, where its worst pairs are known.
+    pub fn of(mechanism: &Mechanism, adjacency: Adjacency) -> Option<Roads> {
+        let mut all: Vec<World> = Vec::new();
+        for world in worlds(mechanism, adjacency)? {
+            if !all.contains(&world) {
+                all.push(world);
+            }
+        }
+        Some(Roads { worlds: all, patience: PATIENCE })
+    }
+
+    /// The same with another patience.
+    pub fn patient(self, patience: f64) -> Roads {
+        Roads { patience, ..self }
+    }
+
+    /// δ(ε) within its interval; none where some world has no road that can be afforded.
+    pub fn delta_at(&self, epsilon: f64) -> Option<Truth> {
+        let mut worst = Truth::NOTHING;
+        for world in &self.worlds {
+            worst = worst.worse(delta_of(world, epsilon, self.patience)?);
+        }
+        Some(worst)
+    }
+
+    /// The sum of the largest losses, over the worst world; infinite where there is none.
+    pub fn largest(&self) -> Dd {
+        self.worlds.iter().fold(Dd::ZERO, |most, world| most.max(world.largest()))
+    }
+
+    /// A lower bound on δ(ε) that is always at hand: the uses of one part only, once.
+    pub fn floor(&self, epsilon: f64) -> Truth {
+        let mut floor = Truth::NOTHING;
+        for world in &self.worlds {
+            for (law, _) in &world.uses {
+                if let Some(truth) = once::once(law, Dd::new(epsilon)) {
+                    floor = floor.worse(truth);
+                }
+            }
+        }
+        Truth { log_low: floor.log_low, log_high: Dd::ZERO }
+    }
+
+    /// An upper bound on δ(ε) that is nearly always at hand: Chernoff at the best abscissa, from floats, with a margin.
+    pub fn ceiling(&self, epsilon: f64) -> Truth {
+        let mut log_high = Dd::NEG_INFINITY;
+        for world in &self.worlds {
+            let chernoff = contour::chernoff(world, epsilon).map_or(Dd::ZERO, Dd::new);
+            let bound = Truth { log_low: Dd::NEG_INFINITY, log_high: chernoff.min(Dd::ZERO) };
+            log_high = log_high.max(bound.with_failure(world.log_survive).log_high);
+        }
+        Truth { log_low: Dd::NEG_INFINITY, log_high }
+    }
+}
+
+/// δ(ε) of one world.
+fn delta_of(world: &World, epsilon: f64, patience: f64) -> Option<Truth> {
+    let at = Dd::new(epsilon);
+    let largest = world.largest();
+    if at > largest + largest.abs() * Dd::new(1e-29) {
+        return Some(Truth::NOTHING.with_failure(world.log_survive));
+    }
+    finite(world, at, patience).map(|truth| truth.with_failure(world.log_survive))
+}
+
+fn finite(world: &World, epsilon: Dd, patience: f64) -> Option<Truth> {
+    let square = |once: &Use| if let Use::Gaussian { mu } = once { Some(*mu * *mu) } else { None };
+    let squares: Option<Vec<Dd>> =
+        world.uses.iter().map(|(once, times)| Some(square(once)? * Dd::whole(*times))).collect();
+    if let Some(squares) = squares {
+        let mu = squares.into_iter().fold(Dd::ZERO, |sum, part| sum + part).sqrt();
+        return Some(once::gaussian(mu, epsilon));
+    }
+    if let [(law, 1)] = world.uses.as_slice()
+        && let Some(truth) = once::once(law, epsilon)
+    {
+        return Some(truth);
+    }
+    if let [(Use::Laplace { shift }, times)] = world.uses.as_slice()
+        && let Some(truth) = laplace_series::repeated(*shift, *times, epsilon)
+    {
+        return Some(truth);
+    }
+    types::enumerated(world, epsilon).or_else(|| contour::along(world, epsilon.hi, patience))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::{self, Golden};
+
+    /// How many rows have a road; each must meet its golden number.
+    fn met(rows: Vec<Golden>, every: usize) -> (usize, usize) {
+        let all = rows.len().div_ceil(every);
+        let mut seen = 0;
+        for golden in rows.into_iter().step_by(every) {
+            let Some(roads) = Roads::of(&golden.mechanism, golden.adjacency) else { continue };
+            // The golden ε is right to half its last place: δ must cross the δ asked between its neighbours.
+            let slack = 2e-15 * golden.epsilon + 1e-15;
+            let (Some(before), Some(after)) =
+                (roads.delta_at(golden.epsilon - slack), roads.delta_at(golden.epsilon + slack))
+            else {
+                continue;
+            };
+            let delta = golden.delta.get();
+            assert!(!before.is_below(delta), "{}: {}", golden.row, before.describe());
+            assert!(!after.is_above(delta), "{}: {}", golden.row, after.describe());
+            seen += 1;
+        }
+        (seen, all)
+    }
+
+    #[test]
+    fn the_roads_meet_the_golden_rows() {
+        for (name, rows, every, least) in [
+            ("dp-sgd", golden::dp_sgd(), 16, 6),
+            ("few steps", golden::few_steps(), 60, 1),
+            ("replace-one", golden::replace_one(), 9, 4),
+            ("laplace", golden::laplace(), 6, 4),
+            ("lattice", golden::lattice(), 8, 8),
+            ("mixtures", golden::mixtures(), 6, 2),
+        ] {
+            let (seen, all) = met(rows, every);
+            assert!(seen >= least, "{name}: {seen} of {all}");
+        }
+    }
+}
