@@ -100,7 +100,8 @@ fn poisson_replaced(rate: f64, inner: &Mechanism) -> Result<Part, Refusal> {
 ///
 /// # Promise    Every way in which the group's records can contribute is dominated by all of them pointing the same way
 /// # Reference  [Schuchardt24] (groups in Poisson batches); [ChoquetteChooEtAl24] for mixtures of Gaussians
-/// # Numerics   Each chance has a relative error below 1e-12, which the methods that read them add to both sides
+/// # Numerics   Each chance has a relative error of a few units a record, or 1e-12 for large groups, which the methods that
+/// read them add to both sides
 fn poisson_group(rate: f64, inner: &Mechanism, adjacency: Adjacency, group: Count) -> Result<Part, Refusal> {
     let refused = |remedy: &str| {
         Err(Refusal::no_theorem(format!("poisson-sampled {} of a group", inner.kind()), adjacency, remedy))
@@ -120,8 +121,19 @@ fn poisson_group(rate: f64, inner: &Mechanism, adjacency: Adjacency, group: Coun
 
 /// Shifts i·μ with the chances of a binomial number i of `size`.
 fn binomial_shifts(size: u64, rate: f64, mu: f64) -> Vec<(f64, f64)> {
+    let shift = |i: u64| i as f64 * mu;
+    let none = (size as f64 * (-rate).ln_1p()).exp();
+    if size < 512 && none > 1e-250 {
+        // p_{i+1} = p_i (n − i)/(i + 1) · q/(1 − q).
+        let next = |&(i, chance): &(u64, f64)| {
+            let odds = (size - i) as f64 / (i + 1) as f64 * (rate / (1.0 - rate));
+            (i < size).then_some((i + 1, chance * odds))
+        };
+        let chances = std::iter::successors(Some((0, none)), next);
+        return chances.filter(|(_, chance)| *chance > 0.0).map(|(i, chance)| (chance, shift(i))).collect();
+    }
     let chance = |i: u64| binomial::log_probability(size, i, rate).exp();
-    (0..=size).map(|i| (chance(i), i as f64 * mu)).filter(|shift| shift.0 > 0.0).collect()
+    (0..=size).map(|i| (chance(i), shift(i))).filter(|shift| shift.0 > 0.0).collect()
 }
 
 /// A batch of fixed size, drawn without replacement.

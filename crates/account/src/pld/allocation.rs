@@ -5,8 +5,8 @@
 //! once so that it dominates and once so that it is dominated (`ladder`); sums are built by doubling, and the law of log S
 //! is what the grid reads.
 
-use super::ladder::{Sum, Way};
-use super::tails::{Atom, Direction, Lattice, Law, listed};
+use super::ladder::{LARGEST_SHIFT, Sum, Way};
+use super::tails::{Atom, Direction, Lattice, Law, Smooth, listed};
 use std::cell::RefCell;
 use veracity_numerics::UNIT;
 
@@ -31,6 +31,9 @@ thread_local! {
 /// # Numerics   Masses are sums of products of positive numbers: their relative errors add up in `error`, what their places
 /// err in `displacement`
 pub(super) fn law(batches: u64, mu: f64, direction: Direction) -> Law {
+    if mu > LARGEST_SHIFT {
+        return told(batches, mu, direction);
+    }
     let sums = LAST.with_borrow_mut(|last| match last {
         Some((count, shift, sums)) if *count == batches && *shift == mu => sums.clone(),
         _ => {
@@ -45,6 +48,15 @@ pub(super) fn law(batches: u64, mu: f64, direction: Direction) -> Law {
     let below = losses(&sums.lower, direction);
     let above = losses(&sums.upper, direction);
     Law { below: Some(Box::new(below)), ..above }
+}
+
+/// Bounds without the sums, for noise so small that hiding the batch hardly helps: telling everybody which batch the record
+/// would be in leaves a Gaussian, and looking at one batch only leaves a Poisson batch of rate 1/t.
+fn told(batches: u64, mu: f64, direction: Direction) -> Law {
+    let inner = Smooth::Gaussian { mu };
+    let hidden = Smooth::Sampled { rate: 1.0 / batches as f64, direction, inner: Box::new(inner.clone()) };
+    let below = Law { smooth: Some(hidden), ..listed(Vec::new()) };
+    Law { smooth: Some(inner), below: Some(Box::new(below)), ..listed(Vec::new()) }
 }
 
 /// The law of log S under P = S·Q, or of −log S under Q.

@@ -11,8 +11,10 @@ use veracity_numerics::{UNIT, legendre, normal};
 const DENSITY: f64 = 80.0;
 /// The rungs stand closest up to twice as many from the centre; beyond, their distance grows with that from the centre.
 const CLOSEST: i64 = 400;
-/// Standard deviations of one term's logarithm that the ladder covers on either side.
+/// Standard deviations of one term's logarithm that the ladder covers on either side, under either law.
 const REACH: f64 = 20.0;
+/// The largest μ for which the masses of the largest terms are within the range of floats.
+pub(super) const LARGEST_SHIFT: f64 = 15.0;
 
 /// Which side of the true law is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +44,10 @@ impl Ladder {
     /// A ladder for sums of `count` lognormals: as fine as a lognormal with the mean and variance of the sum needs.
     fn new(count: u64, mu: f64) -> Ladder {
         let log_count = (count as f64).ln();
-        // log(1 + (e^{μ²} − 1)/n), where e^{μ²} may overflow.
-        let square = if mu > 20.0 { mu * mu - log_count } else { ((mu * mu).exp_m1() / count as f64).ln_1p() };
+        let square = ((mu * mu).exp_m1() / count as f64).ln_1p();
         let width = square.max(mu * mu / (count as f64)).min(mu * mu).sqrt();
         let (centre, step) = (log_count - 0.5 * width * width, width / DENSITY);
-        let one_term = REACH * mu - 0.5 * mu * mu;
+        let one_term = REACH * mu + 0.5 * mu * mu;
         // One term that is as large as can be, and the others near their mean.
         let highest = one_term.max(log_count) + (-(one_term - log_count).abs()).exp().ln_1p() + 2.0 * width;
         let lowest = (centre - REACH * width).max(log_count - 0.5 * mu * mu - REACH * mu);
@@ -109,6 +110,7 @@ impl Sum {
     ///
     /// # Promise    There is a coupling with E[found | true] = true·e^θ for a spread, and found = E[true·e^θ | found] for a
     /// merger, where |θ| ≤ `displacement`; mergers may also leave outcomes out. Both pass through sums
+    /// # Assumes    0 < μ ≤ `LARGEST_SHIFT`
     /// # Reference  Binary powers; a rung gets the sums that fall beside it, cell by cell
     pub fn of_lognormals(count: u64, mu: f64, way: Way) -> Sum {
         let mut power = Sum::lognormal(mu, way);
@@ -138,7 +140,7 @@ impl Sum {
     /// One term.
     ///
     /// # Numerics  Between rungs ∫φ and ∫(X − v)φ by Gauss–Legendre: positive terms, and panels far shorter than the scale
-    /// on which φ changes, so that the rule errs by less than a unit. The exponent z²/2 ≤ 200 errs by as many units
+    /// on which φ changes, so that the rule errs by less than a unit. The exponent z²/2 errs by as many units as its size
     fn lognormal(mu: f64, way: Way) -> Sum {
         let ladder = Ladder::new(1, mu);
         let at: Vec<f64> = ladder.rungs.iter().map(|&j| (ladder.centre + j as f64 * ladder.step) / mu + 0.5 * mu).collect();

@@ -3,7 +3,7 @@
 //! The loss l(x) = log Σ p_i e^{μ_i x − μ_i²/2} rises with x, so a tail of the loss is a tail of normals beyond one root.
 
 use super::tails::{Direction, Masses};
-use veracity_numerics::normal;
+use veracity_numerics::{UNIT, normal};
 
 /// Shifts of a Gaussian, each with its chance.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,13 @@ pub(super) struct Mixture {
 
 impl Mixture {
     /// The relative error that each chance may come with.
-    pub const CHANCE_ERROR: f64 = 1e-12;
+    ///
+    /// # Assumes  Binomial chances as `expand` makes them: short lists by a recurrence of a few roundings a step, long ones
+    /// through logarithms
+    pub fn chance_error(&self) -> f64 {
+        let terms = self.shifts.len() as f64;
+        if terms <= 512.0 { 8.0 * UNIT * (terms + 8.0) } else { 2e-12 }
+    }
 
     /// Keeps the shifts that have a chance.
     pub fn new(shifts: &[(f64, f64)]) -> Mixture {
@@ -66,7 +72,7 @@ impl Mixture {
         sum + lost
     }
 
-    /// The x with l(x) = `loss`; −∞ where every loss is larger.
+    /// The x with l(x) = `loss`; infinite where every loss is larger, or it lies beyond the floats.
     ///
     /// # Promise    l is convex and rises, so Newton's steps from the right never pass the root; a bracket guards them
     /// against round-off
@@ -77,6 +83,9 @@ impl Mixture {
         // Each term alone reaches `loss` at its own x: the least of those is right of the root.
         let alone = self.shifts.iter().filter(|(_, mu)| *mu > 0.0);
         let mut high = alone.map(|(p, mu)| (loss - p.ln()) / mu + 0.5 * mu).fold(f64::INFINITY, f64::min);
+        if !high.is_finite() {
+            return high;
+        }
         let mut low = f64::NEG_INFINITY;
         let mut x = high;
         for _ in 0..200 {

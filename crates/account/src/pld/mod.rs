@@ -19,7 +19,7 @@ use compose::{Curve, Side, compose};
 use discretize::{Cut, Grid, ends};
 use tails::{Direction, Law, law};
 use tilt::{Sketch, Target, Tilt, choose};
-use veracity_core::{Bracket, Delta, Epsilon, Finding, Refusal, Upper};
+use veracity_core::{Bracket, Count, Delta, Epsilon, Finding, Refusal, Upper};
 use veracity_numerics::{UNIT, fft::RealFft};
 
 /// Refining stops when the sides are this close, relatively.
@@ -140,6 +140,26 @@ fn laws(composition: &Composition, direction: Direction) -> Result<Vec<(Law, f64
     composition.parts.iter().map(|(part, times)| Ok((law(part, direction)?, times.as_f64()))).collect()
 }
 
+/// What ε is at least, at this δ, of `times` uses of something that shows these losses, each with at least the probability
+/// beside it.
+///
+/// # Promise    As `Sides::lower`: probabilities that are left out, and losses that are too small, only lower it
+pub(crate) fn least_epsilon(losses: &[(f64, f64)], times: Count, delta: Delta) -> Result<f64, Refusal> {
+    least(losses, times, Target::Delta(delta.get()))
+}
+
+/// What δ is at least, at this ε, as [`least_epsilon`].
+pub(crate) fn least_delta(losses: &[(f64, f64)], times: Count, epsilon: Epsilon) -> Result<f64, Refusal> {
+    least(losses, times, Target::Epsilon(epsilon.get()))
+}
+
+fn least(losses: &[(f64, f64)], times: Count, target: Target) -> Result<f64, Refusal> {
+    let atoms = losses.iter().map(|&(loss, mass)| tails::Atom { loss, mass });
+    // As for laws without a lower end, refining stops when the bound has settled.
+    let law = Law { upper_only: true, ..tails::listed(atoms.collect()) };
+    Ok(bracket(&[(law, times.as_f64())], target)?.lower)
+}
+
 /// Both sides for one composition in one direction.
 fn bracket(laws: &[(Law, f64)], target: Target) -> Result<Sides, Refusal> {
     let upper_only = laws.iter().any(|(law, _)| law.upper_only);
@@ -251,3 +271,5 @@ fn curves(laws: &[(Law, f64)], tilt: &Tilt, top: f64, fft: &RealFft) -> (Curve, 
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twins;

@@ -372,12 +372,12 @@ pub(super) fn listed(mut atoms: Vec<Atom>) -> Law {
 
 /// The law of a group's records, of which a random number enters the batch.
 ///
-/// # Numerics  Each chance p_i errs by a relative `Mixture::CHANCE_ERROR`, and so do the density of the mixture, hence its
-/// loss absolutely, and its tails relatively
+/// # Numerics  Each chance p_i errs relatively by `chance_error`, and so do the density of the mixture, hence its loss
+/// absolutely, and its tails relatively
 fn mixed(mixture: Mixture, direction: Direction) -> Law {
+    let displacement = mixture.chance_error();
     let smooth = Some(Smooth::Mixture { mixture, direction });
-    let tail_error = TAIL_ERROR + Mixture::CHANCE_ERROR;
-    Law { smooth, displacement: Mixture::CHANCE_ERROR, tail_error, ..listed(Vec::new()) }
+    Law { smooth, displacement, tail_error: TAIL_ERROR + displacement, ..listed(Vec::new()) }
 }
 
 /// One of two laws by a coin that everybody sees: the loss of either, with its chance.
