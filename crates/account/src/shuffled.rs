@@ -36,7 +36,7 @@ impl Shuffled {
     ///
     /// # Promise    Some pair of adjacent datasets and some queries show at least this much: the true ε is not less
     /// # Reference  [ChuaEtAl24] Theorem 4.2 (one epoch: the event that the largest sum exceeds C, here with the best C), and
-    /// [ChuaEtAl24b] (several epochs: slices of the largest sum, composed)
+    /// [ChuaEtAl24Scalable] (several epochs: slices of the largest sum, composed)
     /// # Assumes    Batches of one size, in which every record has the same chance for each place
     /// # Numerics   Probabilities under the first law are rounded down, under the second one up
     pub fn least_epsilon(&self, delta: Delta) -> Result<Lower<Epsilon>, Refusal> {

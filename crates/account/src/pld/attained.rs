@@ -25,9 +25,11 @@ pub(super) fn compositions(composition: &Composition) -> Vec<Composition> {
 fn shown(part: &Part, neighbours: Neighbours) -> Part {
     match part {
         Part::FixedSizeSampled { rate, part: inner } => match (&**inner, neighbours) {
-            (Part::Gaussian { mu }, Neighbours::Replaced) => {
-                Part::PoissonSampled { rate: *rate, part: Box::new(Part::Gaussian { mu: 0.5 * mu }), neighbours }
-            }
+            (Part::Gaussian { mu }, Neighbours::Replaced) => Part::PoissonSampled {
+                rate: *rate,
+                part: Box::new(Part::Gaussian { mu: 0.5 * mu }),
+                neighbours,
+            },
             (Part::Gaussian { .. }, Neighbours::Present) => {
                 Part::PoissonSampled { rate: *rate, part: inner.clone(), neighbours }
             }

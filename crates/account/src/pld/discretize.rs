@@ -191,7 +191,12 @@ impl<'a> Cut<'a> {
             masses[i] += cell.mass * (1.0 - right[i]);
             masses[i + 1] += cell.mass * right[i];
         }
-        GridLaw { grid, masses, infinite: self.law.infinite, displacement: 2.0 * self.tolerance + self.law.displacement }
+        GridLaw {
+            grid,
+            masses,
+            infinite: self.law.infinite,
+            displacement: 2.0 * self.tolerance + self.law.displacement,
+        }
     }
 
     /// The masses that lie on the grid already (or are rounded down to its top), and the cells that do not.

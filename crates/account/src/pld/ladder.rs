@@ -51,7 +51,8 @@ impl Ladder {
         // One term that is as large as can be, and the others near their mean.
         let highest = one_term.max(log_count) + (-(one_term - log_count).abs()).exp().ln_1p() + 2.0 * width;
         let lowest = (centre - REACH * width).max(log_count - 0.5 * mu * mu - REACH * mu);
-        let (first, last) = (((lowest - centre) / step).floor() as i64, ((highest - centre) / step).ceil() as i64);
+        let (first, last) =
+            (((lowest - centre) / step).floor() as i64, ((highest - centre) / step).ceil() as i64);
         let mut rungs: Vec<i64> = outward(-first).map(|j| -j).collect();
         rungs.reverse();
         rungs.pop();
@@ -143,7 +144,8 @@ impl Sum {
     /// on which φ changes, so that the rule errs by less than a unit. The exponent z²/2 errs by as many units as its size
     fn lognormal(mu: f64, way: Way) -> Sum {
         let ladder = Ladder::new(1, mu);
-        let at: Vec<f64> = ladder.rungs.iter().map(|&j| (ladder.centre + j as f64 * ladder.step) / mu + 0.5 * mu).collect();
+        let at: Vec<f64> =
+            ladder.rungs.iter().map(|&j| (ladder.centre + j as f64 * ladder.step) / mu + 0.5 * mu).collect();
         let cells = at.windows(2).zip(&ladder.values).map(|(ends, value)| {
             let (middle, half) = (0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0]));
             let mut cell = Cell::default();
@@ -161,13 +163,18 @@ impl Sum {
         let above = Cell { mass: normal::cdf(-high), excess: normal::cdf(mu - high) };
         let loose: Vec<Cell> = std::iter::once(below).chain(cells).chain([above]).collect();
         let rounding = UNIT * (64.0 + 2.0 * (low * low).max(high * high));
-        let before = Errors { mass: rounding, place: rounding + 8.0 * UNIT * (mu * mu + REACH * mu), ..Errors::default() };
+        let before = Errors {
+            mass: rounding,
+            place: rounding + 8.0 * UNIT * (mu * mu + REACH * mu),
+            ..Errors::default()
+        };
         Sum::place(ladder, 1, &loose, before, way)
     }
 
     /// The sum of two independent sums.
     ///
-    /// # Numerics  A cell adds up a run of each row, then the rows: no path is longer than both lengths together
+    /// # Numerics  A cell adds up a run of each row, then the rows: no path is longer than both lengths together. The mass and
+    /// the mean of a cell err relatively by as many units
     fn plus(&self, other: &Sum, mu: f64, way: Way) -> Sum {
         let count = self.count + other.count;
         let ladder = Ladder::new(count, mu);
@@ -177,9 +184,9 @@ impl Sum {
         let top = ladder.values[ladder.values.len() - 1];
         let before = Errors {
             mass: self.error + other.error + terms * UNIT,
-            place: self.displacement.max(other.displacement) + 8.0 * UNIT,
+            place: self.displacement.max(other.displacement) + terms * UNIT,
             beyond: self.beyond + other.beyond,
-            underflow: self.underflow + other.underflow + pairs * (1.0 + top) * f64::MIN_POSITIVE,
+            underflow: self.underflow + other.underflow + pairs * (1.0 + top) * FAINT,
         };
         Sum::place(ladder, count, &loose, before, way)
     }
@@ -282,6 +289,9 @@ impl Sum {
 
 /// A rung whose mean is off by more than this, relatively, is left out of a merger.
 const NEGLIGIBLE: f64 = 1e-13;
+
+/// What a product near the end of the range of floats may lose, with room for the larger sums that it goes into later.
+const FAINT: f64 = 1e6 * f64::MIN_POSITIVE;
 
 /// What the terms of a sum bring along.
 #[derive(Debug, Clone, Copy, Default)]

@@ -90,7 +90,11 @@ impl Mixture {
         let mut x = high;
         for _ in 0..200 {
             let (value, slope) = self.loss(x);
-            if value >= loss { high = high.min(x) } else { low = low.max(x) }
+            if value >= loss {
+                high = high.min(x)
+            } else {
+                low = low.max(x)
+            }
             let mut next = x - (value - loss) / slope;
             if !(next > low && next <= high) {
                 next = if low.is_finite() { 0.5 * (low + high) } else { high - (1.0 + high.abs()) };

@@ -226,11 +226,10 @@ impl Smooth {
             Smooth::Mixture { mixture, direction: Direction::Add } => {
                 (f64::NEG_INFINITY, -mixture.least_loss())
             }
-            Smooth::Either(laws) => {
-                laws.iter().map(|(_, law)| law.support()).fold((f64::INFINITY, f64::NEG_INFINITY), |ends, law| {
-                    (ends.0.min(law.0), ends.1.max(law.1))
-                })
-            }
+            Smooth::Either(laws) => laws
+                .iter()
+                .map(|(_, law)| law.support())
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |ends, law| (ends.0.min(law.0), ends.1.max(law.1))),
         }
     }
 }

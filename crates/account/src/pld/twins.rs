@@ -193,14 +193,18 @@ fn the_lower_end_of_a_fixed_size_batch_is_attained() {
     let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
     let line = |moved: f64, rate: f64| -> Vec<f64> {
         let bell = |x: f64| (-0.5 * x * x).exp() * 0.06 / std::f64::consts::TAU.sqrt();
-        (-130..=170).map(|i| f64::from(i) * 0.06).map(|x| (1.0 - rate) * bell(x) + rate * bell(x - moved)).collect()
+        (-130..=170)
+            .map(|i| f64::from(i) * 0.06)
+            .map(|x| (1.0 - rate) * bell(x) + rate * bell(x - moved))
+            .collect()
     };
     let (present, absent, left) = (line(2.0, 0.2), line(0.0, 0.0), (line(1.0, 0.2), line(-1.0, 0.2)));
     let twice = |p: &[f64], q: &[f64]| -> f64 {
         let ratio = 0.5f64.exp();
-        let rows = p.iter().zip(q).map(|(a, b)| -> f64 {
-            p.iter().zip(q).map(|(x, y)| (a * x - ratio * b * y).max(0.0)).sum()
-        });
+        let rows = p
+            .iter()
+            .zip(q)
+            .map(|(a, b)| -> f64 { p.iter().zip(q).map(|(x, y)| (a * x - ratio * b * y).max(0.0)).sum() });
         rows.sum()
     };
     let shown = [twice(&present, &absent), twice(&absent, &present), twice(&left.0, &left.1)];
@@ -244,8 +248,14 @@ fn a_few_batches_agree_with_a_plain_sum_in_both_directions() {
             let law = law(&part, direction).unwrap();
             let lower = once::delta_at(&law, epsilon, Side::Lower);
             let upper = once::delta_at(&law, epsilon, Side::Upper);
-            assert!(lower <= upper && upper - lower <= 2e-3 * upper, "{part:?} {direction:?}: [{lower}, {upper}]");
-            assert!(lower <= truth * (1.0 + slack) && truth * (1.0 - slack) <= upper, "{lower} {truth} {upper}");
+            assert!(
+                lower <= upper && upper - lower <= 2e-3 * upper,
+                "{part:?} {direction:?}: [{lower}, {upper}]"
+            );
+            assert!(
+                lower <= truth * (1.0 + slack) && truth * (1.0 - slack) <= upper,
+                "{lower} {truth} {upper}"
+            );
         }
     }
 }
