@@ -14,6 +14,7 @@ mod method;
 pub mod optimal;
 pub mod pld;
 pub mod rdp;
+mod shuffled;
 mod single;
 pub mod tradeoff;
 pub mod zcdp;
@@ -21,6 +22,7 @@ pub mod zcdp;
 pub use exact::Profile;
 pub use expand::{Composition, Neighbours, Part};
 pub use method::Method;
+pub use shuffled::Shuffled;
 
 use veracity_core::{Adjacency, Delta, Epsilon, Finding, Mechanism, Refusal};
 

@@ -2,6 +2,7 @@
 
 mod account;
 mod audit;
+mod batching;
 mod bound;
 mod local;
 mod release;
@@ -10,6 +11,7 @@ mod zoo;
 
 pub use account::{AccountArgs, CalibrateArgs, CurveArgs, ExplainArgs, MechanismArgs};
 pub use audit::{AuditAction, AuditArgs, MergeArgs, ReplayArgs};
+pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
 pub use release::{FormArgs, ReleaseArgs};
@@ -50,6 +52,8 @@ pub enum Command {
     Curve(CurveArgs),
     /// A guarantee in words, for the people whose data it is
     Explain(ExplainArgs),
+    /// One training run in Poisson, fixed-size, balls-and-bins and shuffled batches: what each leaks, and the gap
+    Batching(BatchingArgs),
     /// Attacks a claim and bounds ε from below: the proof, the attack and the verdict between them
     Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs

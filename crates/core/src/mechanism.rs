@@ -83,6 +83,11 @@ pub enum Mechanism {
         mechanism: Box<Mechanism>,
     },
     /// The mechanism on a batch of fixed size drawn without replacement.
+    ///
+    /// With γ = batch ÷ population and N(0), N(2C) the noise around two answers that differ by a replaced record: for a record
+    /// that is added or removed the pair is (1−γ)N(0) + γN(2C) against N(0), or its reverse, and some dataset attains it. For
+    /// one that is replaced the two are dominated together, and the lower end is what known datasets show. Use it for batches
+    /// drawn anew in each step; under zero-out there is no theorem.
     FixedSizeSampled {
         /// Records in a batch.
         batch: Count,
@@ -92,6 +97,10 @@ pub enum Mechanism {
         mechanism: Box<Mechanism>,
     },
     /// The mechanism on a Poisson batch that holds at most `most` records: surplus records, chosen at random, are dropped.
+    ///
+    /// With the chance that the other records fill the batch, which everybody may be told, the record takes the place of
+    /// another one and counts twice; else it is a plain Poisson batch. Every adjacency, Gaussian noise, an upper bound. Use it
+    /// for trainers with a largest physical batch; a largest batch some deviations above the mean costs almost nothing.
     TruncatedPoissonSampled {
         /// The chance to be drawn.
         rate: SamplingRate,
@@ -104,6 +113,10 @@ pub enum Mechanism {
     },
     /// One epoch over batches to which each record is dealt independently and uniformly: it enters exactly one of them
     /// (balls and bins, random allocation).
+    ///
+    /// The pair is N(0, σ²I) with one of t coordinates, uniformly chosen, moved by C, against N(0, σ²I): its likelihood ratio is
+    /// a mean of t lognormals. Add-remove and zero-out, Gaussian noise, certified from both sides by method pld; epochs are
+    /// repeated. It leaks about as much as Poisson batches or less, and every record is seen once an epoch.
     RandomAllocation {
         /// Batches in the epoch.
         batches: Count,
@@ -111,6 +124,9 @@ pub enum Mechanism {
         mechanism: Box<Mechanism>,
     },
     /// One epoch over the batches of a shuffled dataset, all of one size.
+    ///
+    /// No tight bound is known: whatever the order, a record is in one batch, so an epoch leaks at most one use of the
+    /// mechanism. Zero-out and replace-one. It can leak many times what Poisson batches do: `veracity batching` shows the gap.
     Shuffled {
         /// Batches in the epoch.
         batches: Count,
@@ -134,6 +150,10 @@ pub enum Mechanism {
         mechanism: Box<Mechanism>,
     },
     /// Declared: a privacy loss distribution.
+    ///
+    /// Losses log dP/dQ with their probabilities under P, and the probability of an infinite one. The other direction may be
+    /// listed apart; else it is the reverse, with mass P e^{−l} at −l and infinite where those lack something to 1. Whatever
+    /// adjacency the list was made for is the one it holds under.
     Losses {
         /// The distribution declared.
         losses: LossDistribution,
@@ -150,6 +170,9 @@ pub enum Mechanism {
     /// Mechanisms on disjoint parts of the data; which part a record is in does not depend on other records.
     Parallel(Vec<Mechanism>),
     /// The mechanism as seen by a group of records that change together.
+    ///
+    /// A sum moves by as many contributions. In a Poisson batch a binomial number of them enters, which makes the pair a
+    /// mixture Σ p_i N(iC, σ²) against N(0, σ²): user-level and group DP-SGD, under add-remove and zero-out, by method pld.
     Group {
         /// Records in the group.
         size: Count,

@@ -15,6 +15,7 @@
 
 mod accounting;
 pub mod auditing;
+pub mod batching;
 pub mod bounding;
 pub mod calibration;
 mod claim;

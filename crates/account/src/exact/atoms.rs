@@ -4,7 +4,7 @@ use super::law::{Atom, Law};
 use super::pairs::{Order, Pair};
 use super::sampled::Situation;
 use crate::expand::Neighbours;
-use veracity_core::Refusal;
+use veracity_core::{LossDistribution, Refusal};
 use veracity_numerics::{UNIT, logspace::log_add};
 
 /// Losses and the spacing of the lattice they lie on.
@@ -141,6 +141,56 @@ pub(super) fn sampled_declared(rate: f64, epsilon: f64, delta: f64, order: Order
     };
     let largest = atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max);
     Pair::Losses { law: Law::Atoms { atoms, spacing: None, defect }, infinite, largest }
+}
+
+/// The most listed losses that a contour is drawn for.
+const MOST_LISTED: usize = 1 << 14;
+
+/// A privacy loss distribution as declared. Where the second direction is not listed apart it is the first one reversed:
+/// under Q the mass of l is P e^{−l}, and what those masses lack to 1 is where P has none.
+///
+/// # Promise  The pair is the one listed; what its probabilities lack to 1 is an infinite loss
+pub(super) fn declared_list(losses: &LossDistribution, order: Order) -> Result<Pair, Refusal> {
+    let (finite, infinite) = match (order, losses.second()) {
+        (Order::PresentFirst, _) => (losses.first().finite().to_vec(), losses.first().infinite()),
+        (Order::AbsentFirst, Some(second)) => (second.finite().to_vec(), second.infinite()),
+        (Order::AbsentFirst, None) => {
+            let turned = |&(loss, mass): &(f64, f64)| (-loss, mass * (-loss).exp());
+            let finite: Vec<(f64, f64)> = losses.first().finite().iter().map(turned).collect();
+            let lacking = 1.0 - compensated(finite.iter().map(|(_, mass)| *mass));
+            // Listed decimals are rounded: what they lack by that is nothing.
+            let rounding = UNIT * (finite.len() as f64 + 8.0);
+            (finite, if lacking > rounding { lacking } else { 0.0 })
+        }
+    };
+    if finite.len() > MOST_LISTED {
+        return Err(Refusal::no_theorem(
+            format!("a list of {} losses", finite.len()),
+            "method exact",
+            "use method pld",
+        ));
+    }
+    let total = compensated(finite.iter().map(|(_, mass)| *mass));
+    let present = finite.iter().filter(|(_, mass)| *mass > 0.0);
+    let atoms: Vec<Atom> =
+        present.map(|&(loss, mass)| Atom { log_mass: mass.ln() - total.ln(), loss }).collect();
+    if atoms.is_empty() {
+        return Err(Refusal::NoAnswer("every listed loss is infinite; this protects nobody".to_owned()));
+    }
+    let defect = compensated(finite.iter().map(|(loss, mass)| mass / total * -(-loss).exp_m1()));
+    let largest = atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max);
+    Ok(Pair::Losses { law: Law::Atoms { atoms, spacing: None, defect }, infinite, largest })
+}
+
+/// A sum that rounds as if it had two terms.
+fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for term in terms {
+        let next = sum + term;
+        lost += if sum.abs() >= term.abs() { (sum - next) + term } else { (term - next) + sum };
+        sum = next;
+    }
+    sum + lost
 }
 
 /// Atoms of the inner pair, as (log P, loss), on a Poisson batch; under Q the mass is P e^{−loss}.

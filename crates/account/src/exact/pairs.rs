@@ -67,11 +67,11 @@ pub(super) fn pair(part: &Part, order: Order) -> Result<Pair, Refusal> {
         Part::Rdp { .. } => Err(no_pair("a declared rdp curve", "rdp")),
         Part::FixedSizeSampled { .. } => Err(no_pair("fixed-size sampling", "rdp or pld")),
         Part::AtMost(part) => pair(part, order),
-        Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => Err(no_pair(&crate::single::name(part), "pld or rdp")),
+        Part::Listed { losses } => atoms::declared_list(losses, order),
+        Part::Mixture { .. } | Part::Allocated { .. } | Part::Either { .. } => {
+            Err(no_pair(&crate::single::name(part), "pld"))
+        }
+        Part::BestOf { .. } => Err(no_pair(&crate::single::name(part), "rdp")),
     }
 }
 

@@ -99,8 +99,9 @@ fn poisson_replaced(rate: f64, inner: &Mechanism) -> Result<Part, Refusal> {
 /// A group whose records enter the batch independently of each other: a binomial number of shifts.
 ///
 /// # Promise    Every way in which the group's records can contribute is dominated by all of them pointing the same way
-/// # Reference  [Schuchardt24] (groups in Poisson batches); [ChoquetteChoo24] for mixtures of Gaussians
-/// # Numerics   Chances are rounded up towards the larger shifts: what rounding takes from them is added to the last
+/// # Reference  [Schuchardt24] (groups in Poisson batches); [ChoquetteChooEtAl24] for mixtures of Gaussians
+/// # Numerics   Each chance has a relative error of a few units a record, or 1e-12 for large groups, which the methods that
+/// read them add to both sides
 fn poisson_group(rate: f64, inner: &Mechanism, adjacency: Adjacency, group: Count) -> Result<Part, Refusal> {
     let refused = |remedy: &str| {
         Err(Refusal::no_theorem(format!("poisson-sampled {} of a group", inner.kind()), adjacency, remedy))
@@ -120,12 +121,19 @@ fn poisson_group(rate: f64, inner: &Mechanism, adjacency: Adjacency, group: Coun
 
 /// Shifts i·μ with the chances of a binomial number i of `size`.
 fn binomial_shifts(size: u64, rate: f64, mu: f64) -> Vec<(f64, f64)> {
-    let chance = |i: u64| binomial::log_probability(size, i, rate).exp() * OUTWARD;
-    // What is left for no record at all makes the chances add up to 1; all others were rounded up.
-    let some: Vec<(f64, f64)> =
-        (1..=size).map(|i| (chance(i), i as f64 * mu)).filter(|s| s.0 > 0.0).collect();
-    let none = 1.0 - some.iter().map(|(chance, _)| chance).sum::<f64>();
-    std::iter::once((none.max(0.0), 0.0)).chain(some).collect()
+    let shift = |i: u64| i as f64 * mu;
+    let none = (size as f64 * (-rate).ln_1p()).exp();
+    if size < 512 && none > 1e-250 {
+        // p_{i+1} = p_i (n − i)/(i + 1) · q/(1 − q).
+        let next = |&(i, chance): &(u64, f64)| {
+            let odds = (size - i) as f64 / (i + 1) as f64 * (rate / (1.0 - rate));
+            (i < size).then_some((i + 1, chance * odds))
+        };
+        let chances = std::iter::successors(Some((0, none)), next);
+        return chances.filter(|(_, chance)| *chance > 0.0).map(|(i, chance)| (chance, shift(i))).collect();
+    }
+    let chance = |i: u64| binomial::log_probability(size, i, rate).exp();
+    (0..=size).map(|i| (chance(i), shift(i))).filter(|shift| shift.0 > 0.0).collect()
 }
 
 /// A batch of fixed size, drawn without replacement.
@@ -202,10 +210,15 @@ pub(super) fn fixed_size(
 
 /// A Poisson batch of at most `most` records.
 ///
-/// # Promise    Which records are dropped does not depend on their values. A record that is replaced or blanked is in the
-/// batch with at most the chance of plain Poisson sampling. A record that is added may push another out: where the others
-/// alone fill the batch, which everybody may be told, it replaces one of them
-/// # Reference  [GangaramAli25] for the mechanism; the argument is the coupling above
+/// # Promise    Which records are dropped depends on no value. How many of the *other* records are drawn, N, may be told to
+/// everybody: it does not depend on the record. Given N < `most`, nothing is dropped on account of the record, and the batch
+/// is a plain Poisson batch. Given N ≥ `most`, the batch is full with or without the record, which is in it with a chance of
+/// at most the rate and stands in the place of another one: two of the batches that it can make differ in one place, by two
+/// contributions. So an added record shows at most the pair of a Poisson batch with twice the shift, and a replaced or
+/// blanked one that of a batch of fixed size
+/// # Reference  [Ganesh25] for the mechanism; [BalleBartheGaboardi18] Theorem 2 for a full batch: H(P ‖ Q) with
+/// P = (1−a)A + aP₁, Q = (1−a)A + aQ₁ is at most a times the larger of H(P₁ ‖ A) and H(P₁ ‖ Q₁). That the record is in the batch no
+/// more often than in a plain one is *not* enough: A lies two contributions from P₁
 pub(super) fn truncated_poisson(
     rate: SamplingRate,
     (most, population): (Count, Count),
@@ -226,29 +239,33 @@ pub(super) fn truncated_poisson(
     if group != Count::ONE {
         return Err(Refusal::no_theorem("truncated poisson batches", "group privacy", "use a group of one"));
     }
-    let plain = |mu: f64, neighbours| Part::PoissonSampled {
-        rate: rate.get(),
-        part: Box::new(Part::Gaussian { mu }),
-        neighbours,
+    let rate = rate.get();
+    let sampled = |rate: f64, mu: f64, neighbours| {
+        let part = Box::new(Part::Gaussian { mu });
+        if rate == 1.0 { *part } else { Part::PoissonSampled { rate, part, neighbours } }
     };
-    let part = match adjacency {
-        Adjacency::ZeroOut => plain(mu, Neighbours::Present),
-        Adjacency::ReplaceOne => plain(mu, Neighbours::Replaced),
+    // Given N ≥ `most` others, the record is kept with a chance of most/(N + 1).
+    let kept = rate * most.as_f64() / (most.as_f64() + 1.0) * OUTWARD;
+    let full = Part::FixedSizeSampled { rate: kept, part: Box::new(Part::Gaussian { mu: 2.0 * mu }) };
+    let (rare, usual) = match adjacency {
         Adjacency::AddRemove => {
-            let full = binomial::log_upper_tail(population.get(), most.get(), rate.get());
-            Part::Either {
-                chance: (full.exp() * (1.0 + 1e-9)).min(1.0),
-                rare: Box::new(plain(2.0 * mu, Neighbours::Present)),
-                usual: Box::new(plain(mu, Neighbours::Present)),
-            }
+            (sampled(kept, 2.0 * mu, Neighbours::Present), sampled(rate, mu, Neighbours::Present))
         }
+        Adjacency::ZeroOut => (full, sampled(rate, mu, Neighbours::Present)),
+        // With every record drawn, the others number one less than the population: never fewer than `most`.
+        Adjacency::ReplaceOne if rate == 1.0 => (full.clone(), full),
+        Adjacency::ReplaceOne => (full, sampled(rate, mu, Neighbours::Replaced)),
     };
-    Ok(Part::AtMost(Box::new(part)))
+    let log_full = binomial::log_upper_tail(population.get(), most.get(), rate);
+    let chance = (log_full.exp() * (1.0 + 1e-9)).min(1.0);
+    let either = Part::Either { chance, rare: Box::new(rare), usual: Box::new(usual) };
+    Ok(Part::AtMost(Box::new(either)))
 }
 
 /// One epoch over batches to which records are dealt independently.
 ///
-/// # Reference  [ChuaEtAl25] (balls and bins), [FeldmanShenfeld25]: the pair is a Gaussian vector with one coordinate moved
+/// # Reference  [ChuaEtAl25] (balls and bins), [FeldmanShenfeld25]: the pair is a Gaussian vector with one coordinate moved.
+/// Records that enter several batches of an epoch have no mechanism here: their bounds are loose ([FeldmanShenfeld25]) or drawn
 pub(super) fn random_allocation(
     batches: Count,
     inner: &Mechanism,

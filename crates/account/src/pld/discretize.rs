@@ -3,7 +3,7 @@
 //! A [`Law`] is cut into cells between neighbouring grid losses; each side then moves the mass of a cell to grid losses
 //! in the direction that keeps it a bound. Both err by the square of the spacing.
 
-use super::tails::{FAINTEST, Law, Masses, TAIL_ERROR};
+use super::tails::{FAINTEST, Law, Masses};
 use veracity_numerics::{UNIT, root};
 
 /// The losses `offset` + (`first` + i) · `spacing`, for i = 0 … `cells`.
@@ -142,19 +142,19 @@ impl<'a> Cut<'a> {
         let stretch = 1.0 + 4.0 * UNIT * (1.0 + grid.reach() / grid.spacing);
         let width = -(-grid.spacing).exp_m1() / stretch;
         if !self.tails.is_empty() {
-            let mut above = self.tails[grid.cells].p * (1.0 + TAIL_ERROR);
+            let mut above = self.tails[grid.cells].p * (1.0 + self.law.tail_error);
             let beyond = self.excess_over(grid.cells, self.tails[grid.cells]).clamp(0.0, above);
             infinite += beyond;
             masses[grid.cells] += above - beyond;
             for i in (0..grid.cells).rev() {
-                let from = (self.tails[i].p * (1.0 + TAIL_ERROR)).max(above);
+                let from = (self.tails[i].p * (1.0 + self.law.tail_error)).max(above);
                 let cell = from - above;
                 let right = (self.excess_over(i, self.cell(i)) / width).clamp(0.0, cell);
                 masses[i + 1] += right;
                 masses[i] += cell - right;
                 above = from;
             }
-            masses[0] += (self.total * (1.0 + TAIL_ERROR) - above).max(0.0);
+            masses[0] += (self.total * (1.0 + self.law.tail_error) - above).max(0.0);
         }
         for atom in &self.law.atoms {
             let mass = atom.mass * (1.0 + self.law.atom_error);
@@ -169,7 +169,7 @@ impl<'a> Cut<'a> {
                 Place::Above => infinite += mass,
             }
         }
-        GridLaw { grid, masses, infinite, displacement: 2.0 * self.tolerance }
+        GridLaw { grid, masses, infinite, displacement: 2.0 * self.tolerance + self.law.displacement }
     }
 
     /// A grid law that the law dominates: cells are merged so that each merged outcome lies on a grid loss.
@@ -191,7 +191,12 @@ impl<'a> Cut<'a> {
             masses[i] += cell.mass * (1.0 - right[i]);
             masses[i + 1] += cell.mass * right[i];
         }
-        GridLaw { grid, masses, infinite: self.law.infinite, displacement: 2.0 * self.tolerance }
+        GridLaw {
+            grid,
+            masses,
+            infinite: self.law.infinite,
+            displacement: 2.0 * self.tolerance + self.law.displacement,
+        }
     }
 
     /// The masses that lie on the grid already (or are rounded down to its top), and the cells that do not.
@@ -200,7 +205,7 @@ impl<'a> Cut<'a> {
         let mut masses = vec![0.0; grid.cells + 1];
         let mut cells = vec![Cell { mass: 0.0, excess: 0.0, deficit: 0.0 }; grid.cells];
         if !self.tails.is_empty() {
-            masses[grid.cells] += self.tails[grid.cells].p * (1.0 - TAIL_ERROR);
+            masses[grid.cells] += self.tails[grid.cells].p * (1.0 - self.law.tail_error);
             for (i, cell) in cells.iter_mut().enumerate() {
                 *cell = self.smooth_cell(i);
             }
@@ -231,14 +236,14 @@ impl<'a> Cut<'a> {
         if !right.is_finite() || from.q < FAINTEST {
             // Beyond the range of floats all is rounded down to the left.
             return Cell {
-                mass: (cell.p - 3.0 * TAIL_ERROR * from.p).max(0.0),
+                mass: (cell.p - 3.0 * self.law.tail_error * from.p).max(0.0),
                 excess: 0.0,
                 deficit: f64::INFINITY,
             };
         }
-        let error = 3.0 * TAIL_ERROR * (from.p + right * from.q);
+        let error = 3.0 * self.law.tail_error * (from.p + right * from.q);
         Cell {
-            mass: (cell.p - 3.0 * TAIL_ERROR * from.p).max(0.0),
+            mass: (cell.p - 3.0 * self.law.tail_error * from.p).max(0.0),
             excess: (cell.p - left * cell.q - error).max(0.0),
             deficit: (right * cell.q - cell.p).max(0.0) + error,
         }
@@ -256,7 +261,7 @@ impl<'a> Cut<'a> {
         if !ratio.is_finite() || from.q < FAINTEST {
             return f64::INFINITY;
         }
-        masses.p - ratio * masses.q + 3.0 * TAIL_ERROR * (from.p + ratio * from.q)
+        masses.p - ratio * masses.q + 3.0 * self.law.tail_error * (from.p + ratio * from.q)
     }
 
     fn place(&self, loss: f64) -> Place {

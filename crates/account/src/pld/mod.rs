@@ -3,8 +3,13 @@
 //! Each part becomes a loss law (`tails`), the law a dominating and a dominated grid law (`discretize`), both are
 //! composed by tilted Fourier transforms (`tilt`, `compose`), and the grid is refined until the two sides meet.
 
+mod allocation;
+mod attained;
 mod compose;
 mod discretize;
+mod ladder;
+mod lists;
+mod mixture;
 mod once;
 mod tails;
 mod tilt;
@@ -14,7 +19,7 @@ use compose::{Curve, Side, compose};
 use discretize::{Cut, Grid, ends};
 use tails::{Direction, Law, law};
 use tilt::{Sketch, Target, Tilt, choose};
-use veracity_core::{Bracket, Delta, Epsilon, Finding, Refusal, Upper};
+use veracity_core::{Bracket, Count, Delta, Epsilon, Finding, Refusal, Upper};
 use veracity_numerics::{UNIT, fft::RealFft};
 
 /// Refining stops when the sides are this close, relatively.
@@ -110,18 +115,49 @@ impl Sides {
 fn worst(question: &Question, target: Target) -> Result<Sides, Refusal> {
     let mut worst = Sides::NONE;
     for composition in expand(&question.mechanism, question.adjacency)? {
-        let remove = laws(&composition, Direction::Remove)?;
-        let add = laws(&composition, Direction::Add)?;
-        worst = worst.worse(bracket(&remove, target)?);
-        if add != remove {
-            worst = worst.worse(bracket(&add, target)?);
-        }
+        let found = both_directions(&composition, target)?;
+        // What some dataset shows is a lower end, the theorem the upper one.
+        let shown = attained::compositions(&composition)
+            .iter()
+            .map(|shown| both_directions(shown, target))
+            .reduce(|one, other| Ok(one?.worse(other?)));
+        worst = worst.worse(match shown {
+            Some(shown) => Sides { upper: found.upper, ..shown? },
+            None => found,
+        });
     }
     Ok(worst)
 }
 
+/// The worse of the two directions of one composition.
+fn both_directions(composition: &Composition, target: Target) -> Result<Sides, Refusal> {
+    let (remove, add) = (laws(composition, Direction::Remove)?, laws(composition, Direction::Add)?);
+    let found = bracket(&remove, target)?;
+    if add == remove { Ok(found) } else { Ok(found.worse(bracket(&add, target)?)) }
+}
+
 fn laws(composition: &Composition, direction: Direction) -> Result<Vec<(Law, f64)>, Refusal> {
     composition.parts.iter().map(|(part, times)| Ok((law(part, direction)?, times.as_f64()))).collect()
+}
+
+/// What ε is at least, at this δ, of `times` uses of something that shows these losses, each with at least the probability
+/// beside it.
+///
+/// # Promise    As `Sides::lower`: probabilities that are left out, and losses that are too small, only lower it
+pub(crate) fn least_epsilon(losses: &[(f64, f64)], times: Count, delta: Delta) -> Result<f64, Refusal> {
+    least(losses, times, Target::Delta(delta.get()))
+}
+
+/// What δ is at least, at this ε, as [`least_epsilon`].
+pub(crate) fn least_delta(losses: &[(f64, f64)], times: Count, epsilon: Epsilon) -> Result<f64, Refusal> {
+    least(losses, times, Target::Epsilon(epsilon.get()))
+}
+
+fn least(losses: &[(f64, f64)], times: Count, target: Target) -> Result<f64, Refusal> {
+    let atoms = losses.iter().map(|&(loss, mass)| tails::Atom { loss, mass });
+    // As for laws without a lower end, refining stops when the bound has settled.
+    let law = Law { upper_only: true, ..tails::listed(atoms.collect()) };
+    Ok(bracket(&[(law, times.as_f64())], target)?.lower)
 }
 
 /// Both sides for one composition in one direction.
@@ -168,6 +204,7 @@ fn refine(laws: &[(Law, f64)], target: Target, upper_only: bool) -> Result<Sides
     let top = (tilt.log_delta.exp() * 1e-10 / uses).max(1e-290);
     let top = if matches!(target, Target::Delta(_)) { rough_top.max(1e-290) } else { top };
     let worst = if matches!(target, Target::Delta(_)) { f64::INFINITY } else { 1.0 };
+    let two_laws = laws.iter().any(|(law, _)| law.below.is_some());
     let mut found = Sides { lower: 0.0, upper: worst, upper_only };
     let mut bits = SHORTEST;
     loop {
@@ -179,8 +216,10 @@ fn refine(laws: &[(Law, f64)], target: Target, upper_only: bool) -> Result<Sides
         };
         let before = found;
         found = found.narrowed(Sides { lower: answer(&lower), upper: answer(&upper), upper_only });
-        // Where only the upper side counts, it is enough that it has settled.
-        let settled = upper_only && before.upper - found.upper <= CLOSE * found.upper;
+        // Where only the upper side counts, it is enough that it has settled; where the laws of the two sides differ,
+        // that the gap has.
+        let settled = (upper_only && before.upper - found.upper <= CLOSE * found.upper)
+            || (two_laws && found.upper - found.lower > 0.9 * (before.upper - before.lower));
         if found.is_close() || settled || bits == LONGEST {
             return Ok(found);
         }
@@ -217,9 +256,14 @@ fn curves(laws: &[(Law, f64)], tilt: &Tilt, top: f64, fft: &RealFft) -> (Curve, 
     let spacing = lattice.map_or(finest, |lattice| on_lattice(lattice.spacing, finest));
     let (mut uppers, mut lowers) = (Vec::new(), Vec::new());
     for ((law, times), (low, high)) in laws.iter().zip(spans) {
-        let cut = Cut::new(law, grid_for(law, low, high, spacing));
+        let grid = grid_for(law, low, high, spacing);
+        let cut = Cut::new(law, grid);
         uppers.push((cut.dominating(), *times));
-        lowers.push((cut.dominated(), *times));
+        let lower = match &law.below {
+            Some(below) => Cut::new(below, grid).dominated(),
+            None => cut.dominated(),
+        };
+        lowers.push((lower, *times));
     }
     let tilt = tilt.eased(spacing);
     (compose(&uppers, &tilt, fft, Side::Upper), compose(&lowers, &tilt, fft, Side::Lower))
@@ -227,3 +271,5 @@ fn curves(laws: &[(Law, f64)], tilt: &Tilt, top: f64, fft: &RealFft) -> (Curve, 
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twins;

@@ -2,7 +2,7 @@
 
 use super::compose::Side;
 use super::discretize::ends;
-use super::tails::{FAINTEST, Law, TAIL_ERROR};
+use super::tails::{FAINTEST, Law};
 use veracity_numerics::{UNIT, root};
 
 /// δ(ε) = P[L > ε] − e^ε Q[L > ε] + P[L = ∞].
@@ -15,8 +15,9 @@ pub(super) fn delta_at(law: &Law, epsilon: f64, side: Side) -> f64 {
         Side::Upper => 1.0,
         Side::Lower => -1.0,
     };
+    let law = law.on(side);
     let units = law.smooth.as_ref().map_or(32.0, |smooth| smooth.displacement());
-    let epsilon = epsilon - sign * units * UNIT * (epsilon.abs() + reach(law));
+    let epsilon = epsilon - sign * (units * UNIT * (epsilon.abs() + reach(law)) + law.displacement);
     let mut delta = law.infinite + if side == Side::Upper { law.unlisted } else { 0.0 };
     for atom in law.atoms.iter().filter(|atom| atom.loss > epsilon) {
         delta += atom.mass * -(epsilon - atom.loss).exp_m1();
@@ -32,7 +33,7 @@ pub(super) fn delta_at(law: &Law, epsilon: f64, side: Side) -> f64 {
             (false, Side::Upper) => 0.0,
             (false, Side::Lower) => tail.p,
         };
-        delta += (tail.p - second + sign * 2.0 * TAIL_ERROR * (tail.p + second)).max(0.0);
+        delta += (tail.p - second + sign * 2.0 * law.tail_error * (tail.p + second)).max(0.0);
     }
     delta.clamp(0.0, 1.0)
 }

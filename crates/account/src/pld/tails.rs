@@ -2,6 +2,9 @@
 //!
 //! A [`Part`] and a [`Direction`] go in; a [`Law`] of L = log dP/dQ comes out, which the grid reads cell by cell.
 
+use super::compose::Side;
+use super::mixture::Mixture;
+use super::{allocation, lists};
 use crate::{Neighbours, Part};
 use veracity_core::Refusal;
 use veracity_numerics::{UNIT, normal};
@@ -69,8 +72,24 @@ pub(super) struct Law {
     pub unlisted: f64,
     /// A lattice that holds all atoms, if there is one.
     pub lattice: Option<Lattice>,
+    /// How far each loss may lie from where it is listed, by round-off before it got here.
+    pub displacement: f64,
+    /// The relative error of the tails of the smooth part.
+    pub tail_error: f64,
+    /// A law that the true one dominates, where this one only dominates it.
+    pub below: Option<Box<Law>>,
     /// Whether another mechanism with the same profile may leak less: then only the upper side is a bound.
     pub upper_only: bool,
+}
+
+impl Law {
+    /// The law that bounds on this side.
+    pub fn on(&self, side: Side) -> &Law {
+        match (side, &self.below) {
+            (Side::Lower, Some(below)) => below,
+            (Side::Upper | Side::Lower, _) => self,
+        }
+    }
 }
 
 /// P and Q mass of an event.
@@ -118,6 +137,15 @@ pub(super) enum Smooth {
         /// The loss when the record is in the batch.
         inner: Box<Smooth>,
     },
+    /// Several shifts of a Gaussian, each with its chance, against none.
+    Mixture {
+        /// The shifts.
+        mixture: Mixture,
+        /// Which side has the records.
+        direction: Direction,
+    },
+    /// One of several laws, by a draw that everybody sees.
+    Either(Vec<(f64, Smooth)>),
 }
 
 impl Smooth {
@@ -150,6 +178,11 @@ impl Smooth {
                 let direction = if loss >= 0.0 { Direction::Remove } else { Direction::Add };
                 sampled_above(*rate, direction, inner, loss)
             }
+            Smooth::Mixture { mixture, direction } => mixture.above(loss, *direction),
+            Smooth::Either(laws) => laws.iter().fold(Masses { p: 0.0, q: 0.0 }, |sum, (chance, law)| {
+                let tail = law.above(loss);
+                Masses { p: sum.p + chance * tail.p, q: sum.q + chance * tail.q }
+            }),
         }
     }
 
@@ -166,6 +199,8 @@ impl Smooth {
                 (2.0 * inner.displacement() + 16.0 * rate.ln().abs()) / (1.0 - rate)
             }
             Smooth::Replaced { rate, mu } => 64.0 + 16.0 * rate.ln().abs() + 16.0 * mu * mu,
+            Smooth::Mixture { mixture, .. } => mixture.displacement(),
+            Smooth::Either(laws) => laws.iter().map(|(_, law)| law.displacement()).fold(0.0, f64::max),
         }
     }
 
@@ -185,6 +220,16 @@ impl Smooth {
                 let (_, high) = inner.support();
                 (-sampled_loss(*rate, high), sampled_loss(*rate, high))
             }
+            Smooth::Mixture { mixture, direction: Direction::Remove } => {
+                (mixture.least_loss(), f64::INFINITY)
+            }
+            Smooth::Mixture { mixture, direction: Direction::Add } => {
+                (f64::NEG_INFINITY, -mixture.least_loss())
+            }
+            Smooth::Either(laws) => laws
+                .iter()
+                .map(|(_, law)| law.support())
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |ends, law| (ends.0.min(law.0), ends.1.max(law.1))),
         }
     }
 }
@@ -281,18 +326,20 @@ pub(super) fn law(part: &Part, direction: Direction) -> Result<Law, Refusal> {
         },
         Part::FixedSizeSampled { rate, part } => Ok(fixed_size(*rate, &law(part, Direction::Remove)?)),
         Part::AtMost(part) => Ok(Law { upper_only: true, ..law(part, direction)? }),
-        Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => {
-            Err(Refusal::no_theorem(crate::single::name(part), "method pld", "use method exact or rdp"))
+        Part::Mixture { shifts } => Ok(mixed(Mixture::new(shifts), direction)),
+        Part::Allocated { batches, mu } => Ok(allocation::law(batches.get(), *mu, direction)),
+        Part::Listed { losses } => Ok(lists::law(losses, direction)),
+        Part::Either { chance, rare, usual } => {
+            Ok(either(*chance, law(rare, direction)?, law(usual, direction)?))
+        }
+        Part::BestOf { .. } => {
+            Err(Refusal::no_theorem(crate::single::name(part), "method pld", "use method rdp"))
         }
     }
 }
 
 /// A law of these atoms alone.
-fn listed(mut atoms: Vec<Atom>) -> Law {
+pub(super) fn listed(mut atoms: Vec<Atom>) -> Law {
     atoms.retain(|atom| atom.mass > 0.0);
     atoms.sort_by(|a, b| a.loss.total_cmp(&b.loss));
     let mut merged: Vec<Atom> = Vec::with_capacity(atoms.len());
@@ -308,7 +355,54 @@ fn listed(mut atoms: Vec<Atom>) -> Law {
         _ => None,
     };
     let atom_error = TAIL_ERROR + merged.iter().map(|atom| atom.rounding()).fold(0.0, f64::max);
-    Law { atoms: merged, atom_error, smooth: None, infinite: 0.0, unlisted: 0.0, lattice, upper_only: false }
+    Law {
+        atoms: merged,
+        atom_error,
+        smooth: None,
+        infinite: 0.0,
+        unlisted: 0.0,
+        lattice,
+        displacement: 0.0,
+        tail_error: TAIL_ERROR,
+        below: None,
+        upper_only: false,
+    }
+}
+
+/// The law of a group's records, of which a random number enters the batch.
+///
+/// # Numerics  Each chance p_i errs relatively by `chance_error`, and so do the density of the mixture, hence its loss
+/// absolutely, and its tails relatively
+fn mixed(mixture: Mixture, direction: Direction) -> Law {
+    let displacement = mixture.chance_error();
+    let smooth = Some(Smooth::Mixture { mixture, direction });
+    Law { smooth, displacement, tail_error: TAIL_ERROR + displacement, ..listed(Vec::new()) }
+}
+
+/// One of two laws by a coin that everybody sees: the loss of either, with its chance.
+///
+/// # Reference  The pair (c P₁ ⊎ (1−c) P₂, c Q₁ ⊎ (1−c) Q₂) of disjoint unions has the ratio of the law that was drawn
+fn either(chance: f64, rare: Law, usual: Law) -> Law {
+    let scaled = |law: &Law, share: f64| -> Vec<Atom> {
+        law.atoms.iter().map(|atom| Atom { mass: share * atom.mass, ..*atom }).collect()
+    };
+    let mut atoms = scaled(&rare, chance);
+    atoms.extend(scaled(&usual, 1.0 - chance));
+    let smooth: Vec<(f64, Smooth)> = [(chance, &rare.smooth), (1.0 - chance, &usual.smooth)]
+        .into_iter()
+        .filter_map(|(share, smooth)| smooth.clone().map(|smooth| (share, smooth)))
+        .collect();
+    let law = listed(atoms);
+    Law {
+        smooth: (!smooth.is_empty()).then_some(Smooth::Either(smooth)),
+        atom_error: law.atom_error + rare.atom_error.max(usual.atom_error),
+        infinite: chance * rare.infinite + (1.0 - chance) * usual.infinite,
+        unlisted: rare.unlisted.max(usual.unlisted),
+        displacement: rare.displacement.max(usual.displacement),
+        tail_error: rare.tail_error.max(usual.tail_error) + 8.0 * UNIT,
+        upper_only: rare.upper_only || usual.upper_only,
+        ..law
+    }
 }
 
 /// P(x) ∝ exp(−(x−s)²/2σ²) against the same around 0: the loss at x is s(2x − s)/2σ².

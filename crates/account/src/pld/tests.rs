@@ -193,7 +193,7 @@ fn a_replaced_record_in_a_poisson_batch_has_its_integral() {
 }
 
 #[test]
-fn a_batch_of_fixed_size_amplifies_and_promises_the_upper_side_only() {
+fn a_batch_of_fixed_size_amplifies_and_has_a_lower_end_where_a_dataset_shows_one() {
     let rate: f64 = 0.05;
     let sampled = |mechanism| Mechanism::FixedSizeSampled {
         batch: count(50),
@@ -203,20 +203,22 @@ fn a_batch_of_fixed_size_amplifies_and_promises_the_upper_side_only() {
     let ask = |mechanism, epsilon: f64| {
         let question = Question { mechanism, adjacency: Adjacency::ReplaceOne };
         let found = delta_at(&question, Epsilon::new(epsilon).unwrap()).unwrap();
-        assert!(found.lower().is_none());
-        found.upper().unwrap().0.get()
+        (found.lower().map(|lower| lower.0.get()), found.upper().unwrap().0.get())
     };
     // Once: δ′(log(1 + γ(e^ε − 1))) = γ δ(ε).
     let inside = Question { mechanism: gaussian(2.0, 1), adjacency: Adjacency::ReplaceOne };
     let full = delta_at(&inside, Epsilon::new(1.2).unwrap()).unwrap().lower().unwrap().0.get();
-    let found = ask(sampled(gaussian(2.0, 1)), (rate * 1.2f64.exp_m1()).ln_1p());
+    let (attained, found) = ask(sampled(gaussian(2.0, 1)), (rate * 1.2f64.exp_m1()).ln_1p());
     assert_holds(rate * full, (found * (1.0 - 1e-9), found), 1e-8);
+    // A single use is attained where all others contribute the opposite.
+    assert_holds(rate * full, (attained.unwrap(), found), 1e-8);
     // Three times: the pair of the theorem has three outcomes, listed here from its definition.
     let (high, low) = (0.7, 0.3);
     let raised = (1.0 - rate) * low + rate * high;
     let zero = 1.0 - raised - low;
     let truth = listed_delta(&[raised, low, zero], &[low, raised, zero], 3, 0.04);
-    let found = ask(sampled(response(2, 0.6)).repeated(count(3)), 0.04);
+    let (attained, found) = ask(sampled(response(2, 0.6)).repeated(count(3)), 0.04);
+    assert_eq!(attained, None);
     assert_holds(truth, (found * (1.0 - 2e-4), found), 1e-3);
 }
 

@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod audit;
+pub mod batching;
 pub mod bound;
 pub mod calibrate;
 pub mod completions;
