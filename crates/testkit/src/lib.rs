@@ -3,7 +3,7 @@
 //! `golden` reads the CSV files that `golden/make_truth.py` wrote; `twin` and `enumerate` go through what can be
 //! enumerated: outcomes, and strings of random bits. `lattice` has the laws of integer noise as formulas; `chi_squared`,
 //! `binomial` and `kolmogorov` say how surprising a sample of a law is.
-//! `shifted_ramp` makes numbers that float sums stumble over.
+//! `patterns` goes through the participations of strategy matrices; `shifted_ramp` makes numbers that float sums stumble over.
 
 pub mod binomial;
 pub mod chi_squared;
@@ -11,6 +11,7 @@ pub mod enumerate;
 pub mod golden;
 pub mod kolmogorov;
 pub mod lattice;
+pub mod patterns;
 mod shifted_ramp;
 pub mod twin;
 
