@@ -197,6 +197,16 @@ proptest! {
         let band: Vec<f64> = std::iter::once(first).chain(band).collect();
         check(&toeplitz(&band, steps), &toeplitz_rows(&band, steps), times, separation);
     }
+
+    #[test]
+    fn random_bands_that_fall_are_exact(
+        band in prop::collection::vec(0.0f64..1.0, 1..8), steps in 1usize..11, times in 1usize..6, separation in 1usize..5,
+    ) {
+        let mut band = band;
+        band[0] += 0.01;
+        band.sort_by(|a, b| b.total_cmp(a));
+        prop_assert!(check(&toeplitz(&band, steps), &toeplitz_rows(&band, steps), times, separation));
+    }
 }
 
 #[test]

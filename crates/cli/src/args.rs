@@ -5,6 +5,7 @@ mod audit;
 mod bound;
 mod local;
 mod release;
+mod strategy;
 mod train;
 mod zoo;
 
@@ -13,6 +14,7 @@ pub use audit::{AuditAction, AuditArgs, MergeArgs, ReplayArgs};
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
 pub use release::{FormArgs, ReleaseArgs};
+pub use strategy::StrategyArgs;
 pub use train::{EvaluateArgs, PredictArgs, TrainArgs};
 pub use zoo::ZooArgs;
 
@@ -50,6 +52,8 @@ pub enum Command {
     Curve(CurveArgs),
     /// A guarantee in words, for the people whose data it is
     Explain(ExplainArgs),
+    /// The best strategy for correlated noise (DP-FTRL): a band for running sums, beside trees and square roots
+    Strategy(StrategyArgs),
     /// Attacks a claim and bounds ε from below: the proof, the attack and the verdict between them
     Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs

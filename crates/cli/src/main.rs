@@ -46,6 +46,7 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Curve(args) => commands::curve::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Strategy(args) => commands::strategy::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),

@@ -10,7 +10,8 @@ use veracity_numerics::twofold::Twofold;
 /// # Promise    With b groups and a band no wider than b, a record of group g contributes to steps g, g + b, … only, and its
 /// contribution to step i shows in rows i to i + b − 1 only. So its turns are mechanisms one after the other: each shows one
 /// Poisson-sampled contribution through rows whose noise no other turn uses, moved by ‖C[:, i]‖
-/// # Reference  [ChoquetteChooEtAl23b] Theorem 4: ⌈T/b⌉ sampled Gaussians at the rate within a group
+/// # Reference  [ChoquetteChooEtAl23b] (amplification of banded strategies): ⌈T/b⌉ sampled Gaussians at the rate within a
+/// group
 /// # Assumes    Which group a record is in does not depend on other records; one that replaces it takes its turns
 pub(super) fn parts(
     strategy: &Strategy,

@@ -89,7 +89,7 @@ pub fn square_root(bands: Count) -> Result<Coefficients, Refusal> {
 /// A mean error that no strategy whatever goes below, banded or not: the square of the nuclear norm of the matrix of running
 /// sums over the number of steps.
 ///
-/// # Reference  [HenzingerUpadhyayUpadhyay23] Theorem 4: ‖A‖_* ≤ ‖AC⁻¹‖_F ‖C‖_F, and ‖C‖_F² ≤ T × the largest column. The
+/// # Reference  [HenzingerUpadhyayUpadhyay23] (lower bound of the mean): ‖A‖_* ≤ ‖AC⁻¹‖_F ‖C‖_F, and ‖C‖_F² ≤ T × the largest column. The
 /// singular values are 1/(2 sin((2j − 1)π/(4T + 2)))
 pub fn least_mean(steps: Count) -> Result<f64, Refusal> {
     if steps.get() > MOST_STEPS {

@@ -36,7 +36,7 @@ pub fn band(strategy: &Strategy) -> Option<Count> {
 ///
 /// # Promise    No pair of adjacent datasets moves the combinations further; contributions may depend on what was
 /// published before them
-/// # Reference  [DenisovEtAl22] Theorem 2.1 (adaptive streams, lower-triangular C); [ChoquetteChooEtAl23] (several
+/// # Reference  [DenisovEtAl22] (adaptive streams, lower-triangular C); [ChoquetteChooEtAl23] (several
 /// participations); [SmithThakurta22] for the argument in general: whatever the path, the shifts' squares add up to at most
 /// the square of the sensitivity
 /// # Assumes    Each contribution has norm at most 1. A replaced record moves each step by at most 2, so all by twice the

@@ -22,8 +22,8 @@ pub enum Aim {
 ///
 /// # Promise    Never worse than the square root cut off after as many bands, from which the search starts. That it is the
 /// best is not certified; the privacy of a strategy does not depend on it
-/// # Reference  [ChoquetteChooEtAl23b] Section 4 and Appendix; [McMahanXuXu24] for Toeplitz bands. As long as participations
-/// are at least a band apart, their number is a factor on the error and does not change what is best
+/// # Reference  [McKenna24] (Toeplitz bands), [ChoquetteChooEtAl23b] (banded strategies): as long as participations are at
+/// least a band apart, their number is a factor on the error and does not change what is best
 pub fn banded(steps: Count, bands: Count, aim: Aim) -> Result<Coefficients, Refusal> {
     if bands > steps {
         return Err(Refusal::out_of_range("bands", bands.get(), "at most as many bands as steps"));

@@ -26,7 +26,7 @@ pub(super) fn column_squares(matrix: &TriangularMatrix) -> Vec<Twofold> {
 
 /// The square of the sensitivity.
 ///
-/// # Reference  [ChoquetteChooEtAl23b] Theorem 2 and Algorithm 3: where no two steps of a pattern share a row, squares of
+/// # Reference  [ChoquetteChooEtAl23b] Algorithm 3: where no two steps of a pattern share a row, squares of
 /// columns add up, and the worst pattern is found exactly
 pub(super) fn square(matrix: &TriangularMatrix, pattern: Pattern) -> Square {
     if let Some(coefficients) = as_toeplitz(matrix) {
