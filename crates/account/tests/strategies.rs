@@ -1,5 +1,7 @@
 //! What correlated noise leaks, and how well strategies serve running sums, against figures from outside and closed forms.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
 use veracity_account::{
     Method, Part, Question, epsilon_at,
     expand::expand,
@@ -18,10 +20,7 @@ fn count(n: u64) -> Count {
 }
 
 fn toeplitz(coefficients: &[f64], steps: u64) -> Strategy {
-    Strategy::Banded {
-        steps: count(steps),
-        coefficients: Coefficients::new(coefficients.to_vec()).unwrap(),
-    }
+    Strategy::Banded { steps: count(steps), coefficients: Coefficients::new(coefficients.to_vec()).unwrap() }
 }
 
 fn matrix(strategy: Strategy, participation: Participation, noise: f64) -> Mechanism {
@@ -54,7 +53,8 @@ fn alike(one: &Mechanism, other: &Mechanism) {
 
 #[test]
 fn noise_without_correlation_is_one_gaussian_for_each_participation() {
-    let gaussian = |noise: f64| Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() };
+    let gaussian =
+        |noise: f64| Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() };
     alike(&matrix(toeplitz(&[1.0], 100), Participation::Once, 1.5), &gaussian(1.5));
     let nine = Participation::Separated { times: count(9), separation: count(10) };
     alike(&matrix(toeplitz(&[1.0], 100), nine, 4.0), &gaussian(4.0).repeated(count(9)));
@@ -63,7 +63,8 @@ fn noise_without_correlation_is_one_gaussian_for_each_participation() {
 
 #[test]
 fn a_band_of_one_in_turns_is_dp_sgd() {
-    let sgd = Mechanism::dp_sgd(SamplingRate::new(0.02).unwrap(), NoiseMultiplier::new(1.1).unwrap(), count(200));
+    let sgd =
+        Mechanism::dp_sgd(SamplingRate::new(0.02).unwrap(), NoiseMultiplier::new(1.1).unwrap(), count(200));
     alike(&matrix(toeplitz(&[1.0], 200), in_turns(1, 0.02), 1.1), &sgd);
 }
 
@@ -97,7 +98,9 @@ fn the_last_turn_counts_with_the_rows_that_are_left() {
         _ => panic!(),
     };
     let near = |x: f64, whole: f64| (x - whole).abs() < 1e-12;
-    for (steps, turns, rows) in [(8, 2, 3.0), (9, 3, 1.0), (10, 3, 2.0), (11, 3, 3.0), (12, 3, 3.0), (2, 1, 2.0)] {
+    for (steps, turns, rows) in
+        [(8, 2, 3.0), (9, 3, 1.0), (10, 3, 2.0), (11, 3, 3.0), (12, 3, 3.0), (2, 1, 2.0)]
+    {
         let found = parts(steps);
         assert_eq!(found.iter().map(|(_, times)| times.get()).sum::<u64>(), turns, "{steps}");
         assert!(near(shift(&found.last().unwrap().0), rows), "{steps}: {found:?}");
@@ -107,7 +110,8 @@ fn the_last_turn_counts_with_the_rows_that_are_left() {
 
 #[test]
 fn fewer_groups_than_bands_a_tree_and_groups_of_records_are_refused_in_turns() {
-    let refused = |mechanism: &Mechanism| epsilon(mechanism, Adjacency::AddRemove, 1e-5).unwrap_err().to_string();
+    let refused =
+        |mechanism: &Mechanism| epsilon(mechanism, Adjacency::AddRemove, 1e-5).unwrap_err().to_string();
     let narrow = refused(&matrix(toeplitz(&[1.0, 0.5, 0.2], 30), in_turns(2, 0.1), 1.0));
     assert_eq!(narrow, "groups is 2, expected at least 3: as many as the band of the strategy is wide");
     let tree = refused(&matrix(Strategy::Tree { steps: count(16) }, in_turns(4, 0.1), 1.0));
@@ -177,9 +181,12 @@ fn near(one: f64, other: f64, relative: f64) {
 
 #[test]
 fn errors_are_those_of_the_matrices() {
-    for (band, steps) in
-        [(vec![1.0, 0.5, 0.375], 40usize), (vec![2.0, -0.3], 17), (vec![1.0], 9), (vec![1.0, 0.9, 0.8, 0.7], 3)]
-    {
+    for (band, steps) in [
+        (vec![1.0, 0.5, 0.375], 40usize),
+        (vec![2.0, -0.3], 17),
+        (vec![1.0], 9),
+        (vec![1.0, 0.9, 0.8, 0.7], 3),
+    ] {
         let fast = errors::banded(&Coefficients::new(band.clone()).unwrap(), count(steps as u64)).unwrap();
         let slow = slow_errors(&band, steps);
         near(fast.mean, slow.mean, 1e-12);
@@ -243,7 +250,10 @@ fn optimal_bands_are_as_good_as_the_peers() {
         };
         let (best_mean, best_largest) = (by(Aim::Mean).mean, by(Aim::Largest).largest);
         assert!(best_mean <= mean * (1.0 + 1e-9), "{steps} {bands}: mean {best_mean}, peer {mean}");
-        assert!(best_largest <= largest * (1.0 + 1e-9), "{steps} {bands}: largest {best_largest}, peer {largest}");
+        assert!(
+            best_largest <= largest * (1.0 + 1e-9),
+            "{steps} {bands}: largest {best_largest}, peer {largest}"
+        );
         near(best_mean, mean, 1e-4);
         near(best_largest, largest, 1e-4);
     }
@@ -265,22 +275,25 @@ fn no_strategy_beats_the_nuclear_norm_and_wider_bands_never_err_more() {
         for bands in [1, 2, 4, 8, 16, 64].into_iter().filter(|bands| *bands <= steps) {
             let band = optimal::banded(count(steps), count(bands), Aim::Mean).unwrap();
             let mean = errors::banded(&band, count(steps)).unwrap().mean;
-            assert!(mean >= least * (1.0 - 1e-12), "{steps} {bands}: {mean} {least}");
+            assert!(mean >= least, "{steps} {bands}: {mean} {least}");
             assert!(mean <= last * (1.0 + 1e-9), "{steps} {bands}: {mean} {last}");
             last = mean;
         }
         let root = errors::banded(&errors::square_root(count(steps)).unwrap(), count(steps)).unwrap();
-        assert!(root.mean >= least && errors::tree(count(steps)).mean >= least * (1.0 - 1e-12));
+        assert!(root.mean >= least && errors::tree(count(steps)).mean >= least, "{steps}: {root:?} {least}");
         // With as many bands as steps, the best Toeplitz band comes near what no strategy beats.
         let all = optimal::banded(count(steps), count(steps), Aim::Mean).unwrap();
         let all = errors::banded(&all, count(steps)).unwrap().mean;
-        assert!(all <= root.mean && all <= 1.2 * least, "{steps}: {all} {least}");
+        assert!(all <= root.mean * (1.0 + 1e-12) && all <= 1.2 * least, "{steps}: {all} {least}");
     }
 }
 
 #[test]
 fn more_bands_than_steps_or_too_much_work_is_refused() {
-    let refused = |steps, bands| optimal::banded(count(steps), count(bands), Aim::Mean).unwrap_err().to_string();
+    let refused =
+        |steps, bands| optimal::banded(count(steps), count(bands), Aim::Mean).unwrap_err().to_string();
     assert_eq!(refused(10, 11), "bands is 11, expected at most as many bands as steps");
-    assert!(refused(1 << 20, 1 << 10).starts_with("steps times bands is 1073741824, expected at most 16777216"));
+    assert!(
+        refused(1 << 20, 1 << 10).starts_with("steps times bands is 1073741824, expected at most 16777216")
+    );
 }

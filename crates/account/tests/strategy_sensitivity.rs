@@ -1,11 +1,11 @@
 //! Sensitivities of strategy matrices against their slow twin: every pattern, every sign, and vectors that climb.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
 use proptest::prelude::*;
 use veracity_account::matrix::{StrategySensitivity, band, sensitivity};
 use veracity_core::{Coefficients, Count, Participation, SamplingRate, Strategy, TriangularMatrix};
-use veracity_testkit::patterns::{
-    climbed_square, largest_signed_square, patterns, toeplitz_rows, tree_rows,
-};
+use veracity_testkit::patterns::{climbed_square, largest_signed_square, patterns, toeplitz_rows, tree_rows};
 
 fn count(n: usize) -> Count {
     Count::new(n as u64).unwrap()
@@ -16,10 +16,7 @@ fn separated(times: usize, separation: usize) -> Participation {
 }
 
 fn toeplitz(coefficients: &[f64], steps: usize) -> Strategy {
-    Strategy::Banded {
-        steps: count(steps),
-        coefficients: Coefficients::new(coefficients.to_vec()).unwrap(),
-    }
+    Strategy::Banded { steps: count(steps), coefficients: Coefficients::new(coefficients.to_vec()).unwrap() }
 }
 
 fn written(rows: Vec<Vec<f64>>) -> Strategy {
@@ -71,7 +68,9 @@ fn trees_are_never_below_all_patterns_and_exact_for_powers_of_two() {
 
 #[test]
 fn a_tree_of_t_steps_has_as_many_levels_as_digits() {
-    for (steps, levels) in [(1u64, 1.0f64), (2, 2.0), (3, 2.0), (4, 3.0), (1000, 10.0), (1024, 11.0), (1 << 49, 50.0)] {
+    for (steps, levels) in
+        [(1u64, 1.0f64), (2, 2.0), (3, 2.0), (4, 3.0), (1000, 10.0), (1024, 11.0), (1 << 49, 50.0)]
+    {
         let strategy = Strategy::Tree { steps: Count::new(steps).unwrap() };
         let found = sensitivity(&strategy, Participation::Once).unwrap().upper();
         assert!(found >= levels.sqrt() && found <= levels.sqrt().next_up(), "{steps}: {found}");
@@ -83,16 +82,22 @@ fn three_epochs_of_a_tree_are_exact_though_no_power_of_two() {
     let strategy = Strategy::Tree { steps: count(3000) };
     let found = sensitivity(&strategy, separated(3, 1000)).unwrap();
     // Levels 1 to 512: 3 blocks with one step each; 1024: 2² + 1; 2048: 3².
-    assert!(matches!(found, StrategySensitivity::Exact(moved) if (moved * moved - 44.0).abs() < 1e-12), "{found:?}");
+    assert!(
+        matches!(found, StrategySensitivity::Exact(moved) if (moved * moved - 44.0).abs() < 1e-12),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn falling_bands_are_exact_for_every_pattern() {
-    for band in [vec![1.0, 0.5, 0.375, 0.3125], vec![1.0, 1.0, 1.0], vec![2.0, 0.25], vec![1.0], vec![1.0, 0.0, 0.0]] {
+    for band in
+        [vec![1.0, 0.5, 0.375, 0.3125], vec![1.0, 1.0, 1.0], vec![2.0, 0.25], vec![1.0], vec![1.0, 0.0, 0.0]]
+    {
         for steps in 1..=10 {
             for separation in 1..=steps {
                 for times in 1..=4 {
-                    let exact = check(&toeplitz(&band, steps), &toeplitz_rows(&band, steps), times, separation);
+                    let exact =
+                        check(&toeplitz(&band, steps), &toeplitz_rows(&band, steps), times, separation);
                     assert!(exact, "{band:?} {steps} {separation} {times}");
                 }
             }
@@ -102,11 +107,18 @@ fn falling_bands_are_exact_for_every_pattern() {
 
 #[test]
 fn bands_that_rise_or_change_sign_are_bounded_and_exact_when_apart() {
-    for band in [vec![1.0, -0.5], vec![0.5, 1.0, 0.25], vec![1.0, -0.6, 0.7, -0.1], vec![1.0, 0.0, 0.9], vec![1e-3, 1.0]] {
+    for band in [
+        vec![1.0, -0.5],
+        vec![0.5, 1.0, 0.25],
+        vec![1.0, -0.6, 0.7, -0.1],
+        vec![1.0, 0.0, 0.9],
+        vec![1e-3, 1.0],
+    ] {
         for steps in 1..=9 {
             for separation in 1..=steps {
                 for times in 1..=4 {
-                    let exact = check(&toeplitz(&band, steps), &toeplitz_rows(&band, steps), times, separation);
+                    let exact =
+                        check(&toeplitz(&band, steps), &toeplitz_rows(&band, steps), times, separation);
                     assert!(exact || separation < band.len(), "{band:?} {steps} {separation}");
                 }
             }
@@ -221,7 +233,11 @@ fn the_square_root_has_the_sensitivities_that_are_published() {
     ] {
         let found = sensitivity(&toeplitz(root.get(), steps), separated(times, separation)).unwrap();
         let StrategySensitivity::Exact(moved) = found else { panic!("{found:?}") };
-        assert!((moved * moved / square - 1.0).abs() < 1e-13, "{steps} {separation}: {} {square}", moved * moved);
+        assert!(
+            (moved * moved / square - 1.0).abs() < 1e-13,
+            "{steps} {separation}: {} {square}",
+            moved * moved
+        );
     }
 }
 
@@ -233,13 +249,19 @@ fn a_general_matrix_is_bounded_no_looser_than_by_the_published_algorithm() {
     let mut rows = toeplitz_rows(root.get(), 64);
     rows[63][63] = rows[63][63].next_up();
     let strategy = written(rows);
-    for (separation, times, published) in
-        [(8, 8, 7.082079598110533), (16, 4, 3.9606202681436455), (20, 3, 3.2160960584288296), (1, 5, 6.659431472913686)]
-    {
+    for (separation, times, published) in [
+        (8, 8, 7.082079598110533),
+        (16, 4, 3.9606202681436455),
+        (20, 3, 3.2160960584288296),
+        (1, 5, 6.659431472913686),
+    ] {
         let found = sensitivity(&strategy, separated(times, separation)).unwrap();
         let StrategySensitivity::AtMost(moved) = found else { panic!("{found:?}") };
         let exact = sensitivity(&toeplitz(root.get(), 64), separated(times, separation)).unwrap().upper();
-        assert!(moved >= exact && moved <= published * (1.0 + 1e-9), "{separation}: {exact} {moved} {published}");
+        assert!(
+            moved >= exact && moved <= published * (1.0 + 1e-9),
+            "{separation}: {exact} {moved} {published}"
+        );
     }
 }
 
@@ -253,10 +275,14 @@ fn groups_in_turns_are_separated_by_their_number() {
 
 #[test]
 fn entries_whose_squares_leave_the_floats_are_refused() {
-    for bad in [vec![1e-200], vec![1.0, 1e200], vec![f64::NAN], vec![0.0, 1.0], vec![-1.0], vec![], vec![1.0; 8193]] {
+    for bad in
+        [vec![1e-200], vec![1.0, 1e200], vec![f64::NAN], vec![0.0, 1.0], vec![-1.0], vec![], vec![1.0; 8193]]
+    {
         assert!(Coefficients::new(bad.clone()).is_err(), "{bad:?}");
     }
-    for bad in [vec![vec![1e-200]], vec![vec![1.0], vec![1.0]], vec![vec![1.0], vec![f64::INFINITY, 1.0]], vec![]] {
+    for bad in
+        [vec![vec![1e-200]], vec![vec![1.0], vec![1.0]], vec![vec![1.0], vec![f64::INFINITY, 1.0]], vec![]]
+    {
         assert!(TriangularMatrix::new(bad.clone()).is_err(), "{bad:?}");
     }
 }

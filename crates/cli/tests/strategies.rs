@@ -40,7 +40,10 @@ fn a_band_is_found_written_down_read_back_and_accounted() {
     // Columns of norm 1, five of them without a row in common.
     let plain = upper("account gaussian --noise-multiplier 2 --times 5 --delta 1e-6");
     assert!((from_file / plain - 1.0).abs() < 1e-9, "{from_file} {plain}");
-    assert!(refusal(&["strategy", "--steps", "9", "--bands", "3", "--out", text(&file)]).contains("exists"));
+    assert!(
+        refusal(&["strategy", "--steps", "9", "--bands", "3", "--out", text(&file)])
+            .contains("expected a new file")
+    );
 }
 
 #[test]
@@ -68,7 +71,10 @@ fn a_matrix_from_a_file_may_be_whole_or_end_at_the_diagonal() {
     ] {
         let path = room.join(name);
         fs::write(&path, rows).unwrap();
-        answers.push(upper(&format!("account matrix --strategy {} --noise-multiplier 2 --delta 1e-5", text(&path))));
+        answers.push(upper(&format!(
+            "account matrix --strategy {} --noise-multiplier 2 --delta 1e-5",
+            text(&path)
+        )));
     }
     assert!(answers.iter().all(|epsilon| *epsilon == answers[0]), "{answers:?}");
     for (name, rows, said) in [
@@ -94,16 +100,31 @@ fn a_matrix_from_a_file_may_be_whole_or_end_at_the_diagonal() {
 fn flags_that_do_not_go_together_are_refused() {
     for (flags, said) in [
         ("--noise-multiplier 1", "--strategy is missing, expected tree, banded, square-root or a file"),
-        ("--strategy trea --noise-multiplier 1", "--strategy is trea, expected tree, banded, square-root or a file"),
+        (
+            "--strategy trea --noise-multiplier 1",
+            "--strategy is trea, expected tree, banded, square-root or a file",
+        ),
         ("--strategy tree --noise-multiplier 1", "--steps is missing, expected --steps with --strategy tree"),
         ("--strategy tree --steps 8", "--noise-multiplier is missing"),
-        ("--strategy tree --steps 8 --bands 2 --noise-multiplier 1", "--bands is 2, expected no such flag with --strategy tree"),
+        (
+            "--strategy tree --steps 8 --bands 2 --noise-multiplier 1",
+            "--bands is 2, expected no such flag with --strategy tree",
+        ),
         ("--strategy banded --steps 8 --noise-multiplier 1", "--bands is missing"),
         ("--strategy tree --steps 8 --noise-multiplier 1 --participations 2", "--separation is missing"),
         ("--strategy tree --steps 8 --noise-multiplier 1 --groups 2", "--groups is 2, expected no such flag"),
-        ("--strategy tree --steps 8 --noise-multiplier 1 --cyclic-rate 0.1", "no theorem for a tree under cyclic"),
-        ("--strategy square-root --steps 8 --noise-multiplier 1 --cyclic-rate 0.1 --groups 4", "groups is 4, expected at least 8"),
-        ("--strategy tree --steps 8 --noise-multiplier 1 --cyclic-rate 0.1 --separation 2", "--separation is 2, expected no"),
+        (
+            "--strategy tree --steps 8 --noise-multiplier 1 --cyclic-rate 0.1",
+            "no theorem for a tree under cyclic",
+        ),
+        (
+            "--strategy square-root --steps 8 --noise-multiplier 1 --cyclic-rate 0.1 --groups 4",
+            "groups is 4, expected at least 8",
+        ),
+        (
+            "--strategy tree --steps 8 --noise-multiplier 1 --cyclic-rate 0.1 --separation 2",
+            "--separation is 2, expected no",
+        ),
         ("--strategy tree --steps 8.5 --noise-multiplier 1", "steps is 8.5, expected a whole number"),
         ("--strategy none.csv --noise-multiplier 1", "strategy is none.csv"),
     ] {
@@ -112,8 +133,13 @@ fn flags_that_do_not_go_together_are_refused() {
     }
     let stray = refusal(&words("account gaussian --noise-multiplier 1 --strategy tree --delta 1e-6"));
     assert!(stray.starts_with("--strategy is tree, expected --noise-multiplier"), "{stray}");
-    assert!(refusal(&words("strategy --steps 8 --bands 9")).starts_with("bands is 9, expected at most as many"));
-    assert!(refusal(&words("strategy --steps 8 --bands 2 --aim median")).starts_with("aim is median, expected mean or"));
+    assert!(
+        refusal(&words("strategy --steps 8 --bands 9")).starts_with("bands is 9, expected at most as many")
+    );
+    assert!(
+        refusal(&words("strategy --steps 8 --bands 2 --aim median"))
+            .starts_with("aim is median, expected mean or")
+    );
 }
 
 #[test]
@@ -132,15 +158,13 @@ fn noise_and_rates_are_found_for_a_budget() {
         "calibrate matrix --strategy banded --steps 200 --bands 8 --noise-multiplier 1 --solve sampling-rate --epsilon 3 --delta 1e-6",
     );
     assert!(turns.starts_with("sampling rate "), "{turns}");
-    let steps = refusal(&words("calibrate matrix --strategy tree --steps 9 --solve steps --epsilon 1 --delta 1e-6"));
+    let steps =
+        refusal(&words("calibrate matrix --strategy tree --steps 9 --solve steps --epsilon 1 --delta 1e-6"));
     assert!(steps.starts_with("solve is steps, expected noise"), "{steps}");
 }
 
 const PLANS: [(&str, &str); 4] = [
-    (
-        r#"{ kind = "tree", steps = 100 }"#,
-        r#"{ kind = "once" }"#,
-    ),
+    (r#"{ kind = "tree", steps = 100 }"#, r#"{ kind = "once" }"#),
     (
         r#"{ kind = "banded", steps = 100, coefficients = [1, 0.5, 0.25] }"#,
         r#"{ kind = "separated", times = 4, separation = 20 }"#,
@@ -171,7 +195,10 @@ fn plans_name_strategies_and_participations() {
     for (line, said) in [
         ("strategy = \"tree\"", "`strategy` is a string, expected a table with a kind"),
         ("strategy = { kind = \"tree\", steps = \"many\" }", "`steps` is a string, expected a number"),
-        ("strategy = { kind = \"banded\", steps = 4, coefficients = 1 }", "`coefficients` is a integer, expected an array"),
+        (
+            "strategy = { kind = \"banded\", steps = 4, coefficients = 1 }",
+            "`coefficients` is a integer, expected an array",
+        ),
         ("strategy = { kind = \"rows\", rows = [1] }", "`rows` is a array, expected an array of rows"),
     ] {
         let plan = room.join("bad.toml");
@@ -195,12 +222,21 @@ fn events_stand_where_a_plan_stands() {
     )
     .unwrap();
     let events = upper(&format!("account {} --delta 1e-6", text(&file)));
-    assert_eq!(events, upper("account dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --steps 1000 --delta 1e-6"));
+    assert_eq!(
+        events,
+        upper("account dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --steps 1000 --delta 1e-6")
+    );
     assert!(answer(&format!("explain {} --delta 1e-6", text(&file))).contains("2.12"));
     let replaced = upper(&format!("account {} --adjacency replace-one --delta 1e-6", text(&file)));
     assert!(replaced > events);
     fs::write(&file, r#"{"class_name": "GausianDpEvent", "noise_multiplier": 1}"#).unwrap();
     let refused = refusal(&["account", text(&file), "--delta", "1e-6"]);
-    assert_eq!(refused, "events: class_name is GausianDpEvent, expected an event of dp_accounting, such as GaussianDpEvent");
-    assert_eq!(veracity(&["account", text(&file), "--noise-multiplier", "2", "--delta", "1e-6"]).status.code(), Some(2));
+    assert_eq!(
+        refused,
+        "events: class_name is GausianDpEvent, expected an event of dp_accounting, such as GaussianDpEvent"
+    );
+    assert_eq!(
+        veracity(&["account", text(&file), "--noise-multiplier", "2", "--delta", "1e-6"]).status.code(),
+        Some(2)
+    );
 }

@@ -22,7 +22,9 @@ pub fn largest_signed_square(rows: &[Vec<f64>], patterns: &[Vec<usize>]) -> f64 
         (0u32..1 << pattern.len()).map(|signs| {
             let sign = |place: usize| if signs >> place & 1 == 0 { 1.0 } else { -1.0 };
             rows.iter()
-                .map(|row| pattern.iter().enumerate().map(|(place, i)| sign(place) * entry(row, *i)).sum::<f64>())
+                .map(|row| {
+                    pattern.iter().enumerate().map(|(place, i)| sign(place) * entry(row, *i)).sum::<f64>()
+                })
                 .map(|sum| sum * sum)
                 .sum::<f64>()
         })

@@ -104,7 +104,11 @@ fn steps(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibrati
 fn sampling_rate(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibration, Refusal> {
     let mechanism = &template.mechanism;
     if with_rate(mechanism, SamplingRate::new(1.0)?).is_none() {
-        return Err(Refusal::out_of_range("kind", mechanism.kind(), "dp-sgd, or matrix in turns, to solve for the sampling rate"));
+        return Err(Refusal::out_of_range(
+            "kind",
+            mechanism.kind(),
+            "dp-sgd, or matrix in turns, to solve for the sampling rate",
+        ));
     }
     let family = |rate| with_rate(mechanism, rate).unwrap_or_else(|| mechanism.clone());
     let found = calibrate::sampling_rate(&family, template.adjacency, epsilon, delta)?;

@@ -24,7 +24,11 @@ const LONGEST_FILE: u64 = 64 << 20;
 pub fn read(path: &Path) -> Result<Strategy, Refusal> {
     let text = read_text_within("strategy", path, LONGEST_FILE)?;
     let json = |error: serde_json::Error| {
-        Refusal::NoAnswer(format!("strategy line {}: not a strategy as JSON ({})", error.line(), plain(&error)))
+        Refusal::NoAnswer(format!(
+            "strategy line {}: not a strategy as JSON ({})",
+            error.line(),
+            plain(&error)
+        ))
     };
     match text.trim_start().as_bytes().first() {
         Some(b'{') => Strategy::try_from(&serde_json::from_str::<StrategySpec>(&text).map_err(json)?),
@@ -47,7 +51,10 @@ fn rows(text: &str) -> Result<Vec<Vec<f64>>, Refusal> {
         .map(|(number, line)| {
             let words = line.split([',', ';', ' ', '\t', '\r']).filter(|word| !word.is_empty());
             words.map(str::parse).collect::<Result<Vec<f64>, _>>().map_err(|_| {
-                Refusal::NoAnswer(format!("strategy line {}: not a number, expected rows of numbers", number + 1))
+                Refusal::NoAnswer(format!(
+                    "strategy line {}: not a number, expected rows of numbers",
+                    number + 1
+                ))
             })
         })
         .collect()

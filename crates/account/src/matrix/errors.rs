@@ -3,6 +3,7 @@
 
 use super::toeplitz;
 use veracity_core::{Coefficients, Count, Refusal};
+use veracity_numerics::UNIT;
 
 /// The most steps whose errors are summed up one by one.
 pub const MOST_STEPS: u64 = 1 << 20;
@@ -91,6 +92,7 @@ pub fn square_root(bands: Count) -> Result<Coefficients, Refusal> {
 ///
 /// # Reference  [HenzingerUpadhyayUpadhyay23] (lower bound of the mean): ‖A‖_* ≤ ‖AC⁻¹‖_F ‖C‖_F, and ‖C‖_F² ≤ T × the largest column. The
 /// singular values are 1/(2 sin((2j − 1)π/(4T + 2)))
+/// # Numerics   Rounded down, by a few units of the last place for each step
 pub fn least_mean(steps: Count) -> Result<f64, Refusal> {
     if steps.get() > MOST_STEPS {
         return Err(Refusal::out_of_range("steps", steps.get(), "at most 1048576 steps to sum up errors"));
@@ -98,5 +100,5 @@ pub fn least_mean(steps: Count) -> Result<f64, Refusal> {
     let n = steps.as_f64();
     let singular = |j: u64| 0.5 / ((2 * j - 1) as f64 * std::f64::consts::PI / (4.0 * n + 2.0)).sin();
     let nuclear: f64 = (1..=steps.get()).map(singular).sum();
-    Ok((nuclear / n).powi(2))
+    Ok((nuclear / n).powi(2) * (1.0 - (4.0 * n + 64.0) * UNIT))
 }

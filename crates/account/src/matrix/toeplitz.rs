@@ -38,8 +38,7 @@ fn orthogonal(band: &[f64], steps: u64, pattern: Pattern) -> Twofold {
     let width = band.len() as u64;
     let whole = ((steps - width) / pattern.separation + 1).min(pattern.times);
     let all = column_square(band, width).times(whole as f64);
-    (whole..pattern.times)
-        .fold(all, |sum, i| sum.plus(column_square(band, steps - i * pattern.separation)))
+    (whole..pattern.times).fold(all, |sum, i| sum.plus(column_square(band, steps - i * pattern.separation)))
 }
 
 /// A band that never rises and has no negative entry: 0, b, 2b, … is the worst pattern, and equal contributions are the
@@ -53,7 +52,8 @@ fn packed(band: &[f64], steps: u64, pattern: Pattern) -> Twofold {
     let row = |t: u64| {
         let last = (t / separation).min(pattern.times - 1);
         let first = (t + 1).saturating_sub(width).div_ceil(separation);
-        (first..=last).fold(Twofold::ZERO, |sum, j| sum.plus(Twofold::from(band[(t - j * separation) as usize])))
+        (first..=last)
+            .fold(Twofold::ZERO, |sum, j| sum.plus(Twofold::from(band[(t - j * separation) as usize])))
     };
     let rows = |range: std::ops::Range<u64>| range.fold(Twofold::ZERO, |sum, t| sum.plus(row(t).square()));
     let end = ((pattern.times - 1) * separation + width).min(steps);

@@ -69,7 +69,11 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
             }
         }
         Solve::Steps if kind == "matrix" => {
-            return Err(Refusal::out_of_range("solve", "steps", "noise, or sampling-rate with --groups, for matrix"));
+            return Err(Refusal::out_of_range(
+                "solve",
+                "steps",
+                "noise, or sampling-rate with --groups, for matrix",
+            ));
         }
         Solve::Steps => {
             refuse("--steps", args.steps)?;

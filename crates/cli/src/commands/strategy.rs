@@ -36,7 +36,11 @@ fn tabulate(found: &StrategyFile) -> String {
         .errors
         .iter()
         .map(|row| {
-            [row.strategy.clone(), decimal::nearest(row.mean_error, 6), decimal::nearest(row.largest_error, 6)]
+            [
+                row.strategy.clone(),
+                decimal::nearest(row.mean_error, 6),
+                decimal::nearest(row.largest_error, 6),
+            ]
         })
         .collect();
     rows.push(["no strategy is below".into(), decimal::down(found.least_mean_error, 6), "–".into()]);

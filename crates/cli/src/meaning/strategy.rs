@@ -60,7 +60,9 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
 
 fn refuse(flag: &str, value: Option<f64>, with: &str) -> Result<(), Refusal> {
     match value {
-        Some(value) => Err(Refusal::NoAnswer(format!("{flag} is {value}, expected no such flag with {with}"))),
+        Some(value) => {
+            Err(Refusal::NoAnswer(format!("{flag} is {value}, expected no such flag with {with}")))
+        }
         None => Ok(()),
     }
 }

@@ -16,7 +16,10 @@ pub(super) fn mechanism(event: &Event) -> Result<Option<Mechanism>, Refusal> {
             return Err(refused("NonPrivateDpEvent", "leaks everything: epsilon is infinite"));
         }
         Event::Unsupported {} => {
-            return Err(refused("UnsupportedDpEvent", "says nothing of what was done; put the event that it was"));
+            return Err(refused(
+                "UnsupportedDpEvent",
+                "says nothing of what was done; put the event that it was",
+            ));
         }
         Event::WithReplacement { .. } => {
             let why = "has no counterpart; sample without replacement, or by Poisson";
@@ -50,7 +53,9 @@ pub(super) fn mechanism(event: &Event) -> Result<Option<Mechanism>, Refusal> {
         }
         Event::SelfComposed { event, count } => return repeated(event, *count),
         Event::Composed { events } => return composed(events),
-        Event::PoissonSampled { sampling_probability, event } => return poisson(*sampling_probability, event),
+        Event::PoissonSampled { sampling_probability, event } => {
+            return poisson(*sampling_probability, event);
+        }
         Event::WithoutReplacement { source_dataset_size, sample_size, event } => {
             let Some(inner) = mechanism(event)? else { return Ok(None) };
             Mechanism::FixedSizeSampled {

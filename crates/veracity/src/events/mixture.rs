@@ -36,7 +36,11 @@ pub(super) fn mechanism(
         mechanism: Box::new(gaussian(quotient_below(standard_deviation, step))?),
     };
     let size = Count::new(size as u64)?;
-    Ok(Some(if size == Count::ONE { sampled } else { Mechanism::Group { size, mechanism: Box::new(sampled) } }))
+    Ok(Some(if size == Count::ONE {
+        sampled
+    } else {
+        Mechanism::Group { size, mechanism: Box::new(sampled) }
+    }))
 }
 
 /// The rate of which these are the binomial chances.

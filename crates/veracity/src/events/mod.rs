@@ -73,7 +73,8 @@ enum Event {
     #[serde(rename = "SampledWithoutReplacementDpEvent")]
     WithoutReplacement { source_dataset_size: f64, sample_size: f64, event: Box<Event> },
     #[serde(rename = "SampledWithReplacementDpEvent")]
-    #[allow(dead_code)] // Known by name and refused; its fields are read so that the refusal is about it.
+    #[allow(dead_code)]
+    // Known by name and refused; its fields are read so that the refusal is about it.
     WithReplacement { source_dataset_size: f64, sample_size: f64, event: Box<Event> },
     #[serde(rename = "TruncatedSubsampledGaussianDpEvent")]
     Truncated {
@@ -155,7 +156,8 @@ fn tidy(tree: &mut Value, depth: usize) -> Result<(), String> {
 
 /// Keeps a message short: parsers list everything they would have taken.
 fn shorten(message: &str) -> String {
-    let unknown = message.split(", expected one of").next().filter(|head| head.starts_with("unknown variant"));
+    let unknown =
+        message.split(", expected one of").next().filter(|head| head.starts_with("unknown variant"));
     let told = match unknown {
         Some(head) => {
             let name = head.split('`').nth(1).unwrap_or_default();
