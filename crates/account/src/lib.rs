@@ -9,7 +9,7 @@ pub mod calibrate;
 pub mod exact;
 pub mod expand;
 pub mod gdp;
-mod matrix;
+pub mod matrix;
 mod method;
 pub mod optimal;
 pub mod pld;

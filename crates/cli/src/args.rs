@@ -6,6 +6,7 @@ mod batching;
 mod bound;
 mod local;
 mod release;
+mod strategy;
 mod train;
 mod zoo;
 
@@ -15,6 +16,7 @@ pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
 pub use release::{FormArgs, ReleaseArgs};
+pub use strategy::StrategyArgs;
 pub use train::{EvaluateArgs, PredictArgs, TrainArgs};
 pub use zoo::ZooArgs;
 
@@ -54,6 +56,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// One training run in Poisson, fixed-size, balls-and-bins and shuffled batches: what each leaks, and the gap
     Batching(BatchingArgs),
+    /// The best strategy for correlated noise (DP-FTRL): a band for running sums, beside trees and square roots
+    Strategy(StrategyArgs),
     /// Attacks a claim and bounds ε from below: the proof, the attack and the verdict between them
     Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs

@@ -47,6 +47,7 @@ fn run(command: Command) -> Result<Outcome, Refusal> {
         Command::Curve(args) => commands::curve::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Batching(args) => commands::batching::run(&args),
+        Command::Strategy(args) => commands::strategy::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),

@@ -1,15 +1,17 @@
 //! From arguments to a [`Subject`]: which flags a kind reads, and a refusal for those it does not.
 
+mod strategy;
+
 use crate::args::{FormArgs, MechanismArgs};
 use std::{path::Path, time::Duration};
 use veracity::{
-    Adjacency, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Subject, Target, plan,
+    Adjacency, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Subject, Target, events, plan,
     reading::{Form, Header, Notation},
     spec::{MechanismSpec, Whole},
 };
 
 /// The kinds that the command line knows by name.
-pub const KINDS: [&str; 7] = [
+pub const KINDS: [&str; 8] = [
     "gaussian",
     "laplace",
     "discrete-gaussian",
@@ -17,6 +19,7 @@ pub const KINDS: [&str; 7] = [
     "randomized-response",
     "exponential",
     "dp-sgd",
+    "matrix",
 ];
 
 /// The subject that a kind or a plan and its flags describe.
@@ -28,7 +31,10 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Refusal> {
     } else {
         let read = plan::read_text("plan", Path::new(kind)).map_err(|refusal| unknown_kind(kind, refusal))?;
         refuse_unread("a plan", args)?;
-        let planned = plan::parse(&read)?;
+        let planned = match events::is_events(&read) {
+            true => Subject::new(events::parse(&read)?),
+            false => plan::parse(&read)?,
+        };
         (planned.mechanism, planned.adjacency, planned.unit)
     };
     let times = args.times.map_or(Ok(veracity::Count::ONE), |times| Whole(times).count("times"))?;
@@ -118,6 +124,7 @@ fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
             buckets: Whole(args.buckets.unwrap_or(2.0)),
         },
         "exponential" => MechanismSpec::Exponential { epsilon: need(args.range, "--range")? },
+        "matrix" => strategy::mechanism(args)?,
         _ => MechanismSpec::DpSgd {
             sampling_rate: args.sampling_rate,
             batch_size: whole(args.batch_size),
@@ -136,12 +143,14 @@ pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Refusa
         .map_err(|_| Refusal::NoAnswer(format!("flags of a mechanism are given, expected {remedy}")))
 }
 
-/// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like.
+/// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like, and speak of no
+/// classes, as events do.
 pub fn is_claim(word: &str) -> bool {
     let path = Path::new(word);
     !KINDS.contains(&word)
         && (path.is_dir()
-            || plan::read_text("claim", path).is_ok_and(|text| text.trim_start().starts_with('{')))
+            || plan::read_text("claim", path)
+                .is_ok_and(|text| text.trim_start().starts_with('{') && !events::is_events(&text)))
 }
 
 /// Refuses what goes with a mechanism or a plan and not with claims.
@@ -176,6 +185,16 @@ fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
         "discrete-laplace" => &["--scale", "--sensitivity"],
         "randomized-response" => &["--noise-parameter", "--buckets"],
         "exponential" => &["--range"],
+        "matrix" => &[
+            "--strategy",
+            "--steps",
+            "--bands",
+            "--noise-multiplier",
+            "--participations",
+            "--separation",
+            "--cyclic-rate",
+            "--groups",
+        ],
         "dp-sgd" => &[
             "--sampling-rate",
             "--batch-size",
@@ -199,8 +218,16 @@ fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
         ("--noise-parameter", args.noise_parameter),
         ("--buckets", args.buckets),
         ("--range", args.range),
+        ("--bands", args.bands),
+        ("--participations", args.participations),
+        ("--separation", args.separation),
+        ("--cyclic-rate", args.cyclic_rate),
+        ("--groups", args.groups),
     ];
-    match given.into_iter().find(|(flag, value)| value.is_some() && !read.contains(flag)) {
+    let strategy = ("--strategy", args.strategy.as_deref().map(clean));
+    let mut given =
+        given.map(|(flag, value)| (flag, value.map(|x| x.to_string()))).into_iter().chain([strategy]);
+    match given.find(|(flag, value)| value.is_some() && !read.contains(flag)) {
         Some((flag, Some(value))) => {
             let expected = if read.is_empty() {
                 "no such flag".to_owned()

@@ -25,7 +25,7 @@ pub fn condense(error: &Error) -> String {
             let meant = one(ContextKind::SuggestedSubcommand).map(|names| names.replace(" and ", " or "));
             let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
             format!(
-                "command is {given}, expected account, audit, bound, calibrate, curve, explain, local, release, verify or completions; {remedy}"
+                "command is {given}, expected account, audit, bound, calibrate, curve, explain, local, release, strategy, train, verify or completions; {remedy}"
             )
         }
         ErrorKind::MissingRequiredArgument => {

@@ -7,14 +7,19 @@
 use crate::{Count, Refusal, SamplingRate};
 
 /// The most steps of a strategy whose matrix is written out.
-const MOST_ROWS: usize = 4096;
+const MOST_ROWS: usize = 2048;
+/// The widest band of a Toeplitz strategy.
+const MOST_BANDS: usize = 8192;
+/// Entries are at most this large, and diagonal ones at least one over it, so that no square of theirs leaves the floats.
+const LARGEST_ENTRY: f64 = 1e15;
 
 /// A lower-triangular strategy matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Strategy {
-    /// Binary tree aggregation: every node of the complete tree over the steps gets noise of its own.
+    /// Binary tree aggregation: the sum of every block of 1, 2, 4, … steps that starts at a multiple of its length, and is
+    /// complete, gets noise of its own. A tree that is filled up with empty steps at the end has more steps.
     Tree {
-        /// The leaves that are used.
+        /// The leaves.
         steps: Count,
     },
     /// A Toeplitz band: row t is Σ c_i x_{t−i}.
@@ -43,16 +48,19 @@ impl Strategy {
 pub struct Coefficients(Vec<f64>);
 
 impl Coefficients {
-    /// Checks that there is one, that all are finite and that the first is positive.
+    /// Checks that there is one, that none is huge and that the first is positive.
     pub fn new(coefficients: Vec<f64>) -> Result<Self, Refusal> {
         match coefficients.first() {
-            Some(first) if *first > 0.0 && coefficients.iter().all(|c| c.is_finite()) => {
+            Some(_) if coefficients.len() > MOST_BANDS => {
+                Err(Refusal::out_of_range("coefficients", coefficients.len(), "at most 8192 numbers"))
+            }
+            Some(first) if is_diagonal(*first) && coefficients.iter().all(is_entry) => {
                 Ok(Coefficients(coefficients))
             }
             Some(_) => Err(Refusal::out_of_range(
                 "coefficients",
                 "not usable",
-                "finite numbers, the first of them positive",
+                "numbers from -1e15 to 1e15, the first of them at least 1e-15",
             )),
             None => Err(Refusal::out_of_range("coefficients", "empty", "at least one number")),
         }
@@ -64,6 +72,14 @@ impl Coefficients {
     }
 }
 
+fn is_entry(x: &f64) -> bool {
+    x.abs() <= LARGEST_ENTRY
+}
+
+fn is_diagonal(x: f64) -> bool {
+    (1.0 / LARGEST_ENTRY..=LARGEST_ENTRY).contains(&x)
+}
+
 /// A lower-triangular matrix with a positive diagonal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TriangularMatrix {
@@ -72,24 +88,29 @@ pub struct TriangularMatrix {
 }
 
 impl TriangularMatrix {
-    /// Checks that row t has t + 1 finite numbers, the last of them positive.
+    /// Checks that row t has t + 1 numbers, none of them huge, the last of them positive.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self, Refusal> {
         if rows.len() > MOST_ROWS {
-            return Err(Refusal::out_of_range("strategy rows", rows.len(), "at most 4096 rows"));
+            return Err(Refusal::out_of_range("strategy rows", rows.len(), "at most 2048 rows"));
         }
         for (t, row) in rows.iter().enumerate() {
             let usable = row.len() == t + 1
-                && row.iter().all(|x| x.is_finite())
-                && row.last().is_some_and(|diagonal| *diagonal > 0.0);
+                && row.iter().all(is_entry)
+                && row.last().is_some_and(|diagonal| is_diagonal(*diagonal));
             if !usable {
                 return Err(Refusal::out_of_range(
                     "strategy row",
                     t + 1,
-                    "as many finite numbers as its place, the last of them positive",
+                    "as many numbers as its place, from -1e15 to 1e15, the last of them at least 1e-15",
                 ));
             }
         }
         Ok(TriangularMatrix { steps: Count::new(rows.len() as u64)?, rows })
+    }
+
+    /// How many rows.
+    pub fn steps(&self) -> Count {
+        self.steps
     }
 
     /// The rows; row t has t + 1 numbers.
@@ -110,9 +131,11 @@ pub enum Participation {
         /// The least distance of two of them.
         separation: Count,
     },
-    /// Records are divided into as many groups as the band is wide; the groups take turns, and a record enters the batch
-    /// of its group's turn with this chance.
+    /// Records are divided into groups that take turns, and a record enters the batch of its group's turn with this
+    /// chance. Which group a record is in does not depend on other records, and one that replaces it is in the same.
     CyclicPoisson {
+        /// How many groups: at least as many as the band is wide.
+        groups: Count,
         /// The chance.
         rate: SamplingRate,
     },

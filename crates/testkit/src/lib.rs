@@ -3,8 +3,8 @@
 //! `golden` reads the CSV files that `golden/make_truth.py` wrote; `twin` and `enumerate` go through what can be
 //! enumerated: outcomes, and strings of random bits. `lattice` has the laws of integer noise as formulas; `chi_squared`,
 //! `binomial` and `kolmogorov` say how surprising a sample of a law is.
-//! `shifted_ramp` makes numbers that float sums stumble over. `sceptic` asks the accountant random questions and knows
-//! the answers by other roads.
+//! `patterns` goes through the participations of strategy matrices; `shifted_ramp` makes numbers that float sums stumble over.
+//! `sceptic` asks the accountant random questions and knows the answers by other roads.
 
 pub mod binomial;
 pub mod chi_squared;
@@ -12,6 +12,7 @@ pub mod enumerate;
 pub mod golden;
 pub mod kolmogorov;
 pub mod lattice;
+pub mod patterns;
 pub mod sceptic;
 mod shifted_ramp;
 pub mod twin;

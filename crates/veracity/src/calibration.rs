@@ -6,7 +6,8 @@ use crate::{
     Target, account,
 };
 use std::str::FromStr;
-use veracity_account::calibrate;
+use veracity_account::{calibrate, matrix::sensitivity};
+use veracity_core::{Coefficients, Participation, Strategy};
 use veracity_report::decimal;
 
 /// Digits that a calibrated number is rounded to.
@@ -78,11 +79,13 @@ fn noise(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibrati
         return Err(Refusal::out_of_range(
             "kind",
             mechanism.kind(),
-            "gaussian, laplace, discrete-gaussian, discrete-laplace or dp-sgd to solve for noise",
+            "gaussian, laplace, discrete-gaussian, discrete-laplace, dp-sgd or matrix to solve for noise",
         ));
     }
     let family = |noise| with_noise(mechanism, noise).unwrap_or_else(|| mechanism.clone());
-    let found = calibrate::noise(&family, template.adjacency, epsilon, delta)?;
+    let brief = condensed(mechanism)?;
+    let briefly = |noise| with_noise(&brief, noise).unwrap_or_else(|| brief.clone());
+    let found = calibrate::noise(&briefly, template.adjacency, epsilon, delta)?;
     let rounded = decimal::raise(found.get(), DIGITS);
     let attempts = [NoiseMultiplier::new(rounded).unwrap_or(found), found];
     first_within(attempts, epsilon, delta, |noise| {
@@ -101,7 +104,11 @@ fn steps(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibrati
 fn sampling_rate(template: &Subject, epsilon: Epsilon, delta: Delta) -> Result<Calibration, Refusal> {
     let mechanism = &template.mechanism;
     if with_rate(mechanism, SamplingRate::new(1.0)?).is_none() {
-        return Err(Refusal::out_of_range("kind", mechanism.kind(), "dp-sgd to solve for the sampling rate"));
+        return Err(Refusal::out_of_range(
+            "kind",
+            mechanism.kind(),
+            "dp-sgd, or matrix in turns, to solve for the sampling rate",
+        ));
     }
     let family = |rate| with_rate(mechanism, rate).unwrap_or_else(|| mechanism.clone());
     let found = calibrate::sampling_rate(&family, template.adjacency, epsilon, delta)?;
@@ -129,6 +136,53 @@ fn first_within<T>(
     Err(Refusal::NoAnswer(format!(
         "no setting was certified within epsilon {epsilon}, expected a larger epsilon"
     )))
+}
+
+/// A mechanism that leaks as much at any noise, with every strategy matrix as the one number that it moves: a search looks
+/// at it many times, and the number does not depend on the noise.
+fn condensed(mechanism: &Mechanism) -> Result<Mechanism, Refusal> {
+    Ok(match mechanism {
+        Mechanism::Matrix {
+            strategy,
+            participation: participation @ (Participation::Once | Participation::Separated { .. }),
+            noise_multiplier,
+        } => {
+            let moved = sensitivity(strategy, *participation)?.upper();
+            let alone = Strategy::Banded { steps: Count::ONE, coefficients: Coefficients::new(vec![moved])? };
+            Mechanism::Matrix {
+                strategy: alone,
+                participation: Participation::Once,
+                noise_multiplier: *noise_multiplier,
+            }
+        }
+        Mechanism::Repeated { times, mechanism } => {
+            Mechanism::Repeated { times: *times, mechanism: Box::new(condensed(mechanism)?) }
+        }
+        Mechanism::Group { size, mechanism } => {
+            Mechanism::Group { size: *size, mechanism: Box::new(condensed(mechanism)?) }
+        }
+        Mechanism::Gaussian { .. }
+        | Mechanism::Laplace { .. }
+        | Mechanism::DiscreteGaussian { .. }
+        | Mechanism::DiscreteLaplace { .. }
+        | Mechanism::RandomizedResponse { .. }
+        | Mechanism::Exponential { .. }
+        | Mechanism::Pure { .. }
+        | Mechanism::Approximate { .. }
+        | Mechanism::Zcdp { .. }
+        | Mechanism::Rdp { .. }
+        | Mechanism::Gdp { .. }
+        | Mechanism::PoissonSampled { .. }
+        | Mechanism::FixedSizeSampled { .. }
+        | Mechanism::TruncatedPoissonSampled { .. }
+        | Mechanism::RandomAllocation { .. }
+        | Mechanism::Shuffled { .. }
+        | Mechanism::Matrix { .. }
+        | Mechanism::BestOf { .. }
+        | Mechanism::Losses { .. }
+        | Mechanism::Composed(_)
+        | Mechanism::Parallel(_) => mechanism.clone(),
+    })
 }
 
 /// The mechanism with other noise, where it has noise of one kind.
@@ -199,6 +253,15 @@ fn with_rate(mechanism: &Mechanism, rate: SamplingRate) -> Option<Mechanism> {
         Mechanism::PoissonSampled { mechanism, .. } => {
             Some(Mechanism::PoissonSampled { rate, mechanism: mechanism.clone() })
         }
+        Mechanism::Matrix {
+            strategy,
+            participation: Participation::CyclicPoisson { groups, .. },
+            noise_multiplier,
+        } => Some(Mechanism::Matrix {
+            strategy: strategy.clone(),
+            participation: Participation::CyclicPoisson { groups: *groups, rate },
+            noise_multiplier: *noise_multiplier,
+        }),
         Mechanism::Repeated { times, mechanism } => {
             Some(Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? })
         }

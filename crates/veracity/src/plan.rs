@@ -33,6 +33,11 @@ pub(crate) const MOST_MECHANISMS: usize = 1000;
 
 /// Reads a file of at most [`LONGEST_FILE`] bytes, or says in one line why not.
 pub fn read_text(what: &str, path: &Path) -> Result<String, Refusal> {
+    read_text_within(what, path, LONGEST_FILE)
+}
+
+/// Reads a file of at most `longest` bytes, a whole number of MiB.
+pub(crate) fn read_text_within(what: &str, path: &Path, longest: u64) -> Result<String, Refusal> {
     use std::io::Read;
     let refuse = |why: String| Refusal::NoAnswer(format!("{what} is {}, expected {why}", path.display()));
     let unreadable = |error: std::io::Error| refuse(format!("a readable file ({error})"));
@@ -41,9 +46,9 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, Refusal> {
         return Err(refuse("a file, found a directory".into()));
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        return Err(refuse("a file of at most 1 MiB".into()));
+    file.take(longest + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > longest {
+        return Err(refuse(format!("a file of at most {} MiB", longest >> 20)));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(refuse("a file with something in it, found it empty".into()));
@@ -120,9 +125,16 @@ fn shape(table: &Table, depth: usize) -> Result<(), String> {
                     shape(part, depth - 1)?;
                 }
             }
-            ("orders" | "values", Value::Array(all)) if all.iter().all(|one| number(one).is_some()) => {}
-            ("orders" | "values", Value::Array(_)) => return wrong("an array of numbers"),
-            ("parts" | "orders" | "values", _) => return wrong("an array"),
+            ("strategy" | "participation", Value::Table(inner)) => shape(inner, depth - 1)?,
+            ("strategy" | "participation", _) => return wrong("a table with a kind"),
+            ("rows", Value::Array(rows)) if rows.iter().all(Value::is_array) => {}
+            ("rows", _) => return wrong("an array of rows"),
+            (name, Value::Array(all)) if LISTS.contains(&name) => {
+                if all.iter().any(|one| number(one).is_none()) {
+                    return wrong("an array of numbers");
+                }
+            }
+            (name, _) if name == "parts" || LISTS.contains(&name) => return wrong("an array"),
             (name, value) if NUMBERS.contains(&name) && number(value).is_none() => return wrong("a number"),
             _ => {}
         }
@@ -130,8 +142,11 @@ fn shape(table: &Table, depth: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// The fields that hold numbers in a row.
+const LISTS: [&str; 3] = ["orders", "values", "coefficients"];
+
 /// The fields that hold one number.
-const NUMBERS: [&str; 20] = [
+const NUMBERS: [&str; 22] = [
     "noise_multiplier",
     "sigma",
     "scale",
@@ -152,6 +167,8 @@ const NUMBERS: [&str; 20] = [
     "dataset_size",
     "steps",
     "epochs",
+    "separation",
+    "groups",
 ];
 
 /// One line with the number of the line that is at fault. Serde knows where a table begins but not where a field of a

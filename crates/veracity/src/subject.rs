@@ -1,6 +1,7 @@
 //! What is asked about, with the words a reader needs: a mechanism, an adjacency and whose data one record is.
 
 use crate::{Adjacency, Mechanism, PrivacyUnit, Question};
+use veracity_core::Participation;
 
 /// A mechanism, which datasets it must not tell apart, and what one record stands for.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,19 +115,27 @@ fn describe(mechanism: &Mechanism) -> String {
         Mechanism::Shuffled { batches, mechanism } => {
             format!("{} on each of {} shuffled batches", describe(mechanism), batches.get())
         }
-        Mechanism::Matrix { strategy, noise_multiplier, .. } => {
+        Mechanism::Matrix { strategy, participation, noise_multiplier } => {
             let kind = match strategy {
                 veracity_core::Strategy::Tree { .. } => "tree".to_owned(),
-                veracity_core::Strategy::Banded { coefficients, .. } => {
-                    format!("{} bands", coefficients.get().len())
-                }
+                veracity_core::Strategy::Banded { coefficients, .. } => match coefficients.get().len() {
+                    1 => "1 band".to_owned(),
+                    many => format!("{many} bands"),
+                },
                 veracity_core::Strategy::Written(_) => "matrix as written".to_owned(),
             };
-            let noise = short(noise_multiplier.get());
-            format!(
-                "correlated noise ({kind}) over {} steps, noise multiplier {noise}",
-                strategy.steps().get()
-            )
+            let taken = match participation {
+                Participation::Once => "each record in one step".to_owned(),
+                Participation::Separated { times, separation } => {
+                    let (times, separation) = (times.get(), separation.get());
+                    format!("each record in at most {times} steps, {separation} apart")
+                }
+                Participation::CyclicPoisson { groups, rate } => {
+                    format!("{} groups in turn, sampled at {}", groups.get(), short(rate.get()))
+                }
+            };
+            let (steps, noise) = (strategy.steps().get(), short(noise_multiplier.get()));
+            format!("correlated noise ({kind}) over {steps} steps, noise multiplier {noise}, {taken}")
         }
         Mechanism::BestOf { runs, mechanism } => {
             let (veracity_core::Runs::Poisson { mean } | veracity_core::Runs::NegativeBinomial { mean, .. }) =

@@ -54,9 +54,8 @@ fn alternatives(
             Ok(options.into_iter().map(best).collect())
         }
         Mechanism::Matrix { strategy, participation, noise_multiplier } => {
-            let (part, times) =
-                crate::matrix::parts(strategy, *participation, *noise_multiplier, adjacency, group)?;
-            Ok(vec![Composition { parts: vec![(part, times)] }])
+            let parts = crate::matrix::parts(strategy, *participation, *noise_multiplier, adjacency, group)?;
+            Ok(vec![Composition { parts }])
         }
         Mechanism::Gaussian { .. }
         | Mechanism::Laplace { .. }

@@ -28,7 +28,7 @@ pub struct MechanismArgs {
     /// dp-sgd: the number of records
     #[arg(long, value_name = "N")]
     pub dataset_size: Option<f64>,
-    /// dp-sgd: the number of steps
+    /// dp-sgd, matrix: the number of steps
     #[arg(long, value_name = "T")]
     pub steps: Option<f64>,
     /// dp-sgd: the number of passes over the data, instead of --steps
@@ -43,6 +43,24 @@ pub struct MechanismArgs {
     /// exponential: the range of its losses, 2 × sensitivity ÷ temperature (--epsilon means the same unless both are given)
     #[arg(long, value_name = "E")]
     pub range: Option<f64>,
+    /// matrix: tree, banded (the best band for running sums), square-root, or a file: rows of numbers, or JSON
+    #[arg(long, value_name = "S")]
+    pub strategy: Option<String>,
+    /// matrix: how many bands a banded or square-root strategy has
+    #[arg(long, value_name = "B")]
+    pub bands: Option<f64>,
+    /// matrix: in how many steps one record takes part [default: one, or as many as --separation lets fit]
+    #[arg(long, value_name = "K")]
+    pub participations: Option<f64>,
+    /// matrix: how many steps lie at least from one of them to the next
+    #[arg(long, value_name = "B")]
+    pub separation: Option<f64>,
+    /// matrix: records are divided into groups that take turns, and enter the batch of their group with this chance
+    #[arg(long, value_name = "Q")]
+    pub cyclic_rate: Option<f64>,
+    /// matrix: how many groups take turns, with --cyclic-rate [default: as many as the strategy has bands]
+    #[arg(long, value_name = "G")]
+    pub groups: Option<f64>,
     /// Repeat it this many times
     #[arg(long, value_name = "K")]
     pub times: Option<f64>,
@@ -57,11 +75,12 @@ pub struct MechanismArgs {
 
 /// What stands for a kind in the usage line.
 const KIND_HELP: &str = "gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response, exponential, dp-sgd, \
-                         or the path of a TOML plan";
+                         matrix, or the path of a TOML plan or of dp_accounting's events as JSON";
 
 /// The same where claims may stand for it.
 const ACCOUNT_HELP: &str = "gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response, exponential, dp-sgd, \
-                            the path of a TOML plan, or claims of one dataset: files, or folders of them";
+                            matrix, the path of a TOML plan or of dp_accounting's events as JSON, or claims of one dataset: \
+                            files, or folders of them";
 
 /// `veracity account`.
 #[derive(Args)]
@@ -70,7 +89,10 @@ Examples:
   veracity account gaussian --sigma 4 --sensitivity 2 --delta 1e-6
   veracity account laplace --scale 10 --sensitivity 1 --times 50 --delta 1e-6 --compare
   veracity account randomized-response --noise-parameter 0.5 --buckets 2 --delta 0
+  veracity account matrix --strategy tree --steps 1000 --noise-multiplier 5 --delta 1e-6
+  veracity account matrix --strategy banded --steps 1000 --bands 10 --noise-multiplier 2 --cyclic-rate 0.1 --delta 1e-6
   veracity account plan.toml --delta 1e-6 --json --claim claim.json
+  veracity account events.json --delta 1e-6
   veracity account mean-of-age.claim.json count.claim.json --delta 1e-6
   veracity account claims/ --delta 1e-6
 
@@ -124,6 +146,7 @@ pub struct AccountArgs {
 Examples:
   veracity calibrate gaussian --epsilon 1 --delta 1e-5
   veracity calibrate gaussian --sensitivity 4 --times 20 --epsilon 1 --delta 1e-5
+  veracity calibrate matrix --strategy tree --steps 1000 --epsilon 3 --delta 1e-5
   veracity calibrate dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --epsilon 3 --delta 1e-5 --solve steps
   veracity calibrate dp-sgd --steps 1000 --noise-multiplier 1 --epsilon 3 --delta 1e-5 --solve sampling-rate")]
 pub struct CalibrateArgs {

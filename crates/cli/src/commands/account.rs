@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use veracity::{
     AnswerFile, Choice, ClaimFile, CompareFile, Composed, Refusal, Row, Subject, Target, account, compare,
     compose,
+    plan::LONGEST_FILE,
     report::{decimal, table},
     saving::{create, must_be_new},
 };
@@ -29,7 +30,13 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
     let answer = account(&subject, target, choice)?;
     if let Some(path) = &args.claim {
         let claim = ClaimFile::new(&subject, &answer)?;
-        create("claim", path, claim.to_json()?.as_bytes())?;
+        let written = claim.to_json()?;
+        if written.len() as u64 > LONGEST_FILE {
+            return Err(Refusal::NoAnswer(
+                "claim is longer than 1 MiB, which nobody could verify; give the strategy as a band, or fewer parts".into(),
+            ));
+        }
+        create("claim", path, written.as_bytes())?;
     }
     let file = AnswerFile::new(&subject, &answer);
     Outcome::done(match (args.json, &composed) {

@@ -64,9 +64,16 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
                 "discrete-gaussian" => args.sigma = Some(1.0),
                 "discrete-laplace" => args.scale = Some(1.0),
                 "gaussian" | "laplace" => (args.noise_multiplier, args.sensitivity) = (Some(1.0), None),
-                "dp-sgd" => args.noise_multiplier = Some(1.0),
+                "dp-sgd" | "matrix" => args.noise_multiplier = Some(1.0),
                 _ => {}
             }
+        }
+        Solve::Steps if kind == "matrix" => {
+            return Err(Refusal::out_of_range(
+                "solve",
+                "steps",
+                "noise, or sampling-rate with --groups, for matrix",
+            ));
         }
         Solve::Steps => {
             refuse("--steps", args.steps)?;
@@ -88,6 +95,10 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
             refuse("--dataset-size", args.dataset_size)?;
             if kind == "dp-sgd" {
                 args.sampling_rate = Some(0.5);
+            }
+            if kind == "matrix" {
+                refuse("--cyclic-rate", args.cyclic_rate)?;
+                args.cyclic_rate = Some(0.5);
             }
         }
     }

@@ -13,6 +13,7 @@ pub mod local;
 pub mod predict;
 pub mod release;
 pub mod replay;
+pub mod strategy;
 pub mod train;
 pub mod verify;
 pub mod zoo;

@@ -305,7 +305,7 @@ fn noise(name: &'static str, scale: f64) -> Result<NoiseMultiplier, Refusal> {
 }
 
 /// The largest float not above a/b.
-fn quotient_below(a: f64, b: f64) -> f64 {
+pub(crate) fn quotient_below(a: f64, b: f64) -> f64 {
     let nearest = a / b;
     // The fused product is exact in sign, so it says on which side of a/b the nearest float lies.
     if nearest.mul_add(b, -a) > 0.0 { nearest.next_down() } else { nearest }

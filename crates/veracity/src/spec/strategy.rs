@@ -21,7 +21,7 @@ pub enum StrategySpec {
 pub enum ParticipationSpec {
     Once,
     Separated { times: Whole, separation: Whole },
-    CyclicPoisson { rate: f64 },
+    CyclicPoisson { groups: Whole, rate: f64 },
 }
 
 impl TryFrom<&StrategySpec> for Strategy {
@@ -61,9 +61,10 @@ impl TryFrom<&ParticipationSpec> for Participation {
                 times: times.count("times")?,
                 separation: separation.count("separation")?,
             },
-            ParticipationSpec::CyclicPoisson { rate } => {
-                Participation::CyclicPoisson { rate: SamplingRate::new(*rate)? }
-            }
+            ParticipationSpec::CyclicPoisson { groups, rate } => Participation::CyclicPoisson {
+                groups: groups.count("groups")?,
+                rate: SamplingRate::new(*rate)?,
+            },
         })
     }
 }
@@ -75,7 +76,9 @@ impl From<Participation> for ParticipationSpec {
             Participation::Separated { times, separation } => {
                 ParticipationSpec::Separated { times: times.into(), separation: separation.into() }
             }
-            Participation::CyclicPoisson { rate } => ParticipationSpec::CyclicPoisson { rate: rate.get() },
+            Participation::CyclicPoisson { groups, rate } => {
+                ParticipationSpec::CyclicPoisson { groups: groups.into(), rate: rate.get() }
+            }
         }
     }
 }
