@@ -99,7 +99,7 @@ fn odds(explanation: &Explanation) -> String {
         Some(Adjacency::AddRemove) => "without it".to_owned(),
         None => "without it (or with it changed, as the guarantee says)".to_owned(),
     };
-    let times = decimal::up(epsilon.exp(), 4);
+    let times = factor(epsilon);
     if delta == 0.0 {
         return format!(
             "Odds. Whatever is published is at most {times} times as likely with your {unit} as\n\
@@ -113,6 +113,14 @@ fn odds(explanation: &Explanation) -> String {
          plus {} in absolute probability; and the other way round.\n",
         decimal::up(delta, 3)
     )
+}
+
+/// e^ε, as a number where there is one.
+fn factor(epsilon: f64) -> String {
+    match epsilon.exp() {
+        times if times.is_finite() => decimal::up(times, 4),
+        _ => format!("e^{} (a number of more than 300 digits: no protection)", decimal::up(epsilon, 6)),
+    }
 }
 
 fn advantage(explanation: &Explanation) -> String {
