@@ -25,6 +25,7 @@ pub mod drawing;
 mod explanation;
 mod files;
 mod inspection;
+pub mod kinds;
 pub mod moment;
 mod noted;
 mod persons;

@@ -46,7 +46,7 @@ pub struct Check {
     pub what: String,
     /// What it is.
     pub stated: Stated,
-    /// The number that is claimed.
+    /// The number that is claimed; not a number where there is none.
     pub claimed: f64,
     /// The lower bound that was found, where there is one.
     pub lower: Option<f64>,

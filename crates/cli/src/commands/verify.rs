@@ -58,6 +58,10 @@ fn failed(check: &Check) -> String {
     let (what, claimed, found) = (&check.what, check.claimed, found(check));
     match check.stated {
         Stated::Upper => format!("{what}, claimed {claimed}; found {found}"),
+        Stated::Lower if claimed.is_nan() => format!("the {what} is missing; found {found}"),
+        Stated::Lower if check.lower.is_none() => {
+            format!("the {what} is stated as {claimed}, but none was found: {found}")
+        }
         Stated::Lower => format!("the {what} is stated as {claimed}, above what was found: {found}"),
         Stated::Value if check.upper.is_nan() => format!("{what} is stated as {claimed}, expected none"),
         Stated::Value if claimed.is_nan() => format!("{what} is missing; found {found}"),

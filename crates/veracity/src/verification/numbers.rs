@@ -8,7 +8,10 @@ use crate::{
     files::Interval,
     profile::{Curve, Point},
 };
-use std::cell::{OnceCell, RefCell};
+use std::{
+    cell::{OnceCell, RefCell},
+    cmp::Ordering,
+};
 use veracity_account::best::Prepared;
 use veracity_report::decimal;
 
@@ -73,7 +76,7 @@ impl Numbers {
         };
         let what = format!("epsilon at delta {}", decimal::nearest(delta.get(), 17));
         let may_lack = found.is_empty() || found.iter().any(|answer| answer.epsilon.lower().is_none());
-        let below = lower_end(&what, claim.epsilon.lower, (lower, upper), may_lack)?;
+        let below = lower_end(&what, claim.epsilon.lower, (lower, upper), may_lack);
         Ok([Check { what, stated: Stated::Upper, claimed, lower, upper, holds }, below])
     }
 
@@ -126,8 +129,12 @@ impl Numbers {
             Ok(Profile { points: curve.points(POINTS)?, farthest: curve.farthest() })
         });
         let expected = expected.as_ref().map_err(Refusal::clone)?;
-        let scale = expected.scale(stated)?;
-        let curve = if scale == 1.0 { None } else { Some(Curve::new(&self.prepared)?) };
+        if let Some(fault) = expected.fault(stated) {
+            return Ok(vec![fault]);
+        }
+        let same = |(stated, known): (&ProfilePoint, &Point)| stated.epsilon == known.epsilon;
+        let is_same = stated.iter().zip(&expected.points).all(same);
+        let curve = if is_same { None } else { Some(Curve::new(&self.prepared)?) };
         let mut checks = Vec::new();
         for (stated, known) in stated.iter().zip(&expected.points) {
             let found = match &curve {
@@ -139,55 +146,52 @@ impl Numbers {
             let Point { lower, upper, .. } = found;
             let holds = claimed * (1.0 + ROUNDING) >= upper;
             checks.push(Check { what: what.clone(), stated: Stated::Upper, claimed, lower, upper, holds });
-            checks.push(lower_end(&what, stated.delta.lower, (lower, upper), lower.is_none())?);
+            checks.push(lower_end(&what, stated.delta.lower, (lower, upper), lower.is_none()));
         }
         Ok(checks)
     }
 }
 
 impl Profile {
-    /// By how much the ε of a profile are those that are found now, or a refusal where they are others.
-    fn scale(&self, stated: &[ProfilePoint]) -> Result<f64, Refusal> {
-        let refuse = |why: String| {
-            Err(Refusal::NoAnswer(format!("profile {why}, expected those that veracity writes")))
+    /// The first ε of a profile that is not where it is found now. All of them may be longer or shorter by a hair.
+    fn fault(&self, stated: &[ProfilePoint]) -> Option<Check> {
+        let differs = |what: String, claimed: f64, found: f64| Check {
+            what,
+            stated: Stated::Value,
+            claimed,
+            lower: Some(found),
+            upper: found,
+            holds: false,
         };
-        if stated.len() != self.points.len() {
-            return refuse(format!("has {} points instead of {}", stated.len(), self.points.len()));
+        let (many, known) = (stated.len(), self.points.len());
+        if many != known {
+            return Some(differs("number of points of the profile".into(), many as f64, known as f64));
         }
         let last = stated.last().map_or(self.farthest, |point| point.epsilon);
         let scale = last / self.farthest;
-        let fits = |stated: &ProfilePoint, known: &Point| {
-            (stated.epsilon - scale * known.epsilon).abs() <= ROUNDING * self.farthest
-        };
-        let all = (scale - 1.0).abs() <= REACH
-            && stated.iter().zip(&self.points).all(|(stated, known)| fits(stated, known));
-        if all { Ok(scale) } else { refuse("is at other epsilons".into()) }
+        let scale = if (scale - 1.0).abs() <= REACH { scale } else { 1.0 };
+        let places = stated.iter().zip(&self.points).enumerate();
+        let mut wrong = places.filter(|(_, (stated, known))| {
+            let apart = (stated.epsilon - scale * known.epsilon).abs();
+            // What is not a number is not near.
+            !matches!(apart.partial_cmp(&(ROUNDING * self.farthest)), Some(Ordering::Less | Ordering::Equal))
+        });
+        let (place, (stated, known)) = wrong.next()?;
+        Some(differs(format!("epsilon of point {} of the profile", place + 1), stated.epsilon, known.epsilon))
     }
 }
 
 /// Checks the lower end of an interval, or that there may be none.
-fn lower_end(
-    what: &str,
-    stated: Option<f64>,
-    (lower, upper): (Option<f64>, f64),
-    may_lack: bool,
-) -> Result<Check, Refusal> {
-    let what = format!("lower end of {what}");
-    let Some(claimed) = stated else {
-        if may_lack {
-            // Nothing is shown, which is always true.
-            return Ok(Check { what, stated: Stated::Lower, claimed: 0.0, lower, upper, holds: true });
-        }
-        return Err(Refusal::NoAnswer(format!("{what} is missing, expected it: this method shows one")));
+fn lower_end(what: &str, stated: Option<f64>, found: (Option<f64>, f64), may_lack: bool) -> Check {
+    let (lower, upper) = found;
+    let holds = match (stated, lower) {
+        // Nothing is shown, which is always true.
+        (None, _) => may_lack,
+        (Some(claimed), Some(shown)) => claimed >= 0.0 && claimed <= shown * (1.0 + ROUNDING),
+        (Some(_), None) => false,
     };
-    if claimed.is_nan() || claimed < 0.0 {
-        return Err(Refusal::NoAnswer(format!("{what} is {claimed}, expected a number ≥ 0")));
-    }
-    let Some(shown) = lower else {
-        return Err(Refusal::NoAnswer(format!("{what} is stated, expected none: this method shows none")));
-    };
-    let holds = claimed <= shown * (1.0 + ROUNDING);
-    Ok(Check { what, stated: Stated::Lower, claimed, lower: Some(shown), upper, holds })
+    let (what, claimed) = (format!("lower end of {what}"), stated.unwrap_or(f64::NAN));
+    Check { what, stated: Stated::Lower, claimed, lower, upper, holds }
 }
 
 /// The width that is stated must be that of the interval beside it, to the last bit: both are in the same file.
