@@ -1,4 +1,5 @@
 //! Seeded questions over every kind of mechanism, every adjacency and every method that bounds.
+#![allow(dead_code, clippy::unwrap_used)] // Each test file uses the part that it needs, and stops where it cannot go on.
 
 use veracity::{
     Adjacency, Answer, Choice, ClaimFile, Mechanism, Method, PrivacyUnit, Refusal, Subject, Target, account,
@@ -46,7 +47,7 @@ impl Asked {
         let spec = mechanism(dice, 2);
         let mechanism = Mechanism::try_from(&serde_json::from_str::<MechanismSpec>(&spec).unwrap()).unwrap();
         let adjacency = *dice.pick(&Adjacency::ALL);
-        let unit = PrivacyUnit::new(dice.pick(&["example", "user", "household"])).unwrap();
+        let unit = PrivacyUnit::new(*dice.pick(&["example", "user", "household"])).unwrap();
         let target = match dice.below(3) {
             0 => Target::Epsilon(veracity::Epsilon::new(dice.between(0.01, 20.0)).unwrap()),
             1 if dice.below(8) == 0 => Target::Delta(veracity::Delta::new(0.0).unwrap()),
