@@ -303,6 +303,12 @@ fn is_quick(field: &str, claim: &Value) -> bool {
     !noisy_parts && !sampled && !searched
 }
 
+/// Whether a positive number became one of another order of magnitude: to account for such a mechanism takes long.
+fn is_far(honest: &Value, forged: &Value) -> bool {
+    let ratio = forged.as_f64().unwrap_or(0.0) / honest.as_f64().unwrap_or(1.0);
+    ratio > 10.0 || (ratio > 0.0 && ratio < 0.1)
+}
+
 /// Seed 7.
 #[test]
 fn no_forged_field_is_confirmed() {
@@ -320,7 +326,6 @@ fn no_forged_field_is_confirmed() {
     assert!(fields.len() > 60, "{:?}", fields.keys());
     let mut dice = Dice(7);
     for (field, all) in &fields {
-        let started = std::time::Instant::now();
         let is_asked_anew = field.starts_with("/mechanism") || field == "/adjacency" || field == "/delta";
         let quick: Vec<_> = all.iter().filter(|(index, _)| is_quick(field, &pool[*index])).cloned().collect();
         let (from, many) = match is_asked_anew && quick.is_empty() {
@@ -329,13 +334,15 @@ fn no_forged_field_is_confirmed() {
             false if is_asked_anew => (&quick, VARIANTS),
             false => (all, VARIANTS),
         };
-        println!("TMP {field} {many} {}", from.len());
         let mut forgeries = 0;
         while forgeries < many {
             let (index, place) = dice.pick(from);
             let mut forged = pool[*index].clone();
             let value = forged.pointer_mut(place).unwrap();
             *value = forge(value, &mut dice, &pool);
+            if is_asked_anew && is_far(pool[*index].pointer(place).unwrap(), value) {
+                continue;
+            }
             let same = |claim: &Value| serde_json::from_value::<ClaimFile>(claim.clone()).ok();
             if same(&forged) == same(&pool[*index]) {
                 continue;
@@ -351,7 +358,6 @@ fn no_forged_field_is_confirmed() {
                 pool[*index]
             );
         }
-        println!("TMP   {:?}", started.elapsed());
     }
 }
 
@@ -433,12 +439,16 @@ fn a_claim_below_the_upper_end_is_not_confirmed() {
     long.profile.clear();
     long.method.relative_width = long.epsilon.relative_width();
     assert!(!stands(&outcome(&long)));
+    // At once, whatever the profile says.
     let short = training(6.460968945627646e-08, 0.4161235056235438, 10414, Adjacency::ReplaceOne);
-    let answer = account(&short, at(6.044630961122897e-06), Choice::Only(Method::Exact)).unwrap();
-    let mut claim = ClaimFile::new(&short, &answer).unwrap();
+    let other = subject(r#"{"kind":"gaussian","noise_multiplier":3}"#, Adjacency::ReplaceOne);
+    let delta = at(6.044630961122897e-06);
+    let mut claim = ClaimFile::new(&other, &account(&other, delta, Choice::Best).unwrap()).unwrap();
+    claim.mechanism = MechanismSpec::from(&short.mechanism);
     claim.epsilon = veracity::Interval { lower: Some(0.0), upper: Some(0.0), ..claim.epsilon };
     claim.method.relative_width = Some(0.0);
-    assert!(!stands(&outcome(&claim)));
+    let found = outcome(&claim).unwrap();
+    assert!(found.failure().is_some_and(|check| check.what.starts_with("epsilon at delta")), "{found:?}");
 }
 
 /// Whoever reads a confirmation is told what it rests on.

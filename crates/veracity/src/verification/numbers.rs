@@ -25,8 +25,11 @@ const MOST_KEPT: usize = 256;
 pub(super) struct Numbers {
     prepared: Prepared,
     profile: OnceCell<Result<Profile, Refusal>>,
-    answers: RefCell<Vec<((Target, Choice), Result<Answer, Refusal>)>>,
+    answers: RefCell<Vec<Asked>>,
 }
+
+/// A question, who was to answer it, and what came of it.
+type Asked = (Target, Choice, Result<Answer, Refusal>);
 
 /// The profile as it would be written now.
 #[derive(Debug)]
@@ -42,11 +45,14 @@ impl Numbers {
         Numbers { prepared, profile: OnceCell::new(), answers: RefCell::default() }
     }
 
-    /// Every number of a claim, that of ε first.
+    /// The numbers of a claim, those of ε first; where these do not hold, no others.
     pub(super) fn checks(&self, claim: &ClaimFile, method: Method) -> Result<Vec<Check>, Refusal> {
         let mut checks = Vec::from(self.promise(claim, method)?);
         checks.extend(width(claim));
-        checks.extend(self.profile(&claim.profile)?);
+        // Whose promise does not hold has nothing else to lose, and profiles take longer.
+        if checks.iter().all(|check| check.holds) {
+            checks.extend(self.profile(&claim.profile)?);
+        }
         Ok(checks)
     }
 
@@ -109,16 +115,15 @@ impl Numbers {
 
     /// One answer, computed once.
     fn ask(&self, target: Target, choice: Choice) -> Result<Answer, Refusal> {
-        let key = (target, choice);
         let mut answers = self.answers.borrow_mut();
-        if let Some((_, known)) = answers.iter().find(|(known, _)| *known == key) {
+        if let Some((_, _, known)) = answers.iter().find(|asked| (asked.0, asked.1) == (target, choice)) {
             return known.clone();
         }
         let found = answer(&self.prepared, target, choice);
         if answers.len() == MOST_KEPT {
             answers.drain(..1);
         }
-        answers.push((key, found.clone()));
+        answers.push((target, choice, found.clone()));
         found
     }
 

@@ -47,7 +47,7 @@ impl Asked {
         let spec = mechanism(dice, 2);
         let mechanism = Mechanism::try_from(&serde_json::from_str::<MechanismSpec>(&spec).unwrap()).unwrap();
         let adjacency = *dice.pick(&Adjacency::ALL);
-        let unit = PrivacyUnit::new(*dice.pick(&["example", "user", "household"])).unwrap();
+        let unit = PrivacyUnit::new(["example", "user", "household"][dice.below(3)]).unwrap();
         let target = match dice.below(3) {
             0 => Target::Epsilon(veracity::Epsilon::new(dice.between(0.01, 20.0)).unwrap()),
             1 if dice.below(8) == 0 => Target::Delta(veracity::Delta::new(0.0).unwrap()),
