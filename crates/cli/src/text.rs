@@ -36,9 +36,17 @@ pub fn answer(subject: &Subject, answer: &Answer) -> String {
         ),
     };
     if let Some(refusal) = &answer.fallback {
-        text += &format!("by {} because exact does not apply: {refusal}\n", answer.method);
+        text += &format!("by {}, the tightest that certifies: {}\n", answer.method, reason(refusal));
     }
     text
+}
+
+/// Why exact did not answer. What it advises instead was done.
+fn reason(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoTheorem { culprit, setting, .. } => format!("no theorem for {culprit} under {setting}"),
+        Refusal::OutOfRange { .. } | Refusal::NoAnswer(_) | Refusal::NoProtection(_) => refusal.to_string(),
+    }
 }
 
 /// Both bounds, with digits enough to tell them apart.

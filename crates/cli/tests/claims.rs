@@ -478,7 +478,7 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
     for (more, expected) in [
         (&["replaced.json"][..], "one adjacency; account each group for itself"),
         (&["household.json"], "one unit; account each group for itself"),
-        (&["others.json"], "one dataset; --dataset NAME takes them as one"),
+        (&["others.json"], "one dataset; give the dataset a name to take them as one"),
         (&["seeded.json"], "leave it out"),
         (&["one.json"], "found it in one.json too; leave one out"),
         (&["again.json"], "found it in one.json too; leave one out"),
@@ -486,7 +486,7 @@ fn claims_that_do_not_add_up_are_refused_with_the_remedy() {
         (&["near.json"], "found an approximation"),
         (&["endless.json"], "found an approximation"),
         (&["noisier.json"], "noisier.json: scale of noise call 1 is not that of the mechanism"),
-        (&["quieter.json"], "quieter.json: not_covered lacks a line"),
+        (&["quieter.json"], "quieter.json: not_covered is not what veracity writes"),
         (&["plan.toml"], "plan.toml is no claim"),
         (&["gaussian"], "claim is gaussian, expected a file that is there"),
         (&["tow.json"], "claim is tow.json, expected a file that is there"),

@@ -219,8 +219,19 @@ fn a_claim_is_confirmed_and_a_tampered_one_is_not() {
             .starts_with("does not hold: epsilon at delta 1e-6, claimed 7; found")
     );
     // A larger ε promises less, and holds.
-    std::fs::write(&path, written.replace(&upper, "70.0")).unwrap();
+    let mut larger = claim.clone();
+    larger["epsilon"]["upper"] = 70.into();
+    let lower = claim["epsilon"]["lower"].as_f64().unwrap();
+    larger["method"]["relative_width"] = ((70.0 - lower) / 70.0).into();
+    std::fs::write(&path, larger.to_string()).unwrap();
     assert!(answer(&format!("verify {file}")).starts_with("confirmed: epsilon ≤ 70 at delta 1e-6"));
+    // Shown of more than there is.
+    let mut shown = claim.clone();
+    shown["epsilon"]["lower"] = (lower * 1.001).into();
+    std::fs::write(&path, shown.to_string()).unwrap();
+    let said = String::from_utf8(veracity(&["verify", &file]).stdout).unwrap();
+    assert!(said.starts_with("does not hold: the lower end of epsilon at delta 1e-6 is stated as"), "{said}");
+    assert!(said.contains("above what was found"), "{said}");
     // Less noise than was claimed for.
     std::fs::write(&path, written.replace("\"noise_multiplier\": 1.0", "\"noise_multiplier\": 0.5")).unwrap();
     assert_eq!(veracity(&["verify", &file]).status.code(), Some(1));
@@ -231,7 +242,7 @@ fn a_claim_is_confirmed_and_a_tampered_one_is_not() {
             written.replace("veracity.claim/2", "veracity.claim/9"),
             "schema is veracity.claim/9, expected veracity.claim/2",
         ),
-        (written.replace("any two datasets", "most datasets"), "definition is not the one"),
+        (written.replace("any two datasets", "most datasets"), "definition is not what veracity writes"),
         (written.replace("\"delta\": 1e-6", "\"delta\": 2"), "delta is 2, expected"),
         (written.replace("\"unit\"", "\"extra\": 1, \"unit\""), "unknown field `extra`"),
         ("[]".to_owned(), "claim is not readable"),
@@ -242,6 +253,48 @@ fn a_claim_is_confirmed_and_a_tampered_one_is_not() {
         let told = refusal(&["verify", &file]);
         assert!(told.contains(expected), "{told}\n  expected: {expected}");
     }
+}
+
+#[test]
+fn the_help_lists_every_kind_of_a_plan_with_its_fields() {
+    let help = answer("account --help");
+    for kind in veracity::kinds::KINDS {
+        assert!(help.contains(&format!("  {}: {}\n", kind.name, kind.fields.join(", "))), "{}", kind.name);
+    }
+}
+
+/// e^ε has no end of digits; what is read is a sentence.
+#[test]
+fn an_epsilon_beyond_all_floats_is_explained_in_words() {
+    for line in
+        ["explain --epsilon 800 --delta 1e-5", "explain --epsilon 1e300", "explain gdp.toml --delta 1e-5"]
+    {
+        let room = room("explained");
+        let plan = room.join("gdp.toml");
+        std::fs::write(&plan, "[[mechanism]]\nkind = \"gdp\"\nmu = 100\n").unwrap();
+        let said = answer(&line.replace("gdp.toml", plan.to_str().unwrap()));
+        assert!(!said.contains("inf") && said.contains("times as likely"), "{said}");
+    }
+}
+
+/// The tightest method answers by itself, and says why it is not exact.
+#[test]
+fn where_exact_has_no_theorem_the_tightest_method_answers() {
+    let room = room("tightest");
+    let plan = room.join("drawn.toml");
+    let drawn = "[[mechanism]]\nkind = \"fixed-size-sampled\"\nbatch = 100\npopulation = 10000\ntimes = 20\n\
+                 mechanism = { kind = \"gaussian\", noise_multiplier = 2 }\n";
+    std::fs::write(&plan, format!("adjacency = \"replace-one\"\n{drawn}")).unwrap();
+    let plan = plan.to_str().unwrap();
+    let by = |method: &str| {
+        json(&answer(&format!("account {plan} --delta 1e-6 --json{method}")))["epsilon"]["upper"]
+            .as_f64()
+            .unwrap()
+    };
+    let best = by("");
+    assert!(best <= by(" --method pld") && best < 0.9 * by(" --method rdp"), "{best}");
+    let said = answer(&format!("account {plan} --delta 1e-6"));
+    assert!(!said.contains("--method"), "{said}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub enum Refusal {
     },
     /// The answer exists but is infinite or cannot be certified; says which and what to ask instead.
     NoAnswer(String),
+    /// δ is 1 to within rounding: that is the answer, and it protects nobody. Nothing was left unproved.
+    NoProtection(String),
 }
 
 impl Refusal {
@@ -52,7 +54,7 @@ impl fmt::Display for Refusal {
             Refusal::NoTheorem { culprit, setting, remedy } => {
                 write!(f, "no theorem for {culprit} under {setting}; {remedy}")
             }
-            Refusal::NoAnswer(why) => f.write_str(why),
+            Refusal::NoAnswer(why) | Refusal::NoProtection(why) => f.write_str(why),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! One question, one answer: picks the method, falls back where a theorem is missing, and says so.
+//! One question, one answer: by the method that was chosen, or the tightest that certifies, which is named with the reason.
 
 use crate::{Adjacency, Bracket, Delta, Epsilon, Finding, Method, Question, Refusal, Subject};
 use std::time::{Duration, Instant};
+use veracity_account::best::{Best, Prepared};
 
 /// What is given; the other one is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,7 +16,7 @@ pub enum Target {
 /// Which method answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// Exact; where it has no theorem, Rényi divergences or basic composition, and the answer says so.
+    /// Exact; where it does not answer, or not sharply, the tightest certified bound of all methods, and the answer says so.
     Best,
     /// This one, or a refusal.
     Only(Method),
@@ -34,7 +35,7 @@ pub struct Answer {
     pub adjacency: Adjacency,
     /// The method that found it.
     pub method: Method,
-    /// Why exact was not used, where it was tried first.
+    /// Why the answer is not exact's alone, where exact was tried first.
     pub fallback: Option<Refusal>,
 }
 
@@ -51,46 +52,34 @@ impl Answer {
 
 /// The ε at a δ, or the δ at an ε.
 pub fn account(subject: &Subject, target: Target, choice: Choice) -> Result<Answer, Refusal> {
-    let question = subject.question();
-    let method = match choice {
-        Choice::Only(method) => return ask(&question, target, method),
-        Choice::Best => Method::Exact,
-    };
-    match ask(&question, target, method) {
-        // What none can do is best explained by the first.
-        Err(refusal @ Refusal::NoTheorem { .. }) => match without_exact(&question, target) {
-            Some(answer) => Ok(Answer { fallback: Some(refusal), ..answer }),
-            None => Err(refusal),
-        },
-        answer => answer,
-    }
+    answer(&Prepared::new(&subject.question()), target, choice)
 }
 
-/// The best upper bound where exact has no theorem: Rényi divergences, or the plain sum of what parts declare.
-pub(crate) fn without_exact(question: &Question, target: Target) -> Option<Answer> {
-    let bound = |answer: &Answer| match target {
-        Target::Delta(_) => answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get()),
-        Target::Epsilon(_) => answer.delta.upper().map_or(f64::INFINITY, |upper| upper.0.get()),
-    };
-    [Method::Rdp, Method::Basic]
-        .into_iter()
-        .filter_map(|method| ask(question, target, method).ok())
-        .min_by(|one, other| bound(one).total_cmp(&bound(other)))
-}
-
-fn ask(question: &Question, target: Target, method: Method) -> Result<Answer, Refusal> {
-    let (epsilon, delta) = match target {
+/// The same of a question that was prepared.
+pub(crate) fn answer(prepared: &Prepared, target: Target, choice: Choice) -> Result<Answer, Refusal> {
+    let (epsilon, delta, method, fallback) = match target {
         Target::Delta(delta) => {
-            let found = veracity_account::epsilon_at(question, delta, method)?;
-            refuse_infinite(&found, delta, method)?;
-            (found, Finding::Bracket(Bracket::new(delta, delta)))
+            let Best { finding, method, fallback } = match choice {
+                Choice::Best => prepared.epsilon_at(delta)?,
+                Choice::Only(method) => only(method, prepared.epsilon_by(method, delta)?),
+            };
+            refuse_infinite(&finding, delta, method)?;
+            (finding, Finding::Bracket(Bracket::new(delta, delta)), method, fallback)
         }
         Target::Epsilon(epsilon) => {
-            let found = veracity_account::delta_at(question, epsilon, method)?;
-            (Finding::Bracket(Bracket::new(epsilon, epsilon)), found)
+            let Best { finding, method, fallback } = match choice {
+                Choice::Best => prepared.delta_at(epsilon)?,
+                Choice::Only(method) => only(method, prepared.delta_by(method, epsilon)?),
+            };
+            (Finding::Bracket(Bracket::new(epsilon, epsilon)), finding, method, fallback)
         }
     };
-    Ok(Answer { target, epsilon, delta, adjacency: question.adjacency, method, fallback: None })
+    let adjacency = prepared.question().adjacency;
+    Ok(Answer { target, epsilon, delta, adjacency, method, fallback })
+}
+
+fn only<T>(method: Method, finding: Finding<T>) -> Best<T> {
+    Best { finding, method, fallback: None }
 }
 
 /// An infinite ε protects nobody, so it is a refusal with a remedy and not an answer.
@@ -118,12 +107,13 @@ pub struct Row {
 
 /// Every method on the same question. Fails only when none of them has an answer.
 pub fn compare(subject: &Subject, target: Target) -> Result<Vec<Row>, Refusal> {
-    let question = subject.question();
+    let question: Question = subject.question();
     let rows: Vec<Row> = Method::ALL
         .into_iter()
         .map(|method| {
             let start = Instant::now();
-            let outcome = ask(&question, target, method);
+            // Each method does its own work here, or its time would be another's.
+            let outcome = answer(&Prepared::new(&question), target, Choice::Only(method));
             Row { method, outcome, took: start.elapsed() }
         })
         .collect();

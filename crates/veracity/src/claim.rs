@@ -1,20 +1,26 @@
 //! A claim as a file: what is promised, to whom, by which mechanism, how it was computed and what it leaves out.
 
 use crate::{
-    Answer, Delta, Finding, PersonsNote, PrivacyProfile, Refusal, ReleaseNote, Subject, Target,
+    Answer, Choice, Delta, Finding, Method, PersonsNote, PrivacyProfile, Refusal, ReleaseNote, Standing,
+    Subject, Target,
+    accounting::answer as ask,
     files::Interval,
+    profile::Point,
     release_note::{Digest, DigestOf, Provenance, hex},
     spec::MechanismSpec,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use veracity_account::best::Prepared;
 
 /// The schema of the files that this module writes.
 pub const SCHEMA: &str = "veracity.claim/2";
 /// The schema before answers, times and digests were noted; still read.
 const OLDER: &str = "veracity.claim/1";
 /// Points of the profile that are written down.
-const POINTS: usize = 33;
+pub(crate) const POINTS: usize = 33;
+/// The versions whose claims are read, this one last.
+const VERSIONS: [&str; 1] = ["0.1.0"];
 
 /// What a claim about a description leaves to whoever runs it. A release draws its own noise, and answers for it.
 const NOT_DRAWN: &str = "that the program draws the noise it describes: floating-point samplers differ from the real distributions";
@@ -109,34 +115,33 @@ pub struct Versions {
 impl ClaimFile {
     /// Writes an answer down. Approximations are refused: a claim is a promise.
     pub fn new(subject: &Subject, answer: &Answer) -> Result<ClaimFile, Refusal> {
-        if let (Finding::Approximation(_), _) | (_, Finding::Approximation(_)) =
-            (answer.epsilon, answer.delta)
-        {
-            return Err(Refusal::out_of_range(
-                "method",
-                answer.method,
-                "a method that bounds, to write a claim",
-            ));
-        }
-        let delta = match answer.target {
-            Target::Delta(delta) => delta,
-            Target::Epsilon(_) => answer.delta.upper().map_or(Delta::new(0.0), |delta| Ok(delta.0))?,
+        let prepared = Prepared::new(&subject.question());
+        let promise = Promised::of(&prepared, answer)?;
+        let points = PrivacyProfile::of(&prepared, POINTS)?.points;
+        Ok(ClaimFile::written(subject, promise, points.into_iter().map(ProfilePoint::from).collect()))
+    }
+
+    /// All that a claim says of a promise and a profile. Claims are written by this alone, and compared with what it writes.
+    pub(crate) fn written(subject: &Subject, promise: Promised, profile: Vec<ProfilePoint>) -> ClaimFile {
+        let standing = match promise.epsilon.lower {
+            Some(_) => Standing::TwoSided,
+            None => Standing::UpperBound,
         };
-        Ok(ClaimFile {
+        ClaimFile {
             schema: SCHEMA.to_owned(),
             definition: definition(subject),
-            epsilon: Interval::of_epsilon(&answer.epsilon),
-            delta: delta.get(),
-            profile: profile(subject)?,
+            delta: promise.delta.get(),
+            profile,
             unit: subject.unit.name().to_owned(),
             persons: None,
             adjacency: subject.adjacency.name().to_owned(),
             mechanism: MechanismSpec::from(&subject.mechanism),
             method: MethodNote {
-                name: answer.method.name().to_owned(),
-                standing: standing(answer).to_owned(),
-                relative_width: answer.relative_width(),
+                name: promise.method.name().to_owned(),
+                standing: standing.describe().to_owned(),
+                relative_width: promise.epsilon.relative_width(),
             },
+            epsilon: promise.epsilon,
             arithmetic: Arithmetic {
                 numbers: "IEEE 754 binary64".to_owned(),
                 rounding: "every bound is pushed outward by the error bound of its computation".to_owned(),
@@ -147,7 +152,7 @@ impl ClaimFile {
             versions: Versions { veracity: env!("CARGO_PKG_VERSION").to_owned() },
             not_covered: not_covered(None).map(str::to_owned).collect(),
             release: None,
-        })
+        }
     }
 
     /// The same claim for an answer that was released with noise of our own.
@@ -185,6 +190,16 @@ impl ClaimFile {
         (digest.of == DigestOf::Model).then_some(digest.sha256.as_str())
     }
 
+    /// The version that wrote it, where that is an earlier one, or the schema of one.
+    pub fn earlier(&self) -> Option<&str> {
+        match self.schema.as_str() {
+            OLDER => Some(OLDER),
+            _ => {
+                Some(self.versions.veracity.as_str()).filter(|version| *version != env!("CARGO_PKG_VERSION"))
+            }
+        }
+    }
+
     /// What makes it this claim and no other, however its file is laid out.
     pub fn identity(&self) -> Result<String, Refusal> {
         let mut hash = Sha256::new();
@@ -220,6 +235,59 @@ impl ClaimFile {
     }
 }
 
+/// What is promised at which δ, and by which method.
+#[derive(Debug, Clone)]
+pub(crate) struct Promised {
+    /// The ε at that δ, from one side or both.
+    pub epsilon: Interval,
+    /// The δ.
+    pub delta: Delta,
+    /// The method.
+    pub method: Method,
+}
+
+impl Promised {
+    /// What an answer promises. Where δ was asked at an ε, the promise is that ε at the upper end of δ; its lower end is what is
+    /// certified at the δ that is written, and not the ε that was asked.
+    fn of(prepared: &Prepared, answer: &Answer) -> Result<Promised, Refusal> {
+        let method = answer.method;
+        if let (Finding::Approximation(_), _) | (_, Finding::Approximation(_)) =
+            (answer.epsilon, answer.delta)
+        {
+            return Err(Refusal::out_of_range("method", method, "a method that bounds, to write a claim"));
+        }
+        match answer.target {
+            Target::Delta(delta) => {
+                Ok(Promised { epsilon: Interval::of_epsilon(&answer.epsilon), delta, method })
+            }
+            Target::Epsilon(epsilon) => {
+                let delta = answer.delta.upper().map_or(Delta::new(0.0), |delta| Ok(delta.0))?;
+                let shown = ask(prepared, Target::Delta(delta), Choice::Only(method)).ok();
+                let lower = shown.and_then(|found| found.epsilon.lower()).map(|lower| lower.0.get());
+                if lower.is_some_and(|lower| lower > epsilon.get()) {
+                    return Err(Refusal::NoAnswer(format!(
+                        "epsilon at delta {delta} contradicts delta at epsilon {epsilon}, please report the question"
+                    )));
+                }
+                let epsilon = Interval { lower, upper: Some(epsilon.get()), ..Interval::default() };
+                Ok(Promised { epsilon, delta, method })
+            }
+        }
+    }
+}
+
+/// Whether this program knows what a version wrote.
+pub(crate) fn is_known(version: &str) -> bool {
+    VERSIONS.contains(&version)
+}
+
+impl From<Point> for ProfilePoint {
+    fn from(point: Point) -> ProfilePoint {
+        let delta = Interval { lower: point.lower, upper: Some(point.upper), ..Interval::default() };
+        ProfilePoint { epsilon: point.epsilon, delta }
+    }
+}
+
 /// What a claim must say it does not speak of.
 pub(crate) fn not_covered(release: Option<&ReleaseNote>) -> impl Iterator<Item = &'static str> {
     release.is_none().then_some(NOT_DRAWN).into_iter().chain(NOT_COVERED)
@@ -239,18 +307,12 @@ pub(crate) fn definition(subject: &Subject) -> String {
     )
 }
 
-fn standing(answer: &Answer) -> &'static str {
-    match answer.target {
-        Target::Delta(_) => answer.epsilon.standing().describe(),
-        Target::Epsilon(_) => answer.delta.standing().describe(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn profile(subject: &Subject) -> Result<Vec<ProfilePoint>, Refusal> {
-    let profile = PrivacyProfile::new(subject, POINTS)?;
-    let written = profile.points.iter().map(|point| ProfilePoint {
-        epsilon: point.epsilon,
-        delta: Interval { lower: point.lower, upper: Some(point.upper), approximate: None, reason: None },
-    });
-    Ok(written.collect())
+    #[test]
+    fn this_version_is_the_last_that_is_known() {
+        assert_eq!(VERSIONS.last(), Some(&env!("CARGO_PKG_VERSION")));
+    }
 }

@@ -111,7 +111,6 @@ fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
 /// Refuses a claim that promises nothing, or contradicts itself. Its numbers are not recomputed: only its mechanism counts.
 fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Refusal> {
     let refuse = |why: &str| Err(Refusal::NoAnswer(format!("claim is {}, expected {why}", file.display())));
-    must_be_whole(claim).map_err(|refusal| place(file, &refusal))?;
     if claim.release.as_ref().is_some_and(|release| !release.for_release) {
         return refuse("one for release, found one of seeded noise, which protects nobody; leave it out");
     }
@@ -121,7 +120,7 @@ fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Refusal> {
     {
         return refuse("a bound, found an approximation, which promises nothing; leave it out");
     }
-    Ok(())
+    must_be_whole(claim).map_err(|refusal| place(file, &refusal))
 }
 
 fn must_agree(
@@ -152,7 +151,7 @@ fn must_agree(
     }
     let [mine, theirs] = [one, other].map(|claim| dataset_of(claim).unwrap_or("(none)"));
     if mine != theirs && !is_named {
-        return refuse("dataset", mine, theirs, "--dataset NAME takes them as one");
+        return refuse("dataset", mine, theirs, "give the dataset a name to take them as one");
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     Adjacency, Choice, Count, Mechanism, Method, PrivacyProfile, PrivacyUnit, Probability, Refusal, Subject,
-    Target, Upper, account,
+    Target, Upper, account, accounting::answer,
 };
-use veracity_account::{expand::group_promise, tradeoff};
+use veracity_account::{best::Prepared, expand::group_promise, tradeoff};
 
 /// The false-positive rates at which the strongest attack is described.
 const FALSE_POSITIVE_RATES: [f64; 3] = [0.001, 0.01, 0.1];
@@ -67,7 +67,8 @@ pub struct Explanation {
 
 /// Spells out what a subject promises, from its whole profile.
 pub fn explain(subject: &Subject, target: Target, priors: &[Probability]) -> Result<Explanation, Refusal> {
-    let answer = account(subject, target, Choice::Best)?;
+    let prepared = Prepared::new(&subject.question());
+    let answer = answer(&prepared, target, Choice::Best)?;
     let (Some(epsilon), Some(delta)) = (answer.epsilon.upper(), answer.delta.upper()) else {
         return Err(Refusal::NoAnswer(format!(
             "{} gives no bound, expected a method that does",
@@ -75,7 +76,7 @@ pub fn explain(subject: &Subject, target: Target, priors: &[Probability]) -> Res
         )));
     };
     let promise = Promise { epsilon: epsilon.0.get(), delta: delta.0.get() };
-    let profile = PrivacyProfile::new(subject, POINTS)?;
+    let profile = PrivacyProfile::of(&prepared, POINTS)?;
     let mut pairs: Vec<(f64, f64)> =
         profile.points.iter().map(|point| (point.epsilon, point.upper)).collect();
     pairs.push((promise.epsilon, promise.delta));

@@ -35,6 +35,12 @@ impl Interval {
         Interval::of(found, Delta::get)
     }
 
+    /// How far apart the two bounds are, relative to the upper one.
+    pub fn relative_width(&self) -> Option<f64> {
+        let (lower, upper) = (self.lower?, self.upper?);
+        Some(if upper == 0.0 { 0.0 } else { (upper - lower) / upper })
+    }
+
     fn of<T: Copy>(found: &Finding<T>, number: impl Fn(T) -> f64) -> Interval {
         let lower = found.lower().map(|bound| number(bound.0));
         let upper = found.upper().map(|bound| number(bound.0));

@@ -27,6 +27,7 @@ pub mod events;
 mod explanation;
 mod files;
 mod inspection;
+pub mod kinds;
 pub mod moment;
 mod noted;
 mod persons;
@@ -54,7 +55,7 @@ pub use persons::{Bounded, Persons, PersonsNote};
 pub use profile::{Point, PrivacyProfile};
 pub use release_note::{AnswerNote, Digest, DigestOf, NoiseNote, Parameters, Provenance, ReleaseNote};
 pub use subject::Subject;
-pub use verification::{Check, Confirmation, Tie, Verified, verify, verify_file};
+pub use verification::{Check, Confirmation, Stated, Tie, Verified, Verifier, verify, verify_file};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
 pub use veracity_core::{

@@ -5,7 +5,8 @@
 
 use crate::{
     Adjacency, Check, Count, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote, Refusal, ReleaseNote,
-    Subject, verification::ROUNDING,
+    Subject,
+    verification::{ROUNDING, Stated},
 };
 
 /// Compares a note with a mechanism, number by number. What cannot be compared is refused: other calls, other samplers.
@@ -122,6 +123,7 @@ fn numbers(at: usize, noise: &NoiseNote, drawn: Drawn) -> Result<[Check; 2], Ref
     }
     let check = |what: &str, claimed: f64, (lower, upper): (f64, f64)| Check {
         what: format!("{what} of noise call {at}"),
+        stated: Stated::Value,
         claimed,
         lower: Some(lower),
         upper,

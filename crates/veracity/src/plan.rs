@@ -172,19 +172,41 @@ const NUMBERS: [&str; 22] = [
 ];
 
 /// One line with the number of the line that is at fault. Serde knows where a table begins but not where a field of a
-/// tagged table is, so the field is looked up by its name.
+/// tagged table is, so the field is looked up by its name, in that table alone.
 pub(crate) fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
     let start = span.map_or(0, |span| span.start.min(text.len()));
-    let head = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-    let field = why.split('`').nth(1).unwrap_or_default();
-    let within = text.lines().enumerate().skip(head - 1);
-    let line = within
-        .filter(|(_, line)| !field.is_empty() && line.trim_start().starts_with(field))
-        .map(|(index, _)| index + 1)
-        .next()
-        .unwrap_or(head);
+    let head = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
+    let field = named(why);
+    let is_it = |line: &str| {
+        let key = line.split_once('=').map_or("", |(key, _)| key.trim().trim_matches(['"', '\'']));
+        !field.is_empty() && (key == field || key.rsplit('.').next() == Some(&field))
+    };
+    let mut table = text.lines().enumerate().skip(head);
+    let first = table.next().filter(|(_, line)| is_it(line));
+    let within = table.take_while(|(_, line)| !begins_another(line.trim_start()));
+    let line = first.into_iter().chain(within).find(|(_, line)| is_it(line)).map_or(head, |(index, _)| index);
     let one_line = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    Refusal::NoAnswer(format!("plan line {line}: {}", shorten(&one_line)))
+    Refusal::NoAnswer(format!("plan line {}: {}", line + 1, shorten(&one_line)))
+}
+
+/// Whether a line begins a table that is no part of the one before: tables of a mechanism are.
+fn begins_another(line: &str) -> bool {
+    line.starts_with('[') && !line.trim_start_matches('[').trim_start().starts_with("mechanism.")
+}
+
+/// The field that a message is about: between backticks, or what "is" something. One that is missing stands nowhere.
+fn named(why: &str) -> String {
+    if why.starts_with("missing field") {
+        return String::new();
+    }
+    let quoted = why.split('`').nth(1);
+    let subject = why.split_once(" is ").map(|(subject, _)| subject.replace(' ', "_"));
+    match (quoted, subject) {
+        (Some(_), _) if why.starts_with("unknown variant") => "kind".to_owned(),
+        (Some(field), _) => field.to_owned(),
+        (None, Some(subject)) => subject,
+        (None, None) => String::new(),
+    }
 }
 
 /// Keeps a message short: parsers quote what they were given, and that may be the whole file.
@@ -193,5 +215,33 @@ fn shorten(message: &str) -> String {
     match clean.char_indices().nth(240) {
         Some((cut, _)) => format!("{} …", &clean[..cut]),
         None => clean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong is looked for in its own table: the same field in another one is not at fault.
+    #[test]
+    fn an_error_names_the_line_that_is_at_fault() {
+        let laplace = "[[mechanism]]\nkind = \"laplace\"\nscale = 2\nsensitivity = 1\n";
+        for (text, line, why) in [
+            (format!("[[mechanism]]\nkind = \"discrete-laplace\"\n\n{laplace}"), 1, "missing field `scale`"),
+            (format!("{laplace}{}", laplace.replace("= 2", "= -2")), 7, "scale is -2"),
+            (format!("{laplace}{}", laplace.replace("laplace", "lapalce")), 6, "unknown variant `lapalce`"),
+            (format!("{laplace}{}", laplace.replace("scale =", "scales =")), 7, "unknown field `scales`"),
+            (format!("{}{laplace}", laplace.replace("sensitivity", "times")), 1, "sensitivity is missing"),
+            (
+                "[[mechanism]]\nkind = \"group\"\nsize = 2\n[mechanism.mechanism]\nkind = \"gdp\"\nmu = -1\n"
+                    .to_owned(),
+                6,
+                "mu is -1",
+            ),
+            (format!("unit = \"user\"\n{laplace}times = 0\n"), 6, "times is 0"),
+        ] {
+            let refusal = parse(&text).unwrap_err().to_string();
+            assert!(refusal.starts_with(&format!("plan line {line}: {why}")), "{refusal}\n{text}");
+        }
     }
 }

@@ -1,29 +1,52 @@
-//! Checks a claim or a certificate again: recomputes every number that it states and says which of them hold.
+//! Checks a claim or a certificate again.
+//!
+//! A claim is written anew from its own mechanism, adjacency, unit, δ, method and release, and compared with what it states:
+//! `words` compares whatever must be equal, `numbers` what must be on the safe side, `assumed` lists what cannot be recomputed.
+
+mod assumed;
+mod numbers;
+mod words;
 
 use crate::{
-    Adjacency, Choice, ClaimFile, Delta, DigestOf, Epsilon, Mechanism, Method, PrivacyUnit, Refusal,
-    ReleaseNote, Subject, Target, account,
+    Adjacency, ClaimFile, DigestOf, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject,
     auditing::certificate::{self, Recomputed},
-    claim::{definition, not_covered},
-    files::Interval,
     inspection::tensors_at,
     noted,
     plan::read_text,
     training::is_numbered_claim,
 };
+use numbers::Numbers;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
-use veracity_report::decimal;
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
-/// Two machines may round a transcendental function differently; claims are not refuted by that.
+/// Two machines may round a transcendental function differently, in its last bit, and sums of such terms then differ by some
+/// thousand such bits. A claim is not refuted by a hair of this width, relatively; nor does the hair lend anyone more than itself.
 pub(crate) const ROUNDING: f64 = 1e-12;
+/// The most questions that a [`Verifier`] keeps.
+const MOST_KEPT: usize = 64;
+
+/// What a number of a claim is, and so on which side of what was found it must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stated {
+    /// An upper end: no smaller than the one that was found.
+    Upper,
+    /// A lower end: no larger than the one that was found.
+    Lower,
+    /// A number that follows from others: between the two, which may be one.
+    Value,
+}
 
 /// One number of a claim, and what was found in its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     /// Which number, such as `epsilon at delta 1e-5`.
     pub what: String,
-    /// The bound that is claimed.
+    /// What it is.
+    pub stated: Stated,
+    /// The number that is claimed; not a number where there is none.
     pub claimed: f64,
     /// The lower bound that was found, where there is one.
     pub lower: Option<f64>,
@@ -42,6 +65,8 @@ pub struct Confirmation {
     pub checks: Vec<Check>,
     /// What the claim is about, by its digest.
     pub tie: Option<Tie>,
+    /// What is taken from the claim as it stands: nobody could recompute it, and nothing here confirms it.
+    pub assumed: Vec<String>,
 }
 
 /// What a claim is tied to by a digest.
@@ -158,33 +183,64 @@ struct Schema {
 
 /// Recomputes what a claim file states.
 ///
-/// A claim holds when no number in it is on the unsafe side of what was recomputed, rounding apart. A claim that
-/// promises less than it could also holds. What it notes of a release must be the noise of its mechanism, and its answer the
-/// one that it was written with.
+/// A claim holds when its method certifies the promise that it states, no other number in it is on the unsafe side of what was
+/// recomputed, a hair of rounding apart, and every word is the one that this version writes. A claim that promises less than
+/// it could also holds. What it notes of a release must be the noise of its mechanism, and its answer the one that it was
+/// written with.
 pub fn verify(text: &str) -> Result<Confirmation, Refusal> {
-    recompute_claim(ClaimFile::parse(text)?)
+    Verifier::default().verify(text)
 }
 
-/// Refuses a claim whose words are not those that veracity writes.
-fn must_be_worded(claim: &ClaimFile, subject: &Subject) -> Result<(), Refusal> {
-    let persons = claim.persons.as_ref().map_or(String::new(), |persons| persons.sentence(&claim.unit));
-    if claim.definition != definition(subject) + &persons {
-        return Err(Refusal::NoAnswer(
-            "definition is not the one of this adjacency and unit, expected the wording that veracity writes"
-                .into(),
-        ));
+/// Checks claims one after another, and keeps what it has computed for their mechanisms.
+#[derive(Debug, Default)]
+pub struct Verifier {
+    kept: Vec<(Mechanism, Adjacency, Rc<Numbers>)>,
+}
+
+impl Verifier {
+    /// As [`verify`].
+    pub fn verify(&mut self, text: &str) -> Result<Confirmation, Refusal> {
+        self.recompute(ClaimFile::parse(text)?)
     }
-    // A limit left out is a promise that nobody computed.
-    if not_covered(claim.release.as_ref()).any(|line| claim.not_covered.iter().all(|stated| stated != line)) {
-        return Err(Refusal::NoAnswer("not_covered lacks a line, expected all that veracity writes".into()));
+
+    fn recompute(&mut self, claim: ClaimFile) -> Result<Confirmation, Refusal> {
+        let subject = subject_of(&claim)?;
+        let method = words::compare(&claim, &subject)?;
+        let mut checks = self.numbers(&subject).checks(&claim, method)?;
+        if let Some(note) = &claim.release {
+            noted::compare_persons(claim.persons.as_ref(), &subject)?;
+            checks.extend(noted::compare(note, &subject.mechanism)?);
+        }
+        let tie = claim.release.as_ref().and_then(tie);
+        let assumed = assumed::list(&claim, &subject);
+        Ok(Confirmation { claim, checks, tie, assumed })
     }
-    Ok(())
+
+    fn numbers(&mut self, subject: &Subject) -> Rc<Numbers> {
+        let known = self.kept.iter().find(|(mechanism, adjacency, _)| {
+            *mechanism == subject.mechanism && *adjacency == subject.adjacency
+        });
+        if let Some((_, _, numbers)) = known {
+            return Rc::clone(numbers);
+        }
+        if self.kept.len() == MOST_KEPT {
+            self.kept.remove(0);
+        }
+        let numbers = Rc::new(Numbers::new(&subject.question()));
+        self.kept.push((subject.mechanism.clone(), subject.adjacency, Rc::clone(&numbers)));
+        numbers
+    }
+}
+
+/// Recomputes a claim that was read.
+pub(crate) fn recompute_claim(claim: ClaimFile) -> Result<Confirmation, Refusal> {
+    Verifier::default().recompute(claim)
 }
 
 /// Refuses a claim that contradicts itself, without asking the accountant.
 pub(crate) fn must_be_whole(claim: &ClaimFile) -> Result<(), Refusal> {
     let subject = subject_of(claim)?;
-    must_be_worded(claim, &subject)?;
+    words::compare(claim, &subject)?;
     let Some(note) = &claim.release else { return Ok(()) };
     if let Some(check) = noted::compare(note, &subject.mechanism)?.iter().find(|check| !check.holds) {
         return Err(Refusal::NoAnswer(format!(
@@ -210,41 +266,6 @@ fn tie(note: &ReleaseNote) -> Option<Tie> {
     Some(Tie { what: what.to_owned(), stated: digest.sha256.clone(), found })
 }
 
-/// Recomputes a claim that was read.
-pub(crate) fn recompute_claim(claim: ClaimFile) -> Result<Confirmation, Refusal> {
-    let subject = subject_of(&claim)?;
-    let method: Method = claim.method.name.parse()?;
-    let delta = Delta::new(claim.delta)?;
-    let promised = bound(&claim.epsilon, "epsilon.upper")?;
-    must_be_worded(&claim, &subject)?;
-    let found = account(&subject, Target::Delta(delta), Choice::Only(method))?;
-    let mut checks = vec![judge(
-        format!("epsilon at delta {}", decimal::nearest(delta.get(), 17)),
-        &claim.epsilon,
-        promised,
-        (found.epsilon.lower().map(|bound| bound.0.get()), found.epsilon.upper().map(|bound| bound.0.get())),
-    )?];
-    for point in &claim.profile {
-        let epsilon = Epsilon::new(point.epsilon)?;
-        let claimed = bound(&point.delta, "delta.upper")?;
-        let found = account(&subject, Target::Epsilon(epsilon), Choice::Best)?;
-        let sides =
-            (found.delta.lower().map(|bound| bound.0.get()), found.delta.upper().map(|bound| bound.0.get()));
-        checks.push(judge(
-            format!("delta at epsilon {}", decimal::nearest(point.epsilon, 17)),
-            &point.delta,
-            claimed,
-            sides,
-        )?);
-    }
-    if let Some(note) = &claim.release {
-        noted::compare_persons(claim.persons.as_ref(), &subject)?;
-        checks.extend(noted::compare(note, &subject.mechanism)?);
-    }
-    let tie = claim.release.as_ref().and_then(tie);
-    Ok(Confirmation { claim, checks, tie })
-}
-
 /// What a claim is about.
 pub(crate) fn subject_of(claim: &ClaimFile) -> Result<Subject, Refusal> {
     Ok(Subject {
@@ -252,33 +273,4 @@ pub(crate) fn subject_of(claim: &ClaimFile) -> Result<Subject, Refusal> {
         adjacency: claim.adjacency.parse::<Adjacency>()?,
         unit: PrivacyUnit::new(&claim.unit)?,
     })
-}
-
-fn bound(interval: &Interval, name: &'static str) -> Result<f64, Refusal> {
-    match interval.upper {
-        Some(upper) if upper >= 0.0 && upper.is_finite() => Ok(upper),
-        Some(upper) => Err(Refusal::out_of_range(name, upper, "a finite number ≥ 0")),
-        None => Err(Refusal::out_of_range(name, "missing", "a number: a claim is a promise")),
-    }
-}
-
-/// Compares one claimed interval with what was found.
-fn judge(
-    what: String,
-    stated: &Interval,
-    claimed: f64,
-    (lower, upper): (Option<f64>, Option<f64>),
-) -> Result<Check, Refusal> {
-    let Some(upper) = upper else {
-        return Err(Refusal::NoAnswer(format!(
-            "{what} was only approximated, expected a method that bounds"
-        )));
-    };
-    let width = lower.map_or(0.0, |lower| upper - lower);
-    let slack = width + ROUNDING * upper;
-    let promised_enough =
-        claimed >= upper - slack && lower.is_none_or(|lower| claimed >= lower - ROUNDING * upper);
-    // A stated lower bound above the truth is as false as an upper bound below it.
-    let shown_too_much = stated.lower.is_some_and(|shown| shown > upper + slack);
-    Ok(Check { what, claimed, lower, upper, holds: promised_enough && !shown_too_much })
 }

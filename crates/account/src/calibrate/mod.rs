@@ -6,9 +6,12 @@
 mod guess;
 mod search;
 
-use crate::{Method, Question};
+use crate::{Method, Question, best};
 use search::{Axis, Grain};
-use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
+use std::cell::Cell;
+use veracity_core::{
+    Adjacency, Count, Delta, Epsilon, Finding, Mechanism, NoiseMultiplier, Refusal, SamplingRate,
+};
 
 /// Settings this close, relatively, are not told apart.
 const CLOSE: f64 = 1e-7;
@@ -20,7 +23,7 @@ const RATE: Axis = Axis { private: 1e-15, revealing: 1.0, elasticity: 1.0, grain
 
 /// The smallest noise multiplier for which `family(noise)` has a certified ε ≤ `epsilon` at `delta`.
 ///
-/// # Promise   The ε of `family` at the result was certified: exact, or by Rényi divergences or basic composition where exact has no theorem
+/// # Promise   The ε of `family` at the result was certified: exact, or by the tightest other method where exact does not answer
 /// # Assumes   More noise never costs more; otherwise the promise stands but a smaller noise may do as well
 /// # Numerics  Within 1e-7, relative, of a noise multiplier whose certified ε is above `epsilon`
 pub fn noise(
@@ -95,6 +98,8 @@ struct Budget {
     adjacency: Adjacency,
     epsilon: Epsilon,
     delta: Delta,
+    /// The method that answered last.
+    method: Cell<Method>,
 }
 
 impl Budget {
@@ -102,23 +107,32 @@ impl Budget {
         if epsilon.get() == 0.0 || epsilon.get().is_infinite() {
             return Err(Refusal::out_of_range("epsilon", epsilon, "a finite number > 0 to calibrate to"));
         }
-        Ok(Budget { adjacency, epsilon, delta })
+        Ok(Budget { adjacency, epsilon, delta, method: Cell::new(Method::Exact) })
     }
 
-    /// The certified ε of a mechanism.
+    /// The certified ε of a mechanism, by the method that answered before while it answers.
     fn leak(&self, mechanism: Mechanism) -> Result<f64, Refusal> {
         let question = Question { mechanism, adjacency: self.adjacency };
-        let found = match crate::epsilon_at(&question, self.delta, Method::Exact) {
-            // What none can do is best explained by the first.
-            Err(refusal @ Refusal::NoTheorem { .. }) => [Method::Rdp, Method::Basic]
-                .into_iter()
-                .filter_map(|method| crate::epsilon_at(&question, self.delta, method).ok()?.upper())
-                .map(|upper| upper.0.get())
-                .min_by(f64::total_cmp)
-                .ok_or(refusal),
-            found => found.map(|found| found.upper().map_or(f64::INFINITY, |upper| upper.0.get())),
-        }?;
-        Ok(found)
+        let upper = |found: &Finding<Epsilon>| found.upper().map_or(f64::INFINITY, |upper| upper.0.get());
+        match crate::epsilon_at(&question, self.delta, self.method.get()) {
+            Ok(found) if !self.is_open(&found) => Ok(upper(&found)),
+            // All methods are slow together: they are asked anew only where the one chosen cannot decide.
+            Ok(_) | Err(_) => {
+                let best = best::epsilon_at(&question, self.delta)?;
+                self.method.set(best.method);
+                Ok(upper(&best.finding))
+            }
+        }
+    }
+
+    /// Whether an interval is wide and has the budget within it: another method may still show that it is kept.
+    fn is_open(&self, found: &Finding<Epsilon>) -> bool {
+        let Finding::Bracket(bracket) = found else { return false };
+        let (lower, upper) = (bracket.lower.0, bracket.upper.0);
+        self.method.get() == Method::Exact
+            && best::is_wide(lower.get(), upper.get())
+            && lower <= self.epsilon
+            && upper > self.epsilon
     }
 
     fn start(&self, axis: &Axis, with: impl Fn(f64) -> Result<Mechanism, Refusal>) -> f64 {

@@ -82,9 +82,8 @@ const ACCOUNT_HELP: &str = "gaussian, laplace, discrete-gaussian, discrete-lapla
                             matrix, the path of a TOML plan or of dp_accounting's events as JSON, or claims of one dataset: \
                             files, or folders of them";
 
-/// `veracity account`.
-#[derive(Args)]
-#[command(after_help = "\
+/// Examples of `veracity account`, and a plan.
+const ACCOUNT_EXAMPLES: &str = "\
 Examples:
   veracity account gaussian --sigma 4 --sensitivity 2 --delta 1e-6
   veracity account laplace --scale 10 --sensitivity 1 --times 50 --delta 1e-6 --compare
@@ -111,7 +110,20 @@ A plan:
   kind = \"laplace\"
   scale = 10
   sensitivity = 1
-  times = 3")]
+  times = 3";
+
+/// The examples, and every kind that a plan may list.
+fn account_help() -> String {
+    format!(
+        "{ACCOUNT_EXAMPLES}\n\nKinds that a plan may list, with their fields. Each may have times = K beside them; mechanism is a table, parts\n\
+         an array of tables.\n{}",
+        veracity::kinds::table().trim_end()
+    )
+}
+
+/// `veracity account`.
+#[derive(Args)]
+#[command(after_help = account_help())]
 pub struct AccountArgs {
     #[arg(value_name = "KIND", help = ACCOUNT_HELP, required = true)]
     pub subject: Vec<String>,

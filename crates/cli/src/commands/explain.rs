@@ -99,20 +99,31 @@ fn odds(explanation: &Explanation) -> String {
         Some(Adjacency::AddRemove) => "without it".to_owned(),
         None => "without it (or with it changed, as the guarantee says)".to_owned(),
     };
-    let times = decimal::up(epsilon.exp(), 4);
+    let (times, beyond) = factor(epsilon);
     if delta == 0.0 {
         return format!(
             "Odds. Whatever is published is at most {times} times as likely with your {unit} as\n\
              {other}, and the other way round: no one's odds about you\n\
-             move by more than that factor because of your {unit}.\n"
+             move by more than that factor because of your {unit}.\n{beyond}"
         );
     }
     format!(
         "Odds. Any event (a published result, or any set of them) is at most {times} times as likely\n\
          with your {unit} as {other},\n\
-         plus {} in absolute probability; and the other way round.\n",
+         plus {} in absolute probability; and the other way round.\n{beyond}",
         decimal::up(delta, 3)
     )
+}
+
+/// e^ε, as a number where there is one, and what to think of it where there is none.
+fn factor(epsilon: f64) -> (String, &'static str) {
+    match epsilon.exp() {
+        times if times.is_finite() => (decimal::up(times, 4), ""),
+        _ => (
+            format!("e^{}", decimal::up(epsilon, 6)),
+            "That factor has more than 300 digits: it protects nobody.\n",
+        ),
+    }
 }
 
 fn advantage(explanation: &Explanation) -> String {

@@ -5,7 +5,7 @@ mod folder;
 use crate::{Outcome, args::VerifyArgs, text};
 use serde_json::Value;
 use veracity::{
-    Check, Confirmation, Refusal, Tie, Verified,
+    Check, Confirmation, Refusal, Stated, Tie, Verified,
     auditing::certificate::{Recomputed, Statement},
     report::decimal::{down, nearest, up},
     verify_file,
@@ -31,14 +31,7 @@ fn words(confirmation: &Confirmation) -> String {
     let claim = &confirmation.claim;
     let conditions = format!("({}, per {}; {})", claim.adjacency, claim.unit, claim.method.name);
     match (confirmation.failure(), confirmation.checks.first()) {
-        (Some(check), _) => {
-            format!(
-                "does not hold: {}, claimed {}; found {}   {conditions}\n",
-                check.what,
-                check.claimed,
-                found(check)
-            )
-        }
+        (Some(check), _) => format!("does not hold: {}   {conditions}\n", failed(check)),
         (None, _) if confirmation.broken().is_some() => {
             let tie = confirmation.broken().map_or(String::new(), digest_words);
             format!("does not hold: {tie}   {conditions}\n")
@@ -48,15 +41,42 @@ fn words(confirmation: &Confirmation) -> String {
                 .to_owned()
         }
         (None, Some(check)) => format!(
-            "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked{}\n",
+            "confirmed: epsilon ≤ {} at delta {}   {conditions}\nrecomputed {}; {} numbers checked{}\n{}",
             up(check.claimed, 9),
             nearest(claim.delta, 17),
             found(check),
             confirmation.checks.len(),
             confirmation.tie.as_ref().map_or(String::new(), |tie| format!("; {}", digest_words(tie))),
+            rests_on(confirmation),
         ),
         (None, None) => "confirmed: nothing was claimed\n".to_owned(),
     }
+}
+
+/// What is wrong with a number.
+fn failed(check: &Check) -> String {
+    let (what, claimed, found) = (&check.what, check.claimed, found(check));
+    match check.stated {
+        Stated::Upper => format!("{what}, claimed {claimed}; found {found}"),
+        Stated::Lower if claimed.is_nan() => format!("the {what} is missing; found {found}"),
+        Stated::Lower if check.lower.is_none() => {
+            format!("the {what} is stated as {claimed}, but none was found: {found}")
+        }
+        Stated::Lower => format!("the {what} is stated as {claimed}, above what was found: {found}"),
+        Stated::Value if check.upper.is_nan() => format!("{what} is stated as {claimed}, expected none"),
+        Stated::Value if claimed.is_nan() => format!("{what} is missing; found {found}"),
+        Stated::Value => format!("{what}, stated {claimed}; found {found}"),
+    }
+}
+
+/// What nobody recomputed, and who wrote the words.
+fn rests_on(confirmation: &Confirmation) -> String {
+    let assumed = confirmation.assumed.iter().map(|line| format!("assumed: {}\n", one_line(line)));
+    let earlier = confirmation.claim.earlier().map(|earlier| {
+        let now = env!("CARGO_PKG_VERSION");
+        format!("written as of {}; its words were compared with those of {now}\n", one_line(earlier))
+    });
+    assumed.chain(earlier).collect()
 }
 
 /// What became of a digest.
@@ -71,6 +91,7 @@ fn digest_words(tie: &Tie) -> String {
 
 fn found(check: &Check) -> String {
     match check.lower {
+        Some(lower) if lower == check.upper => nearest(lower, 12),
         Some(lower) => format!("between {} and {}", down(lower, 12), up(check.upper, 12)),
         None => format!("at most {}", up(check.upper, 12)),
     }
@@ -80,6 +101,11 @@ fn json(confirmation: &Confirmation) -> Value {
     let check = |check: &Check| {
         serde_json::json!({
             "what": check.what,
+            "stated": match check.stated {
+                Stated::Upper => "upper",
+                Stated::Lower => "lower",
+                Stated::Value => "value",
+            },
             "claimed": check.claimed,
             "lower": check.lower,
             "upper": check.upper,
@@ -96,6 +122,8 @@ fn json(confirmation: &Confirmation) -> Value {
         "mechanism": claim.mechanism,
         "checks": confirmation.checks.iter().map(check).collect::<Vec<_>>(),
         "digest": confirmation.tie.as_ref().map(digest),
+        "assumed": confirmation.assumed,
+        "earlier": claim.earlier(),
     })
 }
 

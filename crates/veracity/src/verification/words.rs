@@ -1,0 +1,102 @@
+//! What a claim says beside its numbers, compared with what this version writes for the same promise.
+//!
+//! Every field is taken apart by name, so that one that is added to a claim and compared nowhere does not compile.
+
+use crate::{
+    ClaimFile, Delta, Method, Refusal, Subject,
+    claim::{Arithmetic, MethodNote, ProfilePoint, Promised, Versions, is_known},
+    files::Interval,
+};
+
+/// Refuses the first field that is not as written here; the method that the claim names. Numbers are compared in `numbers`, what
+/// is noted of a release in `noted`.
+pub(super) fn compare(claim: &ClaimFile, subject: &Subject) -> Result<Method, Refusal> {
+    let method = bounding(&claim.method.name)?;
+    let delta = Delta::new(claim.delta)?;
+    let promise = Promised { epsilon: claim.epsilon.clone(), delta, method };
+    let mut expected = ClaimFile::written(subject, promise, claim.profile.clone());
+    if let Some(persons) = claim.persons.clone() {
+        expected = expected.with_persons(persons);
+    }
+    if let Some(release) = claim.release.clone() {
+        expected = expected.with_release(release);
+    }
+    let ClaimFile {
+        schema: _, // reading refuses what is neither this schema nor the one before
+        definition,
+        epsilon,
+        delta: _, // every check of a number is at this δ
+        profile,
+        unit,
+        persons,
+        adjacency,
+        mechanism,
+        method: MethodNote { name, standing, relative_width: _ }, // a number
+        arithmetic: Arithmetic { numbers, rounding, included },
+        versions: Versions { veracity },
+        not_covered,
+        release,
+    } = claim;
+    let same = [
+        ("definition", *definition == expected.definition),
+        ("unit", *unit == expected.unit),
+        ("adjacency", *adjacency == expected.adjacency),
+        ("mechanism", *mechanism == expected.mechanism),
+        ("method.name", *name == expected.method.name),
+        ("method.standing", *standing == expected.method.standing),
+        ("arithmetic.numbers", *numbers == expected.arithmetic.numbers),
+        ("arithmetic.rounding", *rounding == expected.arithmetic.rounding),
+        ("arithmetic.included", *included == expected.arithmetic.included),
+        ("not_covered", *not_covered == expected.not_covered),
+    ];
+    if let Some((field, _)) = same.into_iter().find(|(_, same)| !same) {
+        return Err(Refusal::NoAnswer(format!(
+            "{field} is not what veracity writes for this claim, expected it unchanged"
+        )));
+    }
+    if !is_known(veracity) {
+        let shown: String = veracity.chars().filter(|c| !c.is_control()).take(40).collect();
+        return Err(Refusal::out_of_range("versions.veracity", shown, "a version that this one knows"));
+    }
+    if persons.is_some() && release.is_none() {
+        return Err(Refusal::NoAnswer(
+            "persons are noted without a release, expected both or neither".into(),
+        ));
+    }
+    is_bare("epsilon", epsilon)?;
+    profile
+        .iter()
+        .try_for_each(|ProfilePoint { epsilon: _, delta }| is_bare("delta of the profile", delta))?;
+    Ok(method)
+}
+
+/// A method by its name, which must be one that bounds.
+fn bounding(name: &str) -> Result<Method, Refusal> {
+    let method: Method = name.parse()?;
+    match method {
+        Method::GdpClt | Method::Edgeworth => {
+            Err(Refusal::out_of_range("method", method, "a method that bounds: a claim is a promise"))
+        }
+        Method::Exact
+        | Method::Pld
+        | Method::Rdp
+        | Method::Moments
+        | Method::Zcdp
+        | Method::Gdp
+        | Method::Basic
+        | Method::Advanced
+        | Method::AdvancedKov
+        | Method::Optimal => Ok(method),
+    }
+}
+
+/// A claim has bounds, and nothing beside them.
+fn is_bare(
+    what: &str,
+    Interval { lower: _, upper: _, approximate, reason }: &Interval,
+) -> Result<(), Refusal> {
+    if approximate.is_none() && reason.is_none() {
+        return Ok(());
+    }
+    Err(Refusal::NoAnswer(format!("{what} has an approximation or a reason, expected bounds alone")))
+}
