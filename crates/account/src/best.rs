@@ -84,7 +84,7 @@ impl Prepared {
     /// The ε at `delta` by `method`.
     pub fn epsilon_by(&self, method: Method, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
         match method {
-            Method::Exact => self.exact_epsilon_at(delta).map(Finding::Bracket),
+            Method::Exact => self.exact_epsilon_at(delta),
             other => crate::epsilon_at(&self.question, delta, other),
         }
     }
@@ -92,23 +92,24 @@ impl Prepared {
     /// The δ at `epsilon` by `method`.
     pub fn delta_by(&self, method: Method, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
         match method {
-            Method::Exact => self.exact_delta_at(epsilon).map(Finding::Bracket),
+            Method::Exact => self.exact_delta_at(epsilon),
             other => crate::delta_at(&self.question, epsilon, other),
         }
     }
 
-    fn exact_epsilon_at(&self, delta: Delta) -> Result<Bracket<Epsilon>, Refusal> {
-        self.exact()?.epsilon_at(delta)
+    fn exact_epsilon_at(&self, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
+        let profile = self.exact()?;
+        profile.epsilon_at(delta).map(|found| profile.finding(found))
     }
 
     /// As the profile says, but for the one refusal that is an answer: that nobody is protected.
-    fn exact_delta_at(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
+    fn exact_delta_at(&self, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
         let profile = self.exact()?;
         match profile.delta_at(epsilon) {
             Err(Refusal::NoAnswer(why)) if self.protects_nobody(profile, epsilon) => {
                 Err(Refusal::NoProtection(why))
             }
-            found => found,
+            found => found.map(|found| profile.finding(found)),
         }
     }
 
@@ -122,16 +123,18 @@ impl Prepared {
 
 /// Exact, exact and pld together, or the best of the others.
 fn tightest<T: Copy + PartialOrd>(
-    exact: Result<Bracket<T>, Refusal>,
+    exact: Result<Finding<T>, Refusal>,
     number: impl Fn(T) -> f64,
     ask: impl Fn(Method) -> Result<Finding<T>, Refusal>,
 ) -> Result<Best<T>, Refusal> {
     match exact {
-        Ok(found) => {
+        Ok(Finding::Bracket(found)) => {
             let (lower, upper) = (number(found.lower.0), number(found.upper.0));
             let second = if is_wide(lower, upper) { ask(Method::Pld).ok() } else { None };
             second.map_or(Ok(alone(found)), |second| narrowed(found, second, (lower, upper)))
         }
+        // What nothing need attain has no lower end, and no width.
+        Ok(finding) => Ok(Best { finding, method: Method::Exact, fallback: None }),
         Err(Refusal::NoProtection(why)) => Err(Refusal::NoProtection(why)),
         // What none can do is best explained by the first.
         Err(refusal) => others(number, ask, &refusal)?.ok_or_else(|| of_all(refusal)),

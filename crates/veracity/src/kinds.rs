@@ -12,7 +12,7 @@ pub struct Kind {
 }
 
 /// Every kind that a plan may list. A test compares it with what is read.
-pub const KINDS: [Kind; 18] = [
+pub const KINDS: [Kind; 24] = [
     Kind {
         name: "gaussian",
         fields: &["noise_multiplier", "sigma", "sensitivity"],
@@ -65,6 +65,36 @@ pub const KINDS: [Kind; 18] = [
         name: "fixed-size-sampled",
         fields: &["batch", "population", "mechanism"],
         means: "a mechanism on a batch of fixed size, drawn without replacement",
+    },
+    Kind {
+        name: "truncated-poisson-sampled",
+        fields: &["rate", "most", "population", "mechanism"],
+        means: "a mechanism on a Poisson batch of at most so many of the population; surplus records are dropped at random",
+    },
+    Kind {
+        name: "random-allocation",
+        fields: &["batches", "mechanism"],
+        means: "one epoch in which each record is dealt to one of the batches at random (balls and bins)",
+    },
+    Kind {
+        name: "shuffled",
+        fields: &["batches", "mechanism"],
+        means: "one epoch over the batches of a shuffled dataset",
+    },
+    Kind {
+        name: "matrix",
+        fields: &["strategy", "participation", "noise_multiplier"],
+        means: "correlated noise (DP-FTRL): strategy tree, banded or rows; participation once, separated or cyclic-poisson",
+    },
+    Kind {
+        name: "best-of",
+        fields: &["mean_runs", "shape", "mechanism"],
+        means: "the best of a random number of runs: Poisson, or negative binomial of this shape",
+    },
+    Kind {
+        name: "losses",
+        fields: &["first", "second"],
+        means: "declared: a privacy loss distribution as losses, probabilities, infinite; second for the other order",
     },
     Kind { name: "repeated", fields: &["times", "mechanism"], means: "a mechanism, so many times" },
     Kind { name: "composed", fields: &["parts"], means: "mechanisms one after another" },

@@ -67,7 +67,8 @@ impl Profile {
         self.attained
     }
 
-    fn finding<T>(&self, found: Bracket<T>) -> Finding<T> {
+    /// What was found, with a lower end only where there is one.
+    pub(crate) fn finding<T>(&self, found: Bracket<T>) -> Finding<T> {
         if self.attained { Finding::Bracket(found) } else { Finding::Upper(found.upper) }
     }
 

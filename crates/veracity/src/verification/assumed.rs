@@ -39,7 +39,8 @@ fn declared(mechanism: &Mechanism, parts: &mut Vec<String>) {
         | Mechanism::Approximate { .. }
         | Mechanism::Zcdp { .. }
         | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. } => {
+        | Mechanism::Gdp { .. }
+        | Mechanism::Losses { .. } => {
             let described = Subject::new(mechanism.clone()).describe();
             if !parts.contains(&described) {
                 parts.push(described);
@@ -47,6 +48,10 @@ fn declared(mechanism: &Mechanism, parts: &mut Vec<String>) {
         }
         Mechanism::PoissonSampled { mechanism, .. }
         | Mechanism::FixedSizeSampled { mechanism, .. }
+        | Mechanism::TruncatedPoissonSampled { mechanism, .. }
+        | Mechanism::RandomAllocation { mechanism, .. }
+        | Mechanism::Shuffled { mechanism, .. }
+        | Mechanism::BestOf { mechanism, .. }
         | Mechanism::Repeated { mechanism, .. }
         | Mechanism::Group { mechanism, .. } => declared(mechanism, parts),
         Mechanism::Composed(all) | Mechanism::Parallel(all) => {
@@ -56,6 +61,7 @@ fn declared(mechanism: &Mechanism, parts: &mut Vec<String>) {
         | Mechanism::Laplace { .. }
         | Mechanism::DiscreteGaussian { .. }
         | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. } => {}
+        | Mechanism::RandomizedResponse { .. }
+        | Mechanism::Matrix { .. } => {}
     }
 }
