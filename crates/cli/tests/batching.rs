@@ -83,7 +83,7 @@ fn a_trainer_that_shuffles_is_told_how_far_its_claim_is_off() {
 #[test]
 fn what_makes_no_batches_is_refused_in_one_line() {
     let cases: [(&[&str], &str); 5] = [
-        (&["--batch-size", "70000"], "the argument '--batch-size <B>' cannot be used multiple times"),
+        (&["--batch-size", "70000"], "--batch-size is given twice, expected once"),
         (&["--max-batch", "100"], "max batch is 100, expected max batch ≥ batch size"),
         (&["--epochs", "1.5"], "epochs is 1.5, expected"),
         (&["--max-batch", "-1"], "max batch is -1, expected"),
@@ -124,18 +124,18 @@ fn accounted(path: &Path) -> f64 {
 fn a_plan_can_list_its_losses() {
     let list = plan(
         "losses",
-        "[mechanism]\nkind = \"repeated\"\ntimes = 30\n\n[mechanism.mechanism]\nkind = \"losses\"\n\n\
+        "[[mechanism]]\nkind = \"repeated\"\ntimes = 30\n\n[mechanism.mechanism]\nkind = \"losses\"\n\n\
          [mechanism.mechanism.first]\nlosses = [-0.7, 0.7]\nprobabilities = [0.3318122278318339, 0.6681877721681661]\n",
     );
     let pure = plan(
         "pure",
-        "[mechanism]\nkind = \"repeated\"\ntimes = 30\n\n[mechanism.mechanism]\nkind = \"pure\"\nepsilon = 0.7\n",
+        "[[mechanism]]\nkind = \"repeated\"\ntimes = 30\n\n[mechanism.mechanism]\nkind = \"pure\"\nepsilon = 0.7\n",
     );
     let (listed, declared) = (accounted(&list), accounted(&pure));
     assert!((listed - declared).abs() <= 1e-4 * declared, "{listed} {declared}");
     let forged = plan(
         "forged",
-        "[mechanism]\nkind = \"losses\"\n\n[mechanism.first]\nlosses = [-0.7, 0.7]\nprobabilities = [0.5, 0.5]\n",
+        "[[mechanism]]\nkind = \"losses\"\n\n[mechanism.first]\nlosses = [-0.7, 0.7]\nprobabilities = [0.5, 0.5]\n",
     );
     let told = refusal(&["account", forged.to_str().unwrap(), "--delta", "1e-5"]);
     assert!(told.contains("expected at most 1: it is the probability under the other dataset"), "{told}");
