@@ -12,7 +12,12 @@ pub(super) struct Composed {
     pub laws: Vec<(Law, f64)>,
     /// Σ μ² of the Gaussians.
     pub gaussian: f64,
+    /// A few laws that stand for many, where there are many: they steer.
+    sketch: Vec<(Law, f64)>,
 }
+
+/// So many laws are looked at one by one to steer.
+const FEW_LAWS: usize = 48;
 
 /// The point through which a contour is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +40,12 @@ impl Saddle {
 }
 
 impl Composed {
+    /// Laws with how often each is used, and Σ μ² of the Gaussians.
+    pub(super) fn new(laws: Vec<(Law, f64)>, gaussian: f64) -> Composed {
+        let sketch = if laws.len() > FEW_LAWS { sketch(&laws) } else { Vec::new() };
+        Composed { laws, gaussian, sketch }
+    }
+
     /// The composition without outcomes of large loss, and a bound on the probability that one of them occurs:
     /// about `mass`.
     pub(super) fn capped(&self, mass: f64) -> (Composed, f64) {
@@ -49,7 +60,7 @@ impl Composed {
             Law::Laplace { .. } | Law::Atoms { .. } => (law.clone(), *times),
         };
         let laws = self.laws.iter().map(cap).collect();
-        (Composed { laws, gaussian: self.gaussian }, left_out)
+        (Composed::new(laws, self.gaussian), left_out)
     }
 
     /// The composition with nothing left out of it.
@@ -58,14 +69,15 @@ impl Composed {
             Law::Sampled(step) => (Law::Sampled(step.uncapped()), *times),
             Law::Laplace { .. } | Law::Atoms { .. } => (law.clone(), *times),
         };
-        Composed { laws: self.laws.iter().map(whole).collect(), gaussian: self.gaussian }
+        Composed::new(self.laws.iter().map(whole).collect(), self.gaussian)
     }
 
     /// Estimates of K(c), K′(c), K″(c) of the whole.
     pub(super) fn scout(&self, c: f64) -> [f64; 3] {
         let g = self.gaussian;
         let mut total = [0.5 * g * c * (c + 1.0), g * (c + 0.5), g];
-        for (law, times) in &self.laws {
+        let steering = if self.sketch.is_empty() { &self.laws } else { &self.sketch };
+        for (law, times) in steering {
             for (sum, part) in total.iter_mut().zip(law.scout(c)) {
                 *sum += times * part;
             }
@@ -169,6 +181,25 @@ impl Composed {
         }
         Some(k - c * (1.0 / c).ln_1p() - c.ln_1p() + 1e-9)
     }
+}
+
+/// Laws of sampled steps gathered by their likes, each group as its middle law, used as often as spreads the losses alike.
+fn sketch(laws: &[(Law, f64)]) -> Vec<(Law, f64)> {
+    let (mut steps, mut others) = (Vec::new(), Vec::new());
+    for (law, times) in laws {
+        match law {
+            Law::Sampled(step) => steps.push((*step, *times)),
+            Law::Laplace { .. } | Law::Atoms { .. } => others.push((law.clone(), *times)),
+        }
+    }
+    steps.sort_by(|(a, _), (b, _)| a.spread().total_cmp(&b.spread()));
+    let together = steps.len().div_ceil(FEW_LAWS).max(1);
+    others.extend(steps.chunks(together).map(|group| {
+        let (middle, _) = group[group.len() / 2];
+        let spread: f64 = group.iter().map(|(step, times)| times * step.spread()).sum();
+        (Law::Sampled(middle), spread / middle.spread())
+    }));
+    others
 }
 
 /// Every law tilted to c, its tails of mass `negligible`/times not resolved.

@@ -68,7 +68,7 @@ impl Direction {
                 }
             }
         }
-        direction.losses.gaussian = square.total();
+        direction.losses = Composed::new(direction.losses.laws, square.total());
         direction.largest = largest.total();
         declared.retain(|&(infinite, _)| infinite > 0.0);
         direction.infinite = match declared.as_slice() {

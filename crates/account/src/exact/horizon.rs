@@ -8,6 +8,9 @@ use super::law::{Law, Tilted};
 use super::points::Bulk;
 use std::f64::consts::PI;
 
+/// The most laws that are looked at one by one.
+const MOST_ZONES: usize = 64;
+
 /// Where the contour may be cut off.
 pub(super) struct Horizon {
     pub last: f64,
@@ -84,6 +87,10 @@ struct Zone {
 
 impl Zone {
     fn all(composed: &Composed, c: f64, last: f64) -> Vec<Zone> {
+        // Many laws together fall by their smoothness alone.
+        if composed.laws.len() > MOST_ZONES {
+            return Vec::new();
+        }
         composed.laws.iter().filter_map(|(law, times)| Zone::of(law, *times, c, last)).collect()
     }
 

@@ -32,7 +32,7 @@ impl Jumps {
             let rest = rest_at(&knee, *times, composed.gaussian, saddle.epsilon, saddle.epsilon / share);
             if (rest.1 - rest.0 * saddle.epsilon).exp() <= allowed {
                 let laws = vec![(Law::Sampled(knee), *times)];
-                return Some(Jumps { composed: Composed { laws, gaussian: composed.gaussian }, rest });
+                return Some(Jumps { composed: Composed::new(laws, composed.gaussian), rest });
             }
         }
         None

@@ -139,7 +139,7 @@ fn laplace_log_mgf(epsilon: f64, c: f64) -> (f64, f64) {
 
 /// e^{ikx} − 1 for k = 0 … count. Each is the product of its neighbour with e^{ix}, which keeps relative accuracy in
 /// this form; every 64th is computed anew.
-fn turns(x: f64, count: usize) -> impl Iterator<Item = Complex64> {
+pub(super) fn turns(x: f64, count: usize) -> impl Iterator<Item = Complex64> {
     let exact = |angle: f64| {
         let (sin, cos) = (0.5 * angle).sin_cos();
         Complex64::new(-2.0 * sin * sin, 2.0 * sin * cos)

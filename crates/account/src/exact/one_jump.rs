@@ -75,7 +75,7 @@ impl OneJump {
         let with = |times: f64| {
             let mut laws = composed.laws.clone();
             laws[place] = (Law::Sampled(moderate), times);
-            Composed { laws, gaussian: composed.gaussian }
+            Composed::new(laws, composed.gaussian)
         };
         let none = Rest::draw(&with(times), epsilon, delta, worth)?;
         let fewer = with(times - 1.0);

@@ -123,6 +123,11 @@ impl SampledGaussian {
         self.situation != Situation::Add && self.cap == f64::INFINITY
     }
 
+    /// About the variance of a loss.
+    pub(super) fn spread(&self) -> f64 {
+        self.rate * self.rate * (self.s * self.s).min(600.0).exp_m1()
+    }
+
     /// Whether each dataset has its own record.
     pub(super) fn is_replaced(&self) -> bool {
         self.situation == Situation::Replace
