@@ -129,11 +129,9 @@ fn shape(table: &Table, depth: usize) -> Result<(), String> {
             ("strategy" | "participation", _) => return wrong("a table with a kind"),
             ("rows", Value::Array(rows)) if rows.iter().all(Value::is_array) => {}
             ("rows", _) => return wrong("an array of rows"),
-            (name, Value::Array(all)) if LISTS.contains(&name) => {
-                if all.iter().any(|one| number(one).is_none()) {
-                    return wrong("an array of numbers");
-                }
-            }
+            (name, Value::Array(all))
+                if LISTS.contains(&name) && all.iter().all(|one| number(one).is_some()) => {}
+            (name, Value::Array(_)) if LISTS.contains(&name) => return wrong("an array of numbers"),
             (name, _) if name == "parts" || LISTS.contains(&name) => return wrong("an array"),
             (name, value) if NUMBERS.contains(&name) && number(value).is_none() => return wrong("a number"),
             _ => {}

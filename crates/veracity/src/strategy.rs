@@ -128,10 +128,10 @@ pub fn compare(steps: Count, bands: Count, aim: Aim) -> Result<StrategyFile, Ref
     let banded = |band: &Coefficients| errors::banded(band, steps);
     let mut all = vec![row(format!("optimal, {}", of(bands)), banded(&best)?)];
     all.push(row(format!("square root, {}", of(bands)), banded(&errors::square_root(bands)?)?));
-    if bands < steps {
-        if let Ok(whole) = errors::square_root(steps) {
-            all.push(row("square root, all bands".into(), banded(&whole)?));
-        }
+    if bands < steps
+        && let Ok(whole) = errors::square_root(steps)
+    {
+        all.push(row("square root, all bands".into(), banded(&whole)?));
     }
     all.push(row("tree".into(), errors::tree(steps)));
     all.push(row("independent noise".into(), errors::independent(steps)));
