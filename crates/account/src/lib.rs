@@ -5,6 +5,7 @@
 
 pub mod advanced;
 pub mod basic;
+pub mod bounded_range;
 pub mod calibrate;
 pub mod exact;
 pub mod expand;
