@@ -9,6 +9,7 @@ pub mod bounded_range;
 pub mod calibrate;
 pub mod exact;
 pub mod expand;
+pub mod filter;
 pub mod gdp;
 mod matrix;
 mod method;
