@@ -5,6 +5,7 @@
 
 pub mod advanced;
 pub mod basic;
+mod best_of;
 pub mod bounded_range;
 pub mod calibrate;
 pub mod exact;
