@@ -96,11 +96,14 @@ fn is_declared(mechanism: &Mechanism) -> bool {
 /// The range of exponential mechanisms; None for others. Only equal ranges have the recursion: a mixture is bounded by
 /// pure ε, which exponential mechanisms do not attain.
 fn range_of(mechanism: &Mechanism) -> Option<Epsilon> {
-    match mechanism {
-        Mechanism::Exponential { epsilon } => Some(*epsilon),
-        Mechanism::Repeated { mechanism, .. } => range_of(mechanism),
-        Mechanism::Composed(mechanisms) => mechanisms.first().and_then(range_of),
-        _ => None,
+    if let Mechanism::Exponential { epsilon } = mechanism {
+        Some(*epsilon)
+    } else if let Mechanism::Repeated { mechanism, .. } = mechanism {
+        range_of(mechanism)
+    } else if let Mechanism::Composed(mechanisms) = mechanism {
+        mechanisms.first().and_then(range_of)
+    } else {
+        None
     }
 }
 

@@ -100,10 +100,9 @@ impl<'a> Curve<'a> {
     fn new(composition: &'a Composition) -> Result<Curve<'a>, Refusal> {
         let mut selections = Vec::new();
         for (part, _) in &composition.parts {
-            selections.push(match part {
-                Part::BestOf { runs, run } => Some(Selection::new(*runs, run)?),
-                _ => None,
-            });
+            let selection =
+                if let Part::BestOf { runs, run } = part { Some(Selection::new(*runs, run)?) } else { None };
+            selections.push(selection);
         }
         Ok(Curve { composition, selections })
     }
