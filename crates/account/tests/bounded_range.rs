@@ -129,6 +129,12 @@ fn the_ends_of_the_range_are_exact() {
     // tanh(ε/4): what one mechanism of range ε can show at ε = 0.
     let (lower, upper) = bracket(2.0, 1, 0.0);
     assert!(lower <= 0.5f64.tanh() && 0.5f64.tanh() <= upper && upper - lower < 1e-13);
+    for (range, uses) in [(1e-9, 3), (1e-6, 50), (30.0, 5), (200.0, 2), (150.0, 40), (500.0, 1)] {
+        let epsilon = 0.97 * range * f64::from(uses);
+        let (lower, upper) = bracket(range, uses as u64, epsilon);
+        assert!(0.0 <= lower && lower <= upper && upper < 1.0, "{range} {uses}: {lower} {upper}");
+    }
+    assert!(epsilon_at(&exponential(300.0, 2), Delta::new(1e-6).unwrap(), Method::Optimal).is_err());
     assert!(epsilon_at(&exponential(0.1, 1 << 20), Delta::new(1e-6).unwrap(), Method::Optimal).is_err());
 }
 

@@ -21,6 +21,8 @@ use veracity_numerics::root;
 
 /// The most uses that the recursion goes through.
 const MOST_USES: u64 = 8192;
+/// The largest range that it is made for; e^ε₀ must be far from the largest float.
+const LARGEST_RANGE: f64 = 200.0;
 
 /// The range and number of uses, where a composition consists of equal ranges and nothing else.
 pub(crate) fn only(composition: &Composition) -> Option<(f64, Count)> {
@@ -101,6 +103,11 @@ impl Worst {
             return Err(Refusal::NoAnswer(format!(
                 "optimal composition of {} exponential mechanisms, more than 8192; use method zcdp or rdp",
                 uses.get()
+            )));
+        }
+        if range > LARGEST_RANGE {
+            return Err(Refusal::NoAnswer(format!(
+                "optimal composition of exponential mechanisms of epsilon {range}, more than 200; use method basic"
             )));
         }
         Ok(Worst::Tables(Tables::new(range, uses.get(), delta)))

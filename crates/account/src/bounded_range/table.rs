@@ -195,7 +195,7 @@ impl Grid {
 
     fn odds_with_rest(&self, t: f64, rest: f64) -> (f64, f64) {
         let whole = -(-self.range).exp_m1();
-        (-(-rest).exp_m1() / whole, t.exp_m1() * (-self.range).exp() / whole)
+        (-(-rest).exp_m1() / whole, -(-t).exp_m1() * (-rest).exp() / whole)
     }
 
     /// The end of a piece at a multiple of the step.

@@ -63,7 +63,7 @@ fn pure(epsilon: f64) -> f64 {
         return 0.0;
     }
     // Φ⁻¹ near ½ keeps an absolute error, which is charged.
-    -2.0 * normal::quantile(1.0 / (1.0 + epsilon.exp())) * (1.0 + 1e-13) + 1e-14
+    -2.0 * normal::quantile(1.0 / (1.0 + epsilon.exp())) * (1.0 + 1e-13) + 1e-13
 }
 
 /// Laplace noise: its curve has α β = e^{−ε}/4 between two straight pieces. With h(a) = Φ⁻¹(1 − e^{−a}/2), whose slope is
@@ -75,7 +75,7 @@ fn laplace(epsilon: f64) -> f64 {
     if epsilon == 0.0 {
         return 0.0;
     }
-    -2.0 * normal::quantile(0.5 * (-0.5 * epsilon).exp()) * (1.0 + 1e-13) + 1e-14
+    -2.0 * normal::quantile(0.5 * (-0.5 * epsilon).exp()) * (1.0 + 1e-13) + 1e-13
 }
 
 /// Discrete Gaussian noise moved by a whole number s: the corners are α = 1 − F(i), β = F(i − s) with its cumulative law F,
@@ -83,7 +83,8 @@ fn laplace(epsilon: f64) -> f64 {
 /// there α or 1 − α is below it, or β is within it of 1.
 ///
 /// # Reference  [CanonneKamathSteinke20] (the noise and its tail e^{−x²/2σ²})
-/// # Numerics   F by a sum from the far tail in logarithms; each term is charged 8 ulp of absolute error of g
+/// # Numerics   F by a sum from the far tail in logarithms; each term is charged 16 ulp of absolute error of g, each
+/// quantile 1e-13 of its size
 fn discrete(sigma: f64, shift: u64) -> Result<f64, Refusal> {
     let half = (DEVIATIONS * sigma).ceil() + shift as f64;
     if half > MOST_POINTS || shift as f64 > 1e3 * sigma {
@@ -110,7 +111,7 @@ fn discrete(sigma: f64, shift: u64) -> Result<f64, Refusal> {
     // g(−1 − i) = −g(i).
     let g = |i: i64| if i < 0 { left[(i + half) as usize] } else { -left[(half - 1 - i) as usize] };
     let largest = (shift - half..half).map(|i| g(i) - g(i - shift)).fold(0.0, f64::max);
-    let slack = 16.0 * f64::EPSILON * (start as f64 + 100.0);
+    let slack = 16.0 * f64::EPSILON * (start as f64 + 100.0) + 1e-13 * (DEVIATIONS + shift as f64 / sigma);
     Ok(largest * OUTWARD + slack)
 }
 

@@ -112,7 +112,9 @@ impl<'a> Curve<'a> {
         let mut sum = 0.0;
         for ((part, count), selection) in self.composition.parts.iter().zip(&self.selections) {
             let one = match selection {
-                Some(selection) => selection.divergence(order)?.min(single::pure_part(part)),
+                Some(selection) => {
+                    selection.divergence(order)?.min(curve::pure(single::pure_part(part), order))
+                }
                 None => curve::divergence(part, order)?,
             };
             sum += count.as_f64() * one;
