@@ -144,11 +144,12 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
             single_use_epsilon(part, inside).map(|epsilon| amplified(*rate, epsilon))
         }
         Part::AtMost(part) => single_use_epsilon(part, delta),
-        Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => {
+        Part::BestOf { .. } => Err(Refusal::no_theorem(
+            name(part),
+            "composition of single uses",
+            "use method rdp, or method basic for one selection",
+        )),
+        Part::Mixture { .. } | Part::Allocated { .. } | Part::Listed { .. } | Part::Either { .. } => {
             Err(Refusal::no_theorem(name(part), "composition of single uses", "use method exact, pld or rdp"))
         }
         Part::Laplace { .. }
