@@ -1,6 +1,6 @@
 //! Basic composition: the ε of all uses add up, and so do their δ.
 
-use crate::{Composition, Question, single};
+use crate::{Composition, Question, best_of, single};
 use veracity_core::{Delta, Epsilon, Finding, Refusal};
 
 /// ε at `delta`. Uses whose ε follows from a δ share equally what the declared ones leave.
@@ -9,7 +9,17 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal};
 /// # Reference  [DworkRoth14] Theorem 3.16, for mechanisms chosen in view of earlier answers (Theorem B.1)
 /// # Numerics   Rounded up
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
-    single::upper_epsilon(single::worst(question, |composition| sum(composition, delta.get()))?)
+    single::upper_epsilon(least(question, delta)?)
+}
+
+/// The sum, or what the best of several runs costs by the profile of one, whichever is less.
+fn least(question: &Question, delta: Delta) -> Result<f64, Refusal> {
+    let added = single::worst(question, |composition| sum(composition, delta.get()));
+    match best_of::epsilon_above(question, delta) {
+        None => added,
+        Some(Ok(best)) => Ok(added.map_or(best, |added| added.min(best))),
+        Some(Err(refusal)) => added.map_err(|_| refusal),
+    }
 }
 
 /// δ at `epsilon`.
@@ -18,10 +28,7 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
 /// # Reference  As [`epsilon_at`]
 /// # Numerics   The δ returned was evaluated and its ε did not exceed `epsilon`
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
-    let delta = single::worst(question, |composition| {
-        single::least_delta(epsilon.get(), |delta| sum(composition, delta))
-    })?;
-    single::upper_delta(delta)
+    single::upper_delta(single::least_delta(epsilon.get(), |delta| least(question, Delta::new(delta)?))?)
 }
 
 fn sum(composition: &Composition, delta: f64) -> Result<f64, Refusal> {

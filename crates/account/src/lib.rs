@@ -6,9 +6,12 @@
 pub mod advanced;
 pub mod basic;
 pub mod best;
+mod best_of;
+pub mod bounded_range;
 pub mod calibrate;
 pub mod exact;
 pub mod expand;
+pub mod filter;
 pub mod gdp;
 pub mod matrix;
 mod method;

@@ -2,8 +2,9 @@
 //!
 //! The worst mechanism of a pair is randomized response that gives itself away with probability δ. Its losses are ±ε,
 //! so those of a composition are sums of binomials: a list of atoms, from which both questions are answered.
+//! Exponential mechanisms of one range have worst mechanisms of their own, in `bounded_range`.
 
-use crate::{Composition, Question, advanced::slack_shares, expand, single};
+use crate::{Composition, Question, advanced::slack_shares, bounded_range, expand, single};
 use veracity_core::{Bracket, Count, Delta, Epsilon, Finding, Mechanism, Refusal};
 use veracity_numerics::root;
 
@@ -15,12 +16,16 @@ const LIGHTEST: f64 = 1e-60;
 /// ε at `delta`: from both sides when every pair is declared, since then some mechanism attains it.
 ///
 /// # Promise    Never below the true ε; the lower side is attained by the worst mechanisms that were declared
-/// # Reference  [KairouzOhViswanath15] Theorem 3.3; [MurtaghVadhan16] Theorem 1.5 for unequal pairs
+/// # Reference  [KairouzOhViswanath15] Theorem 3.3; [MurtaghVadhan16] Theorem 1.5 for unequal pairs;
+/// [DongDurfeeRogers20] for exponential mechanisms of one range
 /// # Numerics   Weights by recurrence from the mode, relative error ≤ 8 ulp × uses; both sides pushed outward by it
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (mut lower, mut upper): (f64, f64) = (0.0, 0.0);
     for composition in expand::expand(&question.mechanism, question.adjacency)? {
-        let (low, high) = epsilon_of(&composition, delta.get())?;
+        let (low, high) = match bounded_range::only(&composition) {
+            Some((range, uses)) => ends(bounded_range::epsilon_at(range, uses, delta)?, Epsilon::get),
+            None => epsilon_of(&composition, delta.get())?,
+        };
         (lower, upper) = (lower.max(low), upper.max(high));
     }
     if is_declared(&question.mechanism) {
@@ -38,7 +43,10 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let (mut lower, mut upper): (f64, f64) = (0.0, 0.0);
     for composition in expand::expand(&question.mechanism, question.adjacency)? {
-        let (low, high) = delta_of(&composition, epsilon.get())?;
+        let (low, high) = match bounded_range::only(&composition) {
+            Some((range, uses)) => ends(bounded_range::delta_at(range, uses, epsilon)?, Delta::get),
+            None => delta_of(&composition, epsilon.get())?,
+        };
         (lower, upper) = (lower.max(low), upper.max(high));
     }
     let upper = single::below_one(upper)?;
@@ -48,19 +56,27 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
     single::upper_delta(upper.get())
 }
 
-/// Whether the question is about declared pairs as they stand. Groups, parallel parts and sampling turn pairs into
-/// pairs that hold but need not be attained.
+/// Both ends as numbers.
+fn ends<T: Copy>(bracket: Bracket<T>, number: impl Fn(T) -> f64) -> (f64, f64) {
+    (number(bracket.lower.0), number(bracket.upper.0))
+}
+
+/// Whether the question is about declared pairs as they stand, or about exponential mechanisms of one range. Groups,
+/// parallel parts and sampling turn pairs into pairs that hold but need not be attained.
 fn is_declared(mechanism: &Mechanism) -> bool {
     match mechanism {
+        Mechanism::Exponential { .. } => true,
         Mechanism::Pure { .. } | Mechanism::Approximate { .. } => true,
         Mechanism::Repeated { mechanism, .. } => is_declared(mechanism),
-        Mechanism::Composed(mechanisms) => mechanisms.iter().all(is_declared),
+        Mechanism::Composed(mechanisms) => {
+            mechanisms.iter().all(is_declared)
+                && mechanisms.windows(2).all(|pair| range_of(&pair[0]) == range_of(&pair[1]))
+        }
         Mechanism::Gaussian { .. }
         | Mechanism::Laplace { .. }
         | Mechanism::DiscreteGaussian { .. }
         | Mechanism::DiscreteLaplace { .. }
         | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Exponential { .. }
         | Mechanism::Zcdp { .. }
         | Mechanism::Rdp { .. }
         | Mechanism::Gdp { .. }
@@ -74,6 +90,20 @@ fn is_declared(mechanism: &Mechanism) -> bool {
         | Mechanism::Losses { .. }
         | Mechanism::Parallel(_)
         | Mechanism::Group { .. } => false,
+    }
+}
+
+/// The range of exponential mechanisms; None for others. Only equal ranges have the recursion: a mixture is bounded by
+/// pure ε, which exponential mechanisms do not attain.
+fn range_of(mechanism: &Mechanism) -> Option<Epsilon> {
+    if let Mechanism::Exponential { epsilon } = mechanism {
+        Some(*epsilon)
+    } else if let Mechanism::Repeated { mechanism, .. } = mechanism {
+        range_of(mechanism)
+    } else if let Mechanism::Composed(mechanisms) = mechanism {
+        mechanisms.first().and_then(range_of)
+    } else {
+        None
     }
 }
 

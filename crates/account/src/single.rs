@@ -4,7 +4,7 @@
 use crate::{
     Composition, Neighbours, Part, Question, expand,
     gdp::profile::{MARGIN, gaussian_delta, gaussian_epsilon_above},
-    rdp::convert,
+    rdp::{convert, selection},
 };
 use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
 use veracity_numerics::{logspace, root};
@@ -32,6 +32,10 @@ pub(crate) fn declared(part: &Part) -> Option<(f64, f64)> {
             declared(part).map(|(epsilon, delta)| (amplified(*rate, epsilon), rate * delta * OUTWARD))
         }
         Part::AtMost(part) => declared(part),
+        Part::BestOf { runs, run } => {
+            let epsilon = selection::pure_epsilon(*runs, run);
+            epsilon.is_finite().then_some((epsilon, 0.0))
+        }
         Part::Gaussian { .. }
         | Part::DiscreteGaussian { .. }
         | Part::Zcdp { .. }
@@ -40,9 +44,22 @@ pub(crate) fn declared(part: &Part) -> Option<(f64, f64)> {
         | Part::Mixture { .. }
         | Part::Allocated { .. }
         | Part::Listed { .. }
-        | Part::BestOf { .. }
         | Part::Either { .. } => None,
     }
+}
+
+/// The pure ε of one use of a part, or infinity.
+pub(crate) fn pure_part(part: &Part) -> f64 {
+    match declared(part) {
+        Some((epsilon, 0.0)) => epsilon,
+        Some(_) | None => f64::INFINITY,
+    }
+}
+
+/// The pure ε of a composition, rounded up, or infinity: its Rényi divergence at order infinity.
+pub(crate) fn pure_epsilon(composition: &Composition) -> f64 {
+    let sum: f64 = composition.parts.iter().map(|(part, count)| count.as_f64() * pure_part(part)).sum();
+    sum * (1.0 + composition.parts.len() as f64 * f64::EPSILON) * OUTWARD
 }
 
 /// The logarithms of the largest probability ratios of randomized response, rounded up.
@@ -127,11 +144,12 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
             single_use_epsilon(part, inside).map(|epsilon| amplified(*rate, epsilon))
         }
         Part::AtMost(part) => single_use_epsilon(part, delta),
-        Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => {
+        Part::BestOf { .. } => Err(Refusal::no_theorem(
+            name(part),
+            "composition of single uses",
+            "use method rdp, or method basic for one selection",
+        )),
+        Part::Mixture { .. } | Part::Allocated { .. } | Part::Listed { .. } | Part::Either { .. } => {
             Err(Refusal::no_theorem(name(part), "composition of single uses", "use method exact, pld or rdp"))
         }
         Part::Laplace { .. }

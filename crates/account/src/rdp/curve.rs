@@ -1,6 +1,6 @@
 //! The Rényi divergence of one use of each part at one order.
 
-use super::sampled;
+use super::{sampled, selection::Selection};
 use crate::{
     Neighbours, Part,
     single::{self, OUTWARD},
@@ -42,19 +42,12 @@ pub(crate) fn divergence(part: &Part, order: f64) -> Result<f64, Refusal> {
         Part::PoissonSampled { rate, part, neighbours } => sampled::poisson(*rate, part, *neighbours, order)?,
         Part::FixedSizeSampled { rate, part } => sampled::fixed_size(*rate, part, order)?,
         Part::AtMost(part) => divergence(part, order)?,
-        Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => {
+        Part::BestOf { runs, run } => Selection::new(*runs, run)?.divergence(order)?,
+        Part::Mixture { .. } | Part::Allocated { .. } | Part::Listed { .. } | Part::Either { .. } => {
             return Err(Refusal::no_theorem(single::name(part), "method rdp", "use method exact or pld"));
         }
     };
-    let pure = match single::declared(part) {
-        Some((epsilon, 0.0)) => pure(epsilon, order),
-        Some(_) | None => f64::INFINITY,
-    };
-    Ok((bound * OUTWARD).min(pure))
+    Ok((bound * OUTWARD).min(pure(single::pure_part(part), order)))
 }
 
 /// The divergence of binary randomized response, the worst of all pure ε mechanisms:
@@ -65,6 +58,9 @@ pub(crate) fn divergence(part: &Part, order: f64) -> Result<f64, Refusal> {
 /// # Numerics   With h = (α − 1) ε the ratio of cosines is 1 + 2 sinh²(h/2) + tanh(ε/2) sinh h: only positive terms,
 /// so the relative error is a few ulp, and it is rounded up
 pub(crate) fn pure(epsilon: f64, order: f64) -> f64 {
+    if epsilon.is_infinite() {
+        return epsilon;
+    }
     let h = (order - 1.0) * epsilon;
     let log_moment = if h > 40.0 {
         h - (-epsilon).exp().ln_1p()

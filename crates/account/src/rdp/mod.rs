@@ -1,13 +1,16 @@
 //! Rényi differential privacy: each part has a divergence at each order, they add up, and the best order is converted.
 //!
-//! `curve` knows unsampled parts, `sampled` and `series` sampled ones, `convert` turns a divergence into (ε, δ).
+//! `curve` knows unsampled parts, `sampled` and `series` sampled ones, `selection` the best of several runs; `convert`
+//! turns a divergence into (ε, δ).
 
 pub(crate) mod convert;
 pub(crate) mod curve;
 mod sampled;
+pub(crate) mod selection;
 mod series;
 
-use crate::{Composition, Question, single};
+use crate::{Composition, Part, Question, single};
+use selection::Selection;
 use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
 
 /// ε at `delta`, by the order that serves best.
@@ -17,8 +20,9 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
 /// # Numerics   Rounded up; every order is valid, so the search need not find the best
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let epsilon = single::worst(question, |composition| {
-        let converted = convert::epsilon_at(delta.get(), convert::ORDERS, |order| total(composition, order))?;
-        Ok(converted.min(order_infinity(composition)))
+        let curve = Curve::new(composition)?;
+        let converted = convert::epsilon_at(delta.get(), convert::ORDERS, |order| curve.at(order))?;
+        Ok(converted.min(single::pure_epsilon(composition)))
     })?;
     single::upper_epsilon(epsilon)
 }
@@ -31,10 +35,11 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let epsilon = epsilon.get();
     let delta = single::worst(question, |composition| {
-        if epsilon >= order_infinity(composition) || epsilon.is_infinite() {
+        if epsilon >= single::pure_epsilon(composition) || epsilon.is_infinite() {
             return Ok(0.0);
         }
-        convert::delta_at(epsilon, convert::ORDERS, |order| total(composition, order))
+        let curve = Curve::new(composition)?;
+        convert::delta_at(epsilon, convert::ORDERS, |order| curve.at(order))
     })?;
     single::upper_delta(delta)
 }
@@ -60,7 +65,8 @@ pub fn divergence(question: &Question, order: f64) -> Result<Upper<f64>, Refusal
 pub fn moments_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let cost = -delta.get().ln() * single::OUTWARD;
     let epsilon = single::worst(question, |composition| {
-        least_over_moments(|moment| Ok(total(composition, moment + 1.0)? + cost / moment))
+        let curve = Curve::new(composition)?;
+        least_over_moments(|moment| Ok(curve.at(moment + 1.0)? + cost / moment))
     })?;
     single::upper_epsilon(epsilon * single::OUTWARD)
 }
@@ -73,8 +79,9 @@ pub fn moments_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<E
 pub fn moments_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let epsilon = epsilon.get();
     let delta = single::worst(question, |composition| {
+        let curve = Curve::new(composition)?;
         let log = least_over_moments(|moment| {
-            let loss = total(composition, moment + 1.0)?;
+            let loss = curve.at(moment + 1.0)?;
             Ok(moment * (loss - epsilon) + 8.0 * f64::EPSILON * moment * (loss + epsilon))
         })?;
         Ok(log.exp() * single::OUTWARD + f64::MIN_POSITIVE)
@@ -82,25 +89,43 @@ pub fn moments_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding
     single::upper_delta(delta)
 }
 
-/// The divergence of a composition at `order`, rounded up.
-fn total(composition: &Composition, order: f64) -> Result<f64, Refusal> {
-    let mut sum = 0.0;
-    for (part, count) in &composition.parts {
-        sum += count.as_f64() * curve::divergence(part, order)?;
-    }
-    Ok(sum * (1.0 + composition.parts.len() as f64 * f64::EPSILON) * single::OUTWARD)
+/// The Rényi curve of a composition, with what is the same at all orders computed once.
+struct Curve<'a> {
+    composition: &'a Composition,
+    /// Beside each part that is the best of several runs, its selection.
+    selections: Vec<Option<Selection<'a>>>,
 }
 
-/// The divergence at order infinity: the sum of pure ε, where all parts are pure.
-fn order_infinity(composition: &Composition) -> f64 {
-    let mut sum = 0.0;
-    for (part, count) in &composition.parts {
-        sum += match single::declared(part) {
-            Some((epsilon, 0.0)) => count.as_f64() * epsilon,
-            Some(_) | None => f64::INFINITY,
-        };
+impl<'a> Curve<'a> {
+    fn new(composition: &'a Composition) -> Result<Curve<'a>, Refusal> {
+        let mut selections = Vec::new();
+        for (part, _) in &composition.parts {
+            let selection =
+                if let Part::BestOf { runs, run } = part { Some(Selection::new(*runs, run)?) } else { None };
+            selections.push(selection);
+        }
+        Ok(Curve { composition, selections })
     }
-    sum * (1.0 + composition.parts.len() as f64 * f64::EPSILON) * single::OUTWARD
+
+    /// The divergence at `order`, rounded up.
+    fn at(&self, order: f64) -> Result<f64, Refusal> {
+        let mut sum = 0.0;
+        for ((part, count), selection) in self.composition.parts.iter().zip(&self.selections) {
+            let one = match selection {
+                Some(selection) => {
+                    selection.divergence(order)?.min(curve::pure(single::pure_part(part), order))
+                }
+                None => curve::divergence(part, order)?,
+            };
+            sum += count.as_f64() * one;
+        }
+        Ok(sum * (1.0 + self.composition.parts.len() as f64 * f64::EPSILON) * single::OUTWARD)
+    }
+}
+
+/// The divergence of a composition at one order, rounded up.
+fn total(composition: &Composition, order: f64) -> Result<f64, Refusal> {
+    Curve::new(composition)?.at(order)
 }
 
 /// The least value of `bound` over whole λ: all up to 50, then steps of one in fifty to 10^6.

@@ -1,0 +1,93 @@
+//! What one question costs, in the numbers that a filter counts in.
+
+use super::{Amounts, Kind, add_up, gaussian, times_up};
+use crate::{Composition, Method, Part, Question, expand, rdp, single, zcdp};
+use veracity_core::{Count, Delta, Refusal};
+
+/// What a question costs under a kind that adds up. A question with several alternatives (parallel parts) costs the most of
+/// each number.
+///
+/// # Promise    Never below what the question costs: one use keeps the pair, ρ, divergence or μ that is charged
+/// # Numerics   Rounded up
+pub(super) fn of(kind: &Kind, question: &Question) -> Result<Amounts, Refusal> {
+    match kind {
+        Kind::Basic { each } => pair(question, *each),
+        Kind::Zcdp { .. } => summed(question, concentrated),
+        Kind::Rdp { order } => {
+            Ok(Amounts { sum: rdp::divergence(question, *order)?.0, delta: 0.0, slots: Vec::new() })
+        }
+        // A product has costs of its own; its pools count as this kind does.
+        Kind::Gdp { .. } | Kind::Product { .. } => summed(question, squared),
+    }
+}
+
+/// The (ε, δ) of a question: what was declared, or else the least ε that a method certifies at `each`.
+fn pair(question: &Question, each: Delta) -> Result<Amounts, Refusal> {
+    if let Ok(declared) = summed(question, |part| {
+        single::declared(part).ok_or_else(|| {
+            Refusal::no_theorem(single::name(part), "adding up declared pairs", "give it a delta")
+        })
+    }) {
+        return Ok(declared);
+    }
+    let mut least: Result<f64, Refusal> = Err(Refusal::NoAnswer("no method answers".into()));
+    for method in [Method::Exact, Method::Pld, Method::Rdp] {
+        let found = crate::epsilon_at(question, each, method);
+        let found = found.map(|found| found.upper().map_or(f64::INFINITY, |upper| upper.0.get()));
+        least = match (least, found) {
+            (Ok(one), Ok(other)) => Ok(one.min(other)),
+            (Err(_), found) => found,
+            (known, Err(_)) => known,
+        };
+    }
+    Ok(Amounts { sum: least?, delta: each.get(), slots: Vec::new() })
+}
+
+/// The largest sums over the alternatives.
+fn summed(
+    question: &Question,
+    one: impl Fn(&Part) -> Result<(f64, f64), Refusal>,
+) -> Result<Amounts, Refusal> {
+    let mut most = Amounts { sum: 0.0, delta: 0.0, slots: Vec::new() };
+    for composition in expand::expand(&question.mechanism, question.adjacency)? {
+        let (sum, delta) = sum_of(&composition, &one)?;
+        (most.sum, most.delta) = (most.sum.max(sum), most.delta.max(delta));
+    }
+    Ok(most)
+}
+
+fn sum_of(
+    composition: &Composition,
+    one: impl Fn(&Part) -> Result<(f64, f64), Refusal>,
+) -> Result<(f64, f64), Refusal> {
+    let (mut sum, mut delta) = (0.0, 0.0);
+    for (part, count) in &composition.parts {
+        let (amount, leak) = one(part)?;
+        (sum, delta) = (add_up(sum, times_up(*count, amount)), add_up(delta, times_up(*count, leak)));
+    }
+    Ok((sum, delta))
+}
+
+/// ρ and δ: a declared (ε, δ) is ε²/2 but for an event of probability δ.
+///
+/// # Reference  [BunSteinke16] Section 8 (approximate zCDP)
+fn concentrated(part: &Part) -> Result<(f64, f64), Refusal> {
+    match single::declared(part) {
+        Some((epsilon, delta)) if delta > 0.0 => {
+            Ok((zcdp::rho(&Part::Approximate { epsilon, delta: 0.0 })?, delta))
+        }
+        Some(_) | None => Ok((zcdp::rho(part)?, 0.0)),
+    }
+}
+
+/// μ² and δ.
+pub(super) fn squared(part: &Part) -> Result<(f64, f64), Refusal> {
+    let (mu, delta) = gaussian::mu(part)?;
+    Ok((if mu == 0.0 { 0.0 } else { (mu * mu).next_up() }, delta))
+}
+
+/// The same for several uses, rounded up.
+pub(super) fn squared_times(part: &Part, count: Count) -> Result<(f64, f64), Refusal> {
+    let (square, delta) = squared(part)?;
+    Ok((times_up(count, square), times_up(count, delta)))
+}
