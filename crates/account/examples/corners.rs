@@ -1,21 +1,23 @@
 //! Asks seeded log-uniform questions about DP-SGD over the whole range that is promised and prints one JSON object a line:
 //! the question, the ends of ε, and how long it took.
 //!
-//! `cargo run --release -p veracity-account --example corners -- COUNT SEED`
+//! `cargo run --release -p veracity-account --example corners -- COUNT SEED [calibrate]`; with the last word the noise that an ε
+//! asks for is looked for instead, and its ends are the noise and the noise.
 
 use std::time::Instant;
-use veracity_account::{Method, Question, epsilon_at};
-use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
+use veracity_account::{Method, Question, calibrate, epsilon_at};
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let count: u64 = arguments.next().map_or(Ok(1000), |word| word.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(1), |word| word.parse())?;
+    let calibrates = arguments.next().is_some();
     let mut draws = Draws(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
     for _ in 0..count {
         let asked = Asked::draw(&mut draws);
         let start = Instant::now();
-        let found = asked.answer();
+        let found = if calibrates { asked.noise(&mut draws) } else { asked.answer() };
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
         let Asked { rate, noise, steps, delta, adjacency } = &asked;
         let question = format!(
@@ -66,6 +68,15 @@ impl Asked {
         let found = epsilon_at(&question, Delta::new(self.delta)?, Method::Exact)?;
         let lower = found.lower().map_or(0.0, |bound| bound.0.get());
         Ok((lower, found.upper().map_or(f64::INFINITY, |bound| bound.0.get())))
+    }
+
+    /// The least noise for an ε between 0.01 and 10.
+    fn noise(&self, draws: &mut Draws) -> Result<(f64, f64), Refusal> {
+        let (rate, steps) = (SamplingRate::new(self.rate)?, Count::new(self.steps)?);
+        let family = |noise| Mechanism::dp_sgd(rate, noise, steps);
+        let epsilon = Epsilon::new(draws.log_uniform(0.01, 10.0))?;
+        let found = calibrate::noise(&family, self.adjacency, epsilon, Delta::new(self.delta.max(1e-30))?)?;
+        Ok((found.get(), found.get()))
     }
 }
 

@@ -3,6 +3,7 @@
 //! What they share: a Python environment for the peers, a release build for us, and flat JSON lines between programs.
 
 pub mod account;
+pub mod corners;
 pub mod noise;
 pub mod train;
 

@@ -14,7 +14,7 @@ use veracity_numerics::UNIT;
 pub(super) enum Line {
     Contour(Contour),
     Lattice(LatticeSum),
-    OneJump(OneJump),
+    OneJump(Box<OneJump>),
 }
 
 impl Line {
@@ -33,7 +33,7 @@ impl Line {
             return Some(Line::Lattice(sum));
         }
         if care == Care::OneJump {
-            return OneJump::draw(losses, saddle, worth, 0.0).map(Line::OneJump);
+            return OneJump::draw(losses, saddle, worth, 0.0).map(|one| Line::OneJump(Box::new(one)));
         }
         let (capped, left_out) = losses.capped(left_out);
         Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
