@@ -97,15 +97,28 @@ impl Prepared {
         }
     }
 
+    /// The δ at `epsilon` by exact, for one of many points of a curve.
+    pub fn exact_on_curve(&self, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+        self.exact_delta(epsilon, Profile::delta_on_curve)
+    }
+
     fn exact_epsilon_at(&self, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
         let profile = self.exact()?;
         profile.epsilon_at(delta).map(|found| profile.finding(found))
     }
 
-    /// As the profile says, but for the one refusal that is an answer: that nobody is protected.
     fn exact_delta_at(&self, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+        self.exact_delta(epsilon, Profile::delta_at)
+    }
+
+    /// As the profile says, but for the one refusal that is an answer: that nobody is protected.
+    fn exact_delta(
+        &self,
+        epsilon: Epsilon,
+        ask: impl Fn(&Profile, Epsilon) -> Result<Bracket<Delta>, Refusal>,
+    ) -> Result<Finding<Delta>, Refusal> {
         let profile = self.exact()?;
-        match profile.delta_at(epsilon) {
+        match ask(profile, epsilon) {
             Err(Refusal::NoAnswer(why)) if self.protects_nobody(profile, epsilon) => {
                 Err(Refusal::NoProtection(why))
             }

@@ -74,6 +74,16 @@ fn the_largest_loss_is_rounded_and_delta_there_is_not_zero() {
     assert!(upper > 1.0 / 3.0, "{upper}");
 }
 
+/// # mpmath 1.3, 60 digits: q (ncdf(mu - x) - ncdf(-x)) - expm1(e) ncdf(-x), x = log1p(expm1(e)/q)/mu + mu/2
+#[test]
+fn a_tail_below_the_least_float_still_counts_against_a_large_epsilon() {
+    let rate = SamplingRate::new(0.289_113_198_317_592_4).unwrap();
+    let step = Mechanism::dp_sgd(rate, noise(0.184_760_719_343_895_65), Count::ONE);
+    let (lower, upper) = delta(&profile(step, Adjacency::ZeroOut), 209.450_358_692_500_83);
+    holds((lower, upper), 5.286_036_642_729_115e-289);
+    assert!(upper - lower < 1e-9 * upper, "{lower} {upper}");
+}
+
 #[test]
 fn a_delta_below_the_declared_failure_is_refused() {
     let declared =

@@ -107,7 +107,11 @@ impl Curve<'_> {
             return self.between_nodes(epsilon);
         }
         let asked = Epsilon::new(epsilon)?;
-        let found = match self.prepared.delta_by(self.method, asked) {
+        let found = match self.method {
+            Method::Exact => self.prepared.exact_on_curve(asked),
+            other => self.prepared.delta_by(other, asked),
+        };
+        let found = match found {
             Err(Refusal::NoProtection(why)) => return Err(Refusal::NoProtection(why)),
             Err(_) => match self.prepared.delta_at(asked) {
                 Ok(best) => best.finding,

@@ -19,7 +19,7 @@ pub(super) struct Direction {
     losses: Composed,
     /// All losses together are at most this.
     largest: f64,
-    /// Lines drawn so far: one serves a stretch of ε.
+    /// Lines drawn for curves: each serves a stretch of ε.
     lines: Lines,
 }
 
@@ -81,14 +81,32 @@ impl Direction {
 
     /// δ(ε) from both sides.
     pub(super) fn delta_at(&self, epsilon: f64) -> Result<(f64, f64), Refusal> {
-        let (lower, upper) = self.finite_delta_at(epsilon)?;
+        Ok(self.with_failures(epsilon, self.finite_delta_at(epsilon)?))
+    }
+
+    /// The same to two parts in 10^5, by a line that serves a stretch of ε. What is found depends on ε alone, not on what was
+    /// asked before.
+    pub(super) fn delta_on_curve(&self, epsilon: f64) -> Result<(f64, f64), Refusal> {
+        if epsilon > 0.0 && self.closed(epsilon).is_none() {
+            let value = self.lines.value_at(epsilon, |anchor| self.looked_at(anchor).1);
+            if let Some(value) =
+                value.filter(|v| v.upper - v.lower <= ENOUGH_DELTA * v.upper && v.upper < 1.0)
+            {
+                return Ok(self.with_failures(epsilon, (value.lower, value.upper)));
+            }
+        }
+        self.delta_at(epsilon)
+    }
+
+    /// δ with the outcomes of infinite loss.
+    fn with_failures(&self, epsilon: f64, (lower, upper): (f64, f64)) -> (f64, f64) {
         // What underflows is not nothing.
         let upper = if epsilon < self.largest { upper.max(f64::MIN_POSITIVE) } else { upper };
         let (least, most) = self.infinite;
-        Ok((
+        (
             least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT),
             (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT),
-        ))
+        )
     }
 
     /// ε(δ) from both sides. `known` is a lower bound on the answer from elsewhere: a direction that cannot exceed
@@ -133,11 +151,14 @@ impl Direction {
         if let Some(closed) = self.closed(epsilon) {
             return Ok(closed);
         }
-        // A line drawn for another ε need not be as sharp as one of its own.
-        let mut best = self.lines.best_at(epsilon);
-        if best.1 - best.0 <= ENOUGH_DELTA * best.1 {
-            return Ok(best);
-        }
+        let (best, _) = self.looked_at(epsilon);
+        if best.1 < 1.0 { Ok(best) } else { Err(no_certificate()) }
+    }
+
+    /// What is known of δ at ε, and the last line that was drawn for it.
+    fn looked_at(&self, epsilon: f64) -> ((f64, f64), Option<Line>) {
+        let mut best: (f64, f64) = (0.0, 1.0);
+        let mut last = None;
         if let Some(top) = self.top().and_then(|top| top.delta(self.largest - epsilon, self.largest)) {
             best = top;
         }
@@ -154,10 +175,9 @@ impl Direction {
             if let Some(log) = capped.chernoff(saddle.c) {
                 best.1 = best.1.min((log - saddle.c * epsilon).exp() + left_out);
             }
-            let line = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care);
-            let Some(value) = line.map(|line| self.lines.keep(epsilon, line).value_at(epsilon)) else {
-                break;
-            };
+            let Some(line) = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care) else { break };
+            let value = line.value_at(epsilon);
+            last = Some(line);
             best = (best.0.max(value.lower), best.1.min(value.upper));
             if value.middle > 0.1 * guess {
                 care = match care {
@@ -169,7 +189,7 @@ impl Direction {
                 guess = value.middle.max(1e-6 * guess).max(1e-290);
             }
         }
-        if best.1 < 1.0 { Ok(best) } else { Err(no_certificate()) }
+        (best, last)
     }
 
     fn finite_epsilon_at(&self, delta: f64, known: f64) -> Result<(f64, f64), Refusal> {
@@ -212,14 +232,14 @@ impl Direction {
             if known > 0.0 && cannot_exceed(&losses, left_out, known, delta, &saddle) {
                 return Ok((0.0, known));
             }
-            return search(&self.losses, delta, &saddle, &self.lines);
+            return search(&self.losses, delta, &saddle);
         }
         // δ is close to all there is to lose: ε may be zero.
         let at_zero = self.finite_delta_at(0.0);
         if at_zero.as_ref().is_ok_and(|(_, upper)| *upper <= delta) {
             return Ok((0.0, 0.0));
         }
-        search(&self.losses, delta, &losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?, &self.lines)
+        search(&self.losses, delta, &losses.saddle_for_epsilon(0.0).ok_or_else(no_certificate)?)
     }
 
     /// The outcome with all losses largest, where there is one.
@@ -284,7 +304,7 @@ fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddl
 
 /// Newton on log δ along one contour, then a certified step to each side. The saddle's ε is only an estimate; a
 /// contour drawn for the ε found is sharper.
-fn search(losses: &Composed, delta: f64, saddle: &Saddle, lines: &Lines) -> Result<(f64, f64), Refusal> {
+fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
     let mut saddle = *saddle;
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
@@ -303,7 +323,6 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle, lines: &Lines) -> Resu
                 outward(epsilon, (delta - value.lower) / slope, -1.0, |e| line.value_at(e).lower >= delta);
             upper = upper.min(above.unwrap_or(f64::INFINITY));
             lower = lower.max(below.unwrap_or(0.0));
-            lines.keep(epsilon, line);
             if upper - lower <= NARROW * upper {
                 break;
             }

@@ -49,7 +49,14 @@ pub(super) fn sampled_delta(step: &SampledGaussian, epsilon: f64) -> (f64, f64) 
             }
             let w = (growth / q).ln_1p();
             let x = w / mu + 0.5 * mu;
-            (x, q * between(x - mu, mu), growth * normal::cdf(-x), UNIT)
+            // e^ε may be large where the tail is below the least float: only their product is formed.
+            let second = if x < 30.0 {
+                growth * normal::cdf(-x)
+            } else {
+                let log_growth = if epsilon > 30.0 { epsilon } else { growth.ln() };
+                (log_growth + normal::log_cdf(-x)).exp()
+            };
+            (x, q * between(x - mu, mu), second, UNIT)
         }
         Situation::Add => {
             let excess = (-epsilon).exp_m1() / q;
@@ -78,7 +85,7 @@ fn far_removed(step: &SampledGaussian, epsilon: f64) -> (f64, f64) {
 }
 
 /// Φ(from + width) − Φ(from), to a few ulp of itself also where the width is small.
-fn between(from: f64, width: f64) -> f64 {
+pub(super) fn between(from: f64, width: f64) -> f64 {
     if width > 0.5 {
         let to = from + width;
         return if from > 0.0 {

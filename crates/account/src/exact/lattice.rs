@@ -87,11 +87,6 @@ impl LatticeSum {
         Some(sum)
     }
 
-    /// How many nodes it has.
-    pub(super) fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
     fn set_nodes(&mut self, exponents: &[Complex64], errors: &[f64], count: usize) {
         for (k, (exponent, error)) in exponents.iter().zip(errors).enumerate() {
             let z = Complex64::new(self.c, k as f64 * self.step);

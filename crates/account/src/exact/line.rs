@@ -39,15 +39,6 @@ impl Line {
         Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
     }
 
-    /// How many nodes it has.
-    fn nodes(&self) -> usize {
-        match self {
-            Line::Contour(contour) => contour.nodes(),
-            Line::Lattice(sum) => sum.nodes(),
-            Line::OneJump(one) => one.nodes(),
-        }
-    }
-
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
         match self {
             Line::Contour(contour) => contour.value_at(epsilon),
@@ -57,46 +48,29 @@ impl Line {
     }
 }
 
-/// The most lines that are kept.
-const MOST_KEPT: usize = 48;
-/// The most nodes that all of them may have.
-const MOST_NODES: usize = 400_000;
+/// How far apart the ε are for which lines of a curve are drawn, as a ratio.
+const STRETCH: f64 = 1.12;
 
-/// Lines drawn for one direction, each with the ε it was drawn for. They are a memory, not part of what they belong to: clones
-/// start without, and all are equal.
+/// A stretch of ε with its line, or nothing where none could be drawn.
+type Stretch = (i64, Option<Arc<Line>>);
+
+/// Lines of one direction's curve, each for a stretch of ε. They are a memory, not part of what they belong to: clones start
+/// without, and all are equal.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Mutex<Vec<(f64, Arc<Line>)>>);
+pub(super) struct Lines(Mutex<Vec<Stretch>>);
 
 impl Lines {
-    /// Remembers a line.
-    pub(super) fn keep(&self, epsilon: f64, line: Line) -> Arc<Line> {
-        let line = Arc::new(line);
-        if let Ok(mut lines) = self.0.lock() {
-            // A second look at the same place is the sharper one.
-            lines.retain(|(place, _)| (place - epsilon).abs() > 1e-6 * epsilon);
-            lines.push((epsilon, Arc::clone(&line)));
-            while lines.len() > MOST_KEPT
-                || lines.iter().map(|(_, line)| line.nodes()).sum::<usize>() > MOST_NODES
-            {
-                lines.remove(0);
-            }
-        }
-        line
-    }
-
-    /// What the two nearest lines say of δ at ε.
-    pub(super) fn best_at(&self, epsilon: f64) -> (f64, f64) {
-        let Ok(lines) = self.0.lock() else { return (0.0, 1.0) };
-        let nearest = |side: f64| {
-            let there = lines.iter().filter(|(place, _)| (place - epsilon) * side >= 0.0);
-            there.min_by(|a, b| (a.0 - epsilon).abs().total_cmp(&(b.0 - epsilon).abs()))
-        };
-        let (mut lower, mut upper) = (0.0f64, 1.0f64);
-        for (_, line) in [nearest(1.0), nearest(-1.0)].into_iter().flatten() {
-            let value = line.value_at(epsilon);
-            (lower, upper) = (lower.max(value.lower), upper.min(value.upper));
-        }
-        (lower, upper)
+    /// What the line of ε's stretch says; `draw` makes the line for the middle of a stretch that has none yet.
+    pub(super) fn value_at(&self, epsilon: f64, draw: impl Fn(f64) -> Option<Line>) -> Option<Value> {
+        let stretch = (epsilon.ln() / STRETCH.ln()).floor();
+        let mut lines = self.0.lock().ok()?;
+        let known = lines.iter().find(|(place, _)| *place == stretch as i64).map(|(_, line)| line.clone());
+        let line = known.unwrap_or_else(|| {
+            let drawn = draw(((stretch + 0.5) * STRETCH.ln()).exp()).map(Arc::new);
+            lines.push((stretch as i64, drawn.clone()));
+            drawn
+        });
+        line.map(|line| line.value_at(epsilon))
     }
 }
 

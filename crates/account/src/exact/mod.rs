@@ -89,9 +89,22 @@ impl Profile {
 
     /// The δ that goes with `epsilon`.
     pub fn delta_at(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
+        self.worst_delta(epsilon, Direction::delta_at)
+    }
+
+    /// The same for one of many points of a curve: to two parts in 10^5, and faster, since the points share their lines.
+    pub fn delta_on_curve(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
+        self.worst_delta(epsilon, Direction::delta_on_curve)
+    }
+
+    fn worst_delta(
+        &self,
+        epsilon: Epsilon,
+        of: impl Fn(&Direction, f64) -> Result<(f64, f64), Refusal>,
+    ) -> Result<Bracket<Delta>, Refusal> {
         let mut worst = (0.0f64, 0.0f64);
         for direction in &self.directions {
-            let (lower, upper) = in_order(direction.delta_at(epsilon.get())?)?;
+            let (lower, upper) = in_order(of(direction, epsilon.get())?)?;
             worst = (worst.0.max(lower), worst.1.max(upper));
         }
         if worst.1 >= 1.0 - f64::EPSILON {

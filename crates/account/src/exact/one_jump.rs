@@ -101,11 +101,6 @@ impl OneJump {
         Some(one)
     }
 
-    /// How many nodes and cells it has.
-    pub(super) fn nodes(&self) -> usize {
-        self.others.nodes() + self.cells.len()
-    }
-
     /// Cells from the cut to where G is a straight line, and the masses beyond.
     fn cut(&mut self, step: &SampledGaussian, cut: f64, epsilon: f64, (mean, spread): (f64, f64)) {
         let low = step.loss(cut);

@@ -14,6 +14,7 @@
 //! cancellation that a tiny q would otherwise cause.
 
 use super::ellipse::{Ellipse, REACH, RHO, RISE};
+use super::gaussian;
 use super::points::{Drive, Driven, Jump, Panel, Points, Speed};
 use veracity_numerics::{UNIT, legendre, normal, root};
 
@@ -163,12 +164,20 @@ impl SampledGaussian {
         }
     }
 
-    /// The probability of w between two places, under P and under Q, for a removed or a replaced record.
+    /// The probability of w between two places, under P and under Q, for a removed or a replaced record. Neighbouring
+    /// stretches share the rounded place between them, so nothing is counted twice.
     ///
-    /// # Numerics  A difference of tails: a few ulp of the larger, which the caller bounds
+    /// # Numerics  A few ulp of each mass, also of narrow stretches
     pub(super) fn masses(&self, from: f64, to: f64) -> (f64, f64) {
         let x = |w: f64| w / self.s + 0.5 * self.s;
-        let between = |shift: f64| normal::cdf(shift - x(from)) - normal::cdf(shift - x(to));
+        let (low, high) = (x(from), x(to));
+        let between = |shift: f64| {
+            if high.is_infinite() {
+                normal::cdf(shift - low)
+            } else {
+                gaussian::between(low - shift, high - low)
+            }
+        };
         let (absent, present) = (between(0.0), between(self.s));
         let first = (1.0 - self.rate) * absent + self.rate * present;
         let second = match self.situation {

@@ -11,7 +11,7 @@ const GAIN: f64 = 1e-14;
 
 /// Walks downhill from `start`. The value of what is returned is never above that of `start`.
 ///
-/// # Reference  [NocedalWright06] Algorithms 7.4 and 7.5, with backtracking by halves
+/// # Reference  [NocedalWright06] Algorithms 7.4 and 7.5
 pub(super) fn minimise(start: Vec<f64>, value: impl Fn(&[f64]) -> (f64, Vec<f64>)) -> Vec<f64> {
     let mut at = start;
     let (mut least, mut slope) = value(&at);
@@ -49,7 +49,10 @@ pub(super) fn minimise(start: Vec<f64>, value: impl Fn(&[f64]) -> (f64, Vec<f64>
     at
 }
 
-/// The first of the steps 1, ½, ¼, … that falls by a fair share of what the slope promises.
+/// A step that falls by a fair share of what the slope promises and leaves most of the slope behind; where none does both within
+/// a few tries, the longest that did the first.
+///
+/// # Reference  [LewisOverton13] Algorithm 2.6: bisection for the weak Wolfe conditions
 #[allow(clippy::type_complexity)] // A point, its value and its slope.
 fn step(
     at: &[f64],
@@ -58,16 +61,24 @@ fn step(
     direction: &[f64],
     value: &impl Fn(&[f64]) -> (f64, Vec<f64>),
 ) -> Option<(Vec<f64>, f64, Vec<f64>)> {
-    let mut length = 1.0;
-    for _ in 0..40 {
+    let (mut short, mut long, mut length) = (0.0, f64::INFINITY, 1.0);
+    let mut fair = None;
+    for _ in 0..50 {
         let next: Vec<f64> = at.iter().zip(direction).map(|(x, d)| x + length * d).collect();
         let (found, slope) = value(&next);
-        if found.is_finite() && found <= least + 1e-4 * length * fall {
-            return Some((next, found, slope));
+        if !(found.is_finite() && found <= least + 1e-4 * length * fall) {
+            long = length;
+        } else {
+            let is_flat = dot(&slope, direction) >= 0.9 * fall;
+            fair = Some((next, found, slope));
+            if is_flat {
+                break;
+            }
+            short = length;
         }
-        length *= 0.5;
+        length = if long.is_finite() { 0.5 * (short + long) } else { 2.0 * length };
     }
-    None
+    fair
 }
 
 /// The slope, turned by what is remembered of the curvature.
