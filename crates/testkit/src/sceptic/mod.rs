@@ -1,7 +1,7 @@
 //! The sceptic: independent roads to what the accountant claims, random questions, and a judge.
 //!
 //! `double_double`, `complex` and `normal_tail` are its own arithmetic; `worlds` says what a mechanism shows, in the terms
-//! of `law`; `once`, `types`, `laplace_series` and `contour` (with `nodes`) are roads from a law to a [`truth::Truth`], and
+//! of `law`; `once`, `enumeration`, `laplace_series` and `contour` (with `nodes`) are roads from a law to a [`truth::Truth`], and
 //! `roads` picks one. `questions` draws what to ask with `dice`, `judge` holds an answer against the truth and against laws
 //! that need none, `tally` counts. Nothing here is shared with the crates under test but the names of mechanisms.
 
@@ -9,6 +9,7 @@ pub mod complex;
 pub mod contour;
 pub mod dice;
 pub mod double_double;
+pub mod enumeration;
 pub mod judge;
 pub mod laplace_series;
 pub mod law;
@@ -19,5 +20,4 @@ pub mod questions;
 pub mod roads;
 pub mod tally;
 pub mod truth;
-pub mod types;
 pub mod worlds;

@@ -4,7 +4,7 @@ use super::double_double::Dd;
 use super::law::{Use, World};
 use super::truth::Truth;
 use super::worlds::worlds;
-use super::{contour, laplace_series, once, types};
+use super::{contour, enumeration, laplace_series, once};
 use veracity_core::{Adjacency, Mechanism};
 
 /// The privacy profile of a question as far as this kit knows it.
@@ -100,7 +100,7 @@ fn finite(world: &World, epsilon: Dd, patience: f64) -> Option<Truth> {
     {
         return Some(truth);
     }
-    types::enumerated(world, epsilon).or_else(|| contour::along(world, epsilon.hi, patience))
+    enumeration::enumerated(world, epsilon).or_else(|| contour::along(world, epsilon.hi, patience))
 }
 
 #[cfg(test)]
