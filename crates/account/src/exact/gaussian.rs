@@ -24,7 +24,7 @@ pub(super) fn delta(mu: f64, epsilon: f64) -> (f64, f64) {
     // The rounding of a turns into a relative error a·|δa| of the density and enters both ratios alike.
     // and, since dδ/da = −φ(a) with μ fixed, by 1/(m(a) − m(a+μ)) relatively.
     let size = a.abs() + mu + (epsilon / mu).abs();
-    let relative = UNIT * (32.0 + 16.0 * near / difference + 8.0 * a.abs() * size + 8.0 * size / difference);
+    let relative = UNIT * (32.0 + 48.0 * near / difference + 8.0 * a.abs() * size + 8.0 * size / difference);
     let value = normal::density(a) * difference;
     if !(relative < 0.5) || value < 1e-303 {
         // Deep in the tail only an upper bound is needed: m(a) − m(a+μ) ≤ μ·m(a)/max(a,1) loosely.

@@ -1,5 +1,4 @@
-//! What the sceptic found to be false and is not mended yet. Each test was seen to fail; take its `ignore` away with the
-//! mend.
+//! What the sceptic found to be false and was mended: each test was seen to fail on the code before.
 #![allow(clippy::unwrap_used)]
 
 #[path = "sceptic/ask.rs"]
@@ -43,37 +42,31 @@ fn mended(number: u32) {
 }
 
 #[test]
-#[ignore = "open: #12 fault 3, upper ends at large noise"]
 fn large_noise_has_narrow_intervals() {
     mended(3);
 }
 
 #[test]
-#[ignore = "open: #12 fault 5, lower ends of sampled declared mechanisms"]
 fn a_sampled_declared_mechanism_claims_no_more_than_its_worst_pair() {
     mended(5);
 }
 
 #[test]
-#[ignore = "open: #12 fault 6, randomized response against a blank"]
 fn randomized_response_against_a_blank_keeps_its_digits() {
     mended(6);
 }
 
 #[test]
-#[ignore = "open: #12 fault 7, sums over many parts"]
 fn sums_over_many_parts_are_rounded_outward() {
     mended(7);
 }
 
 #[test]
-#[ignore = "open: #12 fault 8, underflow told as zero"]
 fn what_underflows_is_not_told_as_zero() {
     mended(8);
 }
 
 #[test]
-#[ignore = "open: #12 fault 9, parallel declared parts under replace-one"]
 fn a_record_that_moves_between_declared_parts_is_covered_by_no_promise() {
     let part = || Mechanism::Pure { epsilon: Epsilon::ZERO };
     let asked = Asked {
@@ -98,19 +91,16 @@ fn hold(kinds: &[&str], many: u64) {
 }
 
 #[test]
-#[ignore = "open: #12 faults 5 and 9, random questions"]
 fn declared_mechanisms_hold_the_truth_however_sampled_and_placed() {
     hold(&["declared", "sampled declared", "declared mixture", "parallel"], 10);
 }
 
 #[test]
-#[ignore = "open: #12 faults 6 and 8, random questions"]
 fn outcomes_and_single_steps_hold_the_truth() {
     hold(&["randomized response", "sampled outcomes", "sampled gaussian once", "discrete gaussian"], 20);
 }
 
 #[test]
-#[ignore = "open: #12 corners, random questions"]
 fn hostile_corners_hold_the_truth() {
     hold(&["hostile corners"], 12);
 }
