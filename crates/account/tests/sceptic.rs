@@ -1,7 +1,7 @@
 //! The sceptic's questions: every certified end is held against roads that share nothing with the accountant.
 //!
-//! Seeded, so always the same questions; `examples/sceptic.rs` asks many more of them. What is known to be open lies in
-//! `sceptic_open.rs`.
+//! Seeded, so always the same questions; `examples/sceptic.rs` asks many more of them. What they found first lies in
+//! `sceptic_mended.rs`.
 #![allow(clippy::unwrap_used)]
 
 #[path = "sceptic/ask.rs"]
