@@ -75,7 +75,7 @@ impl Asked {
         let (rate, steps) = (SamplingRate::new(self.rate)?, Count::new(self.steps)?);
         let family = |noise| Mechanism::dp_sgd(rate, noise, steps);
         let epsilon = Epsilon::new(draws.log_uniform(0.01, 10.0))?;
-        let found = calibrate::noise(&family, self.adjacency, epsilon, Delta::new(self.delta.max(1e-30))?)?;
+        let found = calibrate::noise(&family, self.adjacency, epsilon, Delta::new(self.delta.max(1e-15))?)?;
         Ok((found.get(), found.get()))
     }
 }
