@@ -4,11 +4,11 @@
 //! shuffles but claims Poisson batches may be off.
 
 use crate::{
-    Adjacency, Count, Delta, Epsilon, Lower, Mechanism, Method, NoiseMultiplier, Question, Refusal,
-    SamplingRate, Upper, files::Interval,
+    Adjacency, Count, Delta, Epsilon, Lower, Mechanism, NoiseMultiplier, Question, Refusal, SamplingRate,
+    Upper, files::Interval,
 };
 use serde::Serialize;
-use veracity_account::{Shuffled, epsilon_at};
+use veracity_account::{Shuffled, best};
 
 /// Noisy gradient descent over a dataset, in batches of about one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -163,10 +163,7 @@ pub fn compare_batches(training: &Training, delta: Delta) -> Result<Comparison, 
 
 fn row(training: &Training, batches: Batches, adjacency: Adjacency, delta: Delta) -> Result<Row, Refusal> {
     let question = Question { mechanism: training.mechanism(batches)?, adjacency };
-    let found = match epsilon_at(&question, delta, Method::Exact) {
-        Err(Refusal::NoTheorem { .. }) => epsilon_at(&question, delta, Method::Pld)?,
-        found => found?,
-    };
+    let found = best::epsilon_at(&question, delta)?.finding;
     let upper = found.upper().ok_or_else(|| {
         Refusal::NoAnswer(format!("epsilon of {} batches has no upper bound; report it", batches.name()))
     })?;

@@ -401,6 +401,6 @@ fn outward(start: f64, guess: f64, sign: f64, holds: impl Fn(f64) -> bool) -> Op
 
 fn no_certificate() -> Refusal {
     Refusal::NoAnswer(
-        "no certified answer within the exact method's limits; use method pld or rdp".to_owned(),
+        "exact certifies no answer here; pld or rdp may, at a larger delta or with more noise".to_owned(),
     )
 }
