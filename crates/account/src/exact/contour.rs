@@ -8,10 +8,8 @@
 
 use super::composed::{Composed, Saddle, tilt_all};
 use super::horizon::Horizon;
-use super::jumps::Jumps;
-use super::law::Tilted;
 use super::placement::{Care, Placement, high_alias};
-use super::points::{Fineness, Points};
+use super::points::Fineness;
 use num_complex::Complex64;
 use std::f64::consts::PI;
 use veracity_numerics::UNIT;
@@ -26,6 +24,19 @@ pub(super) struct Value {
     pub slope: f64,
     /// How uncertain `middle` is as an estimate.
     pub noise: f64,
+}
+
+impl Value {
+    fn with_far(self, far: &FarLosses, epsilon: f64) -> Value {
+        let (lower, upper) = far.at(epsilon);
+        Value {
+            lower: (self.lower + lower).max(0.0),
+            middle: self.middle + 0.5 * (lower + upper),
+            upper: (at_least_zero(self.upper + upper) / (1.0 - far.returned)).min(1.0),
+            slope: self.slope - epsilon.exp() * far.second,
+            noise: self.noise + 0.5 * (upper - lower),
+        }
+    }
 }
 
 /// Node values along the contour and the bounds that hold for all ε.
@@ -55,6 +66,31 @@ pub(super) struct Contour {
     rest: Option<(f64, f64)>,
     /// μ of the smoothing Gaussian, zero for none.
     smoothing: f64,
+    /// What outcomes add that end above ε for certain.
+    far: Option<FarLosses>,
+}
+
+/// P(far) − e^ε Q(far), for losses that carry every outcome past ε.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FarLosses {
+    /// Its value at one ε, Q(far), and how far the value may be off.
+    pub epsilon: f64,
+    pub value: f64,
+    pub second: f64,
+    pub error: f64,
+    /// Q(far) of those that may end below ε after all, and the share of δ that other losses may undo.
+    pub lost: f64,
+    pub returned: f64,
+}
+
+impl FarLosses {
+    /// From both sides, the upper to be divided by 1 − `returned` with all of δ.
+    fn at(&self, epsilon: f64) -> (f64, f64) {
+        let growth = self.epsilon.exp();
+        let value = self.value - self.second * growth * (epsilon - self.epsilon).exp_m1();
+        let rounding = 8.0 * UNIT * (self.value.abs() + value.abs());
+        (value - self.error - rounding, value + self.error + rounding + epsilon.exp() * self.lost)
+    }
 }
 
 /// Lines of up to this many nodes are drawn at the first look.
@@ -100,13 +136,6 @@ impl Contour {
         // A long line is drawn only when nothing shorter will do.
         let limit = if care == Care::Quick { farthest.min(FEW_NODES * step) } else { farthest };
         let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, limit, allowed);
-        if care == Care::Sharp
-            && plain.as_ref().is_none_or(|horizon| horizon.last > FEW_NODES * step)
-            && let Some(contour) =
-                Contour::draw_jumps(&composed.uncapped(), saddle, tolerance, 0.7 * far, care)
-        {
-            return Some(contour);
-        }
         let (horizon, smoothing) = match plain {
             Some(horizon) => (horizon, 0.0),
             None => {
@@ -129,33 +158,6 @@ impl Contour {
         Some(contour)
     }
 
-    /// The same for rare large losses, with what remains without them subtracted. Their law must end smoothly, so
-    /// nothing of it is left out. None where that does not pay: beyond arguments of `limit`.
-    fn draw_jumps(
-        composed: &Composed,
-        saddle: &Saddle,
-        tolerance: f64,
-        limit: f64,
-        care: Care,
-    ) -> Option<Contour> {
-        let jumps = Jumps::find(composed, saddle, 0.1 * tolerance * saddle.log_delta.exp())?;
-        let Placement { c, period, log_scale, cancelled } =
-            Placement::best(composed, saddle, tolerance, care)?;
-        let wanted = saddle.log_delta + tolerance.ln();
-        let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
-        let step = 2.0 * PI / period;
-        let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
-        let cancellation = cancelled.exp();
-        let (last, tail) = jumps.horizon(c, step, limit, tolerance * share)?;
-        let count = (last / step).ceil().max(8.0) as usize;
-        let mut contour =
-            Contour::with_nodes(&jumps.composed, c, step, count, 0.0, tolerance / cancellation)?;
-        contour.tail = tail;
-        contour.high_alias = high_alias;
-        contour.rest = Some(jumps.rest);
-        Some(contour)
-    }
-
     /// Computes the nodes.
     fn with_nodes(
         composed: &Composed,
@@ -175,18 +177,12 @@ impl Contour {
         let mut errors = vec![0.0; count + 1];
         let mut log_scale = 0.5 * gaussian * c * (c + 1.0);
         let mut log_scale_error = 8.0 * UNIT * log_scale;
-        let mut factors: Option<Vec<Factor>> = None;
         for (law, times) in &tilt_all(composed, c, step * count as f64, 0.02 * tolerance)? {
             let (k, k_error) = law.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
             let fineness = if smoothing > 0.0 { Fineness::Windowed } else { Fineness::Full };
             let transform = law.transform(step, count, fineness);
-            if let Tilted::Points(points) = law
-                && !points.jumps.is_empty()
-            {
-                factors = Some(Factor::all(points, *times, step, &transform));
-            }
             accumulate(transform, *times, &mut exponents, &mut errors);
         }
         let mut contour = Contour {
@@ -206,13 +202,14 @@ impl Contour {
             left_out: 0.0,
             rest: None,
             smoothing,
+            far: None,
         };
-        contour.set_nodes(&exponents, &errors, factors.as_deref());
+        contour.set_nodes(&exponents, &errors);
         Some(contour)
     }
 
     /// Turns exponents into node values and sums up their errors.
-    fn set_nodes(&mut self, exponents: &[Complex64], errors: &[f64], factors: Option<&[Factor]>) {
+    fn set_nodes(&mut self, exponents: &[Complex64], errors: &[f64]) {
         for (k, (exponent, error)) in exponents.iter().zip(errors).enumerate() {
             let y = k as f64 * self.step;
             let z = Complex64::new(self.c, y);
@@ -221,15 +218,11 @@ impl Contour {
             // A node whose relative error is not small counts as error altogether.
             let relative = (error + UNIT * (32.0 + 4.0 * exponent.norm())).exp_m1();
             let size = value.norm().max(f64::MIN_POSITIVE);
-            let (mut kept, mut lost) = if relative < 0.5 {
+            let (kept, lost) = if relative < 0.5 {
                 (value, size * relative)
             } else {
                 (Complex64::new(0.0, 0.0), ((exponent.re + error).min(0.0)).exp() / denominator.norm())
             };
-            if let Some(factor) = factors.map(|factors| &factors[k]) {
-                lost = lost * (factor.value.norm() + factor.error) + kept.norm() * factor.error;
-                kept *= factor.value;
-            }
             let size = kept.norm().max(f64::MIN_POSITIVE);
             let half = if k == 0 { 0.5 } else { 1.0 };
             self.node_error += half * lost;
@@ -283,13 +276,19 @@ impl Contour {
             0.0
         };
         let lower = below * (measure * sum - error) - gap - self.aliases(epsilon);
-        Value {
+        let value = Value {
             lower: lower.max(0.0),
             middle,
             upper: upper.min(1.0),
             slope: -scale * measure * slope,
             noise: above * error,
-        }
+        };
+        self.far.map_or(value, |far| value.with_far(&far, epsilon))
+    }
+
+    /// The same line, with outcomes added that it does not contain.
+    pub(super) fn with_far(self, far: FarLosses) -> Contour {
+        Contour { far: Some(far), ..self }
     }
 
     /// How many nodes it has.
@@ -314,38 +313,59 @@ impl Contour {
     }
 }
 
-/// 1 − (φ_A/φ)^T at a node: what is left of φ^T when T uses without a large loss are subtracted.
-struct Factor {
-    value: Complex64,
-    error: f64,
-}
+/// A line whose nodes come from elsewhere, one by one.
+pub(super) struct Drawn(Contour);
 
-impl Factor {
-    fn all(points: &Points, times: f64, step: f64, whole: &(Vec<Complex64>, Vec<f64>)) -> Vec<Factor> {
-        let (large, mass) = points.large();
-        let transform = large.transform(step, whole.0.len() - 1, Fineness::Full);
-        let parts = transform.values.iter().zip(&transform.errors).zip(whole.0.iter().zip(&whole.1));
-        parts
-            .map(|((jump, jump_error), (deviation, deviation_error))| {
-                let phi = deviation + 1.0;
-                let modulus = phi.norm().max(1e-300);
-                let ratio = (jump + mass) / phi;
-                let blur = (jump_error + 64.0 * UNIT * mass + ratio.norm() * deviation_error) / modulus;
-                // log(1 − ratio) without cancellation, then 1 − e^x.
-                let square = -2.0 * ratio.re + ratio.norm_sqr();
-                let log = Complex64::new(
-                    0.5 * square.max(-1.0 + 1e-300).ln_1p(),
-                    (-ratio.im).atan2(1.0 - ratio.re),
-                );
-                let value = -exp_m1(times * log);
-                // φ_A is a transform of positive weights of mass at most 1: |φ_A/φ| ≤ 1/|φ|, and the node has |φ|^T.
-                let steep = times * (times * log.re).exp() / (1.0 - ratio).norm().max(1e-300);
-                Factor {
-                    value,
-                    error: 1.5 * steep * blur + 16.0 * UNIT * (1.0 + (times * log).norm()) * value.norm(),
-                }
-            })
-            .collect()
+impl Drawn {
+    pub(super) fn new(c: f64, step: f64, count: usize) -> Drawn {
+        Drawn(Contour {
+            c,
+            step,
+            nodes: Vec::with_capacity(count + 1),
+            node_error: 0.0,
+            density_error: 0.0,
+            phase_error: 0.0,
+            total_size: 0.0,
+            log_scale: 0.0,
+            log_scale_error: f64::INFINITY,
+            tail: f64::INFINITY,
+            density_tail: f64::INFINITY,
+            high_alias: (c, f64::INFINITY),
+            low_alias: f64::INFINITY,
+            left_out: 0.0,
+            rest: None,
+            smoothing: 0.0,
+            far: None,
+        })
+    }
+
+    /// The next node, without 1/(z(z+1)), and how far it may be off.
+    pub(super) fn push(&mut self, value: Complex64, error: f64) {
+        let line = &mut self.0;
+        let k = line.nodes.len();
+        let y = k as f64 * line.step;
+        let z = Complex64::new(line.c, y);
+        let denominator = z * (z + 1.0);
+        let node = value / denominator;
+        let half = if k == 0 { 0.5 } else { 1.0 };
+        let size = node.norm().max(f64::MIN_POSITIVE);
+        line.node_error += half * (error / denominator.norm() + 8.0 * UNIT * size);
+        line.phase_error += size * y;
+        line.total_size += size;
+        line.nodes.push(half * node);
+    }
+
+    /// The line with the logarithm of its scale and how far that is off, the tail beyond its last node, bounds on its aliases
+    /// from above and from below, and a bound on what it does not contain.
+    pub(super) fn finish(
+        self,
+        scale: (f64, f64),
+        tail: f64,
+        (high_alias, low_alias): ((f64, f64), f64),
+        (rest, left_out): ((f64, f64), f64),
+    ) -> Contour {
+        let (log_scale, log_scale_error) = scale;
+        Contour { log_scale, log_scale_error, tail, high_alias, low_alias, rest: Some(rest), left_out, ..self.0 }
     }
 }
 
@@ -355,7 +375,7 @@ pub(super) fn at_least_zero(x: f64) -> f64 {
 }
 
 /// e^w − 1 without cancellation near zero.
-fn exp_m1(w: Complex64) -> Complex64 {
+pub(super) fn exp_m1(w: Complex64) -> Complex64 {
     let (sin, cos) = w.im.sin_cos();
     let half = (0.5 * w.im).sin();
     Complex64::new(w.re.exp_m1() * cos - 2.0 * half * half, w.re.exp() * sin)

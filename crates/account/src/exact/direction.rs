@@ -3,9 +3,11 @@
 
 use super::composed::{Composed, Saddle};
 use super::gaussian;
+use super::law::Law;
 use super::line::{Line, Lines};
 use super::pairs::{self, Order, Pair, once};
 use super::placement::Care;
+use super::rare;
 use super::top::Top;
 use crate::expand::Composition;
 use veracity_core::Refusal;
@@ -164,9 +166,10 @@ impl Direction {
         }
         // The more is known of δ the more can be left out: start generously, then repeat for the δ found.
         let mut guess = 1e-3;
-        let mut care = Care::Quick;
+        let rare = rare::are_rare(&self.losses, epsilon);
+        let mut care = if rare { Care::Rare } else { Care::Quick };
         for _ in 0..8 {
-            let wanted = if care == Care::Quick || care == Care::Sharp { NARROW } else { ENOUGH_DELTA };
+            let wanted = if care == Care::Quick { NARROW } else { ENOUGH_DELTA };
             if best.1 - best.0 <= wanted * best.1 {
                 break;
             }
@@ -175,18 +178,20 @@ impl Direction {
             if let Some(log) = capped.chernoff(saddle.c) {
                 best.1 = best.1.min((log - saddle.c * epsilon).exp() + left_out);
             }
-            let Some(line) = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care) else { break };
-            let value = line.value_at(epsilon);
-            last = Some(line);
-            best = (best.0.max(value.lower), best.1.min(value.upper));
-            if value.middle > 0.1 * guess {
+            let middle = Line::draw(&self.losses, LEFT_OUT * guess, &saddle, 1.0, care).map(|line| {
+                let value = line.value_at(epsilon);
+                last = Some(line);
+                best = (best.0.max(value.lower), best.1.min(value.upper));
+                value.middle
+            });
+            if middle.is_none_or(|middle| middle > 0.1 * guess) {
                 care = match care {
+                    Care::Rare => Care::Quick,
                     Care::Quick => Care::Sharp,
-                    Care::Sharp => Care::OneJump,
-                    Care::OneJump => break,
+                    Care::Sharp => break,
                 };
-            } else {
-                guess = value.middle.max(1e-6 * guess).max(1e-290);
+            } else if let Some(middle) = middle {
+                guess = middle.max(1e-6 * guess).max(1e-290);
             }
         }
         (best, last)
@@ -310,10 +315,12 @@ fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddl
 /// Newton on log δ along one contour, then a certified step to each side. The saddle's ε is only an estimate; a
 /// contour drawn for the ε found is sharper.
 fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
-    let mut saddle = *saddle;
+    let first = *saddle;
+    let large = one_large(losses, delta, saddle);
+    let mut saddle = large.unwrap_or(first);
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
-    let mut care = Care::Quick;
+    let mut care = if large.is_some() { Care::Rare } else { Care::Quick };
     let mut looks = 0;
     for _ in 0..9 {
         let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
@@ -339,14 +346,29 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
         }
         looks = if settled { 0 } else { looks + 1 };
         care = match care {
-            _ if !settled => care,
+            _ if !settled && looks < 4 => care,
+            Care::Rare if upper.is_finite() && upper - lower <= ENOUGH * upper => break,
+            Care::Rare => {
+                saddle = if upper.is_finite() && lower > 0.0 { saddle } else { first };
+                Care::Quick
+            }
             Care::Quick => Care::Sharp,
-            Care::Sharp | Care::OneJump if upper - lower <= ENOUGH * upper => break,
-            Care::Sharp => Care::OneJump,
-            Care::OneJump => break,
+            Care::Sharp => break,
         };
     }
     if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }
+}
+
+/// The saddle moved to where one loss alone gives about δ, if large losses are rare there.
+fn one_large(losses: &Composed, delta: f64, saddle: &Saddle) -> Option<Saddle> {
+    let [(law @ Law::Sampled(_), times)] = losses.laws.as_slice() else { return None };
+    let enough = |epsilon: f64| times * once(law, epsilon).1 <= delta;
+    let mut high = saddle.epsilon.max(1e-12);
+    while !enough(high) && high < 1e12 {
+        high *= 4.0;
+    }
+    let epsilon = root::bisect(high, 0.0, 1e-3 * high, enough).holds;
+    rare::are_rare(losses, epsilon).then_some(Saddle { epsilon, log_delta: delta.ln(), ..*saddle })
 }
 
 /// The ε at which the line's estimate of δ is as given: Newton on log δ, kept between points known to lie on either

@@ -7,9 +7,9 @@ use super::composed::{Composed, Saddle};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Care {
     Quick,
+    /// Rare large losses are counted apart.
+    Rare,
     Sharp,
-    /// One rare large loss is counted apart.
-    OneJump,
 }
 
 /// Where the contour crosses the real axis, and how far apart its aliases are.
@@ -36,7 +36,7 @@ impl Placement {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
         let (ratio, range, price) = match care {
             Care::Quick => (1.2f64, -9..=6, 3.0),
-            Care::Sharp | Care::OneJump => (1.07f64, -24..=16, 1.3),
+            Care::Sharp | Care::Rare => (1.07f64, -24..=16, 1.3),
         };
         let table: Vec<(f64, f64, f64)> = range
             .map(|i| {

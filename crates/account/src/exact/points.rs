@@ -52,20 +52,8 @@ pub(super) struct Points {
     pub weight_error: f64,
     /// The points on which oscillation is resolved.
     pub busy: (usize, usize),
-    /// For laws that tell large losses from the rest, what each point has to do with them.
-    pub jumps: Vec<Jump>,
-    /// The transform of the large losses errs by at most this.
-    pub jump_error: f64,
     /// For laws driven by a Gaussian, that Gaussian.
     pub drive: Option<Drive>,
-}
-
-/// A point's share in the large losses, and how its contribution to their transform is bounded: mass·e^{−y·fall}.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Jump {
-    pub share: f64,
-    pub mass: f64,
-    pub fall: f64,
 }
 
 /// A stretch of a law with a density: its mass, the most of its density and of the variation of that density.
@@ -125,43 +113,23 @@ pub(super) struct Transform {
 }
 
 impl Points {
+    /// Adds a point, its weight rounded by so many ulp.
+    pub(super) fn push(&mut self, loss: f64, weight: f64, ulps: f64) {
+        self.losses.push(loss);
+        self.weights.push(weight);
+        self.roundings.push(ulps as f32);
+    }
+
     /// Divides all weights by the mass they are to be relative to.
     pub(super) fn normalise(&mut self, mass: f64) {
         for weight in &mut self.weights {
             *weight /= mass;
-        }
-        for jump in &mut self.jumps {
-            jump.mass /= mass;
         }
         for panel in &mut self.panels {
             panel.mass /= mass;
             panel.density *= 1.001 / mass;
             panel.variation *= 1.001 / mass;
         }
-    }
-
-    /// A bound on the transform of the large losses for every argument from `y` on. The law must have no cap: the line of
-    /// integration is moved, and must end where nothing is.
-    pub(super) fn jump_bound(&self, y: f64) -> f64 {
-        self.jumps.iter().map(|jump| jump.mass * (-y * jump.fall).exp()).sum::<f64>() + self.jump_error
-    }
-
-    /// The large losses alone, and their mass.
-    pub(super) fn large(&self) -> (Points, f64) {
-        let weights: Vec<f64> =
-            self.weights.iter().zip(&self.jumps).map(|(w, jump)| w * jump.share).collect();
-        let busy = self.busy.0..self.busy.1;
-        let mass = weights[busy].iter().sum();
-        let large = Points {
-            losses: self.losses.clone(),
-            weights,
-            roundings: self.roundings.iter().map(|r| r + 64.0).collect(),
-            quadrature: self.jump_error,
-            weight_error: self.weight_error,
-            busy: self.busy,
-            ..Points::default()
-        };
-        (large, mass)
     }
 
     /// The resolved part alone, its mass below 1.

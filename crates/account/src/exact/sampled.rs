@@ -15,7 +15,7 @@
 
 use super::ellipse::{Ellipse, REACH, RHO, RISE};
 use super::gaussian;
-use super::points::{Drive, Driven, Jump, Panel, Points, Speed};
+use super::points::{Drive, Driven, Panel, Points, Speed};
 use veracity_numerics::{UNIT, legendre, normal, root};
 
 /// What the two datasets differ in, and which of them is the first.
@@ -40,12 +40,8 @@ pub(super) struct SampledGaussian {
     pub situation: Situation,
     /// Outcomes with a larger w are left out.
     pub cap: f64,
-    /// Where large losses begin, for laws that tell them from the rest; infinite for none.
-    pub knee: f64,
 }
 
-/// Large losses are told apart by (1 − e^{−x²})^6 with x the loss relative to the knee.
-const STEP_POWER: i32 = 6;
 /// How many standard deviations are kept on each side; Φ(−10.5) ≈ 4e-26.
 const KEPT: f64 = 10.5;
 /// The most panels before a question is given up.
@@ -54,7 +50,7 @@ const MOST_PANELS: usize = 60_000;
 impl SampledGaussian {
     /// The law with nothing left out.
     pub(super) fn new(rate: f64, s: f64, situation: Situation) -> Self {
-        SampledGaussian { rate, s, situation, cap: f64::INFINITY, knee: f64::INFINITY }
+        SampledGaussian { rate, s, situation, cap: f64::INFINITY }
     }
 
     /// The law without the outcomes of large loss whose probability under P is at most `mass`. They alone can drive
@@ -82,41 +78,10 @@ impl SampledGaussian {
         SampledGaussian { cap: f64::INFINITY, ..*self }
     }
 
-    /// The law that tells losses above about `loss` from the rest.
-    pub(super) fn with_knee_at(&self, loss: f64) -> Self {
-        SampledGaussian { knee: (loss.exp_m1() / self.rate).ln_1p(), ..*self }
-    }
-
-    /// The share of an outcome that counts as a large loss: an analytic step from 0 to 1 around the knee.
-    fn large_share(&self, w: f64) -> f64 {
-        (-(-(2.0 * (w - self.knee)).exp()).exp_m1()).powi(STEP_POWER)
-    }
-
-    /// How far the line of integration over w may be moved up: |e^{−x²}| stays below 1 up to π/4.
-    fn shift(&self) -> f64 {
-        (1.5 * self.s).min(0.7)
-    }
-
     /// arg A at w + iθ.
-    fn argument(&self, w: f64, theta: f64) -> f64 {
+    pub(super) fn argument(&self, w: f64, theta: f64) -> f64 {
         let odds = self.rate / (1.0 - self.rate) * w.exp();
         if odds.is_infinite() { theta } else { (odds * theta.sin()).atan2(1.0 + odds * theta.cos()) }
-    }
-
-    /// What a cell of width `width` around w contributes at most to the transform of the large losses, at argument 0,
-    /// and the rate at which that falls as the argument grows.
-    ///
-    /// # Promise  Moving the line up by θ multiplies the Gaussian by e^{θ²/2s²} at most, |A| falls, |1 − e^{−v}| ≤
-    /// min(|v|, 2) for Re v ≥ 0, and |e^{iyL}| = e^{−y arg A}
-    fn jump(&self, w: f64, density: f64, width: f64, steep: f64) -> Jump {
-        let theta = self.shift();
-        let share = (2.0 * (w + width - self.knee)).exp().min(2.0).powi(STEP_POWER);
-        let cost = (0.5 * (theta / self.s).powi(2) + steep * width).exp();
-        Jump {
-            share: self.large_share(w),
-            mass: density * width * cost * share,
-            fall: self.argument(w - width, theta),
-        }
     }
 
     /// Whether losses have no upper end and none was cut off.
@@ -194,11 +159,6 @@ impl SampledGaussian {
         let speed = self.slope(w)
             + if self.situation == Situation::Replace { self.slope(self.mirror(w)) } else { 0.0 };
         (rise / speed.max(1e-300) - 1.0).max(0.0)
-    }
-
-    /// Whether the law has large losses that can be told from the rest.
-    pub(super) fn has_jumps(&self) -> bool {
-        self.situation == Situation::Remove
     }
 
     /// What the cap leaves out.
@@ -459,11 +419,9 @@ impl SampledGaussian {
         for _ in 0..60 {
             let fits = |power: f64, centre: f64| {
                 let ellipse = Ellipse::around(self, centre, half);
-                let past_knee = left + (1.0 + REACH) * half > self.knee - 1.5;
                 ellipse.regular
                     && power.abs() * ellipse.bend <= 3.0
                     && reach * ellipse.argument <= swing
-                    && (!past_knee || RISE * half <= 0.78)
             };
             let centre = left + half;
             if fits(alpha, centre) && (beta == 0.0 || fits(beta, self.mirror(centre))) {
@@ -497,8 +455,6 @@ struct Sums {
     swinging: f64,
     /// The same without what is subtracted.
     modulus: f64,
-    /// Quadrature error of the oscillating integrand restricted to large losses.
-    jumping: f64,
     /// Largest log weight so far, to detect overflow.
     largest: f64,
 }
@@ -581,9 +537,6 @@ impl Builder<'_> {
                 slope: ((curl(pa) + curl(pb)) * grown / (pa + pb).max(1e-300)).min(1.0),
             };
             summary.add_cell(density, width, steep, speed);
-            if law.knee < f64::INFINITY {
-                self.points.jumps.push(law.jump(w, density, width, steep));
-            }
         }
         summary.driven = self.driven(centre - half, centre + half);
         self.points.panels.push(summary);
@@ -640,9 +593,6 @@ impl Builder<'_> {
         self.sums.modulus += factor * modulus;
         let swinging = factor * modulus * (1.0 + (self.reach * argument).exp());
         self.sums.swinging += swinging;
-        // |1 − e^{−v}| on the ellipse: at most 1.06|v| while |v| is small, at most 2 while Re v ≥ 0.
-        let v = (2.0 * (centre + REACH * half - law.knee)).exp();
-        self.sums.jumping += swinging * (1.06 * v).min(2.0).powi(STEP_POWER);
     }
 
     fn finish(mut self, cut: f64, quiet: f64) -> Option<Points> {
@@ -662,10 +612,8 @@ impl Builder<'_> {
         self.points.log_mgf = excess.ln_1p();
         // |log(1+x+e) − log(1+x)| ≤ (e/(1+x))/(1 − e/(1+x))
         self.points.log_mgf_error = 1.2 * error / mass + 4.0 * UNIT * self.points.log_mgf.abs();
-        let (swinging, jumping) = (sums.swinging, sums.jumping);
+        let swinging = sums.swinging;
         self.points.normalise(mass);
-        self.points.jump_error = 1.2 * (jumping + cut + quiet) / mass;
-
         self.points.quadrature = 1.2 * (swinging + cut + quiet) / mass;
         self.points.busy_quadrature = 1.2 * swinging / mass;
         self.points.weight_error = 1.2 * error / mass;
@@ -688,7 +636,6 @@ impl Builder<'_> {
         self.points.log_mgf = mass.ln();
         self.points.log_mgf_error = 1.2 * error + 4.0 * UNIT * mass.ln().abs();
         self.points.normalise(mass);
-        self.points.jump_error = 1.2 * ((self.sums.jumping + cut + quiet) / mass + error);
         self.points.busy_quadrature = 1.2 * (self.sums.swinging / mass + error);
         self.points.quadrature = self.points.busy_quadrature + 2.0 * quiet / mass;
         self.points.weight_error = 1.2 * error;
