@@ -63,15 +63,6 @@ impl Composed {
         (Composed::new(laws, self.gaussian), left_out)
     }
 
-    /// The composition with nothing left out of it.
-    pub(super) fn uncapped(&self) -> Composed {
-        let whole = |(law, times): &(Law, f64)| match law {
-            Law::Sampled(step) => (Law::Sampled(step.uncapped()), *times),
-            Law::Laplace { .. } | Law::Atoms { .. } => (law.clone(), *times),
-        };
-        Composed::new(self.laws.iter().map(whole).collect(), self.gaussian)
-    }
-
     /// Estimates of K(c), K′(c), K″(c) of the whole.
     pub(super) fn scout(&self, c: f64) -> [f64; 3] {
         let g = self.gaussian;

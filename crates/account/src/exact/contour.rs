@@ -32,7 +32,7 @@ impl Value {
         Value {
             lower: (self.lower + lower).max(0.0),
             middle: self.middle + 0.5 * (lower + upper),
-            upper: (at_least_zero(self.upper + upper) / (1.0 - far.returned)).min(1.0),
+            upper: at_least_zero(self.upper + upper).min(1.0),
             slope: self.slope - epsilon.exp() * far.second,
             noise: self.noise + 0.5 * (upper - lower),
         }
@@ -78,13 +78,12 @@ pub(super) struct FarLosses {
     pub value: f64,
     pub second: f64,
     pub error: f64,
-    /// Q(far) of those that may end below ε after all, and the share of δ that other losses may undo.
+    /// Q(far) of those that may end below ε after all.
     pub lost: f64,
-    pub returned: f64,
 }
 
 impl FarLosses {
-    /// From both sides, the upper to be divided by 1 − `returned` with all of δ.
+    /// From both sides.
     fn at(&self, epsilon: f64) -> (f64, f64) {
         let growth = self.epsilon.exp();
         let value = self.value - self.second * growth * (epsilon - self.epsilon).exp_m1();
@@ -291,16 +290,6 @@ impl Contour {
         Contour { far: Some(far), ..self }
     }
 
-    /// How many nodes it has.
-    pub(super) fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Where it crosses the real axis.
-    pub(super) fn abscissa(&self) -> f64 {
-        self.c
-    }
-
     fn largest_denominator(&self) -> f64 {
         let y = self.step * self.nodes.len() as f64;
         (self.c + y) * (self.c + 1.0 + y)
@@ -365,7 +354,16 @@ impl Drawn {
         (rest, left_out): ((f64, f64), f64),
     ) -> Contour {
         let (log_scale, log_scale_error) = scale;
-        Contour { log_scale, log_scale_error, tail, high_alias, low_alias, rest: Some(rest), left_out, ..self.0 }
+        Contour {
+            log_scale,
+            log_scale_error,
+            tail,
+            high_alias,
+            low_alias,
+            rest: Some(rest),
+            left_out,
+            ..self.0
+        }
     }
 }
 

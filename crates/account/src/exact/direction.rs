@@ -320,9 +320,10 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut saddle = large.unwrap_or(first);
     let mut share = LEFT_OUT;
     let (mut lower, mut upper) = (0.0f64, f64::INFINITY);
-    let mut care = if large.is_some() { Care::Rare } else { Care::Quick };
+    let mut stage = if large.is_some() { 0 } else { 1 };
     let mut looks = 0;
-    for _ in 0..9 {
+    for _ in 0..12 {
+        let care = [Care::Rare, Care::Quick, Care::Rare, Care::Sharp][stage];
         let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
         let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
         let mut settled = true;
@@ -338,22 +339,27 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
             if upper - lower <= NARROW * upper {
                 break;
             }
-            settled =
-                saddle.c * (epsilon - saddle.epsilon).abs() < 0.05 || value.upper < 1.001 * value.middle;
+            let moved = (epsilon - saddle.epsilon).abs();
+            settled = match care {
+                Care::Rare => moved <= 0.01 * epsilon,
+                Care::Quick | Care::Sharp => saddle.c * moved < 0.05 || value.upper < 1.001 * value.middle,
+            };
             saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
             // A relative error x of δ moves ε by about x/(cε) of itself.
             share = (1e-8 * saddle.c * epsilon).clamp(1e-11, 1e-7);
         }
         looks = if settled { 0 } else { looks + 1 };
-        care = match care {
-            _ if !settled && looks < 4 => care,
-            Care::Rare if upper.is_finite() && upper - lower <= ENOUGH * upper => break,
-            Care::Rare => {
-                saddle = if upper.is_finite() && lower > 0.0 { saddle } else { first };
-                Care::Quick
+        let enough = upper.is_finite() && upper - lower <= ENOUGH * upper;
+        stage = match stage {
+            _ if !settled && looks < 4 => stage,
+            _ if care != Care::Quick && enough => break,
+            // What was found without success does not lead on.
+            0 => {
+                saddle = first;
+                1
             }
-            Care::Quick => Care::Sharp,
-            Care::Sharp => break,
+            1 | 2 => stage + 1,
+            _ => break,
         };
     }
     if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }

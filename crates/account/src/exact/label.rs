@@ -59,7 +59,8 @@ impl Label {
     /// How many ulp χ and 1 − χ are off, relative to themselves, through the rounding of w.
     pub(super) fn ulps(&self, w: f64) -> (f64, f64) {
         let (u, g) = (w - self.at, self.g(w));
-        let moved = 2.0 * (w.abs() + self.at.abs()) * (1.0 / self.width + self.curl * u.min(600.0).exp()) + 4.0 * g.abs();
+        let moved = 2.0 * (w.abs() + self.at.abs()) * (1.0 / self.width + self.curl * u.min(600.0).exp())
+            + 4.0 * g.abs();
         // Φ′/Φ is at most |x| + 1 below zero and at most the density above it.
         let off = |x: f64| 16.0 + moved * if x < 0.0 { 1.0 - x } else { (-0.5 * x * x).exp() };
         (off(g), off(-g))

@@ -6,7 +6,7 @@
 use super::ellipse::{REACH, RHO, RISE};
 use super::label::Label;
 use super::points::Points;
-use super::sampled::SampledGaussian;
+use super::sampled::{SampledGaussian, Situation};
 use std::f64::consts::PI;
 use veracity_numerics::{UNIT, legendre, normal};
 
@@ -14,10 +14,6 @@ use veracity_numerics::{UNIT, legendre, normal};
 const KEPT: f64 = 11.0;
 /// The most points of a law.
 const MOST_POINTS: f64 = 30_000.0;
-/// Tilts at which small losses are bounded, in multiples of 1/loss at the knee.
-const MULTIPLES: [f64; 14] =
-    [0.7, 1.5, 3.0, 5.0, 9.0, 14.0, 22.0, 35.0, 60.0, 100.0, 170.0, 280.0, 450.0, 700.0];
-
 /// One step used T times, with Gaussians beside it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Labelled {
@@ -153,10 +149,7 @@ impl Labelled {
             loss: step.loss(w),
             log_density: step.log_density(w),
             log_ratio: step.log_ratio(w),
-            excess: (
-                step.excess(w),
-                if step.is_replaced() { step.excess(step.mirror(w)) } else { 0.0 },
-            ),
+            excess: (step.excess(w), if step.is_replaced() { step.excess(step.mirror(w)) } else { 0.0 }),
             log_large: above + near,
             log_small,
             log_far: above + far,
@@ -221,12 +214,7 @@ impl Labelled {
             let ulps = place.ulps(&self.step, (alpha, beta));
             rounding += place.width * (size * (8.0 + 8.0 * power.abs()) + term.abs() * ulps + labelled);
         }
-        Tilt {
-            c,
-            log_large: top + large.ln(),
-            excess: excess.total(),
-            rounding: UNIT * rounding,
-        }
+        Tilt { c, log_large: top + large.ln(), excess: excess.total(), rounding: UNIT * rounding }
     }
 
     /// Bounds on what lies outside a grid at the tilt c, of the large losses and of the small ones with what is subtracted.
@@ -285,7 +273,8 @@ impl Labelled {
     pub(super) fn moved(&self, grid: &Grid, c: f64, a: f64, y: f64) -> (f64, f64) {
         let (mut larges, mut smalls) = (LogSum::default(), LogSum::default());
         for place in &grid.places {
-            let Cell { weight, large, small, subtracted, turn, .. } = self.cell(place, 0.5 * grid.spacing, c, a);
+            let Cell { weight, large, small, subtracted, turn, .. } =
+                self.cell(place, 0.5 * grid.spacing, c, a);
             larges.add(weight + large + y * turn);
             smalls.add(weight + small + y * turn);
             smalls.add(subtracted);
@@ -317,15 +306,45 @@ impl Labelled {
     }
 
     /// The width of the narrower label.
-    pub(super) fn narrowest(&self) -> f64 {
+    fn narrowest(&self) -> f64 {
         self.far.map_or(self.knee.width, |far| far.width.min(self.knee.width))
+    }
+
+    /// A grid for a first look, on which trapezoid sums miss about e^{−30}.
+    pub(super) fn coarse(&self, range: (f64, f64)) -> Option<Grid> {
+        self.grid(range, (0.8 * self.narrowest()).min(0.18 * self.strip(7.0)))
+    }
+
+    /// The probability under Q that the losses of all steps add up to less than −x, at most.
+    ///
+    /// # Promise  For a removed record E_Q[e^{−θL}] is the moment of an added one, and no loss is below log(1 − q). For a replaced one
+    /// −L has under Q the law that L has under P, and without a loss above x/2 Chernoff applies
+    pub(super) fn undone(&self, x: f64) -> f64 {
+        let (step, times) = (&self.step, self.times);
+        if !step.is_replaced() && x >= -times * (-step.rate).ln_1p() {
+            return 0.0;
+        }
+        let (law, apart) = if step.is_replaced() {
+            let cap = step.place_of(0.5 * x);
+            (SampledGaussian { cap, ..*step }, times * step.masses(cap, f64::INFINITY).0)
+        } else {
+            (SampledGaussian { situation: Situation::Add, ..*step }, 0.0)
+        };
+        let spread = times * law.scout(1e-9)[2];
+        let bound = |share: f64| {
+            let theta = (share * x / spread).min(30.0 / x.min(spread.sqrt()));
+            let points = law.tilted(theta, 0.0, 0.0)?;
+            Some(times * (points.log_mgf + points.log_mgf_error) - theta * x)
+        };
+        let least = [0.5, 1.0].into_iter().filter_map(bound).fold(0.0, f64::min);
+        (least.exp() + apart).min(1.0)
     }
 
     /// A shift of the line by so many widths, no further than the labels and the roots of A and B allow.
     pub(super) fn strip(&self, widths: f64) -> f64 {
         let far = self.far.map_or(0.0, |far| far.width.powi(-2));
         let width = (self.knee.width.powi(-2) + far + self.step.s.powi(-2)).sqrt().recip();
-        let roots = if self.step.is_replaced() { 0.75 } else { 2.6 };
+        let roots = if self.step.is_replaced() { 1.4 } else { 2.6 };
         let curls = self.knee.farthest().min(self.far.map_or(f64::INFINITY, |far| far.farthest()));
         (widths * width).min(roots).min(curls)
     }
@@ -347,31 +366,33 @@ impl Labelled {
         let places: Vec<Place> =
             (0..count).map(|j| self.place(start + (2.0 * j as f64 + 1.0) * half, 2.0 * half)).collect();
         let capped = SampledGaussian { cap: start, ..*step };
-        for d in MULTIPLES.map(|multiple| multiple / loss) {
-            let mut moderate = LogSum::default();
+        let moderate = |d: f64| {
+            let mut sum = LogSum::default();
             for place in &places {
                 let cell = self.cell(place, half, d, 0.0);
-                moderate.add(cell.weight + cell.small);
+                sum.add(cell.weight + cell.small);
             }
-            let moderate = moderate.log() + (2.0 * half).ln();
-            if moderate > 600.0 {
+            sum.log() + (2.0 * half).ln()
+        };
+        let log = |d: f64, k: f64, moderate: f64| {
+            let whole = self.times * (k + (moderate - k).exp().ln_1p());
+            whole + 0.5 * self.gaussian * d * (d + 1.0) + log_kappa(d) + 1e-9 - d * epsilon
+        };
+        // Tilts from 0.7/loss on; the best is looked for by estimates.
+        let mut best: Option<(f64, f64)> = None;
+        for d in (0..40).map(|i| 0.7 * 1.2f64.powi(i) / loss) {
+            let estimate = log(d, capped.scout(d)[0], moderate(d));
+            if best.is_none_or(|(_, least)| estimate < least) {
+                best = Some((d, estimate));
+            } else if best.is_some_and(|(_, least)| estimate > least + 20.0) {
                 break;
             }
-            // The moment before the knee is 1 at least.
-            let gaussian = 0.5 * self.gaussian * d * (d + 1.0);
-            let least_log = self.times * moderate.exp().ln_1p() + gaussian + log_kappa(d) - d * epsilon;
-            if least_log > allowed.ln() {
-                continue;
-            }
-            let Some(points) = capped.tilted(d, 0.0, 0.0) else { continue };
-            let k = points.log_mgf + points.log_mgf_error;
-            let k = self.times * (k + (moderate - k).exp().ln_1p()) + gaussian;
-            let log = k + log_kappa(d) + 1e-9;
-            if log - d * epsilon <= allowed.ln() {
-                return Some(Rest { chernoff: (d, log), odd: odd(reach) });
-            }
         }
-        None
+        let (d, _) = best.filter(|(_, estimate)| *estimate <= allowed.ln())?;
+        let points = capped.tilted(d, 0.0, 0.0)?;
+        let certified = log(d, points.log_mgf + points.log_mgf_error, moderate(d));
+        (certified <= allowed.ln())
+            .then_some(Rest { chernoff: (d, certified + d * epsilon), odd: odd(reach) })
     }
 
     /// The probabilities of the far label.
@@ -415,7 +436,12 @@ impl Labelled {
             })
             .sum();
         // From w = 0 on nothing is likelier under Q than under P.
-        (difference >= 0.0 && second >= 0.0).then_some(FarMass { difference, second, error, near: near + left })
+        (difference >= 0.0 && second >= 0.0).then_some(FarMass {
+            difference,
+            second,
+            error,
+            near: near + left,
+        })
     }
 
     /// Panels fine enough for the transforms at c up to the argument `reach`: what they miss is about `wanted`, large losses relative
@@ -474,7 +500,8 @@ impl Labelled {
         let (mut large, mut small) = (Points::default(), Points::default());
         for place in places {
             let weight = place.log_weight(tilt.c) + place.width.ln();
-            let (jump, rest) = (weight + place.log_large - tilt.log_large, weight + place.log_small - log_rest);
+            let (jump, rest) =
+                (weight + place.log_large - tilt.log_large, weight + place.log_small - log_rest);
             if jump <= -60.0 && rest <= -90.0 {
                 continue;
             }

@@ -116,30 +116,25 @@ impl Rare {
         if labelled.gaussian > 0.0 {
             return None;
         }
-        // Other steps of a removed record lower the loss by this at most.
-        let least = if step.is_replaced() { 2.0 * self.epsilon } else { -labelled.times * (-step.rate).ln_1p() };
-        let exceed = self.epsilon + least;
-        let from = step.place_of(exceed);
-        // As steep as the density falls, and no closer than where next to nothing of it lies below.
-        let width = (2.0 / (from / (step.s * step.s) + 0.5)).min(0.16).min(step.s);
-        FAR.iter().find_map(|multiple| {
-            let at = from + multiple * width;
-            let curl = if self.epsilon < 1.0 { 1.5 } else { 0.0 };
-            let labelled = Labelled { far: Some(Label { at, width, curl }), ..*labelled };
-            let far = labelled.far_mass(exceed)?;
-            let lost = labelled.times * (far.near + far.error) * self.epsilon.exp();
-            (lost <= allowed && (!step.is_replaced() || self.returned(&labelled, &far) <= self.tolerance))
-                .then_some((labelled, far))
-        })
-    }
-
-    /// The share of δ that far losses can lose again to other steps of a replaced record.
-    ///
-    /// # Reference  A loss of at least 3ε falls below ε only if the other steps lose 2ε again. Under Q their −L has the law that L
-    /// has under P, and P(L > 2ε) ≤ δ(ε)/(1 − e^{−ε})
-    fn returned(&self, labelled: &Labelled, far: &FarMass) -> f64 {
-        let payoff = -(-self.epsilon).exp_m1();
-        labelled.times * (far.second + far.error) * self.epsilon.exp() / payoff
+        let curl = if self.epsilon < 1.0 { 1.5 } else { 0.0 };
+        // Other steps may undo x of a far loss: the less is allowed for, the nearer far losses may begin.
+        let undone = [0.15, 0.4, 1.0, 2.5, 6.0].map(|share| {
+            let x = share * self.epsilon;
+            (x, labelled.undone(x))
+        });
+        FAR.iter().flat_map(|widths| undone.iter().map(move |undone| (widths, undone))).find_map(
+            |(widths, (x, undone))| {
+                let from = step.place_of(self.epsilon + x);
+                // As steep as the density falls, and no closer than where next to nothing of it lies below.
+                let width = (2.0 / (from / (step.s * step.s) + 0.5)).min(0.16).min(step.s);
+                let far = Some(Label { at: from + widths * width, width, curl });
+                let labelled = Labelled { far, ..*labelled };
+                let mass = labelled.far_mass(self.epsilon + x)?;
+                let mass = FarMass { near: mass.near + mass.second * undone, ..mass };
+                let lost = labelled.times * (mass.near + mass.error) * self.epsilon.exp();
+                (lost <= allowed).then_some((labelled, mass))
+            },
+        )
     }
 
     /// The line itself.
@@ -147,7 +142,7 @@ impl Rare {
         let times = labelled.times;
         let steepest = self.steepest(labelled);
         let range = labelled.range(2.0 * steepest);
-        let coarse = labelled.grid(range, 0.8 * labelled.narrowest()).filter(|grid| grid.places.len() < MOST_CELLS)?;
+        let coarse = labelled.coarse(range).filter(|grid| grid.places.len() < MOST_CELLS)?;
         let aim = self.aim(labelled, &coarse, steepest)?;
         let (c, step) = (aim.tilt.c, 2.0 * PI / aim.period);
         let share = (aim.log_delta - (aim.log_apart - c * self.epsilon)).exp().min(1.0);
@@ -167,8 +162,7 @@ impl Rare {
         let drawn = nodes(labelled, &panels, &tilt, (step, count as usize), (large_error, small_error));
         let gaussian = 0.5 * labelled.gaussian * c * (c + 1.0);
         let scale = times.ln() + tilt.log_large + (times - 1.0) * tilt.excess.ln_1p() + gaussian;
-        let scale_error =
-            (times + 1.0) * 1.2 * small_error + 1e-14 * (1.0 + scale.abs()) + 2.0 * large_error;
+        let scale_error = (times + 1.0) * 1.2 * small_error + 1e-14 * (1.0 + scale.abs()) + 2.0 * large_error;
         let high = high_alias(labelled, &coarse, &aim)?;
         let low = times * labelled.knee.mass(&labelled.step) / (c * aim.period).exp_m1();
         let far = far.map(|far| self.far_losses(labelled, &far));
@@ -195,7 +189,6 @@ impl Rare {
             second,
             error,
             lost: times * far.near,
-            returned: if labelled.step.is_replaced() { self.returned(labelled, far) } else { 0.0 },
         }
     }
 
@@ -217,9 +210,8 @@ impl Rare {
     /// The tilt and the period of the line, and the tilt that bounds its aliases.
     fn aim(&self, labelled: &Labelled, coarse: &Grid, steepest: f64) -> Option<Aim> {
         let epsilon = self.epsilon;
-        let apart = |tilt: &Tilt| {
-            tilt.log_apart(labelled.times) + 0.5 * labelled.gaussian * tilt.c * (tilt.c + 1.0)
-        };
+        let apart =
+            |tilt: &Tilt| tilt.log_apart(labelled.times) + 0.5 * labelled.gaussian * tilt.c * (tilt.c + 1.0);
         let height = |c: f64| apart(&labelled.tilt(&coarse.places, c)) - c * epsilon - c.ln() - c.ln_1p();
         // Convex in c: shrink around the least.
         let (mut low, mut high) = ((1e-3 * steepest).ln(), steepest.ln());
@@ -234,8 +226,7 @@ impl Rare {
         let best = (0.5 * (low + high)).exp();
         // Where ε is far from what δ asks for, F is larger than δ.
         let log_delta = self.log_delta.max(height(best) - 4.0);
-        let multiples =
-            [0.15, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 1.0, 1.06, 1.13, 1.22, 1.35, 1.5, 1.7, 2.0];
+        let multiples = [0.15, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 1.0, 1.06, 1.13, 1.22, 1.35, 1.5, 1.7, 2.0];
         let near = [0.5, 1.0, 2.0, 4.0].map(|rise| best + rise / epsilon);
         let mut tilts: Vec<f64> = multiples.iter().map(|multiple| multiple * best).collect();
         tilts.extend(near.into_iter().filter(|c| *c < 2.0 * best));
@@ -276,13 +267,7 @@ impl Rare {
 
 /// The first point of a ladder beyond which (1/π) ∫ |(r + b)^T − r^T|/y² dy is at most `allowed`, relative to T b(c) r(c)^{T−1},
 /// and that tail.
-fn horizon(
-    labelled: &Labelled,
-    coarse: &Grid,
-    aim: &Aim,
-    start: f64,
-    allowed: f64,
-) -> Option<(f64, f64)> {
+fn horizon(labelled: &Labelled, coarse: &Grid, aim: &Aim, start: f64, allowed: f64) -> Option<(f64, f64)> {
     const RATIO: f64 = 1.12;
     let growth = aim.tilt.expected(labelled.times).exp();
     let shifts = [0.6, 1.2, 2.0, 3.0, 4.5, 6.0, 8.0].map(|widths| labelled.strip(widths));

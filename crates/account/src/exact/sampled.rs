@@ -419,9 +419,7 @@ impl SampledGaussian {
         for _ in 0..60 {
             let fits = |power: f64, centre: f64| {
                 let ellipse = Ellipse::around(self, centre, half);
-                ellipse.regular
-                    && power.abs() * ellipse.bend <= 3.0
-                    && reach * ellipse.argument <= swing
+                ellipse.regular && power.abs() * ellipse.bend <= 3.0 && reach * ellipse.argument <= swing
             };
             let centre = left + half;
             if fits(alpha, centre) && (beta == 0.0 || fits(beta, self.mirror(centre))) {
