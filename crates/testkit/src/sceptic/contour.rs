@@ -13,18 +13,19 @@ use super::truth::Truth;
 
 /// Aliases lie this many nats below δ.
 const DEEP: f64 = 40.0;
-/// The sum ends where this many points in a row no longer matter.
-const QUIET: usize = 24;
+/// The sum ends where all that is left is at most this part of it.
+const REST: f64 = 1e-18;
+/// Sums over nodes that are further off than this are made again with finer ones, while there are finer ones.
+const SHARP: f64 = 1e-13;
 
 /// δ(ε) by the contour, where at most `most` products of a node and a point are enough for eight digits.
 pub fn along(world: &World, epsilon: f64, most: f64) -> Option<Truth> {
     let saddle = Saddle::find(world, epsilon)?;
     let h = saddle.step(world, epsilon)?;
-    let mut fineness = 1.0;
-    for _ in 0..4 {
+    for fineness in [2.0, 1.0, 0.5, 0.25] {
         match summed(world, epsilon, &saddle, h, fineness, most)? {
             Summed::Done(truth) => return (truth.width() < 1e-8).then_some(truth),
-            Summed::TooCoarse => fineness *= 0.5,
+            Summed::TooCoarse => {}
         }
     }
     None
@@ -164,19 +165,18 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     if 40.0 * work > most {
         return None;
     }
+    let coarse = lines.iter().any(|(line, _)| matches!(line, Line::Summed(_))) && fineness > 0.3;
     let (mut sum, mut error, mut scale) = (Dd::ZERO, 0.0, 0.0);
-    let (mut quiet, mut k) = (0, 0u64);
-    while quiet < QUIET {
+    let (mut k, mut look) = (0u64, 1u64);
+    let rest = loop {
         if k as f64 * work > most {
             return None;
         }
         let z = Cdd::new(c, step * Dd::whole(k));
         let (mut exponent, mut blur, mut grown) = (Cdd::ZERO, 0.0, 0.0);
-        let mut envelope = -saddle.c * epsilon;
         for (line, times) in &mut lines {
-            let (log, relative, most) = line.next(z);
+            let (log, relative) = line.next(z);
             exponent = exponent + log.times(*times);
-            envelope += times.hi * most;
             blur += times.hi * (relative + 4.0 * DD_UNIT * log.size());
             grown += times.hi * relative.ln_1p();
         }
@@ -189,29 +189,33 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
         let value = exponent.exp() / weight;
         let size = (exponent.re.hi + grown).exp() / weight.size();
         let half = if k == 0 { 0.5 } else { 1.0 };
-        if blur > 1e-3 && size > 1e-22 * sum.hi.abs() && fineness > 0.1 {
+        if blur > 1e-3 && size > SHARP * sum.hi.abs() && coarse {
             return Some(Summed::TooCoarse);
         }
         if k >= 32 && k.is_power_of_two() {
             // Nothing dies away faster than a Gaussian: where even that would take too long, give up early.
             let drop = (-exponent.re.hi).max(1e-3);
-            if k as f64 * (60.0 / drop).sqrt() * work > 1.5 * most {
+            if k as f64 * (40.0 / drop).sqrt() * work > 1.5 * most {
                 return None;
             }
         }
         sum = sum + value.re * Dd::new(half);
         error += size * (blur + 64.0 * DD_UNIT * (1.0 + exponent.size())).min(2.0);
-        let revived = (envelope - scale).exp() / weight.size();
-        quiet = if size.max(revived) < 1e-26 * sum.hi.abs() { quiet + 1 } else { 0 };
+        if k >= look && size < REST * sum.hi.abs() {
+            let rest = beyond(&mut lines, z, k, h, -saddle.c * epsilon - scale);
+            if rest < REST * sum.hi.abs() {
+                break rest;
+            }
+            look = k + 4 + k / 8;
+        }
         k += 1;
-    }
-    if error > 1e-9 * sum.hi.abs() && fineness > 0.1 {
+    };
+    if error > SHARP * sum.hi.abs() && coarse {
         return Some(Summed::TooCoarse);
     }
     let factor = step / PI;
     let value = sum * factor;
-    // What was not summed: as if the last points went on as slowly as 1/y² from there.
-    error += 1e-24 * sum.hi.abs() * (1.0 + k as f64);
+    error += rest;
     let aliases = (saddle.log_aliases(world, epsilon, h) - scale).exp();
     let error = error * h;
     let low = Truth::of_value(value - Dd::new(aliases), error, Dd::new(scale));
@@ -219,6 +223,17 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     let left_out = (saddle.log_left_out - scale).exp();
     let high = Truth::of_value(value + Dd::new(left_out), error, Dd::new(scale));
     Some(Summed::Done(Truth { log_low: low.log_low, log_high: high.log_high }))
+}
+
+/// A bound on the sum of all points after z, the k-th: no transform exceeds its ceiling from there on, and the weights
+/// 1/|z(z+1)| ≤ 1/(hj)² add up to at most 1/(h²k).
+fn beyond(lines: &mut [(Line, Dd)], z: Cdd, k: u64, h: f64, base: f64) -> f64 {
+    let mut log = base;
+    for (line, times) in lines {
+        log += times.hi * line.ceiling(z, times.hi);
+    }
+    // A nat for what floats may be off.
+    (log + 1.0).exp() / (h * h * k as f64)
 }
 
 /// The transform of one use along the line.
@@ -235,11 +250,19 @@ impl Line {
         }
     }
 
-    /// K at the next point, how far it may be off, and what its real part does not exceed from here on.
-    fn next(&mut self, z: Cdd) -> (Cdd, f64, f64) {
+    /// K at the next point, and how far it may be off.
+    fn next(&mut self, z: Cdd) -> (Cdd, f64) {
         match self {
-            Line::Closed(closed) => (closed.at(z), 32.0 * DD_UNIT, closed.envelope(z)),
+            Line::Closed(closed) => (closed.at(z), 32.0 * DD_UNIT),
             Line::Summed(turning) => turning.next(),
+        }
+    }
+
+    /// What Re K does not exceed at z or above it.
+    fn ceiling(&mut self, z: Cdd, times: f64) -> f64 {
+        match self {
+            Line::Closed(closed) => closed.envelope(z),
+            Line::Summed(turning) => turning.ceiling(z.im.hi, times),
         }
     }
 }

@@ -1,0 +1,194 @@
+//! How good a sum over nodes is, and what a transform does not exceed further up the line: both by moving the path of t.
+//!
+//! M(z) = ∫ φ(t) R(t)^{…} dt is the transform of a Gaussian on a Poisson batch, R(t) = 1 − q + q e^{μt − μ²/2}. R has no zero
+//! while |Im t| < π/μ, so the path may run through t + i a(t) with 0 ≤ μa < π. There |φ| grows by e^{a²/2}, |R| is known,
+//! and |R^{iy}| is e^{−yθ} with an angle θ ≥ 0. Two bounds follow, both proven but for the floats that add them up:
+//!
+//! - Above: |M(c + iy)| ≤ ∫ |φ R^{…}| e^{−yθ} √(1 + a′²) dt, and the right side only falls as y rises. Jumps of nearly one
+//!   size bring |M| back up, so what |M| is at one point says nothing of the next; this does.
+//! - Aliases: a trapezoid sum of step s errs by at most (G₊ + G₋)/(e^{2πa/s} − 1), with G± the same integral for the
+//!   constants ±a.
+
+use super::law::Situation;
+use std::f64::consts::PI;
+
+/// One use of a Gaussian on a Poisson batch, with its tilted weights at the nodes low + k·step.
+pub struct Strip {
+    situation: Situation,
+    mu: f64,
+    c: f64,
+    low: f64,
+    step: f64,
+    weights: Vec<f64>,
+    /// q e^w/(1 − q + q e^w) at t and at −t.
+    shares: Vec<(f64, f64)>,
+    total: f64,
+    /// Constant shifts, to bound aliases.
+    flat: Vec<(f64, Path)>,
+    /// The last alias bound, and up to where it holds.
+    known: (f64, f64),
+    /// Paths to bound what comes further up; drawn when first asked for.
+    paths: Vec<Path>,
+}
+
+/// A path of t: per node the logarithm of what the integrand grows by, and the angle θ.
+struct Path {
+    growth: Vec<(f64, f64)>,
+    /// What the ends of the path add, beside the total.
+    ends: f64,
+}
+
+impl Strip {
+    /// From rate, shift and the weights of nodes tilted to c.
+    pub fn new(
+        (rate, mu, situation): (f64, f64, Situation),
+        c: f64,
+        (low, step): (f64, f64),
+        weights: Vec<f64>,
+    ) -> Strip {
+        let share = |t: f64| 1.0 / (1.0 + (1.0 - rate) / rate * (0.5 * mu * mu - mu * t).exp());
+        let at = |k: usize| low + step * k as f64;
+        let shares = (0..weights.len()).map(|k| (share(at(k)), share(-at(k)))).collect();
+        let total = weights.iter().sum();
+        let mut strip = Strip {
+            situation,
+            mu,
+            c,
+            low,
+            step,
+            weights,
+            shares,
+            total,
+            flat: Vec::new(),
+            known: (0.0, f64::NEG_INFINITY),
+            paths: Vec::new(),
+        };
+        let widest = (0.95 * PI / mu).min(2.0 * PI / step);
+        for part in [1.0, 0.75, 0.5, 0.25, 0.1] {
+            let a = part * widest;
+            strip.flat.push((a, strip.path(|_| (a, 0.0))));
+        }
+        strip
+    }
+
+    /// The path t + i a(t), where `shape` gives a and its slope.
+    fn path(&self, shape: impl Fn(f64) -> (f64, f64)) -> Path {
+        let mut growth = Vec::with_capacity(self.weights.len());
+        for (k, (share, mirrored)) in self.shares.iter().enumerate() {
+            let (a, slope) = shape(self.low + self.step * k as f64);
+            let (sine, versine) = ((self.mu * a).sin(), 2.0 * (0.5 * self.mu * a).sin().powi(2));
+            let log_size = |x: f64| 0.5 * (-2.0 * x * (1.0 - x) * versine).ln_1p();
+            let angle = |x: f64| (x * sine).atan2(1.0 - x * versine);
+            let (log, theta) = match self.situation {
+                Situation::Remove => ((1.0 + self.c) * log_size(*share), angle(*share)),
+                Situation::Add => (-self.c * log_size(*mirrored), angle(*mirrored)),
+                Situation::Replace => (
+                    (1.0 + self.c) * log_size(*share) - self.c * log_size(*mirrored),
+                    angle(*share) + angle(*mirrored),
+                ),
+            };
+            growth.push((0.5 * a * a + log + 0.5 * (slope * slope).ln_1p(), theta));
+        }
+        // From the real line up to the path at either end, where the integrand is not larger than at the path's own height.
+        let last = self.weights.len() - 1;
+        let end = |k: usize| {
+            let a = shape(self.low + self.step * k as f64).0;
+            a / self.step * self.weights[k] * growth[k].0.max(0.5 * a * a).exp()
+        };
+        let ends = end(0) + end(last);
+        Path { growth, ends }
+    }
+
+    /// The share of what was added up by which the trapezoid sum at height y, or below it, may be off.
+    pub fn aliases(&mut self, y: f64) -> f64 {
+        if y <= self.known.0 && self.known.1 >= 0.0 {
+            return self.known.1;
+        }
+        let upto = 1.3 * y;
+        let mut best = f64::INFINITY;
+        for (a, path) in &self.flat {
+            let turns = 2.0 * PI * a / self.step;
+            let mut sum = 0.0;
+            for (weight, (growth, theta)) in self.weights.iter().zip(&path.growth) {
+                sum += weight * ((growth + upto * theta - turns).exp() + (growth - turns).exp());
+            }
+            best = best.min(sum / -(-turns).exp_m1());
+        }
+        // Twice, for the floats; and the ends, where the sum breaks off: their heights by Abel and Plana.
+        let ends = 8.0 * (self.weights[0] + self.weights[self.weights.len() - 1]) / self.step.min(1.0);
+        let bound = (2.0 * best + ends) / self.total;
+        // Where an end that is not far out in the tails turns faster than the nodes can follow, nothing is known.
+        let speed = upto * self.mu * self.step;
+        let last = self.shares.len() - 1;
+        let turning = |k: usize| self.shares[k].0.max(self.shares[k].1) * speed > PI;
+        let bound = if (turning(0) || turning(last)) && ends > 1e-33 * self.total { f64::INFINITY } else { bound };
+        self.known = (upto, bound);
+        bound
+    }
+
+    /// log of what |M|/M(c) does not exceed at height y or above; `times` uses follow one another.
+    pub fn log_ceiling(&mut self, y: f64, times: f64) -> f64 {
+        if self.paths.is_empty() {
+            self.draw(times);
+        }
+        let mut best = 0.0_f64;
+        for path in &self.paths {
+            let terms = self.weights.iter().zip(&path.growth);
+            let sum: f64 = terms.map(|(weight, (growth, theta))| weight * (growth - y * theta).exp_m1()).sum();
+            best = best.min((sum + path.ends) / self.total);
+        }
+        // What floats may be off: each weight by far less than this part of the change.
+        (best * (1.0 - 1e-6)).ln_1p()
+    }
+
+    /// Flat paths, and paths that rise only where losses are rare: how rare, and how high, in steps of two and four.
+    fn draw(&mut self, times: f64) {
+        let widest = (0.8 * PI / self.mu).min(9.0);
+        let needed = 60.0 / times;
+        let mut paths = Vec::new();
+        let mut a = widest;
+        loop {
+            paths.push(self.path(|_| (a, 0.0)));
+            if a * a < 0.25 * needed {
+                break;
+            }
+            a *= 0.5;
+        }
+        let (up, down) = match self.situation {
+            Situation::Remove => (true, false),
+            Situation::Add => (false, true),
+            Situation::Replace => (true, true),
+        };
+        for (wanted, sign) in [(up, 1.0), (down, -1.0)] {
+            let mut rare = 0.5;
+            while wanted && rare > 0.25 * needed {
+                let middle = self.beyond(rare, sign);
+                let width = (1.0 / self.mu).max(0.7).min(2.0);
+                let mut a = widest;
+                while rare * a * a > 0.05 * needed && a > 0.02 * widest {
+                    paths.push(self.path(|t| {
+                        let bend = (sign * (t - middle) / width).tanh();
+                        (0.5 * a * (1.0 + bend), 0.5 * a * (1.0 - bend * bend) / width)
+                    }));
+                    a *= 0.5;
+                }
+                rare *= 0.25;
+            }
+        }
+        self.paths = paths;
+    }
+
+    /// Beyond where the tilted weight is `share`, towards rising t (sign 1) or falling t.
+    fn beyond(&self, share: f64, sign: f64) -> f64 {
+        let count = self.weights.len();
+        let mut sum = 0.0;
+        for j in 0..count {
+            let k = if sign > 0.0 { count - 1 - j } else { j };
+            sum += self.weights[k];
+            if sum >= share * self.total {
+                return self.low + self.step * k as f64;
+            }
+        }
+        self.low
+    }
+}
