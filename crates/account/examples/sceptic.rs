@@ -58,6 +58,12 @@ fn main() -> ExitCode {
         index += 1;
     }
     println!("{tally}");
-    println!("{} asked, {} measured, {} misses", tally.asked(), tally.measured(), tally.misses.len());
+    let (roughly, none) = tally.not_measured();
+    println!(
+        "{} asked, {} measured, {roughly} roughly, {none} without a truth, {} misses",
+        tally.asked(),
+        tally.measured(),
+        tally.misses.len()
+    );
     if tally.misses.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -14,21 +14,29 @@ use super::truth::Truth;
 /// Aliases lie this many nats below δ.
 const DEEP: f64 = 40.0;
 /// The sum ends where all that is left is at most this part of it.
-const REST: f64 = 1e-18;
+pub(super) const REST: f64 = 1e-18;
 /// Sums over nodes that are further off than this are made again with finer ones, while there are finer ones.
-const SHARP: f64 = 1e-13;
+pub(super) const SHARP: f64 = 1e-13;
 
-/// δ(ε) by the contour, where at most `most` products of a node and a point are enough for eight digits.
+/// δ(ε) by the contour, where at most `most` products of a node and a point are enough for two digits: what was not summed
+/// by then widens it.
 pub fn along(world: &World, epsilon: f64, most: f64) -> Option<Truth> {
     let saddle = Saddle::find(world, epsilon)?;
     let h = saddle.step(world, epsilon)?;
-    for fineness in [2.0, 1.0, 0.5, 0.25] {
+    for fineness in finenesses(world) {
         match summed(world, epsilon, &saddle, h, fineness, most)? {
-            Summed::Done(truth) => return (truth.width() < 1e-8).then_some(truth),
+            Summed::Done(truth) => return truth.is_rough().then_some(truth),
             Summed::TooCoarse => {}
         }
     }
     None
+}
+
+/// Spacings of nodes to try, in units of `nodes`: the first is as wide as aliases allow low down on the line.
+pub(super) fn finenesses(world: &World) -> [f64; 4] {
+    let most = world.uses.iter().map(|(_, times)| *times as f64).fold(1.0, f64::max);
+    let widest = (165.0 / (most.ln() + 40.0)).min(3.0);
+    [widest, 0.6 * widest, 0.3 * widest, 0.1 * widest]
 }
 
 /// An upper bound on log δ(ε) by Chernoff, from floats: a margin for what they may be off is added.
@@ -47,10 +55,10 @@ enum Summed {
 }
 
 /// Where the line is drawn, and of what.
-struct Saddle {
-    c: f64,
+pub(super) struct Saddle {
+    pub(super) c: f64,
     /// Beyond these points outcomes of each use are left out.
-    caps: Vec<f64>,
+    pub(super) caps: Vec<f64>,
     /// log of the chance that any of them comes.
     log_left_out: f64,
     /// About log δ, from above.
@@ -67,13 +75,13 @@ fn total_cumulant(world: &World, c: f64, caps: &[f64]) -> Option<f64> {
 }
 
 /// log of Chernoff's factor c^c/(1+c)^{1+c}.
-fn log_kappa(c: f64) -> f64 {
+pub(super) fn log_kappa(c: f64) -> f64 {
     -c * (1.0 / c).ln_1p() - c.ln_1p()
 }
 
 impl Saddle {
     /// The least height of the integrand on the real axis, by golden section on log c.
-    fn find(world: &World, epsilon: f64) -> Option<Saddle> {
+    pub(super) fn find(world: &World, epsilon: f64) -> Option<Saddle> {
         let height = |t: f64| {
             let c = t.exp();
             Saddle::at(world, epsilon, c)
@@ -123,7 +131,7 @@ impl Saddle {
     }
 
     /// The widest step whose aliases are negligible. δ may be far below Chernoff's bound: 15 nats are allowed for that.
-    fn step(&self, world: &World, epsilon: f64) -> Option<f64> {
+    pub(super) fn step(&self, world: &World, epsilon: f64) -> Option<f64> {
         let floor = self.log_delta - 15.0 - DEEP;
         let low = 2.0 * PI.hi * self.c / -floor;
         let mut high: f64 = 0.0;
@@ -137,7 +145,7 @@ impl Saddle {
     }
 
     /// A bound on the sum of all aliases for the step h, as a logarithm.
-    fn log_aliases(&self, world: &World, epsilon: f64, h: f64) -> f64 {
+    pub(super) fn log_aliases(&self, world: &World, epsilon: f64, h: f64) -> f64 {
         let low = -2.0 * PI.hi * self.c / h;
         let mut high = f64::INFINITY;
         for factor in [1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 5.0, 10.0, 30.0, 100.0] {
@@ -165,13 +173,10 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     if 40.0 * work > most {
         return None;
     }
-    let coarse = lines.iter().any(|(line, _)| matches!(line, Line::Summed(_))) && fineness > 0.3;
+    let coarse = lines.iter().any(|(line, _)| matches!(line, Line::Summed(_))) && fineness > finenesses(world)[3];
     let (mut sum, mut error, mut scale) = (Dd::ZERO, 0.0, 0.0);
-    let (mut k, mut look) = (0u64, 1u64);
+    let (mut k, mut look, mut spent) = (0u64, 1u64, false);
     let rest = loop {
-        if k as f64 * work > most {
-            return None;
-        }
         let z = Cdd::new(c, step * Dd::whole(k));
         let (mut exponent, mut blur, mut grown) = (Cdd::ZERO, 0.0, 0.0);
         for (line, times) in &mut lines {
@@ -195,21 +200,23 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
         if k >= 32 && k.is_power_of_two() {
             // Nothing dies away faster than a Gaussian: where even that would take too long, give up early.
             let drop = (-exponent.re.hi).max(1e-3);
-            if k as f64 * (40.0 / drop).sqrt() * work > 1.5 * most {
-                return None;
-            }
+            spent |= k as f64 * (40.0 / drop).sqrt() * work > 1.5 * most;
         }
         sum = sum + value.re * Dd::new(half);
         error += size * (blur + 64.0 * DD_UNIT * (1.0 + exponent.size())).min(2.0);
-        if k >= look && size < REST * sum.hi.abs() {
+        spent |= (k + 1) as f64 * work > most;
+        if k >= look && size < REST * sum.hi.abs() || spent {
             let rest = beyond(&mut lines, z, k, h, -saddle.c * epsilon - scale);
-            if rest < REST * sum.hi.abs() {
+            if rest < REST * sum.hi.abs() || spent {
                 break rest;
             }
             look = k + 4 + k / 8;
         }
         k += 1;
     };
+    if rest > 0.01 * sum.hi.abs() {
+        return None;
+    }
     if error > SHARP * sum.hi.abs() && coarse {
         return Some(Summed::TooCoarse);
     }

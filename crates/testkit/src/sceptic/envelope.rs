@@ -34,6 +34,9 @@ pub struct Strip {
 /// A path of t: per node the logarithm of what the integrand grows by, and the angle θ.
 struct Path {
     growth: Vec<(f64, f64)>,
+    /// By this much more at most where a node is weighed by the chance that the record was absent, or present: both are
+    /// a positive number over R, and |R| is at least cos(μa/2) of its size on the real line.
+    labelled: f64,
     /// What the ends of the path add, beside the total.
     ends: f64,
 }
@@ -96,7 +99,8 @@ impl Strip {
             a / self.step * self.weights[k] * growth[k].0.max(0.5 * a * a).exp()
         };
         let ends = end(0) + end(last);
-        Path { growth, ends }
+        let highest = (0..=last).map(|k| shape(self.low + self.step * k as f64).0).fold(0.0, f64::max);
+        Path { growth, labelled: 1.0 / (0.5 * self.mu * highest).cos(), ends }
     }
 
     /// The share of what was added up by which the trapezoid sum at height y, or below it, may be off.
@@ -112,7 +116,7 @@ impl Strip {
             for (weight, (growth, theta)) in self.weights.iter().zip(&path.growth) {
                 sum += weight * ((growth + upto * theta - turns).exp() + (growth - turns).exp());
             }
-            best = best.min(sum / -(-turns).exp_m1());
+            best = best.min(sum * path.labelled / -(-turns).exp_m1());
         }
         // Twice, for the floats; and the ends, where the sum breaks off: their heights by Abel and Plana.
         let ends = 8.0 * (self.weights[0] + self.weights[self.weights.len() - 1]) / self.step.min(1.0);
@@ -139,6 +143,21 @@ impl Strip {
         }
         // What floats may be off: each weight by far less than this part of the change.
         (best * (1.0 - 1e-6)).ln_1p()
+    }
+
+    /// What the part of |M| of batches that hold the record does not exceed at height y or above, in the unit of the weights.
+    pub fn present_ceiling(&mut self, y: f64) -> f64 {
+        if self.paths.is_empty() {
+            let widest = (0.8 * PI / self.mu).min(12.0);
+            self.paths = (0..8).map(|j| self.path(|_| (widest * 0.7f64.powi(j), 0.0))).collect();
+        }
+        let mut best = f64::INFINITY;
+        for path in &self.paths {
+            let terms = self.weights.iter().zip(&self.shares).zip(&path.growth);
+            let sum: f64 = terms.map(|((weight, share), (g, theta))| weight * share.0 * (g - y * theta).exp()).sum();
+            best = best.min((sum + path.ends) * path.labelled);
+        }
+        best * (1.0 + 1e-6)
     }
 
     /// Flat paths, and paths that rise only where losses are rare: how rare, and how high, in steps of two and four.

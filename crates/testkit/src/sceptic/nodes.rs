@@ -162,7 +162,11 @@ pub fn of(once: &Use, c: f64, fineness: f64, cap: f64) -> Option<Nodes> {
         }
         Use::SampledGaussian { rate, mu, situation } => {
             let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
-            sampled_gaussian(*rate, *mu, *situation, c, fineness, noise.span(c, cap)?)
+            let span = noise.span(c, cap)?;
+            let (nodes, step) = sampled_nodes((*rate, *mu, *situation), c, fineness, span)?;
+            let points = nodes.iter().map(|node| (node.loss, node.log_weight)).collect();
+            let strip = |weights| Strip::new((rate.hi, mu.hi, *situation), c, (span.0, step), weights);
+            Some(Nodes::scaled(points, |weights| Some(strip(weights))))
         }
         Use::Gaussian { .. } | Use::Laplace { .. } | Use::SampledLaplace { .. } => None,
     }
@@ -311,14 +315,21 @@ impl Noise {
     }
 }
 
-fn sampled_gaussian(
-    rate: Dd,
-    mu: Dd,
-    situation: Situation,
+/// A node tilted to c: its loss, log weight, and the log of the chance that the record was absent from the batch, given
+/// this outcome of the first dataset.
+struct Node {
+    loss: Dd,
+    log_weight: Dd,
+    log_absent: Dd,
+}
+
+/// Trapezoid nodes between two ends, and their step; none where they are too many.
+fn sampled_nodes(
+    (rate, mu, situation): (Dd, Dd, Situation),
     c: f64,
     fineness: f64,
     (low, high): (f64, f64),
-) -> Option<Nodes> {
+) -> Option<(Vec<Node>, f64)> {
     let noise = Noise { rate: rate.hi, mu: mu.hi, situation };
     let count = noise.count(low, high, fineness);
     if count > 40_000 {
@@ -327,22 +338,69 @@ fn sampled_gaussian(
     let step = Dd::new((high - low) / count as f64);
     let log_step = step.ln();
     let half = (mu * mu).scaled(-1);
+    let log_never = (-rate).ln_1p();
     let log_ratio = |w: Dd| if w.hi > 600.0 { w + rate.ln() } else { (rate * w.expm1()).ln_1p() };
-    let points = (0..=count).map(|k| {
+    let node = |k: usize| {
         let t = Dd::new(low) + step * Dd::whole(k as u64);
-        let here = || log_ratio(mu * t - half);
         let mirrored = || log_ratio(-mu * t - half);
         let (a, loss) = match situation {
-            Situation::Remove => (here(), here()),
             Situation::Add => (Dd::ZERO, -mirrored()),
-            Situation::Replace => (here(), here() - mirrored()),
+            Situation::Remove | Situation::Replace => {
+                let here = log_ratio(mu * t - half);
+                (here, if situation == Situation::Remove { here } else { here - mirrored() })
+            }
         };
-        (loss, log_density(t) + log_step + a + Dd::new(c) * loss)
-    });
-    let strip = |weights| {
-        Some(Strip::new((rate.hi, mu.hi, situation), c, (low, step.hi), weights))
+        let log_weight = log_density(t) + log_step + a + Dd::new(c) * loss;
+        Node { loss, log_weight, log_absent: log_never - a }
     };
-    Some(Nodes::scaled(points.collect(), strip))
+    Some(((0..=count).map(node).collect(), step.hi))
+}
+
+/// Nodes of a Gaussian on a Poisson batch, each split into the record absent and present.
+pub struct Labelled {
+    /// Loss, weight where the record is absent, and where it is present.
+    pub points: Vec<(Dd, Dd, Dd)>,
+    /// What the weights were divided by, as a logarithm.
+    pub log_scale: Dd,
+    /// What bounds the sum's error.
+    pub strip: Strip,
+}
+
+/// The split nodes of a use tilted to c; none for other uses, or where they are too many.
+pub fn labelled(once: &Use, c: f64, fineness: f64) -> Option<Labelled> {
+    let Use::SampledGaussian { rate, mu, situation } = once else { return None };
+    let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
+    let span = noise.span(c, f64::INFINITY)?;
+    let (nodes, step) = sampled_nodes((*rate, *mu, *situation), c, fineness, span)?;
+    let log_scale = nodes.iter().fold(Dd::NEG_INFINITY, |most, node| most.max(node.log_weight));
+    let weights = nodes.iter().map(|node| (node.log_weight - log_scale).exp().hi).collect();
+    let split = |node: &Node| {
+        let log = node.log_weight - log_scale;
+        (node.loss, (log + node.log_absent).exp(), log.exp() * -node.log_absent.expm1())
+    };
+    let points = nodes.iter().map(split).collect();
+    let strip = Strip::new((rate.hi, mu.hi, *situation), c, (span.0, step), weights);
+    Some(Labelled { points, log_scale, strip })
+}
+
+/// log of E[e^{cL}; the record is absent] in floats; none for other uses, or where it overflows.
+pub fn absent_cumulant(once: &Use, c: f64) -> Option<f64> {
+    let Use::SampledGaussian { rate, mu, situation } = once else { return None };
+    let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
+    let grown = |t: f64| {
+        let loss = noise.density_and_loss(t).1;
+        let base = -0.5 * t * t;
+        if c * loss < 1.0 { base.exp() * (c * loss).exp_m1() } else { (base + c * loss).exp() - base.exp() }
+    };
+    let far = 40.0 + noise.mu * (2.0 + c);
+    let count = noise.count(-40.0, far, 1.0);
+    if count > 200_000 {
+        return None;
+    }
+    let step = (far + 40.0) / count as f64;
+    let sum: f64 = (0..=count).map(|k| grown(-40.0 + step * k as f64)).sum();
+    let excess = sum * step / (2.0 * std::f64::consts::PI).sqrt();
+    (excess > -1.0 && excess.is_finite()).then(|| (-noise.rate).ln_1p() + excess.ln_1p())
 }
 
 /// K(c) of a Laplace mechanism on a Poisson batch, in floats: two outcomes, and Simpson's rule between them.
