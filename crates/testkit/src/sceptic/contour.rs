@@ -173,7 +173,8 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     if 40.0 * work > most {
         return None;
     }
-    let coarse = lines.iter().any(|(line, _)| matches!(line, Line::Summed(_))) && fineness > finenesses(world)[3];
+    let coarse =
+        lines.iter().any(|(line, _)| matches!(line, Line::Summed(_))) && fineness > finenesses(world)[3];
     let (mut sum, mut error, mut scale) = (Dd::ZERO, 0.0, 0.0);
     let (mut k, mut look, mut spent) = (0u64, 1u64, false);
     let rest = loop {

@@ -125,7 +125,8 @@ impl Strip {
         let speed = upto * self.mu * self.step;
         let last = self.shares.len() - 1;
         let turning = |k: usize| self.shares[k].0.max(self.shares[k].1) * speed > PI;
-        let bound = if (turning(0) || turning(last)) && ends > 1e-33 * self.total { f64::INFINITY } else { bound };
+        let bound =
+            if (turning(0) || turning(last)) && ends > 1e-33 * self.total { f64::INFINITY } else { bound };
         self.known = (upto, bound);
         bound
     }
@@ -138,7 +139,8 @@ impl Strip {
         let mut best = 0.0_f64;
         for path in &self.paths {
             let terms = self.weights.iter().zip(&path.growth);
-            let sum: f64 = terms.map(|(weight, (growth, theta))| weight * (growth - y * theta).exp_m1()).sum();
+            let sum: f64 =
+                terms.map(|(weight, (growth, theta))| weight * (growth - y * theta).exp_m1()).sum();
             best = best.min((sum + path.ends) / self.total);
         }
         // What floats may be off: each weight by far less than this part of the change.
@@ -154,7 +156,8 @@ impl Strip {
         let mut best = f64::INFINITY;
         for path in &self.paths {
             let terms = self.weights.iter().zip(&self.shares).zip(&path.growth);
-            let sum: f64 = terms.map(|((weight, share), (g, theta))| weight * share.0 * (g - y * theta).exp()).sum();
+            let sum: f64 =
+                terms.map(|((weight, share), (g, theta))| weight * share.0 * (g - y * theta).exp()).sum();
             best = best.min((sum + path.ends) * path.labelled);
         }
         best * (1.0 + 1e-6)
@@ -209,5 +212,87 @@ impl Strip {
             }
         }
         self.low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (log weight but for a constant, loss) at t.
+    fn node((rate, mu, situation): (f64, f64, Situation), c: f64, t: f64) -> (f64, f64) {
+        let log_ratio = |t: f64| (rate * (mu * t - 0.5 * mu * mu).exp_m1()).ln_1p();
+        let (a, loss) = match situation {
+            Situation::Remove => (log_ratio(t), log_ratio(t)),
+            Situation::Add => (0.0, -log_ratio(-t)),
+            Situation::Replace => (log_ratio(t), log_ratio(t) - log_ratio(-t)),
+        };
+        (a + c * loss - 0.5 * t * t, loss)
+    }
+
+    /// The sum over nodes of this step, of e^{iyL}.
+    fn transform(of: (f64, f64, Situation), c: f64, step: f64, y: f64) -> (f64, f64) {
+        let count = (80.0 / step) as i64;
+        let terms = (-count / 2..count / 2).map(|k| node(of, c, 10.0 + step * k as f64));
+        terms.fold((0.0, 0.0), |sum, (log, loss)| {
+            let weight = step * log.exp();
+            (sum.0 + weight * (y * loss).cos(), sum.1 + weight * (y * loss).sin())
+        })
+    }
+
+    fn strip(of: (f64, f64, Situation), c: f64, step: f64) -> Strip {
+        let count = (80.0 / step) as i64;
+        let weights: Vec<f64> =
+            (-count / 2..count / 2).map(|k| node(of, c, 10.0 + step * k as f64).0.exp()).collect();
+        Strip::new(of, c, (10.0 - step * (count / 2) as f64, step), weights)
+    }
+
+    const CASES: [(f64, f64, Situation, f64); 6] = [
+        (3.2e-6, 14.6, Situation::Remove, 0.087),
+        (1e-3, 4.0, Situation::Remove, 0.5),
+        (0.01, 1.0, Situation::Remove, 12.0),
+        (0.05, 2.0, Situation::Add, 20.0),
+        (0.2, 0.3, Situation::Replace, 3.0),
+        (1e-3, 5.0, Situation::Replace, 0.3),
+    ];
+
+    /// Jumps of one size bring the transform back up; the ceiling that was stated lower down must still hold.
+    #[test]
+    fn no_transform_rises_above_a_ceiling_stated_before() {
+        for (rate, mu, situation, c) in CASES {
+            let of = (rate, mu, situation);
+            let step = 0.1 * (1.0_f64).min(1.0 / mu);
+            let mut strip = strip(of, c, step);
+            let whole = transform(of, c, step, 0.0).0;
+            let mut ceiling = 0.0_f64;
+            for k in 0..60 {
+                let y = 0.002 / rate.sqrt().min(1.0) * 1.15f64.powi(k) / mu;
+                if y * mu * step > 1.0 {
+                    break; // the sum itself would no longer follow the turns
+                }
+                ceiling = ceiling.min(strip.log_ceiling(y, 1e4));
+                let (re, im) = transform(of, c, step, y);
+                let here = (re.hypot(im) / whole).ln();
+                // Below e^{−30} floats no longer tell.
+                assert!(here <= ceiling + 1e-9 || here < -30.0, "{of:?} {y}: {here} > {ceiling}");
+            }
+            assert!(ceiling < -1e-3, "{of:?}: {ceiling} says nothing");
+        }
+    }
+
+    /// Nodes so far apart that aliases show: a sum of ten times as many must lie within what is stated.
+    #[test]
+    fn aliases_stay_within_their_bound() {
+        for (rate, mu, situation, c) in CASES {
+            let of = (rate, mu, situation);
+            let step = (1.3_f64).min(1.3 / mu);
+            let mut strip = strip(of, c, step);
+            for y in [0.0, 0.1 / mu, 1.0 / mu, 3.0] {
+                let (coarse, fine) = (transform(of, c, step, y), transform(of, c, 0.1 * step, y));
+                let off = (coarse.0 - fine.0).hypot(coarse.1 - fine.1) / strip.total / step;
+                let bound = strip.aliases(y);
+                assert!(off <= bound + 1e-13, "{of:?} {y}: {off:e} > {bound:e}");
+            }
+        }
     }
 }

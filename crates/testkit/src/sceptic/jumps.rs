@@ -78,9 +78,9 @@ struct Here {
 impl Walk {
     fn new(once: &Use, times: u64, c: f64, h: f64, fineness: f64) -> Option<Walk> {
         let nodes::Labelled { points, log_scale, strip } = nodes::labelled(once, c, fineness)?;
-        let totals = points.iter().fold((0.0, 0.0), |sum, (_, absent, present)| {
-            (sum.0 + absent.hi, sum.1 + present.hi)
-        });
+        let totals = points
+            .iter()
+            .fold((0.0, 0.0), |sum, (_, absent, present)| (sum.0 + absent.hi, sum.1 + present.hi));
         let step = Dd::new(h);
         let (mut absent, mut present) = (Vec::new(), Vec::new());
         for (loss, without, with) in points {
