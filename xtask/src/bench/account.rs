@@ -19,6 +19,7 @@ const PACKAGES: [&str; 5] = [
     "PLD_accounting==2.0",
     "setuptools<81",
 ];
+/// A peer has a minute for a question.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a tool said to a question.
@@ -49,7 +50,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         all_ours &= ours.is_ok();
         print_row(name, "veracity exact", &ours, None);
         for (tool, title) in PEERS {
-            let theirs = ask_peer(&python, &root.join("xtask/bench/account_peer.py"), tool, row)?;
+            let theirs = ask_peer(&python, &root.join("xtask/bench/account_peer.py"), (tool, row), PATIENCE)?;
             print_row(name, title, &theirs, ours.as_ref().ok());
         }
     }
@@ -82,8 +83,8 @@ fn build(root: &Path) -> io::Result<std::path::PathBuf> {
 pub(super) fn ask_peer(
     python: &Path,
     script: &Path,
-    tool: &str,
-    row: &str,
+    (tool, row): (&str, &str),
+    patience: Duration,
 ) -> io::Result<Result<Answer, String>> {
     let errors = std::env::temp_dir().join(format!("veracity-bench-{}.txt", std::process::id()));
     let mut child = Command::new(python)
@@ -94,10 +95,10 @@ pub(super) fn ask_peer(
         .spawn()?;
     let begun = Instant::now();
     while child.try_wait()?.is_none() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             child.kill()?;
             child.wait()?;
-            return Ok(Err(format!("no answer in {} s", PATIENCE.as_secs())));
+            return Ok(Err(format!("no answer in {} s", patience.as_secs())));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Kinds, and who accounts for them.
 const PEERS: [(&str, &str); 6] = [
@@ -18,6 +19,8 @@ const PEERS: [(&str, &str); 6] = [
     ("banded-separated", "jax_privacy sensitivity, PLD"),
     ("allocation", "PLD_accounting"),
 ];
+/// A peer has so long for a question: these are slower than DP-SGD.
+const PATIENCE: Duration = Duration::from_secs(120);
 const QUESTIONS: &str = "xtask/src/bench/kinds_questions.csv";
 
 /// Asks everyone everything and prints the table; whether we answered everything.
@@ -36,7 +39,7 @@ pub fn run(root: &Path, release: &Path, python: &Path) -> io::Result<bool> {
         let ours = ours.map_or_else(|| Err("no answer".to_owned()), parse);
         all_ours &= ours.is_ok();
         let title = PEERS.iter().find(|peer| peer.0 == kind).map_or("nobody", |peer| peer.1);
-        let theirs = ask_peer(python, &root.join("xtask/src/bench/kinds_peer.py"), kind, row)?;
+        let theirs = ask_peer(python, &root.join("xtask/src/bench/kinds_peer.py"), (kind, row), PATIENCE)?;
         println!(
             "| {name} | {} | {title} | {} |",
             ours_in_words(&ours),

@@ -165,7 +165,7 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     for ((once, times), cap) in world.uses.iter().zip(&saddle.caps) {
         let line = match nodes::closed(once) {
             Some(closed) => Line::Closed(closed),
-            None => Line::Summed(nodes::of(once, saddle.c, fineness, *cap)?.turning(step)),
+            None => Line::Summed(Box::new(nodes::of(once, saddle.c, fineness, *cap)?.turning(step))),
         };
         lines.push((line, Dd::whole(*times)));
     }
@@ -247,7 +247,7 @@ fn beyond(lines: &mut [(Line, Dd)], z: Cdd, k: u64, h: f64, base: f64) -> f64 {
 /// The transform of one use along the line.
 enum Line {
     Closed(nodes::Closed),
-    Summed(nodes::Turning),
+    Summed(Box<nodes::Turning>),
 }
 
 impl Line {

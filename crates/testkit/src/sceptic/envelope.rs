@@ -185,7 +185,7 @@ impl Strip {
             let mut rare = 0.5;
             while wanted && rare > 0.25 * needed {
                 let middle = self.beyond(rare, sign);
-                let width = (1.0 / self.mu).max(0.7).min(2.0);
+                let width = (1.0 / self.mu).clamp(0.7, 2.0);
                 let mut a = widest;
                 while rare * a * a > 0.05 * needed && a > 0.02 * widest {
                     paths.push(self.path(|t| {

@@ -15,12 +15,19 @@ use super::truth::Truth;
 /// Jumps are rare where fewer than this many are expected under the tilted law: with more of them Mᵀ dies away by itself.
 const FEW: f64 = 80.0;
 
+/// Jumps are far where the record moves the answer by this many deviations: nearer ones hardly stand out, and batches that
+/// hold the record to no effect make M₁ die away as slowly as M₀.
+const FAR: f64 = 3.0;
+
 /// δ(ε) of a world whose one use jumps rarely, where at most `most` products of a node and a point are enough.
 pub fn apart(world: &World, epsilon: f64, most: f64) -> Option<Truth> {
     let [(once, times)] = world.uses.as_slice() else { return None };
-    let Use::SampledGaussian { situation: Situation::Remove | Situation::Replace, .. } = once else {
+    let Use::SampledGaussian { situation: Situation::Remove | Situation::Replace, mu, .. } = once else {
         return None;
     };
+    if mu.hi < FAR {
+        return None;
+    }
     let saddle = Saddle::find(world, epsilon)?;
     if saddle.caps[0].is_finite() {
         return None;
@@ -121,6 +128,8 @@ impl Walk {
         let work = (self.absent.len() + self.present.len()) as f64 + 100.0;
         let (mut sum, mut error, mut scale) = (Dd::ZERO, 0.0, Dd::ZERO);
         let (mut k, mut look) = (0u64, 1u64);
+        let quarter = (0.25 * most / work) as u64;
+        let mut early = f64::NAN;
         loop {
             let z = Cdd::new(Dd::new(self.c), Dd::new(self.h) * Dd::whole(k));
             let here = self.next(k);
@@ -139,6 +148,14 @@ impl Walk {
             error += blur;
             if error.is_nan() || error > SHARP * sum.hi.abs() && coarse {
                 return Some(None);
+            }
+            if k == quarter || k == 2 * quarter {
+                // The bound on the rest falls by no more per point than it did: where that is too slow, give up early.
+                let log = (self.beyond(k, epsilon, scale.hi) / sum.hi.abs()).ln();
+                if log + 2.0 * (log - early) > 0.0 {
+                    return None;
+                }
+                early = log;
             }
             let spent = (k + 1) as f64 * work > most;
             if k >= look && value.size() < REST * sum.hi.abs() || spent {
