@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 const PEERS: [(&str, &str); 3] =
     [("pld", "dp_accounting PLD"), ("prv", "prv_accountant"), ("rdp", "dp_accounting RDP")];
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 6] = [
     "dp-accounting==0.6.0",
     "prv-accountant==0.2.0",
     "jax-privacy==2.0.0",
     "PLD_accounting==2.0",
+    "numba==0.68.1",
     "setuptools<81",
 ];
 /// A peer has a minute for a question.
