@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
-//! and the peers the same questions (`… corners` asks us alone, over the whole range), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
+//! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
 //! Opacus from outside. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
@@ -10,7 +10,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|corners|noise|train | \
+const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|corners|kinds|noise|train | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
                      cargo xtask reproduce white-box | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         ["bench", "account"] => {
             bench::account::run(&root()).and_then(|ours| Ok(bench::corners::run(&root())? && ours))
         }
+        ["bench", "kinds"] => bench::account::kinds_alone(&root()),
         ["bench", "corners"] => bench::corners::run(&root()),
         ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
         ["reproduce", "white-box"] => reproduce::panels::white_box(&root()),

@@ -3,8 +3,11 @@
 //! `cargo run --release -p veracity-account --example bench_questions -- questions.csv`; columns are named in the file.
 
 use std::time::{Duration, Instant};
-use veracity_account::{Method, Question, calibrate, epsilon_at};
-use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
+use veracity_account::{Method, Question, best, calibrate, epsilon_at};
+use veracity_core::{
+    Adjacency, Coefficients, Count, Delta, Epsilon, Finding, Mechanism, NoiseMultiplier, Participation,
+    Refusal, SamplingRate, Strategy,
+};
 
 /// Repeats end after this long, but not before the third.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -43,13 +46,18 @@ fn timed<T>(ask: impl Fn() -> Result<T, Refusal>) -> Result<(T, f64), Refusal> {
 
 /// Lower and upper end of ε, or the calibrated noise twice.
 fn answer(cells: &[&str]) -> Result<(f64, f64), Refusal> {
-    let [_, kind, rate, noise, times, delta, epsilon] = *cells else {
-        return Err(Refusal::NoAnswer("a question has seven columns".to_owned()));
+    let [_, kind, rate, noise, times, delta, epsilon, more @ ..] = cells else {
+        return Err(Refusal::NoAnswer("a question has seven columns, or eight".to_owned()));
     };
-    let times = Count::new(times.parse().unwrap_or(0))?;
+    let times = count(times)?;
     let delta = Delta::new(number(delta))?;
+    if let [size] = more {
+        let (mechanism, adjacency) = further(kind, rate, NoiseMultiplier::new(number(noise))?, count(size)?)?;
+        let question = Question { mechanism: mechanism.repeated(times), adjacency };
+        return Ok(ends(&best::epsilon_at(&question, delta)?.finding));
+    }
     let rate = SamplingRate::new(if rate.is_empty() { 1.0 } else { number(rate) })?;
-    let family = |noise_multiplier| match kind {
+    let family = |noise_multiplier| match *kind {
         "laplace" => Mechanism::Laplace { noise_multiplier }.repeated(times),
         "gaussian" => Mechanism::Gaussian { noise_multiplier }.repeated(times),
         _ => Mechanism::dp_sgd(rate, noise_multiplier, times),
@@ -57,13 +65,71 @@ fn answer(cells: &[&str]) -> Result<(f64, f64), Refusal> {
     let adjacency = Adjacency::AddRemove;
     if epsilon.is_empty() {
         let mechanism = family(NoiseMultiplier::new(number(noise))?);
-        let finding = epsilon_at(&Question { mechanism, adjacency }, delta, Method::Exact)?;
-        let lower = finding.lower().map_or(f64::NAN, |bound| bound.0.get());
-        let upper = finding.upper().map_or(f64::NAN, |bound| bound.0.get());
-        return Ok((lower, upper));
+        return Ok(ends(&epsilon_at(&Question { mechanism, adjacency }, delta, Method::Exact)?));
     }
     let noise = calibrate::noise(&family, adjacency, Epsilon::new(number(epsilon))?, delta)?;
     Ok((noise.get(), noise.get()))
+}
+
+/// The kinds of the second file, with the adjacency that the peer accounts for. `size` means what the file says.
+fn further(
+    kind: &str,
+    rate: &str,
+    noise_multiplier: NoiseMultiplier,
+    size: Count,
+) -> Result<(Mechanism, Adjacency), Refusal> {
+    let gaussian = Box::new(Mechanism::Gaussian { noise_multiplier });
+    let matrix = |strategy, participation| Mechanism::Matrix { strategy, participation, noise_multiplier };
+    // Steps of every banded question.
+    let steps = Count::new(1000)?;
+    Ok(match kind {
+        "group" => {
+            let once = Mechanism::dp_sgd(SamplingRate::new(number(rate))?, noise_multiplier, Count::ONE);
+            (Mechanism::Group { size, mechanism: Box::new(once) }, Adjacency::AddRemove)
+        }
+        "tree" => (matrix(Strategy::Tree { steps: size }, Participation::Once), Adjacency::ZeroOut),
+        "fixed-size" => {
+            let batch = count(rate)?;
+            (
+                Mechanism::FixedSizeSampled { batch, population: size, mechanism: gaussian },
+                Adjacency::ReplaceOne,
+            )
+        }
+        "banded-cyclic" => {
+            let participation =
+                Participation::CyclicPoisson { groups: size, rate: SamplingRate::new(number(rate))? };
+            (matrix(square_root(steps, size)?, participation), Adjacency::AddRemove)
+        }
+        "banded-separated" => {
+            let participation = Participation::Separated { times: count(rate)?, separation: size };
+            (matrix(square_root(steps, size)?, participation), Adjacency::AddRemove)
+        }
+        "allocation" => {
+            (Mechanism::RandomAllocation { batches: size, mechanism: gaussian }, Adjacency::AddRemove)
+        }
+        _ => return Err(Refusal::NoAnswer(format!("no kind is called {kind}"))),
+    })
+}
+
+/// The square root of running sums, C(2k, k)/4^k, cut off after `bands`.
+fn square_root(steps: Count, bands: Count) -> Result<Strategy, Refusal> {
+    let mut coefficients = vec![1.0];
+    for k in 1..bands.get() {
+        let k = k as f64;
+        coefficients.push(coefficients[coefficients.len() - 1] * (k - 0.5) / k);
+    }
+    Ok(Strategy::Banded { steps, coefficients: Coefficients::new(coefficients)? })
+}
+
+/// Both ends, as far as they are known.
+fn ends(finding: &Finding<Epsilon>) -> (f64, f64) {
+    let lower = finding.lower().map_or(f64::NAN, |bound| bound.0.get());
+    let upper = finding.upper().map_or(f64::NAN, |bound| bound.0.get());
+    (lower, upper)
+}
+
+fn count(cell: &str) -> Result<Count, Refusal> {
+    Count::new(cell.parse().unwrap_or(0))
 }
 
 /// What is no number is refused where it is used.

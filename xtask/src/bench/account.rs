@@ -3,7 +3,7 @@
 //! Sets up a Python environment for the peers, builds our example, asks, and prints Markdown. A peer that fails or needs
 //! more than a minute is shown as such.
 
-use super::{build_example, environment, field, must, output, release_folder};
+use super::{build_example, environment, field, kinds, must, output, release_folder};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -12,15 +12,23 @@ use std::time::{Duration, Instant};
 
 const PEERS: [(&str, &str); 3] =
     [("pld", "dp_accounting PLD"), ("prv", "prv_accountant"), ("rdp", "dp_accounting RDP")];
-const PACKAGES: [&str; 3] = ["dp-accounting==0.6.0", "prv-accountant==0.2.0", "setuptools<81"];
+const PACKAGES: [&str; 6] = [
+    "dp-accounting==0.6.0",
+    "prv-accountant==0.2.0",
+    "jax-privacy==2.0.0",
+    "PLD_accounting==2.0",
+    "numba==0.68.1",
+    "setuptools<81",
+];
+/// A peer has a minute for a question.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a tool said to a question.
-struct Answer {
-    lower: f64,
-    upper: f64,
-    milliseconds: f64,
-    peak_kib: f64,
+pub(super) struct Answer {
+    pub(super) lower: f64,
+    pub(super) upper: f64,
+    pub(super) milliseconds: f64,
+    pub(super) peak_kib: f64,
 }
 
 /// Asks everyone everything and prints the tables.
@@ -43,7 +51,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         all_ours &= ours.is_ok();
         print_row(name, "veracity exact", &ours, None);
         for (tool, title) in PEERS {
-            let theirs = ask_peer(root, &python, tool, row)?;
+            let theirs = ask_peer(&python, &root.join("xtask/bench/account_peer.py"), (tool, row), PATIENCE)?;
             print_row(name, title, &theirs, ours.as_ref().ok());
         }
     }
@@ -53,7 +61,13 @@ pub fn run(root: &Path) -> io::Result<bool> {
         peak.unwrap_or(f64::NAN) / 1024.0
     );
     println!("{}", start_to_exit(&release)?);
-    Ok(all_ours)
+    Ok(all_ours & kinds::run(root, &release, &python)?)
+}
+
+/// The kinds beyond DP-SGD alone.
+pub fn kinds_alone(root: &Path) -> io::Result<bool> {
+    build_example(root, "veracity-account", "bench_questions")?;
+    kinds::run(root, &release_folder(root), &environment(root, &PACKAGES)?)
 }
 
 /// Builds what is timed; the folder of release artefacts.
@@ -66,20 +80,26 @@ fn build(root: &Path) -> io::Result<std::path::PathBuf> {
     Ok(release_folder(root))
 }
 
-fn ask_peer(root: &Path, python: &Path, tool: &str, row: &str) -> io::Result<Result<Answer, String>> {
+/// Asks a script about one row; what it said, or why it did not.
+pub(super) fn ask_peer(
+    python: &Path,
+    script: &Path,
+    (tool, row): (&str, &str),
+    patience: Duration,
+) -> io::Result<Result<Answer, String>> {
     let errors = std::env::temp_dir().join(format!("veracity-bench-{}.txt", std::process::id()));
     let mut child = Command::new(python)
-        .arg(root.join("xtask/bench/account_peer.py"))
+        .arg(script)
         .args([tool, row])
         .stdout(Stdio::piped())
         .stderr(fs::File::create(&errors)?)
         .spawn()?;
     let begun = Instant::now();
     while child.try_wait()?.is_none() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             child.kill()?;
             child.wait()?;
-            return Ok(Err(format!("no answer in {} s", PATIENCE.as_secs())));
+            return Ok(Err(format!("no answer in {} s", patience.as_secs())));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -94,7 +114,7 @@ fn ask_peer(root: &Path, python: &Path, tool: &str, row: &str) -> io::Result<Res
 }
 
 /// Reads one flat JSON object as this project's own programs print it.
-fn parse(line: &str) -> Result<Answer, String> {
+pub(super) fn parse(line: &str) -> Result<Answer, String> {
     if let Some(failure) = field(line, "failure") {
         return Err(failure);
     }

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod corners;
+mod kinds;
 pub mod noise;
 pub mod train;
 

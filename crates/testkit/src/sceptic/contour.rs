@@ -13,21 +13,30 @@ use super::truth::Truth;
 
 /// Aliases lie this many nats below δ.
 const DEEP: f64 = 40.0;
-/// The sum ends where this many points in a row no longer matter.
-const QUIET: usize = 24;
+/// The sum ends where all that is left is at most this part of it.
+pub(super) const REST: f64 = 1e-18;
+/// Sums over nodes that are further off than this are made again with finer ones, while there are finer ones.
+pub(super) const SHARP: f64 = 1e-13;
 
-/// δ(ε) by the contour, where at most `most` products of a node and a point are enough for eight digits.
+/// δ(ε) by the contour, where at most `most` products of a node and a point are enough for two digits: what was not summed
+/// by then widens it.
 pub fn along(world: &World, epsilon: f64, most: f64) -> Option<Truth> {
     let saddle = Saddle::find(world, epsilon)?;
     let h = saddle.step(world, epsilon)?;
-    let mut fineness = 1.0;
-    for _ in 0..4 {
+    for fineness in finenesses(world) {
         match summed(world, epsilon, &saddle, h, fineness, most)? {
-            Summed::Done(truth) => return (truth.width() < 1e-8).then_some(truth),
-            Summed::TooCoarse => fineness *= 0.5,
+            Summed::Done(truth) => return truth.is_rough().then_some(truth),
+            Summed::TooCoarse => {}
         }
     }
     None
+}
+
+/// Spacings of nodes to try, in units of `nodes`: the first is as wide as aliases allow low down on the line.
+pub(super) fn finenesses(world: &World) -> [f64; 4] {
+    let most = world.uses.iter().map(|(_, times)| *times as f64).fold(1.0, f64::max);
+    let widest = (165.0 / (most.ln() + 40.0)).min(3.0);
+    [widest, 0.6 * widest, 0.3 * widest, 0.1 * widest]
 }
 
 /// An upper bound on log δ(ε) by Chernoff, from floats: a margin for what they may be off is added.
@@ -46,10 +55,10 @@ enum Summed {
 }
 
 /// Where the line is drawn, and of what.
-struct Saddle {
-    c: f64,
+pub(super) struct Saddle {
+    pub(super) c: f64,
     /// Beyond these points outcomes of each use are left out.
-    caps: Vec<f64>,
+    pub(super) caps: Vec<f64>,
     /// log of the chance that any of them comes.
     log_left_out: f64,
     /// About log δ, from above.
@@ -66,13 +75,13 @@ fn total_cumulant(world: &World, c: f64, caps: &[f64]) -> Option<f64> {
 }
 
 /// log of Chernoff's factor c^c/(1+c)^{1+c}.
-fn log_kappa(c: f64) -> f64 {
+pub(super) fn log_kappa(c: f64) -> f64 {
     -c * (1.0 / c).ln_1p() - c.ln_1p()
 }
 
 impl Saddle {
     /// The least height of the integrand on the real axis, by golden section on log c.
-    fn find(world: &World, epsilon: f64) -> Option<Saddle> {
+    pub(super) fn find(world: &World, epsilon: f64) -> Option<Saddle> {
         let height = |t: f64| {
             let c = t.exp();
             Saddle::at(world, epsilon, c)
@@ -122,7 +131,7 @@ impl Saddle {
     }
 
     /// The widest step whose aliases are negligible. δ may be far below Chernoff's bound: 15 nats are allowed for that.
-    fn step(&self, world: &World, epsilon: f64) -> Option<f64> {
+    pub(super) fn step(&self, world: &World, epsilon: f64) -> Option<f64> {
         let floor = self.log_delta - 15.0 - DEEP;
         let low = 2.0 * PI.hi * self.c / -floor;
         let mut high: f64 = 0.0;
@@ -136,7 +145,7 @@ impl Saddle {
     }
 
     /// A bound on the sum of all aliases for the step h, as a logarithm.
-    fn log_aliases(&self, world: &World, epsilon: f64, h: f64) -> f64 {
+    pub(super) fn log_aliases(&self, world: &World, epsilon: f64, h: f64) -> f64 {
         let low = -2.0 * PI.hi * self.c / h;
         let mut high = f64::INFINITY;
         for factor in [1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 5.0, 10.0, 30.0, 100.0] {
@@ -156,7 +165,7 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     for ((once, times), cap) in world.uses.iter().zip(&saddle.caps) {
         let line = match nodes::closed(once) {
             Some(closed) => Line::Closed(closed),
-            None => Line::Summed(nodes::of(once, saddle.c, fineness, *cap)?.turning(step)),
+            None => Line::Summed(Box::new(nodes::of(once, saddle.c, fineness, *cap)?.turning(step))),
         };
         lines.push((line, Dd::whole(*times)));
     }
@@ -164,19 +173,16 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     if 40.0 * work > most {
         return None;
     }
+    let coarse =
+        lines.iter().any(|(line, _)| matches!(line, Line::Summed(_))) && fineness > finenesses(world)[3];
     let (mut sum, mut error, mut scale) = (Dd::ZERO, 0.0, 0.0);
-    let (mut quiet, mut k) = (0, 0u64);
-    while quiet < QUIET {
-        if k as f64 * work > most {
-            return None;
-        }
+    let (mut k, mut look, mut spent) = (0u64, 1u64, false);
+    let rest = loop {
         let z = Cdd::new(c, step * Dd::whole(k));
         let (mut exponent, mut blur, mut grown) = (Cdd::ZERO, 0.0, 0.0);
-        let mut envelope = -saddle.c * epsilon;
         for (line, times) in &mut lines {
-            let (log, relative, most) = line.next(z);
+            let (log, relative) = line.next(z);
             exponent = exponent + log.times(*times);
-            envelope += times.hi * most;
             blur += times.hi * (relative + 4.0 * DD_UNIT * log.size());
             grown += times.hi * relative.ln_1p();
         }
@@ -189,29 +195,35 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
         let value = exponent.exp() / weight;
         let size = (exponent.re.hi + grown).exp() / weight.size();
         let half = if k == 0 { 0.5 } else { 1.0 };
-        if blur > 1e-3 && size > 1e-22 * sum.hi.abs() && fineness > 0.1 {
+        if blur > 1e-3 && size > SHARP * sum.hi.abs() && coarse {
             return Some(Summed::TooCoarse);
         }
         if k >= 32 && k.is_power_of_two() {
             // Nothing dies away faster than a Gaussian: where even that would take too long, give up early.
             let drop = (-exponent.re.hi).max(1e-3);
-            if k as f64 * (60.0 / drop).sqrt() * work > 1.5 * most {
-                return None;
-            }
+            spent |= k as f64 * (40.0 / drop).sqrt() * work > 1.5 * most;
         }
         sum = sum + value.re * Dd::new(half);
         error += size * (blur + 64.0 * DD_UNIT * (1.0 + exponent.size())).min(2.0);
-        let revived = (envelope - scale).exp() / weight.size();
-        quiet = if size.max(revived) < 1e-26 * sum.hi.abs() { quiet + 1 } else { 0 };
+        spent |= (k + 1) as f64 * work > most;
+        if k >= look && size < REST * sum.hi.abs() || spent {
+            let rest = beyond(&mut lines, z, k, h, -saddle.c * epsilon - scale);
+            if rest < REST * sum.hi.abs() || spent {
+                break rest;
+            }
+            look = k + 4 + k / 8;
+        }
         k += 1;
+    };
+    if rest > 0.01 * sum.hi.abs() {
+        return None;
     }
-    if error > 1e-9 * sum.hi.abs() && fineness > 0.1 {
+    if error > SHARP * sum.hi.abs() && coarse {
         return Some(Summed::TooCoarse);
     }
     let factor = step / PI;
     let value = sum * factor;
-    // What was not summed: as if the last points went on as slowly as 1/y² from there.
-    error += 1e-24 * sum.hi.abs() * (1.0 + k as f64);
+    error += rest;
     let aliases = (saddle.log_aliases(world, epsilon, h) - scale).exp();
     let error = error * h;
     let low = Truth::of_value(value - Dd::new(aliases), error, Dd::new(scale));
@@ -221,10 +233,21 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
     Some(Summed::Done(Truth { log_low: low.log_low, log_high: high.log_high }))
 }
 
+/// A bound on the sum of all points after z, the k-th: no transform exceeds its ceiling from there on, and the weights
+/// 1/|z(z+1)| ≤ 1/(hj)² add up to at most 1/(h²k).
+fn beyond(lines: &mut [(Line, Dd)], z: Cdd, k: u64, h: f64, base: f64) -> f64 {
+    let mut log = base;
+    for (line, times) in lines {
+        log += times.hi * line.ceiling(z, times.hi);
+    }
+    // A nat for what floats may be off.
+    (log + 1.0).exp() / (h * h * k as f64)
+}
+
 /// The transform of one use along the line.
 enum Line {
     Closed(nodes::Closed),
-    Summed(nodes::Turning),
+    Summed(Box<nodes::Turning>),
 }
 
 impl Line {
@@ -235,11 +258,19 @@ impl Line {
         }
     }
 
-    /// K at the next point, how far it may be off, and what its real part does not exceed from here on.
-    fn next(&mut self, z: Cdd) -> (Cdd, f64, f64) {
+    /// K at the next point, and how far it may be off.
+    fn next(&mut self, z: Cdd) -> (Cdd, f64) {
         match self {
-            Line::Closed(closed) => (closed.at(z), 32.0 * DD_UNIT, closed.envelope(z)),
+            Line::Closed(closed) => (closed.at(z), 32.0 * DD_UNIT),
             Line::Summed(turning) => turning.next(),
+        }
+    }
+
+    /// What Re K does not exceed at z or above it.
+    fn ceiling(&mut self, z: Cdd, times: f64) -> f64 {
+        match self {
+            Line::Closed(closed) => closed.envelope(z),
+            Line::Summed(turning) => turning.ceiling(z.im.hi, times),
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct Verdict {
     pub misses: Vec<String>,
     /// Whether both ends were held against the truth, and not against laws alone.
     pub measured: bool,
+    /// Whether they were held against a truth of two digits or more, but not of eight.
+    pub roughly: bool,
 }
 
 /// Judges one answer.
@@ -71,7 +73,8 @@ pub fn judge_patiently(asked: &Asked, answer: &Answer, patience: f64) -> Verdict
         Wanted::EpsilonAt(delta) => judge_epsilon(&roads, delta, lower, upper, &mut verdict),
         Wanted::DeltaAt(epsilon) => judge_delta(&roads, epsilon, lower, upper, &mut verdict),
     };
-    verdict.measured = known;
+    verdict.measured = known.is_sharp();
+    verdict.roughly = known.is_rough() && !known.is_sharp();
     verdict
 }
 
@@ -82,8 +85,8 @@ fn has_no_answer(mechanism: &Mechanism, adjacency: Adjacency) -> bool {
     adjacency == Adjacency::ReplaceOne && parts.len() > 1 && parts.iter().any(promised)
 }
 
-/// ε at δ = 0 is the largest loss.
-fn judge_pure(roads: &Roads, lower: f64, upper: f64, verdict: &mut Verdict) -> bool {
+/// ε at δ = 0 is the largest loss. As the others, it hands back the widest truth that was needed.
+fn judge_pure(roads: &Roads, lower: f64, upper: f64, verdict: &mut Verdict) -> Truth {
     let largest = roads.largest();
     let slack = largest.abs() * Dd::new(1e-28);
     if Dd::new(upper) < largest - slack {
@@ -92,44 +95,37 @@ fn judge_pure(roads: &Roads, lower: f64, upper: f64, verdict: &mut Verdict) -> b
     if Dd::new(lower) > largest + slack {
         verdict.misses.push(format!("lower {lower:e} is above the largest loss {:e}", largest.hi));
     }
-    true
+    Truth::NOTHING
 }
 
-fn judge_epsilon(roads: &Roads, delta: f64, lower: f64, upper: f64, verdict: &mut Verdict) -> bool {
-    let mut known = true;
+fn judge_epsilon(roads: &Roads, delta: f64, lower: f64, upper: f64, verdict: &mut Verdict) -> Truth {
+    let mut widest = roads.held(upper);
+    if widest.is_above(delta) {
+        let at = widest.describe();
+        verdict.misses.push(format!("upper {upper:e} is false: delta there is at least {at}"));
+    }
     if lower > 0.0 {
-        let truth = roads.delta_at(lower);
-        known &= truth.is_some();
-        let truth = truth.unwrap_or_else(|| roads.ceiling(lower));
+        let truth = roads.held(lower);
         if truth.is_below(delta) {
             let at = truth.describe();
             verdict.misses.push(format!("lower {lower:e} is false: delta there is at most {at}"));
         }
+        if truth.width() > widest.width() {
+            widest = truth;
+        }
     }
-    let truth = roads.delta_at(upper);
-    known &= truth.is_some();
-    let truth = truth.unwrap_or_else(|| roads.floor(upper));
-    if truth.is_above(delta) {
-        let at = truth.describe();
-        verdict.misses.push(format!("upper {upper:e} is false: delta there is at least {at}"));
-    }
-    known
+    widest
 }
 
-fn judge_delta(roads: &Roads, epsilon: f64, lower: f64, upper: f64, verdict: &mut Verdict) -> bool {
-    let truth = roads.delta_at(epsilon);
-    let known = truth.is_some();
-    let bounds = truth.unwrap_or_else(|| Truth {
-        log_low: roads.floor(epsilon).log_low,
-        log_high: roads.ceiling(epsilon).log_high,
-    });
-    if lower > 0.0 && bounds.is_below(lower) {
-        verdict.misses.push(format!("lower {lower:e} is above the truth {}", bounds.describe()));
+fn judge_delta(roads: &Roads, epsilon: f64, lower: f64, upper: f64, verdict: &mut Verdict) -> Truth {
+    let truth = roads.held(epsilon);
+    if lower > 0.0 && truth.is_below(lower) {
+        verdict.misses.push(format!("lower {lower:e} is above the truth {}", truth.describe()));
     }
-    if bounds.is_above(upper) || upper == 0.0 && bounds.log_low.hi > f64::NEG_INFINITY {
-        verdict.misses.push(format!("upper {upper:e} is below the truth {}", bounds.describe()));
+    if truth.is_above(upper) || upper == 0.0 && truth.log_low.hi > f64::NEG_INFINITY {
+        verdict.misses.push(format!("upper {upper:e} is below the truth {}", truth.describe()));
     }
-    known
+    truth
 }
 
 /// A question whose true answer is not larger: less often, sampled less, with more noise, or asked at a larger δ or ε.

@@ -1,10 +1,11 @@
 //! Transforms of one use: as closed forms, or as sums over nodes whose weights are tilted to the abscissa c.
 //!
 //! E_P[e^{zL}] is ∫ φ(t) e^{a(t) + z l(t)} dt for noise φ, where a is log dP/dφ: the trapezoid sum in t converges faster
-//! than any power. Every second node alone gives a coarser sum; what the two differ by tells how good the finer one is.
+//! than any power. How far it may be off, `envelope` says.
 
 use super::complex::Cdd;
 use super::double_double::{DD_UNIT, Dd};
+use super::envelope::Strip;
 use super::law::{Situation, Use};
 use super::normal_tail::{log_density, log_tail};
 
@@ -14,8 +15,8 @@ pub struct Nodes {
     points: Vec<(Dd, Dd)>,
     /// What the weights were divided by, as a logarithm.
     log_scale: Dd,
-    /// Whether the nodes are a trapezoid sum, whose halves can be compared.
-    trapezoid: bool,
+    /// Of nodes that are a trapezoid sum: what bounds its error.
+    strip: Option<Strip>,
 }
 
 /// A transform with a formula.
@@ -157,37 +158,37 @@ pub fn of(once: &Use, c: f64, fineness: f64, cap: f64) -> Option<Nodes> {
         Use::Atoms(_) | Use::Lattice { .. } => {
             let atoms = once.atoms()?;
             let points = atoms.iter().map(|atom| (atom.loss, atom.log_mass + Dd::new(c) * atom.loss));
-            Some(Nodes::scaled(points.collect(), false))
+            Some(Nodes::scaled(points.collect(), |_| None))
         }
         Use::SampledGaussian { rate, mu, situation } => {
             let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
-            sampled_gaussian(*rate, *mu, *situation, c, fineness, noise.span(c, cap)?)
+            let span = noise.span(c, cap)?;
+            let (nodes, step) = sampled_nodes((*rate, *mu, *situation), c, fineness, span)?;
+            let points = nodes.iter().map(|node| (node.loss, node.log_weight)).collect();
+            let strip = |weights| Strip::new((rate.hi, mu.hi, *situation), c, (span.0, step), weights);
+            Some(Nodes::scaled(points, |weights| Some(strip(weights))))
         }
         Use::Gaussian { .. } | Use::Laplace { .. } | Use::SampledLaplace { .. } => None,
     }
 }
 
 impl Nodes {
-    /// From losses and log weights.
-    fn scaled(points: Vec<(Dd, Dd)>, trapezoid: bool) -> Nodes {
+    /// From losses and log weights; `strip` is made from the scaled weights.
+    fn scaled(points: Vec<(Dd, Dd)>, strip: impl Fn(Vec<f64>) -> Option<Strip>) -> Nodes {
         let log_scale = points.iter().fold(Dd::NEG_INFINITY, |most, point| most.max(point.1));
         let weigh = |(loss, log): &(Dd, Dd)| (*loss, (*log - log_scale).exp());
-        let kept = |(_, weight): &(Dd, Dd)| weight.hi > 0.0 || trapezoid;
-        Nodes { points: points.iter().map(weigh).filter(kept).collect(), log_scale, trapezoid }
+        let points: Vec<(Dd, Dd)> = points.iter().map(weigh).collect();
+        let strip = strip(points.iter().map(|(_, weight)| weight.hi).collect());
+        Nodes { points: points.into_iter().filter(|(_, weight)| weight.hi > 0.0).collect(), log_scale, strip }
     }
 
     /// Ready to walk up the line in steps of h.
     pub fn turning(self, h: Dd) -> Turning {
         let turns = self.points.iter().map(|(loss, _)| Cdd::turn(*loss * h)).collect();
         let states = self.points.iter().map(|(_, weight)| Cdd::new(*weight, Dd::ZERO)).collect();
-        Turning {
-            turns,
-            states,
-            log_scale: self.log_scale,
-            trapezoid: self.trapezoid,
-            steps: 0.0,
-            start: 0.0,
-        }
+        let total = self.points.iter().map(|(_, weight)| weight.hi).sum();
+        let (log_scale, strip) = (self.log_scale, self.strip);
+        Turning { turns, states, log_scale, strip, total, h: h.hi, steps: 0.0, start: 0.0 }
     }
 }
 
@@ -196,7 +197,10 @@ pub struct Turning {
     turns: Vec<Cdd>,
     states: Vec<Cdd>,
     log_scale: Dd,
-    trapezoid: bool,
+    strip: Option<Strip>,
+    /// The sum of all weights.
+    total: f64,
+    h: f64,
     steps: f64,
     /// K(c), which outcomes that are points may come back to.
     start: f64,
@@ -208,33 +212,30 @@ impl Turning {
         self.turns.len() as f64
     }
 
-    /// K here, a bound on its error, and what its real part does not exceed from here on; then moves on.
-    pub fn next(&mut self) -> (Cdd, f64, f64) {
-        let (mut even, mut odd, mut size) = (Cdd::ZERO, Cdd::ZERO, 0.0);
-        for (index, (state, turn)) in self.states.iter_mut().zip(&self.turns).enumerate() {
-            if index % 2 == 0 {
-                even = even + *state;
-            } else {
-                odd = odd + *state;
-            }
-            size += state.re.hi.abs() + state.im.hi.abs();
+    /// K here and a bound on its error; then moves on.
+    pub fn next(&mut self) -> (Cdd, f64) {
+        let mut sum = Cdd::ZERO;
+        for (state, turn) in self.states.iter_mut().zip(&self.turns) {
+            sum = sum + *state;
             *state = *state * *turn;
         }
-        let sum = even + odd;
-        let here = sum.size().max(1e-300);
-        let mut relative = DD_UNIT * (16.0 + 4.0 * self.steps) * size / here + 64.0 * DD_UNIT;
-        if self.trapezoid {
-            // The coarse sum is off by this part of what was added up; the fine one by about its square.
-            let coarse = (even - odd).size() / size.max(1e-300);
-            let fine = if coarse < 1e-3 { coarse.powf(1.5) } else { coarse };
-            relative += fine * size / here;
+        let spread = self.total / sum.size().max(1e-300);
+        // Parts of a complex number add up to at most √2 of its size.
+        let mut relative = DD_UNIT * (16.0 + 4.0 * self.steps) * 1.5 * spread + 64.0 * DD_UNIT;
+        if let Some(strip) = &mut self.strip {
+            relative += strip.aliases(self.h * self.steps) * spread;
         }
         let k = sum.ln() + Cdd::new(self.log_scale, Dd::ZERO);
         if self.steps == 0.0 {
             self.start = k.re.hi;
         }
         self.steps += 1.0;
-        (k, relative, if self.trapezoid { k.re.hi } else { self.start })
+        (k, relative)
+    }
+
+    /// What Re K does not exceed from height y on; `times` uses follow one another.
+    pub fn ceiling(&mut self, y: f64, times: f64) -> f64 {
+        self.start + self.strip.as_mut().map_or(0.0, |strip| strip.log_ceiling(y, times))
     }
 }
 
@@ -314,14 +315,21 @@ impl Noise {
     }
 }
 
-fn sampled_gaussian(
-    rate: Dd,
-    mu: Dd,
-    situation: Situation,
+/// A node tilted to c: its loss, log weight, and the log of the chance that the record was absent from the batch, given
+/// this outcome of the first dataset.
+struct Node {
+    loss: Dd,
+    log_weight: Dd,
+    log_absent: Dd,
+}
+
+/// Trapezoid nodes between two ends, and their step; none where they are too many.
+fn sampled_nodes(
+    (rate, mu, situation): (Dd, Dd, Situation),
     c: f64,
     fineness: f64,
     (low, high): (f64, f64),
-) -> Option<Nodes> {
+) -> Option<(Vec<Node>, f64)> {
     let noise = Noise { rate: rate.hi, mu: mu.hi, situation };
     let count = noise.count(low, high, fineness);
     if count > 40_000 {
@@ -330,19 +338,69 @@ fn sampled_gaussian(
     let step = Dd::new((high - low) / count as f64);
     let log_step = step.ln();
     let half = (mu * mu).scaled(-1);
+    let log_never = (-rate).ln_1p();
     let log_ratio = |w: Dd| if w.hi > 600.0 { w + rate.ln() } else { (rate * w.expm1()).ln_1p() };
-    let points = (0..=count).map(|k| {
+    let node = |k: usize| {
         let t = Dd::new(low) + step * Dd::whole(k as u64);
-        let here = || log_ratio(mu * t - half);
         let mirrored = || log_ratio(-mu * t - half);
         let (a, loss) = match situation {
-            Situation::Remove => (here(), here()),
             Situation::Add => (Dd::ZERO, -mirrored()),
-            Situation::Replace => (here(), here() - mirrored()),
+            Situation::Remove | Situation::Replace => {
+                let here = log_ratio(mu * t - half);
+                (here, if situation == Situation::Remove { here } else { here - mirrored() })
+            }
         };
-        (loss, log_density(t) + log_step + a + Dd::new(c) * loss)
-    });
-    Some(Nodes::scaled(points.collect(), true))
+        let log_weight = log_density(t) + log_step + a + Dd::new(c) * loss;
+        Node { loss, log_weight, log_absent: log_never - a }
+    };
+    Some(((0..=count).map(node).collect(), step.hi))
+}
+
+/// Nodes of a Gaussian on a Poisson batch, each split into the record absent and present.
+pub struct Labelled {
+    /// Loss, weight where the record is absent, and where it is present.
+    pub points: Vec<(Dd, Dd, Dd)>,
+    /// What the weights were divided by, as a logarithm.
+    pub log_scale: Dd,
+    /// What bounds the sum's error.
+    pub strip: Strip,
+}
+
+/// The split nodes of a use tilted to c; none for other uses, or where they are too many.
+pub fn labelled(once: &Use, c: f64, fineness: f64) -> Option<Labelled> {
+    let Use::SampledGaussian { rate, mu, situation } = once else { return None };
+    let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
+    let span = noise.span(c, f64::INFINITY)?;
+    let (nodes, step) = sampled_nodes((*rate, *mu, *situation), c, fineness, span)?;
+    let log_scale = nodes.iter().fold(Dd::NEG_INFINITY, |most, node| most.max(node.log_weight));
+    let weights = nodes.iter().map(|node| (node.log_weight - log_scale).exp().hi).collect();
+    let split = |node: &Node| {
+        let log = node.log_weight - log_scale;
+        (node.loss, (log + node.log_absent).exp(), log.exp() * -node.log_absent.expm1())
+    };
+    let points = nodes.iter().map(split).collect();
+    let strip = Strip::new((rate.hi, mu.hi, *situation), c, (span.0, step), weights);
+    Some(Labelled { points, log_scale, strip })
+}
+
+/// log of E[e^{cL}; the record is absent] in floats; none for other uses, or where it overflows.
+pub fn absent_cumulant(once: &Use, c: f64) -> Option<f64> {
+    let Use::SampledGaussian { rate, mu, situation } = once else { return None };
+    let noise = Noise { rate: rate.hi, mu: mu.hi, situation: *situation };
+    let grown = |t: f64| {
+        let loss = noise.density_and_loss(t).1;
+        let base = -0.5 * t * t;
+        if c * loss < 1.0 { base.exp() * (c * loss).exp_m1() } else { (base + c * loss).exp() - base.exp() }
+    };
+    let far = 40.0 + noise.mu * (2.0 + c);
+    let count = noise.count(-40.0, far, 1.0);
+    if count > 200_000 {
+        return None;
+    }
+    let step = (far + 40.0) / count as f64;
+    let sum: f64 = (0..=count).map(|k| grown(-40.0 + step * k as f64)).sum();
+    let excess = sum * step / (2.0 * std::f64::consts::PI).sqrt();
+    (excess > -1.0 && excess.is_finite()).then(|| (-noise.rate).ln_1p() + excess.ln_1p())
 }
 
 /// K(c) of a Laplace mechanism on a Poisson batch, in floats: two outcomes, and Simpson's rule between them.

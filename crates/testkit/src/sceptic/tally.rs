@@ -14,6 +14,12 @@ pub struct Row {
     pub asked: usize,
     /// Answers whose ends were held against the truth.
     pub measured: usize,
+    /// Answers whose ends were held against a truth of two digits or more, but not of eight.
+    pub roughly: usize,
+    /// Answers that no independent truth was found for: they kept the laws, and lie between a floor and a ceiling.
+    pub no_truth: usize,
+    /// Time in the accountant, and in the judge.
+    pub spent: (Duration, Duration),
     /// Refusals, with digits blanked, and how often each came.
     pub refused: BTreeMap<String, usize>,
     /// Answers that are false.
@@ -122,9 +128,12 @@ impl Tally {
         }
         let start = Instant::now();
         let verdict = judge_patiently(asked, &answer, self.patience);
-        self.spent.0 += took;
-        self.spent.1 += start.elapsed();
+        let judged = start.elapsed();
+        self.spent = (self.spent.0 + took, self.spent.1 + judged);
+        row.spent = (row.spent.0 + took, row.spent.1 + judged);
         row.measured += usize::from(verdict.measured);
+        row.roughly += usize::from(verdict.roughly);
+        row.no_truth += usize::from(answer.upper().is_some() && !verdict.measured && !verdict.roughly);
         if !verdict.measured
             && let Answer::Between(lower, upper) = answer
         {
@@ -146,6 +155,11 @@ impl Tally {
     /// Questions asked in all.
     pub fn asked(&self) -> usize {
         self.rows.values().map(|row| row.asked).sum()
+    }
+
+    /// Answers held against a rough truth, and those without one, in all.
+    pub fn not_measured(&self) -> (usize, usize) {
+        self.rows.values().fold((0, 0), |sum, row| (sum.0 + row.roughly, sum.1 + row.no_truth))
     }
 
     /// Answers held against the truth in all.
@@ -183,8 +197,12 @@ pub fn reproduce(asked: &Asked) -> String {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:.1?} in the accountant, {:.1?} in the judge", self.spent.0, self.spent.1)?;
-        writeln!(f, "| kind | asked | measured | refused | crossed | misses | wide | widest | slowest ms |")?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|---|")?;
+        writeln!(
+            f,
+            "| kind | asked | measured | roughly | no truth | refused | crossed | misses | wide | widest | slowest ms | \
+             asked/s | judged/s |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         for (kind, ..) in KINDS {
             let Some(row) = self.rows.get(kind) else { continue };
             let refused: usize = row.refused.values().sum();
@@ -192,8 +210,16 @@ impl fmt::Display for Tally {
             let slowest = row.slowest.as_ref().map_or(0.0, |slowest| slowest.0.as_secs_f64() * 1e3);
             writeln!(
                 f,
-                "| {kind} | {} | {} | {refused} | {} | {} | {} | {widest:.1e} | {slowest:.1} |",
-                row.asked, row.measured, row.crossed, row.missed, row.wide
+                "| {kind} | {} | {} | {} | {} | {refused} | {} | {} | {} | {widest:.1e} | {slowest:.1} | {:.0} | {:.0} |",
+                row.asked,
+                row.measured,
+                row.roughly,
+                row.no_truth,
+                row.crossed,
+                row.missed,
+                row.wide,
+                row.asked as f64 / row.spent.0.as_secs_f64(),
+                row.asked as f64 / row.spent.1.as_secs_f64()
             )?;
         }
         for (kind, ..) in KINDS {

@@ -85,6 +85,16 @@ impl Truth {
         if self.log_high.hi == f64::NEG_INFINITY { 0.0 } else { (self.log_high - self.log_low).hi }
     }
 
+    /// Whether it is known to eight digits: what counts as measured.
+    pub fn is_sharp(&self) -> bool {
+        self.width() < 1e-8
+    }
+
+    /// Whether it is known to two digits at least.
+    pub fn is_rough(&self) -> bool {
+        self.width() < 1e-2
+    }
+
     /// Whether δ is surely below `delta`.
     pub fn is_below(&self, delta: f64) -> bool {
         self.log_high < log_of(delta) - Dd::new(1e-28)
