@@ -2,7 +2,8 @@
 //!
 //! Everything here steers and proves nothing, save `chernoff`, which is certified.
 
-use super::law::{Law, Tilted};
+use super::gathered::{self, Gathered};
+use super::law::{Formula, Law, Tilted};
 use std::f64::consts::PI;
 use veracity_numerics::UNIT;
 
@@ -202,7 +203,7 @@ fn sketch(laws: &[(Law, f64)]) -> Vec<(Law, f64)> {
     others
 }
 
-/// Every law tilted to c, its tails of mass `negligible`/times not resolved.
+/// Every law tilted to c, its tails of mass `negligible`/times not resolved; many small laws as one.
 pub(super) fn tilt_all(
     composed: &Composed,
     c: f64,
@@ -211,5 +212,13 @@ pub(super) fn tilt_all(
 ) -> Option<Vec<(Tilted, f64)>> {
     let tilt =
         |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
-    composed.laws.iter().map(tilt).collect()
+    let small = |(law, _): &&(Law, f64)| law.is_small();
+    if composed.laws.iter().filter(small).count() <= gathered::FEW {
+        return composed.laws.iter().map(tilt).collect();
+    }
+    let mut all: Vec<_> = composed.laws.iter().filter(|law| !small(law)).map(tilt).collect::<Option<_>>()?;
+    let (together, uses) =
+        Gathered::new(composed.laws.iter().filter(small).map(tilt).collect::<Option<_>>()?);
+    all.push((Tilted::Laplace(Formula::Gathered(together)), uses));
+    Some(all)
 }

@@ -6,8 +6,10 @@
 mod atoms;
 mod composed;
 mod contour;
+mod descent;
 mod direction;
 mod ellipse;
+mod gathered;
 mod gaussian;
 mod horizon;
 mod jumps;
