@@ -10,6 +10,7 @@ use super::contour::accumulate;
 use super::law::Tilted;
 use super::points::Fineness;
 use num_complex::Complex64;
+use std::cell::RefCell;
 use veracity_numerics::UNIT;
 
 /// So few laws are not worth gathering.
@@ -24,13 +25,18 @@ const DEEP: f64 = 45.0;
 pub(super) struct Gathered {
     laws: Vec<(Tilted, f64)>,
     uses: f64,
+    /// Envelopes that were asked for: a horizon goes up its ladder twice.
+    envelopes: RefCell<Vec<(f64, f64)>>,
 }
+
+/// Envelopes are multiplied up until they are below e^{−ENOUGH}.
+const ENOUGH: f64 = 120.0;
 
 impl Gathered {
     /// The laws as one, with how often it is used.
     pub(super) fn new(laws: Vec<(Tilted, f64)>) -> (Gathered, f64) {
         let uses = laws.iter().map(|(_, times)| times).sum();
-        (Gathered { laws, uses }, uses)
+        (Gathered { laws, uses, envelopes: RefCell::default() }, uses)
     }
 
     /// The mean of all K(c) and a bound on its error.
@@ -49,8 +55,21 @@ impl Gathered {
 
     /// A bound on the geometric mean of all |φ| for all arguments from `y` on.
     pub(super) fn envelope(&self, y: f64) -> f64 {
-        let log: f64 = self.laws.iter().map(|(law, times)| times * law.envelope(y).ln()).sum();
-        (log / self.uses).exp().min(1.0)
+        let mut known = self.envelopes.borrow_mut();
+        if let Some((_, envelope)) = known.iter().find(|(argument, _)| *argument == y) {
+            return *envelope;
+        }
+        let mut log = 0.0;
+        for (law, times) in &self.laws {
+            log += times * law.envelope(y).ln();
+            // No other law makes the product larger.
+            if log < -ENOUGH {
+                break;
+            }
+        }
+        let envelope = (log / self.uses).exp().min(1.0);
+        known.push((y, envelope));
+        envelope
     }
 
     /// R(y) − 1 at y = k·step with error bounds, where R is such a root of the product that R^uses is the product.

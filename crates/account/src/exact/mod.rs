@@ -16,6 +16,7 @@ mod jumps;
 mod lattice;
 mod law;
 mod line;
+mod majorant;
 mod one_jump;
 mod pairs;
 mod placement;

@@ -43,7 +43,11 @@ fn alternatives(
             let mut all = vec![Composition { parts: Vec::new() }];
             for next in mechanisms {
                 let options = alternatives(next, adjacency, group)?;
-                all = product(&all, &options)?;
+                match (all.as_mut_slice(), options.as_slice()) {
+                    // A plan without a choice grows in place.
+                    ([one], [next]) => one.append(next)?,
+                    _ => all = product(&all, &options)?,
+                }
             }
             Ok(all)
         }
