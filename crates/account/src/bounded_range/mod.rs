@@ -37,7 +37,7 @@ pub(crate) fn only(composition: &Composition) -> Option<(f64, Count)> {
 /// # Promise    The truth lies in the bracket, and exponential mechanisms attain it
 /// # Reference  [DongDurfeeRogers20] Section 6 (adaptive), Section 5 (not adaptive); [DurfeeRogers19] (bounded range)
 /// # Assumes    range ≥ 0; the losses of each mechanism differ by at most `range`, whatever was answered before
-/// # Numerics   See `table`; about a second at most, and narrower for fewer uses
+/// # Numerics   See `table`; about half a second at most, and narrower for fewer uses
 pub fn delta_at(range: f64, uses: Count, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
     let epsilon = epsilon.get();
     if epsilon >= largest(range, uses) {
@@ -87,10 +87,13 @@ fn rho(range: f64, uses: Count) -> f64 {
     0.125 * range * range * uses.as_f64() * crate::single::OUTWARD
 }
 
-/// The profile of the worst mechanisms: in closed form for one use, else by the tables for one use less and a last step.
+/// The profile of the worst mechanisms: in closed form for one use, else by the tables for one use less and a last step, else
+/// the little that holds of any.
 enum Worst {
     Once(f64),
     Tables(Tables),
+    /// Too many uses for a grid that would say anything.
+    Unknown,
 }
 
 impl Worst {
@@ -110,7 +113,7 @@ impl Worst {
                 "optimal composition of exponential mechanisms of epsilon {range}, more than 200; use method basic"
             )));
         }
-        Ok(Worst::Tables(Tables::new(range, uses.get(), delta)))
+        Ok(Tables::new(range, uses.get(), delta).map_or(Worst::Unknown, Worst::Tables))
     }
 
     fn delta_above(&self, epsilon: f64) -> f64 {
@@ -118,6 +121,7 @@ impl Worst {
         match self {
             Worst::Once(range) => once(*range, epsilon) * (1.0 + 1e-14),
             Worst::Tables(tables) => tables.last_above(epsilon),
+            Worst::Unknown => 1.0,
         }
     }
 
@@ -126,6 +130,7 @@ impl Worst {
         match self {
             Worst::Once(range) => once(*range, epsilon) * (1.0 - 1e-14),
             Worst::Tables(tables) => tables.last_below(epsilon),
+            Worst::Unknown => 0.0,
         }
     }
 }

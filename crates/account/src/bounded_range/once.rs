@@ -51,7 +51,8 @@ impl Fixed {
         best * (1.0 - 1e-10)
     }
 
-    /// Σ C(k, i) p^{k−i} (1 − p)^i (1 − e^{ε − kt + iε₀}) over losses above ε.
+    /// Σ C(k, i) p^{k−i} (1 − p)^i (1 − e^{ε − kt + iε₀}) over losses above ε, from the smallest of them up. What is left out
+    /// once the terms have become small is positive.
     fn delta(&self, epsilon: f64, t: f64) -> f64 {
         let (k, range) = (self.uses, self.range);
         if t <= 0.0 || t >= range {
@@ -61,14 +62,50 @@ impl Fixed {
         let (log_p, log_rest) =
             ((-(t - range).exp_m1()).ln() - log_whole, t.exp_m1().ln() - range - log_whole);
         let mut sum = 0.0;
-        for i in 0..=self.uses as u64 {
+        let last = ((k * t - epsilon) / range).floor().min(k);
+        let mut before = 0.0;
+        for i in (0..=last.max(-1.0) as i64).rev() {
             let i = i as f64;
             let over = k * t - i * range - epsilon;
             if over <= 0.0 {
+                continue;
+            }
+            let term =
+                -(logspace::log_binomial(k, i) + (k - i) * log_p + i * log_rest).exp() * (-over).exp_m1();
+            sum += term;
+            if term < 1e-14 * sum && term <= before {
                 break;
             }
-            sum -= (logspace::log_binomial(k, i) + (k - i) * log_p + i * log_rest).exp() * (-over).exp_m1();
+            before = term;
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All terms, in the order of the formula: the sum that stops early is never above it, and next to it.
+    #[test]
+    fn a_sum_that_stops_early_lacks_nothing_that_counts() {
+        for (range, uses) in [(0.01, 8000u64), (0.1, 1000), (1.0, 30), (3.0, 2)] {
+            let fixed = Fixed::new(range, Count::new(uses).unwrap());
+            for (share, part) in [(0.0, 0.5), (0.03, 0.52), (0.1, 0.55), (0.5, 0.8), (0.9, 0.97)] {
+                let (epsilon, t, k) = (share * range * uses as f64, part * range, uses as f64);
+                let p = (1.0 - (t - range).exp()) / (1.0 - (-range).exp());
+                let term = |i: u64| {
+                    let over = k * t - i as f64 * range - epsilon;
+                    let log = logspace::log_binomial(k, i as f64)
+                        + (k - i as f64) * p.ln()
+                        + i as f64 * (1.0 - p).ln();
+                    if over > 0.0 { log.exp() * (1.0 - (-over).exp()) } else { 0.0 }
+                };
+                let whole: f64 = (0..=uses).map(term).sum();
+                let found = fixed.delta(epsilon, t);
+                assert!(found <= whole * (1.0 + 1e-9), "{range} {uses} {share}: {found} {whole}");
+                assert!(found >= whole * (1.0 - 1e-9), "{range} {uses} {share}: {found} {whole}");
+            }
+        }
     }
 }

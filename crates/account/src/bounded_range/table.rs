@@ -8,9 +8,11 @@ use super::once::once_below_top;
 
 /// How many nodes of all tables together are computed, about.
 const WORK: f64 = 4e6;
-/// A grid as fine as this is enough, in steps per range; finer ones take longer at each node, and are made where there
-/// are few nodes.
-const FINE: f64 = 256.0;
+/// A grid as fine as this is enough, in steps per range: δ is found to about 13/m². Finer ones take longer at each node, and
+/// are made where there are few nodes.
+const FINE: f64 = 64.0;
+/// A grid coarser than this says less than the closed forms do.
+const COARSE: f64 = 4.0;
 /// The finest grid.
 const FINEST: f64 = 2048.0;
 /// What rounding may do to a value in one step, relatively.
@@ -27,14 +29,18 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Goes down the recursion to one use less than `uses`, on a grid that reaches to where δ is far below `delta`.
-    pub(super) fn new(range: f64, uses: u64, delta: f64) -> Tables {
+    /// Goes down the recursion to one use less than `uses`, on a grid that reaches to where δ is far below `delta`; nothing
+    /// where only a coarse one could be gone through.
+    pub(super) fn new(range: f64, uses: u64, delta: f64) -> Option<Tables> {
         let levels = uses as usize - 1;
         let reach = |level: usize| reach(range, level as f64, delta / uses as f64).min(level as f64);
         let nodes: f64 = (1..=levels).map(reach).sum();
         let steps = WORK / nodes;
+        if steps < COARSE {
+            return None;
+        }
         let steps = if steps > FINE { FINE * (steps / FINE).cbrt() } else { steps };
-        let grid = Grid::new(range, steps.clamp(2.0, FINEST) as usize);
+        let grid = Grid::new(range, steps.min(FINEST) as usize);
         let first: Vec<f64> =
             (0..=grid.steps).map(|i| once_below_top(range, grid.at(grid.steps - i))).collect();
         let mut above: Vec<f64> = first.iter().map(|value| value * (1.0 + ROUNDING)).collect();
@@ -44,7 +50,7 @@ impl Tables {
             above = grid.step_above(&Row::new(&grid, &above, level - 1, last, Side::Above), last);
             below = grid.step_below(&Row::new(&grid, &below, level - 1, last, Side::Below), last);
         }
-        Tables { grid, uses: levels, above, below }
+        Some(Tables { grid, uses: levels, above, below })
     }
 
     /// The last step from any ε ≥ 0, never below the truth.
@@ -239,8 +245,8 @@ impl Grid {
         guess: usize,
         blocks: &mut Vec<(usize, usize)>,
     ) -> (f64, usize) {
-        let bound =
-            |a: usize, b: usize| self.end(row, node, a).supremum(&self.end(row, node, b), self.growth[b - a]);
+        let end = |a: usize| self.end(row, node, a);
+        let bound = |a: usize, b: usize| end(a).supremum(&end(b), self.growth[b - a]);
         let mut place = guess.min(self.steps - 1);
         let mut best = bound(place, place + 1);
         // Climb first: the better the start, the more is left out.
@@ -253,11 +259,26 @@ impl Grid {
             (best, place) = if left > right { (left, place - 1) } else { (right, place + 1) };
         }
         let mut largest = best * (1.0 + SEARCH);
-        let (mut left, mut right, mut length) = (place, place + 1, 1);
-        while left > 0 || right < self.steps {
-            let (lower, upper) = (left.saturating_sub(length), (right + length).min(self.steps));
-            blocks.extend([(lower, left), (right, upper)].into_iter().filter(|(a, b)| a < b));
-            (left, right, length) = (lower, upper, 2 * length);
+        // The climb has seen the next piece on either side.
+        let (mut at, mut length) = (place.saturating_sub(1), 2);
+        let mut inner = end(at);
+        while at > 0 {
+            let next = at.saturating_sub(length);
+            let outer = end(next);
+            if outer.supremum(&inner, self.growth[at - next]) > largest {
+                blocks.push((next, at));
+            }
+            (at, inner, length) = (next, outer, 2 * length);
+        }
+        (at, length) = ((place + 2).min(self.steps), 2);
+        inner = end(at);
+        while at < self.steps {
+            let next = (at + length).min(self.steps);
+            let outer = end(next);
+            if inner.supremum(&outer, self.growth[next - at]) > largest {
+                blocks.push((at, next));
+            }
+            (at, inner, length) = (next, outer, 2 * length);
         }
         while let Some((a, b)) = blocks.pop() {
             let value = bound(a, b);

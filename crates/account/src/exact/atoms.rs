@@ -90,8 +90,40 @@ pub(super) fn discrete_laplace(scale: f64, shift: u64) -> Result<Listed, Refusal
     Ok(Listed { atoms, spacing: 2.0 / scale })
 }
 
-/// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ².
+/// Integer Gaussian noise moved by `shift`: the loss is (shift² − 2·shift·x)/2σ². Outcomes that neither dataset shows with a
+/// probability above 1e-330 are not listed.
 pub(super) fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Listed, Refusal> {
+    let atoms = gaussian_atoms(sigma, shift, Shown::ByEither)?;
+    Ok(Listed { atoms, spacing: gaussian_spacing(sigma, shift) })
+}
+
+/// The law of the loss of one use of it. Where the two datasets have no outcome in common that either shows with a
+/// probability above 1e-330, what only the second shows is a defect of 1 and no loss at all.
+pub(super) fn discrete_gaussian_law(sigma: f64, shift: u64) -> Result<Law, Refusal> {
+    let apart = shift as f64 > 2.0 * reach(sigma) as f64;
+    let shown = if apart { Shown::ByFirst } else { Shown::ByEither };
+    let atoms = gaussian_atoms(sigma, shift, shown)?;
+    let spacing = Some(gaussian_spacing(sigma, shift));
+    Ok(Law::Atoms { atoms, spacing, defect: if apart { 1.0 } else { 0.0 } })
+}
+
+/// Which outcomes are listed.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    ByFirst,
+    ByEither,
+}
+
+fn gaussian_spacing(sigma: f64, shift: u64) -> f64 {
+    shift as f64 / (sigma * sigma)
+}
+
+/// Beyond 39 σ the mass is below 1e-330, under either dataset.
+fn reach(sigma: f64) -> i64 {
+    (39.0 * sigma).ceil() as i64 + 1
+}
+
+fn gaussian_atoms(sigma: f64, shift: u64, shown: Shown) -> Result<Vec<Atom>, Refusal> {
     if sigma > 1e4 || shift > 1_000_000 {
         return Err(Refusal::out_of_range(
             "sigma",
@@ -99,18 +131,31 @@ pub(super) fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Listed, Refusa
             "sigma ≤ 1e4 and sensitivity ≤ 10^6 for discrete noise; for larger ones use method zcdp or rdp",
         ));
     }
-    let d = shift as f64;
-    // Beyond 39 σ the mass is below 1e-330, under either dataset.
-    let reach = (39.0 * sigma).ceil() as i64 + 1;
-    let log_weight = |x: f64| -0.5 * (x / sigma) * (x / sigma);
-    let norm: f64 = (-reach..=reach).map(|x| log_weight(x as f64).exp()).sum();
-    let atoms = (-reach..=reach + shift as i64)
-        .map(|x| {
-            let x = x as f64;
-            Atom { log_mass: log_weight(x) - norm.ln(), loss: (0.5 * d * d - d * x) / (sigma * sigma) }
-        })
-        .collect();
-    Ok(Listed { atoms, spacing: d / (sigma * sigma) })
+    let (d, reach) = (shift as f64, reach(sigma));
+    let log_norm = log_theta(sigma);
+    let atom = |x: i64| {
+        let x = x as f64;
+        let log_weight = -0.5 * (x / sigma) * (x / sigma);
+        Atom { log_mass: log_weight - log_norm, loss: (0.5 * d * d - d * x) / (sigma * sigma) }
+    };
+    let first = -reach..=reach;
+    if shown == Shown::ByFirst {
+        return Ok(first.map(atom).collect());
+    }
+    let second = (reach + 1).max(shift as i64 - reach)..=reach + shift as i64;
+    Ok(first.chain(second).map(atom).collect())
+}
+
+/// The logarithm of Σ e^{−x²/2σ²} over all whole x.
+///
+/// # Numerics  A few ulp. Poisson summation makes it σ√(2π) (1 + 2 Σ_{k≥1} e^{−2π²σ²k²}): from σ = 2 on the rest is below
+/// 1e-33. For smaller σ the terms are added up from the smallest to the largest, and there are fewer than 80 to each side
+fn log_theta(sigma: f64) -> f64 {
+    if sigma >= 2.0 {
+        return sigma.ln() + 0.918_938_533_204_672_8;
+    }
+    let one_side: f64 = (1..=reach(sigma)).rev().map(|x| (-0.5 * (x as f64 / sigma).powi(2)).exp()).sum();
+    (2.0 * one_side).ln_1p()
 }
 
 /// Any (ε, δ)-private mechanism on a Poisson batch. The worst of them tells who it is with probability δ in either dataset,
@@ -232,4 +277,35 @@ pub(super) fn delta(atoms: &[Atom], epsilon: f64) -> (f64, f64) {
     }
     error += UNIT * atoms.len() as f64 * sum;
     ((sum - error).max(0.0), sum + error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The norm by the plain sum, and by the closed form on the other side of where it is used.
+    #[test]
+    fn the_norm_of_integer_noise_is_that_of_the_plain_sum() {
+        for sigma in [0.05, 0.3, 1.0, 1.9, 1.999, 2.0, 2.1, 7.3, 500.0] {
+            let reach = reach(sigma);
+            let sum = compensated((-reach..=reach).map(|x| (-0.5 * (x as f64 / sigma).powi(2)).exp()));
+            assert!((log_theta(sigma) - sum.ln()).abs() <= 4e-16 * (1.0 + sum.ln().abs()), "{sigma}");
+        }
+    }
+
+    /// Where the datasets are far apart nothing that counts is left out: masses add up to 1 under P, and to nothing under Q.
+    #[test]
+    fn a_list_of_one_dataset_lacks_nothing() {
+        let Ok(Law::Atoms { atoms, defect, .. }) = discrete_gaussian_law(5.0, 400) else { panic!() };
+        let under_first = compensated(atoms.iter().map(|a| a.log_mass.exp()));
+        let under_second = compensated(atoms.iter().map(|a| (a.log_mass - a.loss).exp()));
+        assert!((under_first - 1.0).abs() < 1e-14 && under_second < 1e-300 && defect == 1.0);
+        let whole = discrete_gaussian(5.0, 400).unwrap().atoms;
+        let second = compensated(whole.iter().map(|a| (a.log_mass - a.loss).exp()));
+        assert!((second - 1.0).abs() < 1e-11, "{second}");
+        for epsilon in [0.0, 100.0, 3000.0, 3400.0] {
+            let (short, long) = (delta(&atoms, epsilon), delta(&whole, epsilon));
+            assert!(short.0 <= long.1 && long.0 <= short.1, "{epsilon}: {short:?} {long:?}");
+        }
+    }
 }

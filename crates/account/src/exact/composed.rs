@@ -2,7 +2,10 @@
 //!
 //! Everything here steers and proves nothing, save `chernoff`, which is certified.
 
-use super::law::{Law, Tilted};
+use super::gathered::{self, Gathered};
+use super::law::{Formula, Law, Tilted};
+use super::majorant;
+use super::sampled::SampledGaussian;
 use std::f64::consts::PI;
 use veracity_numerics::UNIT;
 
@@ -51,9 +54,11 @@ impl Composed {
     pub(super) fn capped(&self, mass: f64) -> (Composed, f64) {
         let mut left_out = 0.0;
         let sampled = self.laws.iter().filter(|(law, _)| matches!(law, Law::Sampled(_))).count() as f64;
+        let mut before = None;
         let cap = |(law, times): &(Law, f64)| match law {
             Law::Sampled(step) => {
-                let capped = step.capped(mass / (times * sampled));
+                let capped = capped_like(before, step, mass / (times * sampled));
+                before = Some(capped);
                 left_out += times * capped.left_out();
                 (Law::Sampled(capped), *times)
             }
@@ -164,14 +169,41 @@ impl Composed {
     /// An upper bound on δ(ε) by Chernoff at one abscissa, from certified moments.
     ///
     /// # Reference  (1 − e^{ε−l})₊ ≤ κ(c) e^{c(l−ε)} with κ(c) = c^c/(1+c)^{1+c}
+    /// # Numerics  A billionth for each law covers all rounding
     pub(super) fn chernoff(&self, c: f64) -> Option<f64> {
         let mut k = 0.5 * self.gaussian * c * (c + 1.0) * (1.0 + 8.0 * UNIT);
+        let mut steps = Vec::new();
         for (law, times) in &self.laws {
-            let (value, error) = law.tilted(c, 0.0, 0.0)?.log_mgf();
-            k += times * (value + error);
+            match law {
+                // Of many steps a few that leak at least as much say enough.
+                Law::Sampled(step) if !self.sketch.is_empty() => steps.push((*step, *times)),
+                Law::Sampled(_) | Law::Laplace { .. } | Law::Atoms { .. } => {
+                    let (value, error) = law.tilted(c, 0.0, 0.0)?.log_mgf();
+                    k += times * (value + error);
+                }
+            }
         }
-        Some(k - c * (1.0 / c).ln_1p() - c.ln_1p() + 1e-9)
+        for group in majorant::alike(steps) {
+            k += majorant::log_mgf(&group, c)?;
+        }
+        Some(k - c * (1.0 / c).ln_1p() - c.ln_1p() + 1e-9 * (1.0 + self.laws.len() as f64))
     }
+}
+
+/// A step without outcomes of about this probability: at the cap of the step before it, in standard deviations, where that
+/// leaves out neither more nor much less. Any cap is valid, since what it leaves out is counted.
+fn capped_like(before: Option<SampledGaussian>, step: &SampledGaussian, mass: f64) -> SampledGaussian {
+    if let Some(before) =
+        before.filter(|before| before.cap < f64::INFINITY && step.situation == before.situation)
+    {
+        let deviations = before.cap / before.s + 0.5 * before.s;
+        let capped = SampledGaussian { cap: step.s * (deviations - 0.5 * step.s), ..*step };
+        let left_out = capped.left_out();
+        if left_out <= mass && left_out >= 0.2 * mass {
+            return capped;
+        }
+    }
+    step.capped(mass)
 }
 
 /// Laws of sampled steps gathered by their likes, each group as its middle law, used as often as spreads the losses alike.
@@ -193,7 +225,7 @@ fn sketch(laws: &[(Law, f64)]) -> Vec<(Law, f64)> {
     others
 }
 
-/// Every law tilted to c, its tails of mass `negligible`/times not resolved.
+/// Every law tilted to c, its tails of mass `negligible`/times not resolved; many small laws as one.
 pub(super) fn tilt_all(
     composed: &Composed,
     c: f64,
@@ -202,5 +234,15 @@ pub(super) fn tilt_all(
 ) -> Option<Vec<(Tilted, f64)>> {
     let tilt =
         |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
-    composed.laws.iter().map(tilt).collect()
+    // Where only envelopes are asked for, many laws of any kind are better asked together.
+    let steering = reach == 0.0 && composed.laws.len() > FEW_LAWS;
+    let small = |(law, _): &&(Law, f64)| steering || law.is_small();
+    if composed.laws.iter().filter(small).count() <= gathered::FEW {
+        return composed.laws.iter().map(tilt).collect();
+    }
+    let mut all: Vec<_> = composed.laws.iter().filter(|law| !small(law)).map(tilt).collect::<Option<_>>()?;
+    let (together, uses) =
+        Gathered::new(composed.laws.iter().filter(small).map(tilt).collect::<Option<_>>()?);
+    all.push((Tilted::Laplace(Formula::Gathered(together)), uses));
+    Some(all)
 }

@@ -2,6 +2,7 @@
 //! second. Chooses between a closed form and the contour, and turns δ(ε) into ε(δ).
 
 use super::composed::{Composed, Saddle};
+use super::descent::Descent;
 use super::gaussian;
 use super::law::Law;
 use super::line::{Line, Lines};
@@ -39,6 +40,9 @@ impl Direction {
     /// The directions of a composition: two, or one where they are alike.
     pub(super) fn of(composition: &Composition) -> Result<Vec<Direction>, Refusal> {
         let first = Direction::ordered(composition, Order::PresentFirst)?;
+        if composition.parts.iter().all(|(part, _)| pairs::is_symmetric(part)) {
+            return Ok(vec![first]);
+        }
         let second = Direction::ordered(composition, Order::AbsentFirst)?;
         Ok(if first == second { vec![first] } else { vec![first, second] })
     }
@@ -131,6 +135,15 @@ impl Direction {
         Ok((lower, upper))
     }
 
+    /// Whether there is a closed form for every ε.
+    fn has_closed_form(&self) -> bool {
+        match self.losses.laws.as_slice() {
+            [] => true,
+            [(_, times)] => *times == 1.0 && self.losses.gaussian == 0.0,
+            _ => false,
+        }
+    }
+
     /// Closed forms, where there is one.
     fn closed(&self, epsilon: f64) -> Option<(f64, f64)> {
         if epsilon > self.largest * (1.0 + 16.0 * UNIT) {
@@ -207,7 +220,7 @@ impl Direction {
                 ))
             };
         }
-        if self.closed(0.0).is_some() {
+        if self.has_closed_form() {
             return Ok(self.invert(delta));
         }
         if known >= self.largest {
@@ -265,7 +278,15 @@ impl Direction {
 
     /// ε(δ) by bisection on a closed form.
     fn invert(&self, delta: f64) -> (f64, f64) {
-        let at = |epsilon: f64| self.closed(epsilon).unwrap_or((0.0, 1.0));
+        let descent = match self.losses.laws.as_slice() {
+            [(Law::Atoms { atoms, .. }, _)] => Some(Descent::new(atoms)),
+            _ => None,
+        };
+        let at = |epsilon: f64| match &descent {
+            Some(_) if epsilon > self.largest * (1.0 + 16.0 * UNIT) => (0.0, 0.0),
+            Some(descent) => descent.delta(epsilon),
+            None => self.closed(epsilon).unwrap_or((0.0, 1.0)),
+        };
         if at(0.0).1 <= delta {
             return (0.0, 0.0);
         }

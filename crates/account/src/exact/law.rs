@@ -3,6 +3,7 @@
 //! A law first gives a quick estimate of K and two derivatives (`scout`) that steers the contour, then, tilted to the
 //! abscissa chosen, its transform along the contour with error bounds.
 
+use super::gathered::Gathered;
 use super::points::{Fineness, Points};
 use super::sampled::SampledGaussian;
 use num_complex::Complex64;
@@ -34,9 +35,20 @@ pub(super) struct Atom {
 /// A law tilted by e^{cL}.
 #[derive(Debug)]
 pub(super) enum Tilted {
-    Laplace { epsilon: f64, c: f64 },
+    /// Laplace noise, or many laws as one.
+    Laplace(Formula),
     Points(Points),
 }
+
+/// A tilted law that is not a list of points.
+#[derive(Debug)]
+pub(super) enum Formula {
+    Laplace { epsilon: f64, c: f64 },
+    Gathered(Gathered),
+}
+
+/// Laws of up to this many losses are looked at one argument at a time.
+pub(super) const FEW_ATOMS: usize = 16;
 
 impl Law {
     /// Estimates of K(c), K′(c), K″(c), with no bound.
@@ -52,9 +64,18 @@ impl Law {
     /// overflow there.
     pub(super) fn tilted(&self, c: f64, reach: f64, negligible: f64) -> Option<Tilted> {
         match self {
-            Law::Laplace { epsilon } => Some(Tilted::Laplace { epsilon: *epsilon, c }),
+            Law::Laplace { epsilon } => Some(Tilted::laplace(*epsilon, c)),
             Law::Sampled(sampled) => sampled.tilted(c, reach, negligible).map(Tilted::Points),
             Law::Atoms { atoms, defect, .. } => atoms_tilted(atoms, *defect, c).map(Tilted::Points),
+        }
+    }
+
+    /// Whether the law is one of many of its kind that are better looked at together.
+    pub(super) fn is_small(&self) -> bool {
+        match self {
+            Law::Laplace { .. } => true,
+            Law::Sampled(_) => false,
+            Law::Atoms { atoms, .. } => atoms.len() <= FEW_ATOMS,
         }
     }
 
@@ -70,10 +91,15 @@ impl Law {
 
 /// K and its error at the abscissa, and log φ(y) along the contour.
 impl Tilted {
+    pub(super) fn laplace(epsilon: f64, c: f64) -> Tilted {
+        Tilted::Laplace(Formula::Laplace { epsilon, c })
+    }
+
     /// K(c) and a bound on its error.
     pub(super) fn log_mgf(&self) -> (f64, f64) {
         match self {
-            Tilted::Laplace { epsilon, c } => laplace_log_mgf(*epsilon, *c),
+            Tilted::Laplace(Formula::Laplace { epsilon, c }) => laplace_log_mgf(*epsilon, *c),
+            Tilted::Laplace(Formula::Gathered(gathered)) => gathered.log_mgf(),
             Tilted::Points(points) => (points.log_mgf, points.log_mgf_error),
         }
     }
@@ -86,7 +112,8 @@ impl Tilted {
         fineness: Fineness,
     ) -> (Vec<Complex64>, Vec<f64>) {
         match self {
-            Tilted::Laplace { epsilon, c } => {
+            Tilted::Laplace(Formula::Gathered(gathered)) => gathered.transform(step, count, fineness),
+            Tilted::Laplace(Formula::Laplace { epsilon, c }) => {
                 let turns = turns(step * epsilon, count);
                 let along = LaplaceLine::new(*epsilon, *c);
                 turns.enumerate().map(|(k, turn)| along.deviation(k as f64 * step, turn)).unzip()
@@ -101,10 +128,77 @@ impl Tilted {
     /// A bound on |φ| for all arguments from `y` on.
     pub(super) fn envelope(&self, y: f64) -> f64 {
         match self {
-            Tilted::Laplace { epsilon, c } => laplace_envelope(*epsilon, *c, y),
+            Tilted::Laplace(Formula::Laplace { epsilon, c }) => laplace_envelope(*epsilon, *c, y),
+            Tilted::Laplace(Formula::Gathered(gathered)) => gathered.envelope(y),
             Tilted::Points(points) => points.envelope(y),
         }
     }
+}
+
+/// What small laws are asked one argument at a time.
+impl Tilted {
+    /// φ(y) − 1 at any arguments, with error bounds.
+    pub(super) fn at(&self, arguments: &[f64]) -> (Vec<Complex64>, Vec<f64>) {
+        match self {
+            Tilted::Laplace(Formula::Laplace { epsilon, c }) => {
+                let along = LaplaceLine::new(*epsilon, *c);
+                arguments.iter().map(|&y| along.deviation(y, turn(y * epsilon))).unzip()
+            }
+            Tilted::Laplace(Formula::Gathered(gathered)) => {
+                arguments.iter().map(|&y| gathered.transform(y, 1, Fineness::Full)).map(last).unzip()
+            }
+            Tilted::Points(points) => {
+                let size: f64 = points.losses.iter().zip(&points.weights).map(|(l, w)| w * l.abs()).sum();
+                let worst = f64::from(points.roundings.iter().copied().fold(0.0f32, f32::max));
+                let relative = UNIT * (16.0 + worst + points.losses.len() as f64) + points.weight_error;
+                // As a plain sum is rounded anywhere: a loss known to an ulp turns its phase by y·|loss| ulp.
+                let error =
+                    |y: f64| points.quadrature + (y * size).min(2.0) * relative + 8.0 * UNIT * y * size;
+                arguments.iter().map(|&y| (points.deviation(y), error(y))).unzip()
+            }
+        }
+    }
+
+    /// 1 − |φ(y)|², to within 1e-7 for arguments that turn no loss by more than 10^8.
+    pub(super) fn shortfall(&self, y: f64) -> f64 {
+        let deviation = match self {
+            Tilted::Points(points) => points.deviation(y),
+            Tilted::Laplace(Formula::Laplace { epsilon, c }) => {
+                LaplaceLine::new(*epsilon, *c).deviation(y, turn(y * epsilon)).0
+            }
+            Tilted::Laplace(Formula::Gathered(_)) => return 0.0,
+        };
+        (-2.0 * deviation.re - deviation.norm_sqr()).clamp(0.0, 1.0)
+    }
+
+    /// The mean difference of two independent losses, at most: how steeply the shortfall can rise or fall.
+    ///
+    /// # Promise  For a loss between a and b with distribution function F, E|L − L′| = 2∫F(1 − F) ≤ (b − a)/2, and a Laplace
+    /// loss lies between −ε and ε
+    pub(super) fn steepness(&self) -> f64 {
+        match self {
+            Tilted::Laplace(Formula::Laplace { epsilon, .. }) => *epsilon,
+            Tilted::Laplace(Formula::Gathered(_)) => f64::INFINITY,
+            Tilted::Points(points) => {
+                let pairs = points.losses.iter().zip(&points.weights);
+                let apart = |(loss, weight): (&f64, &f64)| {
+                    let others = pairs.clone().map(|(l, w)| w * (l - loss).abs());
+                    weight * others.sum::<f64>()
+                };
+                pairs.clone().map(apart).sum()
+            }
+        }
+    }
+}
+
+fn last((values, errors): (Vec<Complex64>, Vec<f64>)) -> (Complex64, f64) {
+    (values[values.len() - 1], errors[errors.len() - 1])
+}
+
+/// e^{ix} − 1, to a few ulp of itself.
+fn turn(x: f64) -> Complex64 {
+    let (sin, cos) = (0.5 * x).sin_cos();
+    Complex64::new(-2.0 * sin * sin, 2.0 * sin * cos)
 }
 
 /// (c+1) + c e^{−(2c+1)ε} and its two derivatives in c after the factor e^{cε} is taken out of the moment function.
@@ -140,14 +234,10 @@ fn laplace_log_mgf(epsilon: f64, c: f64) -> (f64, f64) {
 /// e^{ikx} − 1 for k = 0 … count. Each is the product of its neighbour with e^{ix}, which keeps relative accuracy in
 /// this form; every 64th is computed anew.
 pub(super) fn turns(x: f64, count: usize) -> impl Iterator<Item = Complex64> {
-    let exact = |angle: f64| {
-        let (sin, cos) = (0.5 * angle).sin_cos();
-        Complex64::new(-2.0 * sin * sin, 2.0 * sin * cos)
-    };
-    let once = exact(x);
+    let once = turn(x);
     let mut current = Complex64::new(0.0, 0.0);
     (0..=count).map(move |k| {
-        current = if k % 64 == 0 { exact(k as f64 * x) } else { current + once + current * once };
+        current = if k % 64 == 0 { turn(k as f64 * x) } else { current + once + current * once };
         current
     })
 }

@@ -6,8 +6,10 @@
 mod atoms;
 mod composed;
 mod contour;
+mod descent;
 mod direction;
 mod ellipse;
+mod gathered;
 mod gaussian;
 mod horizon;
 mod label;
@@ -15,6 +17,7 @@ mod labelled;
 mod lattice;
 mod law;
 mod line;
+mod majorant;
 mod pairs;
 mod placement;
 mod points;

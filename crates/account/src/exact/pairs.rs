@@ -52,7 +52,7 @@ pub(super) fn pair(part: &Part, order: Order) -> Result<Pair, Refusal> {
             atoms::discrete_laplace(*scale, *shift).map(|listed| Pair::finite(listed.law()))
         }
         Part::DiscreteGaussian { sigma, shift } => {
-            atoms::discrete_gaussian(*sigma, *shift).map(|listed| Pair::unbounded(listed.law()))
+            atoms::discrete_gaussian_law(*sigma, *shift).map(Pair::unbounded)
         }
         Part::PoissonSampled { rate, part, neighbours } => {
             if let Part::Approximate { epsilon, delta } = **part {
@@ -72,6 +72,32 @@ pub(super) fn pair(part: &Part, order: Order) -> Result<Pair, Refusal> {
             Err(no_pair(&crate::single::name(part), "pld"))
         }
         Part::BestOf { .. } => Err(no_pair(&crate::single::name(part), "rdp")),
+    }
+}
+
+/// Whether a part shows the same losses in both directions, so that one of them need not be looked at.
+pub(super) fn is_symmetric(part: &Part) -> bool {
+    match part {
+        Part::Gaussian { .. }
+        | Part::Approximate { .. }
+        | Part::Laplace { .. }
+        | Part::DiscreteLaplace { .. }
+        | Part::DiscreteGaussian { .. } => true,
+        Part::RandomizedResponse { neighbours, .. } => *neighbours == Neighbours::Replaced,
+        // What is declared is told apart by who is there.
+        Part::PoissonSampled { neighbours, part, .. } => {
+            *neighbours == Neighbours::Replaced && !matches!(**part, Part::Approximate { .. })
+        }
+        Part::AtMost(part) => is_symmetric(part),
+        Part::BoundedRange { .. }
+        | Part::Zcdp { .. }
+        | Part::Rdp { .. }
+        | Part::FixedSizeSampled { .. }
+        | Part::Listed { .. }
+        | Part::Mixture { .. }
+        | Part::Allocated { .. }
+        | Part::Either { .. }
+        | Part::BestOf { .. } => false,
     }
 }
 

@@ -4,6 +4,7 @@
 //! The result is a list of alternatives. A record lies in one of several parallel parts (or in two, when it may be
 //! replaced), so what leaks is the worst over the alternatives.
 
+mod dominance;
 mod part;
 mod sampling;
 
@@ -42,7 +43,11 @@ fn alternatives(
             let mut all = vec![Composition { parts: Vec::new() }];
             for next in mechanisms {
                 let options = alternatives(next, adjacency, group)?;
-                all = product(&all, &options)?;
+                match (all.as_mut_slice(), options.as_slice()) {
+                    // A plan without a choice grows in place.
+                    ([one], [next]) => one.append(next)?,
+                    _ => all = product(&all, &options)?,
+                }
             }
             Ok(all)
         }
@@ -90,10 +95,7 @@ fn product(firsts: &[Composition], seconds: &[Composition]) -> Result<Vec<Compos
     let mut all: Vec<Composition> = Vec::new();
     for first in firsts {
         for second in seconds {
-            let both = first.then(second)?;
-            if !all.contains(&both) {
-                all.push(both);
-            }
+            dominance::keep_worst(&mut all, first.then(second)?);
         }
     }
     Ok(all)
@@ -119,9 +121,7 @@ fn parallel(
     let mut all = Vec::new();
     for mechanism in mechanisms {
         for option in alternatives(mechanism, adjacency, group)? {
-            if !all.contains(&option) {
-                all.push(option);
-            }
+            dominance::keep_worst(&mut all, option);
         }
     }
     if adjacency == Adjacency::ReplaceOne && mechanisms.len() > 1 {
@@ -159,9 +159,7 @@ fn parallel(
         for (i, left) in moved.iter().enumerate() {
             for entered in &moved[i + 1..] {
                 for option in product(left, entered)? {
-                    if !all.contains(&option) {
-                        all.push(option);
-                    }
+                    dominance::keep_worst(&mut all, option);
                 }
             }
         }

@@ -145,9 +145,12 @@ impl Composition {
     /// Both compositions, one after the other.
     pub(super) fn then(&self, other: &Composition) -> Result<Composition, Refusal> {
         let mut both = self.clone();
-        for (part, times) in &other.parts {
-            both.add(part, *times)?;
-        }
+        both.append(other)?;
         Ok(both)
+    }
+
+    /// Adds another composition after this one.
+    pub(super) fn append(&mut self, other: &Composition) -> Result<(), Refusal> {
+        other.parts.iter().try_for_each(|(part, times)| self.add(part, *times))
     }
 }
