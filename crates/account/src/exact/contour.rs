@@ -290,6 +290,16 @@ impl Contour {
         Contour { far: Some(far), ..self }
     }
 
+    /// How many nodes it has.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Where it crosses the real axis.
+    pub(super) fn abscissa(&self) -> f64 {
+        self.c
+    }
+
     fn largest_denominator(&self) -> f64 {
         let y = self.step * self.nodes.len() as f64;
         (self.c + y) * (self.c + 1.0 + y)

@@ -201,7 +201,8 @@ impl Direction {
                 care = match care {
                     Care::Rare => Care::Quick,
                     Care::Quick => Care::Sharp,
-                    Care::Sharp => break,
+                    Care::Sharp => Care::OneJump,
+                    Care::OneJump => break,
                 };
             } else if let Some(middle) = middle {
                 guess = middle.max(1e-6 * guess).max(1e-290);
@@ -333,6 +334,9 @@ fn cannot_exceed(losses: &Composed, left_out: f64, known: f64, delta: f64, saddl
     losses.chernoff(saddle.c).is_some_and(|log| (log - saddle.c * known).exp() + left_out < delta)
 }
 
+/// What is tried in turn; where large losses are not rare, from the second on.
+const STAGES: [Care; 5] = [Care::Rare, Care::Quick, Care::Rare, Care::Sharp, Care::OneJump];
+
 /// Newton on log δ along one contour, then a certified step to each side. The saddle's ε is only an estimate; a
 /// contour drawn for the ε found is sharper.
 fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), Refusal> {
@@ -344,7 +348,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
     let mut stage = if large.is_some() { 0 } else { 1 };
     let mut looks = 0;
     for _ in 0..12 {
-        let care = [Care::Rare, Care::Quick, Care::Rare, Care::Sharp][stage];
+        let care = STAGES[stage];
         let line = Line::draw(losses, share * delta, &saddle, saddle.worth_of_epsilon(), care);
         let solved = line.and_then(|line| solve(&line, delta, saddle.epsilon).map(|epsilon| (line, epsilon)));
         let mut settled = true;
@@ -363,7 +367,7 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
             let moved = (epsilon - saddle.epsilon).abs();
             settled = match care {
                 Care::Rare => moved <= 0.01 * epsilon,
-                Care::Quick | Care::Sharp => saddle.c * moved < 0.05 || value.upper < 1.001 * value.middle,
+                Care::Quick | Care::Sharp | Care::OneJump => saddle.c * moved < 0.05 || value.upper < 1.001 * value.middle,
             };
             saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
             // A relative error x of δ moves ε by about x/(cε) of itself.
@@ -379,8 +383,8 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
                 saddle = first;
                 1
             }
-            1 | 2 => stage + 1,
-            _ => break,
+            4 => break,
+            _ => stage + 1,
         };
     }
     if upper.is_finite() { Ok((lower, upper)) } else { Err(no_certificate()) }

@@ -1,9 +1,10 @@
-//! A line of nodes that gives δ near one ε: a contour or a lattice sum.
+//! A line of nodes that gives δ near one ε: a contour, a lattice sum, or contours with one large loss counted apart.
 
 use super::composed::{Composed, Saddle};
 use super::contour::{Contour, Value};
 use super::lattice::LatticeSum;
 use super::law::Law;
+use super::one_jump::OneJump;
 use super::placement::Care;
 use super::rare;
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use veracity_numerics::UNIT;
 pub(super) enum Line {
     Contour(Contour),
     Lattice(LatticeSum),
+    OneJump(Box<OneJump>),
 }
 
 impl Line {
@@ -34,6 +36,9 @@ impl Line {
         if care == Care::Rare {
             return rare::draw(losses, saddle, (1e-8 * worth).min(1e-6)).map(Line::Contour);
         }
+        if care == Care::OneJump {
+            return OneJump::draw(losses, saddle, worth, 0.0).map(|one| Line::OneJump(Box::new(one)));
+        }
         let (capped, left_out) = losses.capped(left_out);
         Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
     }
@@ -42,6 +47,7 @@ impl Line {
         match self {
             Line::Contour(contour) => contour.value_at(epsilon),
             Line::Lattice(sum) => sum.value_at(epsilon),
+            Line::OneJump(one) => one.value_at(epsilon),
         }
     }
 }

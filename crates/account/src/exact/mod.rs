@@ -18,6 +18,7 @@ mod lattice;
 mod law;
 mod line;
 mod majorant;
+mod one_jump;
 mod pairs;
 mod placement;
 mod points;

@@ -10,6 +10,8 @@ pub(super) enum Care {
     /// Rare large losses are counted apart.
     Rare,
     Sharp,
+    /// One large loss is counted apart, where losses that are not rare matter too.
+    OneJump,
 }
 
 /// Where the contour crosses the real axis, and how far apart its aliases are.
@@ -36,7 +38,7 @@ impl Placement {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
         let (ratio, range, price) = match care {
             Care::Quick => (1.2f64, -9..=6, 3.0),
-            Care::Sharp | Care::Rare => (1.07f64, -24..=16, 1.3),
+            Care::Sharp | Care::Rare | Care::OneJump => (1.07f64, -24..=16, 1.3),
         };
         let table: Vec<(f64, f64, f64)> = range
             .map(|i| {
