@@ -367,7 +367,9 @@ fn search(losses: &Composed, delta: f64, saddle: &Saddle) -> Result<(f64, f64), 
             let moved = (epsilon - saddle.epsilon).abs();
             settled = match care {
                 Care::Rare => moved <= 0.01 * epsilon,
-                Care::Quick | Care::Sharp | Care::OneJump => saddle.c * moved < 0.05 || value.upper < 1.001 * value.middle,
+                Care::Quick | Care::Sharp | Care::OneJump => {
+                    saddle.c * moved < 0.05 || value.upper < 1.001 * value.middle
+                }
             };
             saddle = Saddle { epsilon, log_delta: delta.ln(), ..saddle };
             // A relative error x of δ moves ε by about x/(cε) of itself.
