@@ -5,8 +5,8 @@
 mod ask;
 
 use ask::answer;
-use veracity_account::Method;
-use veracity_core::{Adjacency, Epsilon, Mechanism};
+use veracity_account::{Method, Question, delta_at};
+use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, SamplingRate};
 use veracity_testkit::golden;
 use veracity_testkit::sceptic::{
     judge::{Answer, judge},
@@ -103,4 +103,24 @@ fn outcomes_and_single_steps_hold_the_truth() {
 #[test]
 fn hostile_corners_hold_the_truth() {
     hold(&["hostile corners"], 12);
+}
+
+/// On a batch a declared δ counts q times, and that product is rounded: neither end may be on the wrong side of it.
+#[test]
+fn a_sampled_declared_failure_is_rounded_outward() {
+    for index in 0..200u32 {
+        let (q, delta) = (2e-4 + 1.03e-6 * f64::from(index), 2.605_664_522_921_888e-6);
+        let mechanism = Mechanism::PoissonSampled {
+            rate: SamplingRate::new(q).unwrap(),
+            mechanism: Box::new(Mechanism::Approximate {
+                epsilon: Epsilon::new(1.5).unwrap(),
+                delta: Delta::new(delta).unwrap(),
+            }),
+        };
+        let question = Question { mechanism, adjacency: Adjacency::ZeroOut };
+        let found = delta_at(&question, Epsilon::new(200.0).unwrap(), Method::Exact).unwrap();
+        let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
+        // A fused product has no rounding to hide behind.
+        assert!(q.mul_add(delta, -lower) >= 0.0 && q.mul_add(delta, -upper) <= 0.0, "{q}: {lower} {upper}");
+    }
 }

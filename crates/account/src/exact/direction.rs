@@ -10,7 +10,7 @@ use super::pairs::{self, Order, Pair, once};
 use super::placement::Care;
 use super::rare;
 use super::top::Top;
-use crate::expand::Composition;
+use crate::expand::{Composition, Part};
 use veracity_core::Refusal;
 use veracity_numerics::{UNIT, root};
 
@@ -77,9 +77,11 @@ impl Direction {
         direction.losses = Composed::new(direction.losses.laws, square.total());
         direction.largest = largest.total();
         declared.retain(|&(infinite, _)| infinite > 0.0);
+        let is_declared =
+            composition.parts.iter().all(|(part, _)| !matches!(part, Part::PoissonSampled { .. }));
         direction.infinite = match declared.as_slice() {
-            // One use fails with just the probability declared.
-            &[(infinite, 1.0)] => (infinite, infinite),
+            // One use fails with just the probability declared; on a batch that is a product, and rounded.
+            &[(infinite, 1.0)] if is_declared => (infinite, infinite),
             _ => (-log_survive.1.exp_m1(), -log_survive.0.exp_m1()),
         };
         Ok(direction)
