@@ -6,8 +6,10 @@
 mod adjacency;
 mod bound;
 mod claim;
+pub mod decimal;
 mod losses;
 mod mechanism;
+mod origin;
 mod quantity;
 mod refusal;
 mod runs;
@@ -18,6 +20,7 @@ pub use bound::{Bracket, Finding, Lower, Standing, Upper};
 pub use claim::{Claim, Verdict, judge};
 pub use losses::{LossDistribution, LossMasses};
 pub use mechanism::{Mechanism, RdpCurve};
+pub use origin::Origin;
 pub use quantity::{
     Buckets, ClipNorm, Count, Delta, Epsilon, GdpMu, NoiseMultiplier, Probability, Rho, SamplingRate,
     Sensitivity, Significance,

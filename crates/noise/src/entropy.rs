@@ -13,35 +13,8 @@ use std::{
     fmt,
     io::{self, Read, Write},
 };
-use veracity_core::Refusal;
+use veracity_core::{Origin, Refusal};
 use zeroize::Zeroize;
-
-/// Where the root came from, and so what may be done with the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The operating system: fit for release.
-    System,
-    /// A number that someone knows: for tests and audits, never for release.
-    Seeded,
-}
-
-impl Origin {
-    /// Whether noise from it may protect anyone.
-    pub fn is_releasable(self) -> bool {
-        match self {
-            Origin::System => true,
-            Origin::Seeded => false,
-        }
-    }
-
-    /// The name used in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Origin::System => "system",
-            Origin::Seeded => "seeded",
-        }
-    }
-}
 
 /// What a stream is for. Streams of different purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

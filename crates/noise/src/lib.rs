@@ -17,7 +17,8 @@ pub mod vector;
 
 pub use additive::Noise;
 pub use bits::Bits;
-pub use entropy::{Entropy, Family, Key, Origin, Purpose, RootAside};
+pub use entropy::{Entropy, Family, Key, Purpose, RootAside};
 pub use ratio::Ratio;
 pub use stream::Stream;
 pub use tape::{Call, Departure, Distance, NoiseStream, Tape};
+pub use veracity_core::Origin;

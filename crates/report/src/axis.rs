@@ -61,23 +61,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let (first, last) = (low.log10().ceil() as i32, high.log10().floor() as i32);
     let every = (last - first) / 7 + 1;
     let powers = (first..=last).rev().step_by(usize::try_from(every).unwrap_or(1));
-    powers.map(|power| (10f64.powi(power), power_of_ten(power))).collect()
-}
-
-/// 10⁻⁵, as people write it.
-pub fn power_of_ten(power: i32) -> String {
-    if power == 0 {
-        return "1".to_owned();
-    }
-    let digits = power.to_string();
-    let raised = digits.chars().map(|c| match c {
-        '-' => '⁻',
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
-    });
-    format!("10{}", raised.collect::<String>())
+    powers.map(|power| (10f64.powi(power), decimal::power_of_ten(power))).collect()
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 //! [`histogram`] or [`sandwich`] becomes a [`picture::Picture`], a plain list of marks, which [`svg`] and [`png`] each turn
 //! into a file. [`html`] puts words, tables and pictures on a page that is one file.
 
+pub use veracity_core::decimal;
+
 pub mod axis;
 pub mod chart;
 pub mod curve;
-pub mod decimal;
 pub mod font;
 mod frame;
 pub mod histogram;

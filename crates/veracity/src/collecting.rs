@@ -2,9 +2,10 @@
 
 use crate::{
     Adjacency, Choice, ClaimFile, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject,
-    Target, account, moment, release_note::LOCAL,
+    Target, account, answer_note,
 };
 use std::io::{self, Read};
+use veracity_claims::release_note::LOCAL;
 use veracity_local::{Report, Survey};
 use veracity_noise::{Origin, Stream, exact};
 use veracity_query::Column;
@@ -29,7 +30,8 @@ pub fn claim(survey: &Survey, origin: Origin) -> Result<ClaimFile, Refusal> {
     let answer = account(&subject, Target::Delta(Delta::new(0.0)?), Choice::Best)?;
     let statistic = format!("{LOCAL}, protocol {}", survey.name());
     let note = ReleaseNote::new(&statistic, (origin, origin.is_releasable()), Vec::new());
-    Ok(ClaimFile::new(&subject, &answer)?.with_release(ReleaseNote { time: Some(moment::now()?), ..note }))
+    Ok(ClaimFile::new(&subject, &answer)?
+        .with_release(ReleaseNote { time: Some(answer_note::now()?), ..note }))
 }
 
 /// Checks that a survey asks for no more than a client is willing to give. It is the server that wrote the survey, and the

@@ -5,16 +5,18 @@
 
 use crate::{
     ClaimFile, Confirmation, Refusal,
-    auditing::certificate::{self, Recomputed},
-    plan::read_text,
-    training::{MODEL, Model, is_numbered_claim},
-    verification::{Verified, recompute_claim, verify_file},
+    auditing::certificate::Recomputed,
+    training::{MODEL, Model},
+    verify_file::{Verified, verify_file},
 };
-use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+};
+use veracity_claims::{
+    recognition::{Kind, is_numbered_claim, kind_of},
+    verification::recompute_claim,
 };
 
 /// How deep folders are followed.
@@ -201,60 +203,6 @@ fn judge(claim: ClaimFile, file: &Path, models: &Models, tied: &mut BTreeMap<Str
         }
         (None, _) if is_numbered(file) => Found::Replaced(Box::new(confirmation)),
         (None, _) => Found::NoModel,
-    }
-}
-
-/// What a JSON file is.
-enum Kind {
-    Claim(Box<ClaimFile>),
-    Certificate,
-    Damaged(Refusal),
-    Other,
-}
-
-/// A file that is called as ours are, or that says it is one, must be one; other files are nobody's business here.
-fn kind_of(path: &Path) -> Kind {
-    #[derive(Deserialize)]
-    struct Named {
-        schema: String,
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_called_ours = name == "claim.json"
-        || name.ends_with(".claim.json")
-        || is_numbered_claim(&name)
-        || name == certificate::FILE;
-    let text = match read_text("claim", path) {
-        Ok(text) => text,
-        Err(refusal) if is_called_ours => return Kind::Damaged(refusal),
-        Err(_) => return Kind::Other,
-    };
-    match serde_json::from_str::<Named>(&text) {
-        Ok(named) if named.schema.starts_with("veracity.certificate/") => Kind::Certificate,
-        Ok(named) if named.schema.starts_with("veracity.claim/") || is_called_ours => {
-            match ClaimFile::parse(&text) {
-                Ok(claim) => Kind::Claim(Box::new(claim)),
-                Err(refusal) => Kind::Damaged(refusal),
-            }
-        }
-        Ok(_) => Kind::Other,
-        // Cut off, it is no JSON any more; what is left of its head still tells.
-        Err(_)
-            if is_called_ours
-                || text.contains("\"veracity.claim/")
-                || text.contains("\"veracity.certificate/") =>
-        {
-            Kind::Damaged(Refusal::NoAnswer("not readable, expected a claim or a certificate as JSON".into()))
-        }
-        Err(_) => Kind::Other,
-    }
-}
-
-/// The claim in a file; nothing where it is something else, and why not where it is a damaged one.
-pub(crate) fn claim_at(path: &Path) -> Option<Result<ClaimFile, Refusal>> {
-    match kind_of(path) {
-        Kind::Claim(claim) => Some(Ok(*claim)),
-        Kind::Damaged(refusal) => Some(Err(refusal)),
-        Kind::Certificate | Kind::Other => None,
     }
 }
 

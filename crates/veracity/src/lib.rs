@@ -13,51 +13,35 @@
 //! # Ok::<(), veracity::Refusal>(())
 //! ```
 
-mod accounting;
+mod answer_note;
 pub mod auditing;
-pub mod batching;
 pub mod bounding;
-pub mod calibration;
-mod claim;
 pub mod claim_place;
 pub mod collecting;
-mod composing;
 pub mod drawing;
-pub mod events;
-mod explanation;
-mod files;
 mod inspection;
-pub mod kinds;
-pub mod moment;
-mod noted;
 mod persons;
-pub mod plan;
-mod profile;
 pub mod reading;
-mod release_note;
 pub mod releasing;
 pub mod replaying;
 pub mod saving;
-pub mod spec;
-pub mod strategy;
-mod subject;
 pub mod training;
-mod verification;
+mod verify_file;
 pub mod zoo;
 
-pub use accounting::{Answer, Choice, Row, Target, account, compare};
-pub use claim::{ClaimFile, SCHEMA as CLAIM_SCHEMA};
-pub use composing::{Composed, compose};
-pub use explanation::{AtRate, Explanation, Group, Promise, explain, explain_promise};
-pub use files::{AnswerFile, CalibrationFile, CompareFile, ExplanationFile, Interval, RowFile};
+pub use answer_note::provenance;
 pub use inspection::{Found, Inspected, inspect};
-pub use persons::{Bounded, Persons, PersonsNote};
-pub use profile::{Point, PrivacyProfile};
-pub use release_note::{AnswerNote, Digest, DigestOf, NoiseNote, Parameters, Provenance, ReleaseNote};
-pub use subject::Subject;
-pub use verification::{Check, Confirmation, Stated, Tie, Verified, Verifier, verify, verify_file};
+pub use persons::{Bounded, Persons};
+pub use verify_file::{Verified, verify_file};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
+pub use veracity_claims::{
+    Answer, AnswerFile, AnswerNote, AtRate, CLAIM_SCHEMA, CalibrationFile, Check, Choice, ClaimFile,
+    CompareFile, Composed, Confirmation, Digest, DigestOf, Explanation, ExplanationFile, Group, Interval,
+    NoiseNote, Parameters, PersonsNote, Point, PrivacyProfile, Promise, Provenance, ReleaseNote, Row,
+    RowFile, Stated, Subject, Target, Tie, Verifier, account, batching, calibration, compare, compose,
+    events, explain, explain_promise, kinds, plan, spec, strategy, verify,
+};
 pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
     Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,

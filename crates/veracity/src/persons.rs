@@ -8,8 +8,7 @@
 //! A row whose person is missing is left out. Counted as persons of their own, such rows would let someone with many of them move
 //! the answer by as many; taken as one person, they would let someone move it by rows under a name and rows under none.
 
-use crate::{Refusal, spec::Whole};
-use serde::{Deserialize, Serialize};
+use crate::{PersonsNote, Refusal};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use veracity_core::Count;
@@ -23,17 +22,6 @@ pub struct Persons {
     pub column: String,
     /// The most rows of one person.
     pub rows: Count,
-}
-
-/// The same in a claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PersonsNote {
-    /// The column that says whose row it is.
-    pub column: String,
-    /// The most rows of one person that count; nothing where all of them count together as one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows_per_person: Option<Whole>,
 }
 
 impl Persons {
@@ -75,20 +63,6 @@ impl Persons {
             Column::Texts(values) => Column::Texts(kept.iter().map(|row| values[*row].clone()).collect()),
         };
         Ok(Bounded { column, rows: self.rows })
-    }
-}
-
-impl PersonsNote {
-    /// What it adds to the definition of a claim.
-    pub(crate) fn sentence(&self, unit: &str) -> String {
-        let count = match &self.rows_per_person {
-            Some(rows) => format!("at most {} of them count, drawn at random", rows.0),
-            None => "their gradients are averaged and clipped together".to_owned(),
-        };
-        format!(
-            " One {unit} is all rows with the same value in column {}; {count}, and rows without a value there do not count.",
-            self.column
-        )
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     Adjacency, Answer, Bounded, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseNote, Persons,
-    PrivacyUnit, Provenance, Refusal, ReleaseNote, Subject, Target, account,
+    PrivacyUnit, Provenance, Refusal, ReleaseNote, Subject, Target, account, answer_note,
 };
 use veracity_account::calibrate;
 use veracity_noise::{Noise, NoiseStream};
@@ -181,7 +181,7 @@ impl Prepared {
         let release = self.design.release(column, rng)?;
         let note = ReleaseNote::new(statistic.name(), drawn, self.notes())
             .with_provenance(provenance)
-            .with_answer(statistic, name, &release.cells);
+            .with_answer(name, answer_note::parameters(statistic), answer_note::answer(&release.cells));
         Ok(Released { release, claim: claim.with_release(note) })
     }
 

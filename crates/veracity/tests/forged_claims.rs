@@ -108,7 +108,7 @@ fn released() -> Vec<ClaimFile> {
     let entropy = Entropy::system().unwrap();
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
     let column = Column::Numbers(vec![Some(0.5); 9]);
-    let provenance = Provenance::now("visits.csv").unwrap();
+    let provenance = provenance("visits.csv").unwrap();
     let order = |statistic, persons: Option<Persons>| Order {
         question: Question { statistic, adjacency: Adjacency::AddRemove },
         persons,

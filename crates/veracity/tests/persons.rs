@@ -180,7 +180,7 @@ fn a_claim_says_who_is_protected_and_a_changed_one_does_not_hold() {
     let entropy = Entropy::system().unwrap();
     let rng = || NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
     let column = Column::Numbers(vec![Some(1.0); 9]);
-    let provenance = Provenance::now("visits.csv").unwrap();
+    let provenance = provenance("visits.csv").unwrap();
     assert!(prepared.release(&column, (&provenance, None), &mut rng()).is_err(), "rows that nobody bounded");
     let by = |rows: u64| persons(rows).unwrap().bound(&column, &vec![Some("a".into()); 9], &entropy).unwrap();
     assert!(

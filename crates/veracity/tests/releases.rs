@@ -29,7 +29,7 @@ fn releases_after_each_other_do_not_share_their_noise() {
     let prepared = prepare(&order()).unwrap();
     let column = |rows: usize| Column::Texts(vec![Some(String::new()); rows]);
     let stream = |seed| NoiseStream::new(Entropy::seeded(seed).stream(Purpose::Noise, Key::default()));
-    let provenance = Provenance::now("people.csv").unwrap();
+    let provenance = provenance("people.csv").unwrap();
     let count = |rows, rng: &mut NoiseStream| {
         prepared.release(&column(rows), (&provenance, None), rng).unwrap().release.cells[0].value
     };
@@ -52,7 +52,7 @@ fn only_fresh_entropy_without_a_tape_is_for_release() {
         (NoiseStream::recording(system()), false),
         (NoiseStream::new(seeded), false),
     ] {
-        let provenance = Provenance::now("people.csv").unwrap();
+        let provenance = provenance("people.csv").unwrap();
         let released = prepared.release(&Column::Texts(Vec::new()), (&provenance, None), &mut rng).unwrap();
         assert_eq!(released.claim.release.unwrap().for_release, expected);
     }

@@ -54,7 +54,7 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
     }
     // Before the data are opened: a claim that cannot be written is no reason to read them.
     let place = ClaimPlace::find(args.claim.as_deref(), statistic_name(&order), request.column)?;
-    let provenance = Provenance::now(&dataset(args))?;
+    let provenance = provenance(&dataset(args))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let read = reading::read(&open()?, &request)?;
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));

@@ -36,7 +36,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome, Refusal> {
         None => Recipe::digits()?,
     };
     Left::look(&args.out, entry(args))?;
-    let provenance = Provenance::now(args.dataset.as_deref().unwrap_or(&recipe.dataset()))?;
+    let provenance = provenance(args.dataset.as_deref().unwrap_or(&recipe.dataset()))?;
     let every = args.checkpoint_every.map(|every| Whole(every).count("checkpoint-every")).transpose()?;
     let data = recipe.records()?;
     let protection = if args.non_private { Protection::None } else { Protection::Private };

@@ -7,14 +7,15 @@ use super::{
     Audited, ClaimNote, Counted, MethodNote, Order, SubjectNote, Terms, Trials, conduct::refuse_failures,
     examine, journal, order::SCHEMA as ORDER, sha256, trained_model,
 };
-use crate::{Count, Epsilon, Refusal, Upper, Verdict, verification::ROUNDING};
+use crate::{Count, Epsilon, Refusal, Upper, Verdict};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::Path;
+use veracity_claims::verification::ROUNDING;
 
 /// The schema of the file.
 pub const SCHEMA: &str = "veracity.certificate/1";
 /// Its name in the folder of an audit.
-pub const FILE: &str = "certificate.json";
+pub const FILE: &str = veracity_claims::recognition::CERTIFICATE;
 
 /// The verdict of an audit and all that it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,10 +13,11 @@ use super::{
 };
 use crate::{
     Answer, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, Refusal, ReleaseNote,
-    Subject, release_note::MODEL, spec::Whole,
+    Subject, spec::Whole,
 };
 use serde::{Deserialize, Serialize};
 use veracity_account::calibrate;
+use veracity_claims::release_note::MODEL;
 use veracity_core::{Adjacency, ClipNorm};
 use veracity_noise::{Entropy, Key, NoiseStream, Purpose, vector};
 use veracity_train::{

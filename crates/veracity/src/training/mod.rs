@@ -36,7 +36,6 @@ pub use front::FeatureSpec;
 pub use layers::LayerSpec;
 pub use learning::Learning;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
-pub(crate) use out_folder::is_numbered_claim;
 pub use out_folder::{CLAIM, Entry, Left, MODEL, OutFolder, REPORT, STATISTICS};
 pub use page::page;
 pub use preparing::{Cost, Prepared, Protection, Ready};

@@ -191,12 +191,6 @@ impl Step {
     }
 }
 
-/// Whether a file's name is that of a claim whose model was replaced.
-pub(crate) fn is_numbered_claim(name: &str) -> bool {
-    let number = name.strip_prefix("claim-").and_then(|rest| rest.strip_suffix(".json"));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
 fn read_claim(path: &Path) -> Result<Option<ClaimFile>, Refusal> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);
@@ -251,7 +245,7 @@ mod tests {
         let data = recipe.records().unwrap();
         let prepared = recipe.prepare(&data, Protection::Private).unwrap();
         let claim = prepared.claim(Origin::System).unwrap().unwrap();
-        let provenance = Provenance::now("digits").unwrap();
+        let provenance = provenance("digits").unwrap();
         move |weight, is_private| {
             let model = prepared.model_of(vec![weight; 650]);
             let claim = is_private.then(|| model.claimed(claim.clone(), &provenance).unwrap());

@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     Answer, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote,
-    Refusal, ReleaseNote, Subject, Target, account, release_note::MODEL, spec::Whole,
+    Refusal, ReleaseNote, Subject, Target, account, spec::Whole,
 };
 use std::path::Path;
 use veracity_account::calibrate;
+use veracity_claims::release_note::MODEL;
 use veracity_noise::{Entropy, Origin};
 use veracity_train::{Calibrated, Clipping, Dataset, Plan, Privacy, Run, Sampling, Unit};
 
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn a_claim_counts_the_mean_and_one_that_does_not_is_refused() {
         let (_, _, prepared) = prepared(MEAN);
-        let provenance = crate::Provenance::now("digits").unwrap();
+        let provenance = crate::provenance("digits").unwrap();
         let claim = prepared.claim(Origin::System).unwrap().unwrap().of_model("00".repeat(32), &provenance);
         assert_eq!(claim.release.as_ref().unwrap().noise.len(), 2);
         let checked = verify(&claim.to_json().unwrap()).unwrap();

@@ -3,10 +3,11 @@
 //! Only single-precision tensors are written or read, one after another without gaps. Reading is strict: what does not add up
 //! to the last byte is refused.
 
-use crate::{Refusal, release_note::hex};
+use crate::Refusal;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path};
+use veracity_claims::release_note::hex;
 
 /// The longest header that is read.
 const LONGEST_HEADER: u64 = 1 << 26;

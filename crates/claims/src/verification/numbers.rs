@@ -13,7 +13,7 @@ use std::{
     cmp::Ordering,
 };
 use veracity_account::best::Prepared;
-use veracity_report::decimal;
+use veracity_core::decimal;
 
 /// How far, relatively, the end of a profile may lie from where it is found now. Each of its δ is recomputed at its own ε.
 const REACH: f64 = 1e-6;

@@ -93,7 +93,7 @@ fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
     files.sort();
     let mut claims = Vec::new();
     for file in files {
-        match crate::inspection::claim_at(&file) {
+        match crate::recognition::claim_at(&file) {
             None => {}
             Some(Ok(claim)) => claims.push((file, claim)),
             Some(Err(refusal)) => return Err(place(&file, &refusal)),

@@ -22,8 +22,24 @@ pub fn nearest(x: f64, digits: usize) -> String {
 pub fn in_prose(printed: &str) -> String {
     let Some((mantissa, exponent)) = printed.split_once('e') else { return printed.to_owned() };
     let Ok(exponent) = exponent.parse() else { return printed.to_owned() };
-    let power = crate::axis::power_of_ten(exponent);
+    let power = power_of_ten(exponent);
     if mantissa == "1" { power } else { format!("{mantissa}·{power}") }
+}
+
+/// 10⁻⁵, as people write it.
+pub fn power_of_ten(power: i32) -> String {
+    if power == 0 {
+        return "1".to_owned();
+    }
+    let digits = power.to_string();
+    let raised = digits.chars().map(|c| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+    });
+    format!("10{}", raised.collect::<String>())
 }
 
 /// The number that [`up`] prints.

@@ -6,13 +6,12 @@
 use crate::{Refusal, moment, spec::Whole};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use veracity_noise::Origin;
-use veracity_query::{Bins, Cell, Statistic};
+use veracity_core::Origin;
 
 /// The statistic of a model's claim.
-pub(crate) const MODEL: &str = "parameters of a trained model";
+pub const MODEL: &str = "parameters of a trained model";
 /// How the statistic of a local report's claim begins.
-pub(crate) const LOCAL: &str = "local report";
+pub const LOCAL: &str = "local report";
 /// The longest name of a dataset.
 const LONGEST_NAME: usize = 255;
 
@@ -129,14 +128,17 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Data of this name, now. The moment is that of the question: that of the answer would tell how long it took.
-    pub fn now(dataset: &str) -> Result<Provenance, Refusal> {
-        Ok(Provenance { dataset: named(dataset)?, time: moment::now()? })
+    /// Data of this name, asked at a moment. It is that of the question: that of the answer would tell how long it took.
+    pub fn at(dataset: &str, time: String) -> Result<Provenance, Refusal> {
+        if moment::is_moment(&time) {
+            return Ok(Provenance { dataset: named(dataset)?, time });
+        }
+        Err(refuse("time is no time, expected UTC such as 2026-01-31T12:00:00.000000000Z"))
     }
 }
 
 /// The name of a dataset, as claims compare it.
-pub(crate) fn named(dataset: &str) -> Result<String, Refusal> {
+pub fn named(dataset: &str) -> Result<String, Refusal> {
     let fits =
         !dataset.trim().is_empty() && dataset.len() <= LONGEST_NAME && !dataset.chars().any(char::is_control);
     if fits {
@@ -148,11 +150,7 @@ pub(crate) fn named(dataset: &str) -> Result<String, Refusal> {
 
 impl ReleaseNote {
     /// A release of system or seeded noise, of which nothing else is known yet.
-    pub(crate) fn new(
-        statistic: &str,
-        (origin, for_release): (Origin, bool),
-        noise: Vec<NoiseNote>,
-    ) -> ReleaseNote {
+    pub fn new(statistic: &str, (origin, for_release): (Origin, bool), noise: Vec<NoiseNote>) -> ReleaseNote {
         ReleaseNote {
             statistic: statistic.to_owned(),
             column: None,
@@ -167,28 +165,29 @@ impl ReleaseNote {
         }
     }
 
-    pub(crate) fn with_provenance(mut self, provenance: &Provenance) -> ReleaseNote {
+    /// Notes which data it is from, and when it was asked for.
+    pub fn with_provenance(mut self, provenance: &Provenance) -> ReleaseNote {
         self.dataset = Some(provenance.dataset.clone());
         self.time = Some(provenance.time.clone());
         self
     }
 
     /// Notes what was asked of a column and what was answered, and seals both.
-    pub(crate) fn with_answer(
+    pub fn with_answer(
         mut self,
-        statistic: &Statistic,
         column: Option<&str>,
-        cells: &[Cell],
+        parameters: Option<Parameters>,
+        answer: Vec<AnswerNote>,
     ) -> ReleaseNote {
         self.column = column.map(str::to_owned);
-        self.parameters = parameters(statistic);
-        self.answer = Some(cells.iter().map(AnswerNote::from).collect());
+        self.parameters = parameters;
+        self.answer = Some(answer);
         self.digest = Some(Digest { of: DigestOf::Answer, sha256: self.sealed() });
         self
     }
 
     /// SHA-256 of question and answer, as written in the claim.
-    pub(crate) fn sealed(&self) -> String {
+    pub fn sealed(&self) -> String {
         // Field by field and in this order: how the file is laid out does not matter.
         let written = serde_json::json!([
             self.statistic,
@@ -205,7 +204,7 @@ impl ReleaseNote {
     }
 
     /// Refuses what contradicts itself.
-    pub(crate) fn check(&self, version: u32) -> Result<(), Refusal> {
+    pub fn check(&self, version: u32) -> Result<(), Refusal> {
         let origin = [Origin::System, Origin::Seeded]
             .into_iter()
             .find(|origin| origin.name() == self.entropy)
@@ -249,39 +248,6 @@ fn refuse(why: &str) -> Refusal {
 }
 
 /// A digest in hexadecimal.
-pub(crate) fn hex(hash: Sha256) -> String {
+pub fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn parameters(statistic: &Statistic) -> Option<Parameters> {
-    let none = Parameters::default();
-    Some(match statistic {
-        Statistic::Count => return None,
-        Statistic::Sum(bounds) | Statistic::Mean(bounds) | Statistic::Variance(bounds) => {
-            Parameters { lower: Some(bounds.lower()), upper: Some(bounds.upper()), ..none }
-        }
-        Statistic::Quantile { bounds, rank, .. } => Parameters {
-            lower: Some(bounds.lower()),
-            upper: Some(bounds.upper()),
-            rank: Some(f64::from(rank.below()) / f64::from(rank.whole())),
-            ..none
-        },
-        Statistic::Histogram(Bins::Numeric { bounds, bins }) => {
-            Parameters { lower: Some(bounds.lower()), upper: Some(bounds.upper()), bins: Some(*bins), ..none }
-        }
-        Statistic::Histogram(Bins::Categories(names)) => {
-            Parameters { categories: Some(names.clone()), ..none }
-        }
-    })
-}
-
-impl From<&Cell> for AnswerNote {
-    fn from(cell: &Cell) -> AnswerNote {
-        AnswerNote {
-            bin: cell.label.clone(),
-            value: cell.value,
-            error_bar: cell.error_bar,
-            rank_error: cell.rank_error,
-        }
-    }
 }

@@ -88,7 +88,7 @@ fn refuse_infinite(found: &Finding<Epsilon>, delta: Delta, method: Method) -> Re
         return Ok(());
     }
     let remedy = if delta.get() == 0.0 { "delta > 0" } else { "a larger delta or another method" };
-    let shown = veracity_report::decimal::nearest(delta.get(), 17);
+    let shown = veracity_core::decimal::nearest(delta.get(), 17);
     Err(Refusal::NoAnswer(format!(
         "delta is {shown}, where epsilon is infinite by {method}, expected {remedy}"
     )))

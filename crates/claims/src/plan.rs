@@ -37,7 +37,7 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, Refusal> {
 }
 
 /// Reads a file of at most `longest` bytes, a whole number of MiB.
-pub(crate) fn read_text_within(what: &str, path: &Path, longest: u64) -> Result<String, Refusal> {
+pub fn read_text_within(what: &str, path: &Path, longest: u64) -> Result<String, Refusal> {
     use std::io::Read;
     let refuse = |why: String| Refusal::NoAnswer(format!("{what} is {}, expected {why}", path.display()));
     let unreadable = |error: std::io::Error| refuse(format!("a readable file ({error})"));
@@ -171,7 +171,7 @@ const NUMBERS: [&str; 22] = [
 
 /// One line with the number of the line that is at fault. Serde knows where a table begins but not where a field of a
 /// tagged table is, so the field is looked up by its name, in that table alone.
-pub(crate) fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
+pub fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
     let start = span.map_or(0, |span| span.start.min(text.len()));
     let head = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
     let field = named(why);

@@ -1,4 +1,4 @@
-//! Checks a claim or a certificate again.
+//! Checks a claim again.
 //!
 //! A claim is written anew from its own mechanism, adjacency, unit, δ, method and release, and compared with what it states:
 //! `words` compares whatever must be equal, `numbers` what must be on the safe side, `assumed` lists what cannot be recomputed.
@@ -7,24 +7,13 @@ mod assumed;
 mod numbers;
 mod words;
 
-use crate::{
-    Adjacency, ClaimFile, DigestOf, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject,
-    auditing::certificate::{self, Recomputed},
-    inspection::tensors_at,
-    noted,
-    plan::read_text,
-    training::is_numbered_claim,
-};
+use crate::{Adjacency, ClaimFile, DigestOf, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject, noted};
 use numbers::Numbers;
-use serde::Deserialize;
-use std::{
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::rc::Rc;
 
 /// Two machines may round a transcendental function differently, in its last bit, and sums of such terms then differ by some
 /// thousand such bits. A claim is not refuted by a hair of this width, relatively; nor does the hair lend anyone more than itself.
-pub(crate) const ROUNDING: f64 = 1e-12;
+pub const ROUNDING: f64 = 1e-12;
 /// The most questions that a [`Verifier`] keeps.
 const MOST_KEPT: usize = 64;
 
@@ -109,76 +98,12 @@ impl Confirmation {
     }
 
     /// Compares the claim with a model beside it.
-    pub(crate) fn meets_model(&mut self, name: &str, digest: &str) {
+    pub fn meets_model(&mut self, name: &str, digest: &str) {
         if let Some(tie) = &mut self.tie {
             tie.what = name.to_owned();
             tie.found = Some(digest.to_owned());
         }
     }
-}
-
-/// What a file was found to be, and what came of recomputing it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verified {
-    /// A claim.
-    Claim(Box<Confirmation>),
-    /// The certificate of an audit.
-    Certificate(Box<Recomputed>),
-}
-
-/// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which. The claim of a
-/// model must be that of the model beside it, where there is one.
-pub fn verify_file(path: &Path) -> Result<Verified, Refusal> {
-    let text = read_text("claim", path)?;
-    let is_certificate = serde_json::from_str::<Schema>(&text)
-        .is_ok_and(|named| named.schema.starts_with(certificate::SCHEMA.trim_end_matches(char::is_numeric)));
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if is_certificate {
-        return Ok(Verified::Certificate(Box::new(certificate::recompute(&text, folder)?)));
-    }
-    let mut confirmation = verify(&text)?;
-    if let Some(stated) = confirmation.claim.model().map(str::to_owned) {
-        let is_replaced = path.file_name().and_then(|name| name.to_str()).is_some_and(is_numbered_claim);
-        if let Some((name, digest)) = model_beside(folder, &stated, is_replaced)? {
-            confirmation.meets_model(&name, &digest);
-        }
-    }
-    Ok(Verified::Claim(Box::new(confirmation)))
-}
-
-/// The model of a folder that has a digest, or else the first of its models; nothing where there is none. A claim that has a
-/// number is of a model that was replaced.
-fn model_beside(folder: &Path, stated: &str, is_replaced: bool) -> Result<Option<(String, String)>, Refusal> {
-    let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file() && path.extension().is_some_and(|ending| ending == "safetensors"))
-        .collect();
-    names.sort();
-    let mut other = None;
-    for path in names {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (digest, is_ours) = match tensors_at(&path) {
-            Ok(Some(tensors)) => (tensors.digest, tensors.is_ours),
-            Ok(None) => continue,
-            Err(refusal) => (format!("nothing: {refusal}"), true),
-        };
-        if digest == stated {
-            return Ok(Some((name, digest)));
-        }
-        if is_ours {
-            other.get_or_insert((name, digest));
-        }
-    }
-    Ok(other.filter(|_| !is_replaced))
-}
-
-/// The one thing that every file of ours has.
-#[derive(Deserialize)]
-struct Schema {
-    schema: String,
 }
 
 /// Recomputes what a claim file states.
@@ -233,7 +158,7 @@ impl Verifier {
 }
 
 /// Recomputes a claim that was read.
-pub(crate) fn recompute_claim(claim: ClaimFile) -> Result<Confirmation, Refusal> {
+pub fn recompute_claim(claim: ClaimFile) -> Result<Confirmation, Refusal> {
     Verifier::default().recompute(claim)
 }
 

@@ -170,7 +170,7 @@ impl ClaimFile {
     }
 
     /// The same claim, tied to the model that was trained from these data.
-    pub(crate) fn of_model(mut self, sha256: String, provenance: &Provenance) -> ClaimFile {
+    pub fn of_model(mut self, sha256: String, provenance: &Provenance) -> ClaimFile {
         let tie = |note: ReleaseNote| ReleaseNote {
             digest: Some(Digest { of: DigestOf::Model, sha256 }),
             ..note.with_provenance(provenance)

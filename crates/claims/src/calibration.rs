@@ -7,8 +7,8 @@ use crate::{
 };
 use std::str::FromStr;
 use veracity_account::{calibrate, matrix::sensitivity};
+use veracity_core::decimal;
 use veracity_core::{Coefficients, Participation, Strategy};
-use veracity_report::decimal;
 
 /// Digits that a calibrated number is rounded to.
 const DIGITS: usize = 9;

@@ -63,7 +63,7 @@ pub fn usual_adjacency(mechanism: &Mechanism) -> Adjacency {
 }
 
 fn describe(mechanism: &Mechanism) -> String {
-    let short = |x: f64| veracity_report::decimal::nearest(x, 4);
+    let short = |x: f64| veracity_core::decimal::nearest(x, 4);
     let list = |parts: &[Mechanism]| {
         let named: Vec<String> = parts.iter().take(3).map(describe).collect();
         match parts.len().saturating_sub(named.len()) {
