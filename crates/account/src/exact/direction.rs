@@ -111,10 +111,8 @@ impl Direction {
         // What underflows is not nothing.
         let upper = if epsilon < self.largest { upper.max(f64::MIN_POSITIVE) } else { upper };
         let (least, most) = self.infinite;
-        (
-            least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT),
-            (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT),
-        )
+        let lower = if lower == 0.0 { least } else { (least + (1.0 - least) * lower) * (1.0 - 8.0 * UNIT) };
+        (lower, (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT))
     }
 
     /// ε(δ) from both sides. `known` is a lower bound on the answer from elsewhere: a direction that cannot exceed
