@@ -82,7 +82,14 @@ impl Direction {
         direction.infinite = match declared.as_slice() {
             // One use fails with just the probability declared; on a batch that is a product, and rounded.
             &[(infinite, 1.0)] if is_declared => (infinite, infinite),
-            _ => (-log_survive.1.exp_m1(), -log_survive.0.exp_m1()),
+            // Close to 1 the rounding of what is left outweighs that of its logarithm.
+            _ => {
+                let failed = |log: f64| -log.exp_m1();
+                (
+                    failed(log_survive.1) * (1.0 - 4.0 * UNIT),
+                    (failed(log_survive.0) * (1.0 + 4.0 * UNIT)).min(1.0),
+                )
+            }
         };
         Ok(direction)
     }
