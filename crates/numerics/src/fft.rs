@@ -12,6 +12,26 @@ thread_local! {
 }
 
 /// Transforms of one length, planned once.
+///
+/// # Examples
+///
+/// The law of the sum of two dice, as a product of spectra, to within the stated round-off:
+///
+/// ```
+/// use veracity_numerics::fft::RealFft;
+///
+/// let fft = RealFft::new(13);
+/// assert_eq!(fft.len(), 16);
+/// let mut die = vec![0.0; fft.len()];
+/// die[1..=6].fill(1.0 / 6.0);
+///
+/// let mut spectrum = fft.forward(&mut die);
+/// spectrum.iter_mut().for_each(|value| *value *= *value);
+/// let sum = fft.inverse(&mut spectrum);
+/// // Probabilities add up to 1, so no modulus of a spectrum exceeds 1: two transforms forward and one back.
+/// assert!((sum[7] - 6.0 / 36.0).abs() <= 4.0 * fft.roundoff());
+/// assert!((sum[12] - 1.0 / 36.0).abs() <= 4.0 * fft.roundoff());
+/// ```
 pub struct RealFft {
     forward: Arc<dyn RealToComplex<f64>>,
     len: usize,
