@@ -17,6 +17,17 @@ use veracity_core::Refusal;
 use zeroize::Zeroize;
 
 /// Where the root came from, and so what may be done with the result.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Origin};
+///
+/// assert_eq!(Entropy::seeded(1).origin(), Origin::Seeded);
+/// assert!(!Origin::Seeded.is_releasable());
+/// assert!(Entropy::system()?.origin().is_releasable());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The operating system: fit for release.
@@ -99,6 +110,22 @@ pub struct Key {
 
 /// The root of all randomness of a program. It is never printed or compared, and wiped when dropped. The one way to save it
 /// is to lay it aside with a run that may be killed: see [`RootAside`].
+///
+/// # Examples
+///
+/// The bits depend on the seed, the purpose and the key, not on what was drawn before:
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let entropy = Entropy::seeded(42);
+/// let key = |step| Key { step, ..Key::default() };
+/// let later = entropy.stream(Purpose::Noise, key(9)).word();
+/// let sooner = entropy.stream(Purpose::Noise, key(8)).word();
+/// assert_ne!(sooner, later);
+/// assert_ne!(sooner, entropy.stream(Purpose::Batch, key(8)).word());
+/// assert_eq!(sooner, Entropy::seeded(42).stream(Purpose::Noise, key(8)).word());
+/// ```
 pub struct Entropy {
     root: [u8; 32],
     origin: Origin,
@@ -124,6 +151,25 @@ impl Entropy {
 
     /// The root, for a run that may be killed and must then go on with the same bits. Refused for a seed, which is its own
     /// record, and in a forked child, where the root is its parent's and does not lead to the child's streams.
+    ///
+    /// # Examples
+    ///
+    /// A checkpoint keeps the root, so that a resumed run draws what it would have drawn:
+    ///
+    /// ```
+    /// use veracity_noise::{Entropy, Key, Purpose, RootAside};
+    ///
+    /// let entropy = Entropy::system()?;
+    /// let mut file = Vec::new();
+    /// entropy.lay_aside()?.write(&mut file)?;
+    ///
+    /// let resumed = Entropy::take_up(&RootAside::read(&mut file.as_slice())?);
+    /// let draw = |entropy: &Entropy| entropy.stream(Purpose::Noise, Key::default()).word();
+    /// assert_eq!(draw(&resumed), draw(&entropy));
+    /// // A seed is not laid aside: it is given again.
+    /// assert!(Entropy::seeded(1).lay_aside().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn lay_aside(&self) -> Result<RootAside, Refusal> {
         match self.origin {
             Origin::System if self.generation == fork::generation() => Ok(RootAside(self.root)),
