@@ -6,6 +6,22 @@ use crate::{Estimate, Estimates};
 /// the true value with one chance and each other value with a second, smaller one.
 ///
 /// # Reference  [WangBlockiLiJha17] ("pure" protocols)
+///
+/// # Examples
+///
+/// What privacy costs in variance, and what it gives to liars:
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::RandomizedResponse;
+///
+/// let strict = RandomizedResponse::new(10, Epsilon::new(0.5)?)?.chances();
+/// let loose = RandomizedResponse::new(10, Epsilon::new(3.0)?)?.chances();
+/// assert!(strict.noise() > 10.0 * loose.noise());
+/// // One made-up report counts for many honest ones.
+/// assert!(strict.largest_gain(1) > 10.0 && loose.largest_gain(1) < 2.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chances {
     /// The chance that a report supports the value it was made from.

@@ -65,6 +65,30 @@ impl RapporSettings {
 /// # Assumes    For the estimates, that the hashes (a fixed 64-bit mixer of text, cohort and number) spread candidates like
 ///   random functions, that each client draws its cohort at random, and that each sent one report. Privacy needs none of
 ///   this. Each further text of a client costs ε∞ again.
+///
+/// # Examples
+///
+/// Reports about one text, however many, cost one ε:
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::{Domain, Rappor, RapporSettings};
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let sites = Domain::categories(vec!["a.example".into(), "b.example".into(), "c.example".into()])?;
+/// let rappor = Rappor::new(&sites, Epsilon::new(2.0)?, RapporSettings::usual())?;
+/// assert!(rappor.one_report_epsilon() < rappor.epsilon().get());
+///
+/// let mut bits = Entropy::system()?.stream(Purpose::Report, Key::default());
+/// let mut memo = rappor.memo(&mut bits);
+/// rappor.report("a.example", &mut memo, &mut bits);
+/// let permanent = memo.permanent("a.example").cloned();
+/// rappor.report("a.example", &mut memo, &mut bits);
+/// // The permanent bits are drawn once.
+/// assert_eq!(memo.permanent("a.example"), permanent.as_ref());
+/// assert_eq!(memo.texts(), 1);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rappor {
     domain: Domain,
