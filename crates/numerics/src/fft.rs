@@ -1,7 +1,8 @@
 //! Fourier transforms of real sequences whose length is a power of two, with an a-priori bound on their round-off.
 
+pub use num_complex::Complex64;
+
 use crate::UNIT;
-use num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -55,6 +56,16 @@ impl RealFft {
     }
 
     /// Σ_j x_j e^{−2πi jk/N} for k = 0 … N/2; the other half is its mirror image. `values` is used as scratch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_numerics::fft::{Complex64, RealFft};
+    ///
+    /// // A unit mass at place 1 of 4 turns by a quarter from one frequency to the next.
+    /// let spectrum = RealFft::new(4).forward(&mut [0.0, 1.0, 0.0, 0.0]);
+    /// assert_eq!(spectrum, [Complex64::new(1.0, 0.0), Complex64::new(0.0, -1.0), Complex64::new(-1.0, 0.0)]);
+    /// ```
     pub fn forward(&self, values: &mut [f64]) -> Vec<Complex64> {
         let mut spectrum = self.forward.make_output_vec();
         self.forward.process(values, &mut spectrum).expect("both lengths come from this plan");

@@ -2,7 +2,7 @@
 //! two floats and certified quadrature. Each function states its relative error, so that callers can push their bounds
 //! outward.
 //!
-//! An attacker guesses right 95 times out of 100. How sure is he, with a chance of error of 5 %?
+//! An attacker is right 95 times out of 100. What is the accuracy of the attack at least, at a significance of 5 %?
 //!
 //! ```
 //! use veracity_numerics::{binomial, normal};
