@@ -1,8 +1,8 @@
 //! The only maker of randomness: entropy, named streams, exact integer samplers, fast vectors of Gaussians.
 //!
-//! An [`Entropy`] enters once, at the rim. It gives [`Stream`]s, each named by its [`Purpose`] and keyed by (run, trial,
-//! step). Samplers read [`Bits`] from a stream. Whatever protects a person goes through a [`NoiseStream`], the one door at
-//! which every noise call states what it hides and how far one record can move it.
+//! An [`Entropy`] enters once, at the edge of the program. It gives [`Stream`]s, each named by its [`Purpose`] and keyed by
+//! (run, trial, step). Samplers read [`Bits`] from a stream. Whatever protects a person goes through a [`NoiseStream`], the
+//! one door at which every noise call states what it hides and how far one record can move it.
 //!
 //! A count that one person moves by at most 1, released with ε = 1/2:
 //!

@@ -35,16 +35,16 @@ impl Distance {
     }
 }
 
-/// One noise call: what it hid and what it said. Its input is private.
+/// One noise call, with its input, which is private, and its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Where in the program.
     pub place: &'static str,
     /// How far the input can move.
     pub declared: Distance,
-    /// What was hidden.
+    /// The input, before noise: private.
     pub input: Vec<i128>,
-    /// What was said.
+    /// The output, with noise.
     pub output: Vec<i128>,
 }
 
@@ -148,17 +148,17 @@ enum Recorder {
 }
 
 impl NoiseStream {
-    /// Draws, and keeps nothing.
+    /// Draws noise and records nothing.
     pub fn new(stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Silent }
     }
 
-    /// Draws, and keeps every call. The tape holds what should be hidden: never for release.
+    /// Draws noise and records every call. The tape holds the inputs, which noise should hide: never for release.
     pub fn recording(stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Recording(Tape::default()) }
     }
 
-    /// Says what `script` said, call by call, and keeps what it would have hidden.
+    /// Repeats the outputs of `script`, call by call, and records the inputs of this run.
     pub fn replaying(script: Tape, stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Replaying { script, heard: Tape::default() } }
     }
