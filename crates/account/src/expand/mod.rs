@@ -309,6 +309,23 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
 ///
 /// # Promise    Every (ε, δ)-private mechanism keeps it for groups of `size`; δ is rounded up
 /// # Reference  [Vadhan17] Lemma 2.2; the usual k e^{kε} δ is valid but loose
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::expand::group_promise;
+/// use veracity_core::Count;
+///
+/// // A household of three: ε triples, and δ grows by 1 + e^ε + e^2ε.
+/// let (epsilon, delta) = (0.5f64, 1e-6);
+/// let factor = 1.0 + epsilon.exp() + (2.0 * epsilon).exp();
+/// let Some((group_epsilon, group_delta)) = group_promise(epsilon, delta, Count::new(3)?) else { panic!() };
+/// assert_eq!(group_epsilon, 1.5);
+/// assert!(group_delta >= delta * factor * (1.0 - 1e-14) && group_delta < delta * factor * (1.0 + 1e-12));
+/// // A δ of 1 or more protects nobody.
+/// assert_eq!(group_promise(10.0, 1e-6, Count::new(3)?), None);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn group_promise(epsilon: f64, delta: f64, size: Count) -> Option<(f64, f64)> {
     let k = size.as_f64();
     let factor = if epsilon == 0.0 { k } else { (k * epsilon).exp_m1() / epsilon.exp_m1() };

@@ -45,6 +45,21 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 ///
 /// # Reference  [DongRothSu22] Corollary 2.13, solved for μ
 /// # Numerics   Relative error about 1e-13
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Method, Question, delta_at, gdp::mu_at};
+/// use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, NoiseMultiplier};
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-5)?);
+/// // Gaussian noise of 1/μ has this (ε, δ) and no better one.
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0 / mu_at(epsilon, delta))? };
+/// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+/// let found = delta_at(&question, epsilon, Method::Gdp)?;
+/// assert!(found.upper().is_some_and(|upper| (upper.0.get() / 1e-5 - 1.0).abs() < 1e-9));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn mu_at(epsilon: Epsilon, delta: Delta) -> f64 {
     gaussian_mu(epsilon.get(), delta.get())
 }
