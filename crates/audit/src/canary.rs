@@ -5,6 +5,22 @@
 use veracity_core::Refusal;
 
 /// A record to be planted.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::Canary;
+///
+/// let canary = Canary::checkerboard(2, 3, 7);
+/// assert_eq!(canary.features, [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+/// assert_eq!(Canary::mislabelled(&[0.5], 9, 10).class, 0);
+///
+/// // Records that vary along the first axis alone: the canary lies along the second.
+/// let records = [1.0, 3.0, -1.0, 3.0, 2.0, 3.0];
+/// let least = Canary::least_direction(&records, 2, 5.0, 1)?;
+/// assert!(least.features[0].abs() < 1e-3 && (least.features[1].abs() - 5.0).abs() < 1e-3);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Canary {
     /// Its features.
