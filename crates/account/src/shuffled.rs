@@ -35,8 +35,8 @@ impl Shuffled {
     /// What ε is at least, at this δ, where a record may be blanked (zero-out).
     ///
     /// # Promise    Some pair of adjacent datasets and some queries show at least this much: the true ε is not less
-    /// # Reference  [ChuaEtAl24] Theorem 4.2 (one epoch: the event that the largest sum exceeds C, here with the best C), and
-    /// [ChuaEtAl24Scalable] (several epochs: slices of the largest sum, composed)
+    /// # Reference  \[ChuaEtAl24\] Theorem 4.2 (one epoch: the event that the largest sum exceeds C, here with the best C), and
+    /// \[ChuaEtAl24Scalable\] (several epochs: slices of the largest sum, composed)
     /// # Assumes    Batches of one size, in which every record has the same chance for each place
     /// # Numerics   Probabilities under the first law are rounded down, under the second one up
     ///

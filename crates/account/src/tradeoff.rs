@@ -9,8 +9,8 @@ use veracity_core::{Epsilon, Lower, Probability, Refusal, Upper};
 /// The least false-negative rate of any test whose false-positive rate is at most `false_positives`.
 ///
 /// # Promise    The result is never above the true trade-off function f
-/// # Reference  [WassermanZhou10], [KairouzOhViswanath15]: (ε, δ)-privacy in both directions forces
-/// α + e^ε β ≥ 1 − δ and e^ε α + β ≥ 1 − δ. [DongRothSu22] Proposition 2.12: the best of all ε is f itself, for a
+/// # Reference  \[WassermanZhou10\], \[KairouzOhViswanath15\]: (ε, δ)-privacy in both directions forces
+/// α + e^ε β ≥ 1 − δ and e^ε α + β ≥ 1 − δ. \[DongRothSu22\] Proposition 2.12: the best of all ε is f itself, for a
 /// symmetric f
 /// # Assumes    `delta_upper(ε)` bounds δ(ε) from above for each ε ≥ 0, for both orders of the two datasets
 /// # Numerics   A walk over ε = 0 and 10^−4 … 10^3, then golden sections; rounded down by 8 units
@@ -74,7 +74,7 @@ pub fn advantage(delta_upper: impl Fn(f64) -> f64) -> Upper<Probability> {
 /// As [`advantage`], from points (ε, δ) each of which holds.
 ///
 /// # Promise    No test has a larger one
-/// # Reference  [KairouzOhViswanath15] Remark A.1: (e^ε − 1 + 2δ)/(e^ε + 1); at ε = 0 it is δ(0) itself
+/// # Reference  \[KairouzOhViswanath15\] Remark A.1: (e^ε − 1 + 2δ)/(e^ε + 1); at ε = 0 it is δ(0) itself
 /// # Assumes    As `tradeoff_through`
 /// # Numerics   Rounded up by 8 units
 ///

@@ -53,7 +53,7 @@ pub enum Method {
     /// Many canaries in a run, each in or out by a coin of its own: the highest scores are guessed "in", the lowest "out".
     /// Assumes nothing; all runs together are one mechanism with all their canaries.
     ///
-    /// # Reference  [SteinkeNasrJagielski23] for the game; [MahloujifarMelisChaudhuri24] for the bound, which pays less for δ
+    /// # Reference  \[SteinkeNasrJagielski23\] for the game; \[MahloujifarMelisChaudhuri24\] for the bound, which pays less for δ
     ManyCanaries {
         /// Which part of the canaries is guessed, half of it at each end; where none is given the first quarter of the runs
         /// chooses, and the others are counted.

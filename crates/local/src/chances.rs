@@ -5,7 +5,7 @@ use crate::{Estimate, Estimates};
 /// A report *supports* a value if it speaks for it: a set bit, an equal hash, an equal sign. Every protocol here supports
 /// the true value with one chance and each other value with a second, smaller one.
 ///
-/// # Reference  [WangBlockiLiJha17] ("pure" protocols)
+/// # Reference  \[WangBlockiLiJha17\] ("pure" protocols)
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ impl Chances {
     /// How far `fakes` made-up reports can raise the estimated count of one value of the attacker's choice, at most.
     /// An honest answer raises it by one each, on average; so noise for privacy is leverage for liars.
     ///
-    /// # Reference  [CaoJiaGong21], [CheuSmithUllman21]
+    /// # Reference  \[CaoJiaGong21\], \[CheuSmithUllman21\]
     pub fn largest_gain(self, fakes: u64) -> f64 {
         fakes as f64 * (1.0 - self.other) / (self.own - self.other)
     }

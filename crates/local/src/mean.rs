@@ -24,7 +24,7 @@ pub enum Shape {
 ///
 /// Both are whole numbers; the likelihood ratio is yes/no ≤ e^ε.
 ///
-/// # Reference  [DuchiJordanWainwright18] (one bit); [WangEtAl19] (the piecewise mechanism, here on a grid)
+/// # Reference  \[DuchiJordanWainwright18\] (one bit); \[WangEtAl19\] (the piecewise mechanism, here on a grid)
 ///
 /// # Examples
 ///

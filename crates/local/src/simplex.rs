@@ -5,7 +5,7 @@
 /// Estimates made so are never absurd, but no longer unbiased: rare values are pushed to zero and the rest shifted.
 ///
 /// # Promise    The parts sum to 1 up to rounding; a point that is a distribution is returned as it is, up to rounding
-/// # Reference  [WangCarreiraPerpinan13]
+/// # Reference  \[WangCarreiraPerpinan13\]
 /// # Assumes    `point` is not empty and has no NaN
 /// # Numerics   Exact but for rounding: one sort, one scan
 ///

@@ -30,7 +30,7 @@ pub enum CellNoise {
 ///   Σ n_x (n_x − 1) / (functions (width − 1)) over the other values x, which are hashed independently given v: any three
 ///   values are.
 ///
-/// # Reference  [AppleDP17] (the sketch, its Hadamard form); [Pan24] (its errors)
+/// # Reference  \[AppleDP17\] (the sketch, its Hadamard form); \[Pan24\] (its errors)
 ///
 /// # Examples
 ///

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 /// P[X ≤ x] for X ~ Beta(a, b), with a, b ≥ ½.
 ///
-/// # Reference  [DidonatoMorris92] (the continued fraction, evaluated by Lentz's method)
+/// # Reference  \[DidonatoMorris92\] (the continued fraction, evaluated by Lentz's method)
 /// # Numerics   Relative error about 1e-14 × (a + b) from the logarithms of Γ, 1e-12 for small parameters
 ///
 /// # Examples

@@ -15,7 +15,7 @@ struct Log {
 
 /// log P[X ≥ k] for X ~ Binomial(n, p).
 ///
-/// # Reference  [Loader00] for the point probability
+/// # Reference  \[Loader00\] for the point probability
 /// # Numerics   Absolute error about 1e-13, growing with u·(|k − np| + √n): 1e-12 at n = 10^6 near the mean
 ///
 /// # Examples

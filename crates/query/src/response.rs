@@ -44,7 +44,7 @@ impl RandomizedResponse {
 
     /// The least noise that is ε-differentially private when one person's answer is replaced: k/(e^ε + k − 1), rounded up.
     ///
-    /// # Reference  [Warner65]; [KairouzOhViswanath15]
+    /// # Reference  \[Warner65\]; \[KairouzOhViswanath15\]
     pub fn at_epsilon(buckets: Buckets, epsilon: Epsilon) -> Result<RandomizedResponse, Refusal> {
         if !(epsilon.get() <= 30.0) {
             return Err(Refusal::out_of_range("epsilon", epsilon, "0 ≤ epsilon ≤ 30"));

@@ -99,7 +99,7 @@ impl VectorDesign {
     ///
     /// # Promise    One coordinate is described exactly. Several move together in ways that no single shift stands for:
     /// they are declared by the pure ε of their ℓ1 distance, or the ρ of their ℓ2 distance
-    /// # Reference  [CanonneKamathSteinke20] (several discrete Gaussians)
+    /// # Reference  \[CanonneKamathSteinke20\] (several discrete Gaussians)
     pub fn mechanism(&self) -> Mechanism {
         let legal = "a positive finite ratio of checked numbers";
         // A level beyond the accountant's range is declared as less noise than there is.

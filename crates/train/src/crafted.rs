@@ -39,7 +39,7 @@ impl Crafted {
 
     /// A gradient along one parameter.
     ///
-    /// # Reference  [NasrEtAl23], the Dirac canary
+    /// # Reference  \[NasrEtAl23\], the Dirac canary
     pub fn dirac(parameter: u32, length: f32) -> Result<Crafted, Refusal> {
         Crafted::new(vec![(parameter, length)])
     }

@@ -10,7 +10,7 @@ use veracity_noise::{Stream, exact::uniform_below};
 /// A view is a function of one record, the step and its own number, so the mean gradient over an example's views belongs to
 /// that record alone, and clipping it bounds the record's contribution as ever. There is no cost in privacy.
 ///
-/// # Reference  [DeBerradaHayesSmithBalle22]
+/// # Reference  \[DeBerradaHayesSmithBalle22\]
 pub trait Views: fmt::Debug + Send + Sync {
     /// How many views an example has.
     fn count(&self) -> usize;

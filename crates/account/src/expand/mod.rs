@@ -308,7 +308,7 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
 /// Tight group privacy of any (ε, δ): (kε, δ (e^{kε} − 1)/(e^ε − 1)), or nothing when that δ is no protection.
 ///
 /// # Promise    Every (ε, δ)-private mechanism keeps it for groups of `size`; δ is rounded up
-/// # Reference  [Vadhan17] Lemma 2.2; the usual k e^{kε} δ is valid but loose
+/// # Reference  \[Vadhan17\] Lemma 2.2; the usual k e^{kε} δ is valid but loose
 ///
 /// # Examples
 ///

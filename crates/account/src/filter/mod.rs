@@ -8,10 +8,10 @@
 //!
 //! | kind | what adds up | why it is sound | sharp for |
 //! |---|---|---|---|
-//! | [`Kind::Basic`] | ε and δ | [RogersRothUllmanVadhan16] Theorem 3.6 | few large charges |
-//! | [`Kind::Zcdp`] | ρ, and δ in a reserve | [WhitehouseRamdasRogersWu23] Theorem 1 | mixtures of many kinds |
-//! | [`Kind::Rdp`] | the divergence at one order | [FeldmanZrnic21] Theorem 4.3 | batches and sampling |
-//! | [`Kind::Gdp`] | μ², and δ in a reserve | [SmithThakurta22]; [KoskelaTobabenHonkela23] | Gaussian noise: exact |
+//! | [`Kind::Basic`] | ε and δ | \[RogersRothUllmanVadhan16\] Theorem 3.6 | few large charges |
+//! | [`Kind::Zcdp`] | ρ, and δ in a reserve | \[WhitehouseRamdasRogersWu23\] Theorem 1 | mixtures of many kinds |
+//! | [`Kind::Rdp`] | the divergence at one order | \[FeldmanZrnic21\] Theorem 4.3 | batches and sampling |
+//! | [`Kind::Gdp`] | μ², and δ in a reserve | \[SmithThakurta22\]; \[KoskelaTobabenHonkela23\] | Gaussian noise: exact |
 //! | [`Kind::Product`] | nothing: factors are taken away | the proof below | what it was made for: exact |
 //!
 //! **A product fixed at creation.** A product of pairs (P_i, Q_i) is fixed: a Gaussian of some μ, slots such as 100

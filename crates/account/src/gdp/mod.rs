@@ -18,7 +18,7 @@ use veracity_numerics::normal;
 /// ε at `delta`, when every part is Gaussian: composing them is one Gaussian with μ = √Σμ².
 ///
 /// # Promise    The truth lies in the bracket; Gaussian noise attains it
-/// # Reference  [DongRothSu22] Corollary 3.3 (composition) and Corollary 2.13 (profile)
+/// # Reference  \[DongRothSu22\] Corollary 3.3 (composition) and Corollary 2.13 (profile)
 /// # Numerics   μ widened by a few ulp, δ by 1e-12, both ways
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (low, high) = widest_mu(question)?;
@@ -43,7 +43,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 
 /// The μ whose trade-off curve passes through (ε, δ): whoever satisfies no more than (ε, δ) is at least μ-GDP there.
 ///
-/// # Reference  [DongRothSu22] Corollary 2.13, solved for μ
+/// # Reference  \[DongRothSu22\] Corollary 2.13, solved for μ
 /// # Numerics   Relative error about 1e-13
 ///
 /// # Examples
@@ -67,7 +67,7 @@ pub fn mu_at(epsilon: Epsilon, delta: Delta) -> f64 {
 /// The least chance to miss a record (type II error) of an attack on N(0, 1) against N(μ, 1) whose chance of false alarm
 /// is `alpha`.
 ///
-/// # Reference  [DongRothSu22] Equation (6): Φ(Φ⁻¹(1 − α) − μ)
+/// # Reference  \[DongRothSu22\] Equation (6): Φ(Φ⁻¹(1 − α) − μ)
 /// # Numerics   Relative error about 1e-13
 pub fn tradeoff(mu: GdpMu, alpha: Probability) -> f64 {
     match alpha.get() {

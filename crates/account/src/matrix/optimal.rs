@@ -22,7 +22,7 @@ pub enum Aim {
 ///
 /// # Promise    Never worse than the square root cut off after as many bands, from which the search starts. That it is the
 /// best is not certified; the privacy of a strategy does not depend on it
-/// # Reference  [McKenna24] (Toeplitz bands), [ChoquetteChooEtAl23b] (banded strategies): as long as participations are at
+/// # Reference  \[McKenna24\] (Toeplitz bands), \[ChoquetteChooEtAl23b\] (banded strategies): as long as participations are at
 /// least a band apart, their number is a factor on the error and does not change what is best
 ///
 /// # Examples

@@ -41,7 +41,7 @@ impl Square {
 ///
 /// # Promise    Never below the largest of ‖Σ C[:, i] u_iᵀ‖ over the patterns that `participation` allows and over vectors u_i
 /// of any dimension; `Exact` is attained up to rounding
-/// # Reference  [ChoquetteChooEtAl23] Section 2: the square is Σ (CᵀC)_ij ⟨u_i, u_j⟩ ≤ Σ |(CᵀC)_ij| over the pattern, attained
+/// # Reference  \[ChoquetteChooEtAl23\] Section 2: the square is Σ (CᵀC)_ij ⟨u_i, u_j⟩ ≤ Σ |(CᵀC)_ij| over the pattern, attained
 /// by equal u_i where no entry is negative
 /// # Numerics   Rounded up, by at most two units of the last place where it is exact
 ///

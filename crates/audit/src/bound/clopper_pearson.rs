@@ -11,7 +11,7 @@ use veracity_numerics::{UNIT, binomial, root};
 /// directions, P ≤ e^{kε} P′ + δ (e^{kε} − 1)/(e^ε − 1); the bound is the least ε at which the limits allow that.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism.
-/// # Reference  [ClopperPearson34]; [KairouzOhViswanath15] (the region of error rates); [JagielskiUllmanOprea20] (groups)
+/// # Reference  \[ClopperPearson34\]; \[KairouzOhViswanath15\] (the region of error rates); \[JagielskiUllmanOprea20\] (groups)
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials
 /// # Numerics   Rounded down
 ///

@@ -10,7 +10,7 @@ use veracity_numerics::{UNIT, normal};
 /// An ε that the truth does not fall below if the two worlds are those of a Gaussian mechanism.
 ///
 /// # Promise    Above the truth with chance at most the significance, if the mechanism's trade-off curve is Gaussian.
-/// # Reference  [NasrEtAl23] (μ from two limits); [BalleWang18] (ε of a μ)
+/// # Reference  \[NasrEtAl23\] (μ from two limits); \[BalleWang18\] (ε of a μ)
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials
 /// # Numerics   Rounded down. At δ = 0 any μ above zero means an infinite ε
 ///

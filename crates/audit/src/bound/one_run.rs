@@ -78,7 +78,7 @@ fn first_right(right: &[f64], wrong: &[f64], taken: u64, key: impl Fn(f64) -> f6
 /// An ε that the truth does not fall below, from one run.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism and the guesser.
-/// # Reference  [SteinkeNasrJagielski23]: with q = 1/(1 + e^{−ε}) and X ~ Bin(r, q), the chance of v or more right guesses
+/// # Reference  \[SteinkeNasrJagielski23\]: with q = 1/(1 + e^{−ε}) and X ~ Bin(r, q), the chance of v or more right guesses
 /// is at most P[X ≥ v] + 2mδ max_{1 ≤ i ≤ v} P[v − i ≤ X < v]/i
 /// # Assumes    Each canary is in with chance ½, independently (not exactly half of them); the number of guesses was
 /// fixed before the scores were seen

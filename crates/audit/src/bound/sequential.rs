@@ -14,7 +14,7 @@ const BOLDEST: f64 = 0.95;
 /// A test of one claim of (ε, δ)-privacy at any time.
 ///
 /// # Promise    If the claim holds, it is ever refuted with chance at most the significance, whenever one stops looking.
-/// # Reference  [Ville39]; [WaudbySmithRamdas24] (betting)
+/// # Reference  \[Ville39\]; \[WaudbySmithRamdas24\] (betting)
 /// # Assumes    Pairs are independent of each other, and the two trials of a pair too
 ///
 /// # Examples

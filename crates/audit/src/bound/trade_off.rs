@@ -39,8 +39,8 @@ pub struct Band {
 /// The band of these scores. All of them count; none has to choose a threshold.
 ///
 /// # Promise    With chance ≥ 1 − significance, at every threshold both error rates are below their limits.
-/// # Reference  [Massart90], one-sided, half the level for each world: the excess of a rate over what was seen is at most
-/// √(ln(2/level)/(2n)) everywhere. [ClopperPearson34] for ranks that were fixed beforehand, see `rank_limits`
+/// # Reference  \[Massart90\], one-sided, half the level for each world: the excess of a rate over what was seen is at most
+/// √(ln(2/level)/(2n)) everywhere. \[ClopperPearson34\] for ranks that were fixed beforehand, see `rank_limits`
 /// # Assumes    Independent trials
 ///
 /// # Examples

@@ -4,7 +4,7 @@
 //! A [`Trace`] is the list of a run's noise calls. [`compare`] goes through two of them call by call. Nothing here is a matter
 //! of chance: an input that moved farther than declared, or another list of calls, refutes whatever was accounted.
 //!
-//! # Reference  [CebereErbDesfontainesBelletFitzsimons26], for the idea; a trace of ours holds declared sensitivities call by call
+//! # Reference  \[CebereErbDesfontainesBelletFitzsimons26\], for the idea; a trace of ours holds declared sensitivities call by call
 
 mod trace;
 

@@ -30,7 +30,7 @@ pub struct RapporSettings {
 impl RapporSettings {
     /// 128 bits, 2 hashes, 8 cohorts, 1/2 and 3/4.
     ///
-    /// # Reference  [ErlingssonPihurKorolova14] (its experiments)
+    /// # Reference  \[ErlingssonPihurKorolova14\] (its experiments)
     pub fn usual() -> RapporSettings {
         let chance = |p| Probability::new(p).expect("one half and three quarters are probabilities");
         RapporSettings { bits: 128, hashes: 2, cohorts: 8, zero_shows: chance(0.5), one_shows: chance(0.75) }
@@ -61,7 +61,7 @@ impl RapporSettings {
 ///
 /// # Promise    Any number of reports about one text has a likelihood ratio of at most e^{ε∞},
 ///   ε∞ = 2 hashes · ln((1 − f/2)/(f/2)), where f/2 is the chance that the permanent bit is wrong; f is chosen for the ε∞ given
-/// # Reference  [ErlingssonPihurKorolova14]
+/// # Reference  \[ErlingssonPihurKorolova14\]
 /// # Assumes    For the estimates, that the hashes (a fixed 64-bit mixer of text, cohort and number) spread candidates like
 ///   random functions, that each client draws its cohort at random, and that each sent one report. Privacy needs none of
 ///   this. Each further text of a client costs ε∞ again.

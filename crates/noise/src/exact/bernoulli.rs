@@ -42,7 +42,7 @@ pub fn bernoulli(numerator: u128, denominator: u128, bits: &mut impl Bits) -> bo
 /// True with probability exp(−`numerator`/`denominator`).
 ///
 /// # Promise    Exact
-/// # Reference  [CanonneKamathSteinke20] Algorithm 1
+/// # Reference  \[CanonneKamathSteinke20\] Algorithm 1
 /// # Assumes    `denominator` ≥ 1
 pub fn bernoulli_exp(numerator: u128, denominator: u128, bits: &mut impl Bits) -> bool {
     debug_assert!(denominator >= 1);

@@ -14,7 +14,7 @@ use crate::{Bits, Ratio};
 /// the cell is drawn with probability proportional to the first factor, a number in it is kept with the other two.
 ///
 /// # Promise    Exact
-/// # Reference  [Karney16] for the cells; the law is that of [CanonneKamathSteinke20]
+/// # Reference  \[Karney16\] for the cells; the law is that of \[CanonneKamathSteinke20\]
 ///
 /// # Examples
 ///

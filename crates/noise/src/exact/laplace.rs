@@ -10,7 +10,7 @@ use crate::{Bits, Ratio};
 /// An integer x with probability proportional to exp(−|x|/`scale`).
 ///
 /// # Promise    Exact
-/// # Reference  [CanonneKamathSteinke20] Algorithm 2
+/// # Reference  \[CanonneKamathSteinke20\] Algorithm 2
 ///
 /// # Examples
 ///

@@ -86,7 +86,7 @@ impl Grid {
     /// mechanism on the rounded vector
     /// # Assumes    Standard deviation over (ℓ2 sensitivity + [`extra_l2`](Grid::extra_l2)) is the noise multiplier accounted
     /// # Numerics   Rounding and addition are exact; for K see [`crate::vector`]
-    /// # Reference  [Mironov12] for what goes wrong without a grid
+    /// # Reference  \[Mironov12\] for what goes wrong without a grid
     pub fn add_noise(&self, values: &mut [f32], stream: &mut Stream) {
         let mut noise = [0; BLOCK];
         let drawn = values.len().min(BLOCK);

@@ -68,7 +68,7 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 /// the last multiple of 1024 within n.
 ///
 /// # Promise    |K − 2²⁰Z| ≤ 0.57, but for a part 2⁻⁷⁸ of pairs; |K| < 11.6·2²⁰
-/// # Reference  [BoxMuller58]
+/// # Reference  \[BoxMuller58\]
 /// # Assumes    The keystream is uniform
 /// # Numerics   See the [module](self)
 ///

@@ -7,7 +7,7 @@ use veracity_noise::{Bits, Distance, NoiseStream, Ratio, exact};
 /// A candidate with probability proportional to exp(ε score/2Δ), or exp(ε score/Δ) where scores move together.
 ///
 /// # Promise    The losses of any two candidates differ by at most ε (bounded range), so it is ε-differentially private
-/// # Reference  [McSherryTalwar07]; [CesarRogers21] for the range
+/// # Reference  \[McSherryTalwar07\]; \[CesarRogers21\] for the range
 /// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
 ///
 /// # Examples

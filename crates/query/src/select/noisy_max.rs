@@ -12,7 +12,7 @@ use veracity_noise::{Distance, Noise, NoiseStream, Ratio, exact};
 /// least some integer τ, ties included. On an adjacent dataset τ is larger by at most 2Δ, since its own score and the
 /// largest other noisy score move by at most Δ each; where all scores move one way, by at most Δ. And P(Z ≥ τ + k) ≥
 /// e^{−k/b} P(Z ≥ τ) for integer Laplace noise, term by term. Average over the noise of the others
-/// # Reference  [DworkRoth14] Claim 3.9, for continuous noise and counts
+/// # Reference  \[DworkRoth14\] Claim 3.9, for continuous noise and counts
 /// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
 ///
 /// # Examples

@@ -8,7 +8,7 @@ use veracity_noise::{Distance, NoiseStream, exact};
 /// scores move together). It errs no more than the exponential mechanism at the same ε.
 ///
 /// # Promise    ε-differentially private
-/// # Reference  [McKennaSheldon20]
+/// # Reference  \[McKennaSheldon20\]
 /// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
 ///
 /// # Examples

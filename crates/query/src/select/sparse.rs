@@ -24,7 +24,7 @@ pub enum Side {
 /// adjacent datasets, move the threshold's noise by Δ and that of each hit by 2Δ, a bijection of integers: no answer
 /// changes, and the probability changes by at most e^{ε₁} e^{c 2Δ ε₂/2cΔ}. Where all queries rise, Δ for each is enough;
 /// where all fall, the threshold stays and Δ for each hit is enough
-/// # Reference  [LyuSuLi17], without numeric answers
+/// # Reference  \[LyuSuLi17\], without numeric answers
 /// # Assumes    Adjacent datasets move each query by at most the sensitivity, and in the way that the movement says
 ///
 /// # Examples

@@ -63,8 +63,8 @@ enum IntegerNoise {
 /// another dataset cannot measure a distance here.
 ///
 /// # Promise    As private as its `mechanism` under `adjacency`
-/// # Reference  [ChaudhuriMonteleoniSarwate11] Algorithm 2; [KiferSmithThakurta12] for Gaussian noise;
-/// [RedbergKoskelaWang23] for its tight form on linear models; [IyengarEtAl19] for approximate minima
+/// # Reference  \[ChaudhuriMonteleoniSarwate11\] Algorithm 2; \[KiferSmithThakurta12\] for Gaussian noise;
+/// \[RedbergKoskelaWang23\] for its tight form on linear models; \[IyengarEtAl19\] for approximate minima
 /// # Assumes    The keystream is uniform. That the solver reaches its tolerance is not covered: a refusal is not private
 ///
 /// # Examples

@@ -51,7 +51,7 @@ enum Sampler {
 ///
 /// # Promise    As private as its `mechanism` under `adjacency`: one record moves the integers that get noise by no more than
 /// was declared, solver error and rounding to the grid included
-/// # Reference  [ChaudhuriMonteleoniSarwate11] Algorithm 1 for Laplace noise with e^−β‖b‖; [CanonneKamathSteinke20] for the
+/// # Reference  \[ChaudhuriMonteleoniSarwate11\] Algorithm 1 for Laplace noise with e^−β‖b‖; \[CanonneKamathSteinke20\] for the
 /// concentration of integer Gaussian vectors
 /// # Assumes    Nothing of the data. That the solver reaches its tolerance is not covered: a refusal is not private
 ///
