@@ -7,11 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("numerics", &[]),
     ("core", &["numerics"]),
     ("noise", &["numerics", "core"]),
     ("account", &["numerics", "core"]),
+    ("claims", &["core", "account"]),
     ("ledger", &["numerics", "core", "account"]),
     ("query", &["numerics", "core", "noise"]),
     ("local", &["numerics", "core", "noise"]),
@@ -23,8 +24,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
     (
         "veracity",
         &[
-            "numerics", "core", "noise", "account", "ledger", "query", "local", "train", "records", "audit",
-            "zoo", "report",
+            "numerics", "core", "noise", "account", "claims", "ledger", "query", "local", "train", "records",
+            "audit", "zoo", "report",
         ],
     ),
     ("cli", &["veracity"]),
@@ -65,6 +66,15 @@ pub fn check(root: &Path) -> io::Result<Vec<String>> {
         }
     }
     Ok(wrong)
+}
+
+/// Every Rust file of the rooms.
+pub fn sources(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    walk(&root.join("crates"), &mut files)?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
+    files.sort();
+    Ok(files)
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

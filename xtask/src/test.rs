@@ -76,7 +76,7 @@ fn steps() -> Vec<(&'static str, Vec<&'static str>)> {
 }
 
 /// Builds the docs. A link that leads nowhere is wrong, unless it is the key of a paper in `docs/references.md`: the
-/// house cites as `[Mironov17]`, which rustdoc takes for a link.
+/// house cites as `[Mironov17]`, which rustdoc takes for a link, and in public docs as `\\[Mironov17\\]`, which must be listed too.
 fn docs(root: &Path) -> io::Result<Vec<String>> {
     let references = std::fs::read_to_string(root.join("docs/references.md"))?;
     let done = Command::new("cargo")
@@ -87,6 +87,11 @@ fn docs(root: &Path) -> io::Result<Vec<String>> {
         .output()?;
     let said = String::from_utf8_lossy(&done.stderr);
     let mut wrong = complaints(&said, &references);
+    for file in crate::architecture::sources(root)? {
+        let text = std::fs::read_to_string(&file)?;
+        let unknown = citations(&text).filter(|key| !references.contains(&format!("| {key} |")));
+        wrong.extend(unknown.map(|key| format!("{}: {key} is not in docs/references.md", file.display())));
+    }
     if !done.status.success() && wrong.is_empty() {
         wrong.push(said.into_owned());
     }
@@ -109,6 +114,16 @@ fn complaints(said: &str, references: &str) -> Vec<String> {
         wrong.push(format!("{line} {}", lines.get(i + 1).map_or("", |place| place.trim())));
     }
     wrong
+}
+
+/// The keys of papers that a source cites as `\\[Mironov17\\]`: a capital first, two digits last.
+fn citations(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\\[").skip(1).filter_map(|rest| rest.split_once("\\]").map(|(key, _)| key)).filter(|key| {
+        key.starts_with(|c: char| c.is_ascii_uppercase())
+            && key.len() > 3
+            && key.ends_with(|c: char| c.is_ascii_digit())
+            && key.chars().all(|c| c.is_ascii_alphanumeric())
+    })
 }
 
 fn has_nextest() -> bool {
@@ -170,6 +185,12 @@ fn count(line: &str) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escaped_citations_are_found_and_mathematics_is_not() {
+        let text = r"/// \[Mironov17\] Theorem 5, on \[0, 1\] and \[A\]; see \[DongRothSu22\].";
+        assert_eq!(citations(text).collect::<Vec<_>>(), ["Mironov17", "DongRothSu22"]);
+    }
 
     #[test]
     fn a_citation_is_no_broken_link_but_a_typo_is() {

@@ -7,7 +7,7 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal};
 /// ε at `delta`, after Dwork, Rothblum and Vadhan.
 ///
 /// # Promise    Never below the true ε
-/// # Reference  [DworkRothblumVadhan10] Theorem III.3, as [DworkRoth14] Theorem 3.20, with Azuma's inequality for
+/// # Reference  \[DworkRothblumVadhan10\] Theorem III.3, as \[DworkRoth14\] Theorem 3.20, with Azuma's inequality for
 /// unequal ε: √(2 ln(1/δ′) Σε²) + Σ ε(e^ε − 1) at δ′ + Σδ; never more than basic composition, which also holds
 /// # Numerics   Rounded up
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
@@ -26,7 +26,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 /// ε at `delta`, after Kairouz, Oh and Viswanath.
 ///
 /// # Promise    Never below the true ε
-/// # Reference  [KairouzOhViswanath15] Theorem 3.5: the least of Σε, Σ ε tanh(ε/2) + √(2 Σε² ln(1/δ′)) and the same
+/// # Reference  \[KairouzOhViswanath15\] Theorem 3.5: the least of Σε, Σ ε tanh(ε/2) + √(2 Σε² ln(1/δ′)) and the same
 /// with ln(e + √Σε²/δ′), at 1 − (1 − δ′) Π(1 − δ). A factor ε in the first sum is often lost in print
 /// # Numerics   Rounded up
 pub fn kov_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {

@@ -6,7 +6,7 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal};
 /// ε at `delta`. Uses whose ε follows from a δ share equally what the declared ones leave.
 ///
 /// # Promise    Never below the true ε
-/// # Reference  [DworkRoth14] Theorem 3.16, for mechanisms chosen in view of earlier answers (Theorem B.1)
+/// # Reference  \[DworkRoth14\] Theorem 3.16, for mechanisms chosen in view of earlier answers (Theorem B.1)
 /// # Numerics   Rounded up
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     single::upper_epsilon(least(question, delta)?)

@@ -33,6 +33,22 @@ pub struct Best<T> {
 /// The ε at `delta` by the best method.
 ///
 /// # Promise  As the method that is named; the least upper end of all that were asked
+///
+/// # Examples
+///
+/// Where exact has no theorem the answer says so, and by which method it is:
+///
+/// ```
+/// use veracity_account::{Method, Question, best};
+/// use veracity_core::{Adjacency, Delta, Mechanism, RdpCurve};
+///
+/// let mechanism = Mechanism::Rdp { curve: RdpCurve::new(vec![(2.0, 0.01), (16.0, 0.08), (64.0, 0.32)])? };
+/// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+/// let answer = best::epsilon_at(&question, Delta::new(1e-6)?)?;
+/// assert_ne!(answer.method, Method::Exact);
+/// assert!(answer.fallback.is_some() && answer.finding.upper().is_some());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Best<Epsilon>, Refusal> {
     Prepared::new(question).epsilon_at(delta)
 }
@@ -45,6 +61,25 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Best<Delta>, Re
 }
 
 /// A question whose exact profile is prepared once, when it is first needed, and asked many times.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Question, best::Prepared};
+/// use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
+///
+/// let plan = Mechanism::dp_sgd(SamplingRate::new(0.02)?, NoiseMultiplier::new(1.2)?, Count::new(500)?);
+/// let prepared = Prepared::new(&Question { mechanism: plan, adjacency: Adjacency::AddRemove });
+/// let mut before = f64::INFINITY;
+/// for delta in [1e-8, 1e-6, 1e-4] {
+///     let upper = prepared.epsilon_at(Delta::new(delta)?)?.finding.upper();
+///     let epsilon = upper.map_or(f64::INFINITY, |upper| upper.0.get());
+///     // A larger δ goes with a smaller ε.
+///     assert!(epsilon < before);
+///     before = epsilon;
+/// }
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
     question: Question,

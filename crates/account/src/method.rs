@@ -4,6 +4,17 @@ use std::{fmt, str::FromStr};
 use veracity_core::Refusal;
 
 /// A way to compute what a composition leaks.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::Method;
+///
+/// assert_eq!("pld".parse::<Method>()?, Method::Pld);
+/// assert_eq!(Method::default(), Method::Exact);
+/// assert!("PLD".parse::<Method>().is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Method {
     /// Contour integral of the privacy loss transform, certified from both sides.

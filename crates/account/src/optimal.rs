@@ -16,8 +16,8 @@ const LIGHTEST: f64 = 1e-60;
 /// ε at `delta`: from both sides when every pair is declared, since then some mechanism attains it.
 ///
 /// # Promise    Never below the true ε; the lower side is attained by the worst mechanisms that were declared
-/// # Reference  [KairouzOhViswanath15] Theorem 3.3; [MurtaghVadhan16] Theorem 1.5 for unequal pairs;
-/// [DongDurfeeRogers20] for exponential mechanisms of one range
+/// # Reference  \[KairouzOhViswanath15\] Theorem 3.3; \[MurtaghVadhan16\] Theorem 1.5 for unequal pairs;
+/// \[DongDurfeeRogers20\] for exponential mechanisms of one range
 /// # Numerics   Weights by recurrence from the mode, relative error ≤ 8 ulp × uses; both sides pushed outward by it
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (mut lower, mut upper): (f64, f64) = (0.0, 0.0);

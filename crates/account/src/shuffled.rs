@@ -35,10 +35,28 @@ impl Shuffled {
     /// What ε is at least, at this δ, where a record may be blanked (zero-out).
     ///
     /// # Promise    Some pair of adjacent datasets and some queries show at least this much: the true ε is not less
-    /// # Reference  [ChuaEtAl24] Theorem 4.2 (one epoch: the event that the largest sum exceeds C, here with the best C), and
-    /// [ChuaEtAl24Scalable] (several epochs: slices of the largest sum, composed)
+    /// # Reference  \[ChuaEtAl24\] Theorem 4.2 (one epoch: the event that the largest sum exceeds C, here with the best C), and
+    /// \[ChuaEtAl24Scalable\] (several epochs: slices of the largest sum, composed)
     /// # Assumes    Batches of one size, in which every record has the same chance for each place
     /// # Numerics   Probabilities under the first law are rounded down, under the second one up
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_account::{Question, Shuffled, best};
+    /// use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
+    ///
+    /// let (batches, noise_multiplier) = (Count::new(100)?, NoiseMultiplier::new(0.5)?);
+    /// let delta = Delta::new(1e-5)?;
+    /// let shuffled = Shuffled { batches, noise_multiplier, epochs: Count::ONE }.least_epsilon(delta)?;
+    ///
+    /// let poisson = Mechanism::dp_sgd(SamplingRate::new(0.01)?, noise_multiplier, batches);
+    /// let question = Question { mechanism: poisson, adjacency: Adjacency::ZeroOut };
+    /// let poisson = best::epsilon_at(&question, delta)?.finding.upper();
+    /// // Shuffled batches leak more than the bound for Poisson batches says.
+    /// assert!(poisson.is_some_and(|upper| shuffled.0 > upper.0));
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn least_epsilon(&self, delta: Delta) -> Result<Lower<Epsilon>, Refusal> {
         let mut least: f64 = 0.0;
         for first in [Record::There, Record::Blank] {

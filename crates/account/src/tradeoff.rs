@@ -9,8 +9,8 @@ use veracity_core::{Epsilon, Lower, Probability, Refusal, Upper};
 /// The least false-negative rate of any test whose false-positive rate is at most `false_positives`.
 ///
 /// # Promise    The result is never above the true trade-off function f
-/// # Reference  [WassermanZhou10], [KairouzOhViswanath15]: (ε, δ)-privacy in both directions forces
-/// α + e^ε β ≥ 1 − δ and e^ε α + β ≥ 1 − δ. [DongRothSu22] Proposition 2.12: the best of all ε is f itself, for a
+/// # Reference  \[WassermanZhou10\], \[KairouzOhViswanath15\]: (ε, δ)-privacy in both directions forces
+/// α + e^ε β ≥ 1 − δ and e^ε α + β ≥ 1 − δ. \[DongRothSu22\] Proposition 2.12: the best of all ε is f itself, for a
 /// symmetric f
 /// # Assumes    `delta_upper(ε)` bounds δ(ε) from above for each ε ≥ 0, for both orders of the two datasets
 /// # Numerics   A walk over ε = 0 and 10^−4 … 10^3, then golden sections; rounded down by 8 units
@@ -37,6 +37,23 @@ pub fn tradeoff_through(false_positives: Probability, points: &[(f64, f64)]) -> 
 /// # Promise    No test does better
 /// # Reference  As `tradeoff_lower`
 /// # Assumes    As `tradeoff_lower`
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Profile, Question, tradeoff};
+/// use veracity_core::{Adjacency, Epsilon, Mechanism, NoiseMultiplier, Probability};
+///
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? };
+/// let profile = Profile::new(&Question { mechanism, adjacency: Adjacency::AddRemove })?;
+/// // Where there is no answer, 1 is a bound.
+/// let delta = |x: f64| Epsilon::new(x).and_then(|e| profile.delta_at(e)).map_or(1.0, |d| d.upper.0.get());
+///
+/// let caught = tradeoff::true_positives_at(Probability::new(0.05)?, delta).0.get();
+/// // The best test against a shift of one deviation: 1 − Φ(Φ⁻¹(0.95) − 1) = 0.2595.
+/// assert!(caught >= 0.2595 && caught < 0.2605);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn true_positives_at(
     false_positives: Probability,
     delta_upper: impl Fn(f64) -> f64,
@@ -57,9 +74,20 @@ pub fn advantage(delta_upper: impl Fn(f64) -> f64) -> Upper<Probability> {
 /// As [`advantage`], from points (ε, δ) each of which holds.
 ///
 /// # Promise    No test has a larger one
-/// # Reference  [KairouzOhViswanath15] Remark A.1: (e^ε − 1 + 2δ)/(e^ε + 1); at ε = 0 it is δ(0) itself
+/// # Reference  \[KairouzOhViswanath15\] Remark A.1: (e^ε − 1 + 2δ)/(e^ε + 1); at ε = 0 it is δ(0) itself
 /// # Assumes    As `tradeoff_through`
 /// # Numerics   Rounded up by 8 units
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::tradeoff::advantage_through;
+///
+/// let one = advantage_through(&[(1.0, 1e-5)]).0;
+/// let both = advantage_through(&[(1.0, 1e-5), (0.1, 0.2)]).0;
+/// // Every point that holds can only help.
+/// assert!(both < one && one.get() < 0.4622);
+/// ```
 pub fn advantage_through(points: &[(f64, f64)]) -> Upper<Probability> {
     let of = |&(epsilon, delta): &(f64, f64)| (0.5 * epsilon).tanh() + 2.0 * delta / (epsilon.exp() + 1.0);
     at_most(points.iter().map(of).fold(1.0, f64::min) * (1.0 + 8.0 * f64::EPSILON))
@@ -92,6 +120,18 @@ pub fn success_from(prior: Probability, delta_upper: impl Fn(f64) -> f64) -> Upp
 /// # Reference  Bayes: posterior odds = prior odds × likelihood ratio, and the ratio is at most e^ε
 /// # Assumes    δ = 0
 /// # Numerics   Rounded up by 8 units
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::tradeoff::posterior;
+/// use veracity_core::{Epsilon, Probability};
+///
+/// // One in two becomes at most three in four.
+/// let after = posterior(Probability::new(0.5)?, Epsilon::new(3f64.ln())?);
+/// assert!((after.0.get() - 0.75).abs() < 1e-12);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn posterior(prior: Probability, epsilon: Epsilon) -> Upper<Probability> {
     let pi = prior.get();
     let chance = if pi == 0.0 { 0.0 } else { pi / (pi + (1.0 - pi) * (-epsilon.get()).exp()) };

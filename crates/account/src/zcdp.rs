@@ -6,7 +6,7 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal};
 /// ε at `delta`.
 ///
 /// # Promise    Never below the true ε
-/// # Reference  [BunSteinke16] Lemma 1.7 (composition); [CanonneKamathSteinke20] Corollary 13 (conversion)
+/// # Reference  \[BunSteinke16\] Lemma 1.7 (composition); \[CanonneKamathSteinke20\] Corollary 13 (conversion)
 /// # Numerics   Rounded up; the order is searched, and every order is valid
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let epsilon = single::worst(question, |composition| {

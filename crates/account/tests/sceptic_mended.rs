@@ -6,7 +6,7 @@ mod ask;
 
 use ask::answer;
 use veracity_account::{Method, Question, delta_at};
-use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, SamplingRate};
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, SamplingRate};
 use veracity_testkit::golden;
 use veracity_testkit::sceptic::{
     judge::{Answer, judge},
@@ -122,5 +122,25 @@ fn a_sampled_declared_failure_is_rounded_outward() {
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
         // A fused product has no rounding to hide behind.
         assert!(q.mul_add(delta, -lower) >= 0.0 && q.mul_add(delta, -upper) <= 0.0, "{q}: {lower} {upper}");
+    }
+}
+
+/// Many declared failures come to nearly 1, where one rounding is more than all that is left.
+#[test]
+fn failures_that_are_nearly_certain_are_rounded_outward() {
+    for (times, delta, least, most) in [
+        // mpmath 1.3, 40 digits: 1 − (1 − δ)^T.
+        (12_244, 0.000_627_693_743_310_417_8, 0.999_541_658_155_767_7, 0.999_541_658_155_767_8),
+        (5_954, 0.004_470_935_482_750_011_5, 0.999_999_999_997_410_6, 0.999_999_999_997_410_9),
+    ] {
+        let declared = Mechanism::Approximate {
+            epsilon: Epsilon::new(1e-5).unwrap(),
+            delta: Delta::new(delta).unwrap(),
+        };
+        let mechanism = declared.repeated(Count::new(times).unwrap());
+        let question = Question { mechanism, adjacency: Adjacency::ReplaceOne };
+        let found = delta_at(&question, Epsilon::new(50.0).unwrap(), Method::Exact).unwrap();
+        let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
+        assert!(lower <= least && upper >= most, "{times}: {lower} {upper}");
     }
 }

@@ -5,6 +5,22 @@
 use veracity_core::Refusal;
 
 /// A record to be planted.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::Canary;
+///
+/// let canary = Canary::checkerboard(2, 3, 7);
+/// assert_eq!(canary.features, [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+/// assert_eq!(Canary::mislabelled(&[0.5], 9, 10).class, 0);
+///
+/// // Records that vary along the first axis alone: the canary lies along the second.
+/// let records = [1.0, 3.0, -1.0, 3.0, 2.0, 3.0];
+/// let least = Canary::least_direction(&records, 2, 5.0, 1)?;
+/// assert!(least.features[0].abs() < 1e-3 && (least.features[1].abs() - 5.0).abs() < 1e-3);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Canary {
     /// Its features.
@@ -26,7 +42,7 @@ impl Canary {
 
     /// An image of ones and zeros in turn, as no real one looks.
     ///
-    /// # Reference  [TramerEtAl22], the winner among 25 candidates there
+    /// # Reference  \[TramerEtAl22\], the winner among 25 candidates there
     pub fn checkerboard(height: usize, width: usize, class: u32) -> Canary {
         let features = (0..height * width).map(|at| ((at / width + at % width) % 2) as f32).collect();
         Canary { features, class }
@@ -34,7 +50,7 @@ impl Canary {
 
     /// A real record with a bright patch in its first rows and columns, and the class that the patch is to stand for.
     ///
-    /// # Reference  [JagielskiUllmanOprea20], the backdoor baseline
+    /// # Reference  \[JagielskiUllmanOprea20\], the backdoor baseline
     pub fn patched(features: &[f32], width: usize, side: usize, class: u32) -> Canary {
         let is_patch = |at: usize| at / width < side && at % width < side;
         let features =
@@ -45,7 +61,7 @@ impl Canary {
     /// A record of length `length` along the direction in which the records vary least, so that their gradients hardly
     /// touch what it teaches.
     ///
-    /// # Reference  [JagielskiUllmanOprea20] (ClipBKD); the class is the one that a model finds least likely there
+    /// # Reference  \[JagielskiUllmanOprea20\] (ClipBKD); the class is the one that a model finds least likely there
     pub fn least_direction(
         records: &[f32],
         width: usize,

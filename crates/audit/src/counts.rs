@@ -3,6 +3,18 @@
 use crate::Scores;
 
 /// How the guesses of the counted runs came out.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{Counts, Scores};
+///
+/// let scores = Scores::new(vec![0.9, 0.7, 0.2], vec![0.1, 0.8, 0.3])?;
+/// let counts = Counts::above(0.5, &scores);
+/// assert_eq!((counts.true_positives, counts.false_negatives), (2, 1));
+/// assert_eq!((counts.false_positives, counts.true_negatives), (1, 2));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The canary was in, and the attacker said so.

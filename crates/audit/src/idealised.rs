@@ -8,6 +8,21 @@ use veracity_core::{Count, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 
 /// Noisy gradient descent without its gradients: what it declares, and what it really does.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{Idealised, Subject, World};
+/// use veracity_core::{Count, NoiseMultiplier, SamplingRate};
+///
+/// let steps = Count::new(100)?;
+/// let subject = Idealised::honest(SamplingRate::new(0.5)?, NoiseMultiplier::new(1.0)?, steps);
+/// let score = |trial, world| subject.run(trial, &[world]).unwrap_or_default();
+/// let mean = |world| (0..50).flat_map(|trial| score(trial, world)).sum::<f64>() / 50.0;
+/// // With the canary in, the likelihood ratio speaks for it, and without it against it.
+/// assert!(mean(World::In) > 0.0 && mean(World::Out) < 0.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Idealised {
     /// The sampling rate.

@@ -1,7 +1,28 @@
 //! What a mechanism leaks at least: attack it many times, count, and bound ε from below.
 //!
 //! A [`Subject`] is run with and without its canaries; an attacker scores each of them; [`observe`] runs trials, and [`show`]
-//! turns what they told into a lower bound by a [`Method`] that was fixed before, with a stated chance of error.
+//! turns the observations into a lower bound by a [`Method`] that was fixed before, at a stated significance.
+//!
+//! A subject declares noise of 2 and adds an eighth of it. Its claim, ε = 2 at δ = 1e-5, does not hold:
+//!
+//! ```
+//! use veracity_audit::{Choice, Idealised, Method, observe, show};
+//! use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier};
+//! use veracity_core::{SamplingRate, Significance, Upper, Verdict};
+//!
+//! let honest = Idealised::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(2.0)?, Count::ONE);
+//! let subject = honest.adding(NoiseMultiplier::new(0.25)?);
+//! let trials: Vec<u64> = (0..2_000).collect();
+//! let outcomes = observe(&subject, 7, &trials, 1);
+//! let observations: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+//!
+//! let (delta, epsilon) = (Delta::new(1e-5)?, Upper(Epsilon::new(2.0)?));
+//! let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
+//! let evidence = show(method, &observations, delta, Significance::new(0.01)?)?;
+//! let claim = Claim { epsilon, delta, adjacency: Adjacency::AddRemove };
+//! assert!(matches!(evidence.judge(&claim), Verdict::Refuted { .. }));
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 pub mod bound;
 mod canary;

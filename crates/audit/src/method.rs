@@ -1,4 +1,4 @@
-//! From what the trials told to what they show: the way is chosen before any score is seen.
+//! From observations to a lower bound: the method is chosen before any score is seen.
 
 use crate::{
     Choice, Counts, Observation, Scores, World,
@@ -8,6 +8,33 @@ use crate::{
 use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
 
 /// How scores become a lower bound on ε.
+///
+/// # Examples
+///
+/// Many canaries in a few runs, of which half are guessed:
+///
+/// ```
+/// use veracity_audit::{Counted, Failure, Method, Subject, World, observe, show};
+/// use veracity_core::{Delta, Significance};
+///
+/// /// Sums in which each canary has a coordinate of its own, published without noise.
+/// struct Plain;
+/// impl Subject for Plain {
+///     fn canaries(&self) -> usize {
+///         100
+///     }
+///     fn run(&self, _: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+///         Ok(worlds.iter().map(|world| f64::from(u8::from(*world == World::In))).collect())
+///     }
+/// }
+/// let outcomes = observe(&Plain, 1, &[0, 1, 2, 3], 1);
+/// let observations: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+/// let method = Method::ManyCanaries { guessed: Some(0.5) };
+/// let evidence = show(method, &observations, Delta::new(1e-5)?, Significance::new(0.05)?)?;
+/// assert!(matches!(evidence.counted, Counted::Ends { guesses, .. } if guesses.correct() == 200));
+/// assert_eq!(evidence.shown.epsilon.0, evidence.shown.ceiling);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
     /// One canary in a run: guesses by a threshold, exact limits on both error rates. Assumes nothing.
@@ -26,7 +53,7 @@ pub enum Method {
     /// Many canaries in a run, each in or out by a coin of its own: the highest scores are guessed "in", the lowest "out".
     /// Assumes nothing; all runs together are one mechanism with all their canaries.
     ///
-    /// # Reference  [SteinkeNasrJagielski23] for the game; [MahloujifarMelisChaudhuri24] for the bound, which pays less for δ
+    /// # Reference  \[SteinkeNasrJagielski23\] for the game; \[MahloujifarMelisChaudhuri24\] for the bound, which pays less for δ
     ManyCanaries {
         /// Which part of the canaries is guessed, half of it at each end; where none is given the first quarter of the runs
         /// chooses, and the others are counted.
@@ -101,6 +128,33 @@ impl Evidence {
 
     /// What this evidence says of a claim at its δ. A bound that leans on an assumption refutes nothing: it may be the
     /// assumption that is false.
+    ///
+    /// # Examples
+    ///
+    /// A bound that leans on an assumption refutes nothing, however large:
+    ///
+    /// ```
+    /// use veracity_audit::{Choice, Method, Observation, World, show};
+    /// use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Significance, Upper, Verdict};
+    ///
+    /// let observe = |trial: u64| {
+    ///     let (world, score) = if trial % 2 == 0 { (World::In, 1.0) } else { (World::Out, 0.0) };
+    ///     Observation { trial, canary: 0, world, score: Some(score) }
+    /// };
+    /// let observations: Vec<_> = (0..1_000).map(observe).collect();
+    /// let delta = Delta::new(1e-5)?;
+    /// let claim = Claim { epsilon: Upper(Epsilon::new(1.0)?), delta, adjacency: Adjacency::AddRemove };
+    /// let choice = Choice::Fixed(0.5);
+    ///
+    /// let proved = Method::Threshold { choice, group: Count::ONE };
+    /// let verdict = show(proved, &observations, delta, Significance::new(0.05)?)?.judge(&claim);
+    /// assert!(matches!(verdict, Verdict::Refuted { .. }));
+    ///
+    /// let gaussian = show(Method::Gaussian { choice }, &observations, delta, Significance::new(0.05)?)?;
+    /// assert!(gaussian.shown.epsilon.0.get() > 5.0);
+    /// assert!(matches!(gaussian.judge(&claim), Verdict::NotRefuted { .. }));
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn judge(&self, claim: &Claim) -> Verdict {
         let Shown { epsilon: shown, ceiling, basis } = self.shown;
         if basis.may_refute() { judge(claim, shown, ceiling) } else { Verdict::NotRefuted { shown, ceiling } }

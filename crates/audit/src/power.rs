@@ -88,6 +88,27 @@ pub struct Trial {
 /// of their looks only, so they do better.
 /// # Numerics   Exact sums over both counts, rounded down: outcomes rarer than 1e-12 are left out, and where there are many,
 /// neighbouring numbers of errors are judged by the worst of them
+///
+/// # Examples
+///
+/// How many models must be trained to see that ε is 4 where 1 was claimed?
+///
+/// ```
+/// use veracity_audit::{Choice, power::{Trial, Truth, needed}};
+/// use veracity_core::{Delta, Epsilon, Probability, Significance};
+///
+/// let delta = Delta::new(1e-5)?;
+/// let trial = Trial { claim: Epsilon::new(1.0)?, delta, choice: Choice::Fixed(0.0) };
+/// let ask = |epsilon, chance| {
+///     let truth = Truth::gaussian(Epsilon::new(epsilon)?, delta)?;
+///     needed(trial, truth, Probability::new(chance)?, Significance::new(0.05)?)
+/// };
+/// let plan = ask(4.0, 0.8)?;
+/// assert!(plan.chance.get() >= 0.8 && plan.ceiling.get() > 1.0);
+/// // A truth that is farther from the claim is seen sooner, and more certainty takes more trials.
+/// assert!(ask(8.0, 0.8)?.trials < plan.trials && ask(4.0, 0.95)?.trials > plan.trials);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn needed(
     trial: Trial,
     truth: Truth,
@@ -125,7 +146,7 @@ pub fn needed(
     plan_of(trial, truth, enough, level)
 }
 
-/// What so many trials can do.
+/// The power of this many trials: the chance that they refute the claim, and the most that they could show.
 pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significance) -> Result<Plan, Refusal> {
     if !(2..=MOST).contains(&trials.get()) {
         return Err(Refusal::out_of_range("trials", trials.get(), "2 ≤ trials ≤ 1e7"));
@@ -133,7 +154,21 @@ pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significanc
     plan_of(trial, truth, trials.get() / 2, significance.spend())
 }
 
-/// The most that so many trials, half of them with the canary, could show: an attacker who never errs.
+/// The most that this many trials, half of them with the canary, could show: an attacker who never errs.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{Choice, power::ceiling};
+/// use veracity_core::{Count, Delta, Significance};
+///
+/// let (choice, delta) = (Choice::Fixed(0.0), Delta::new(1e-5)?);
+/// let most = |trials| ceiling(Count::new(trials)?, choice, delta, Count::ONE, Significance::new(0.05)?);
+/// // A hundred runs can never show an ε of 5, whatever leaks.
+/// assert!(most(100)?.get() < 5.0);
+/// assert!(most(10_000)?.get() > 5.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn ceiling(
     trials: Count,
     choice: Choice,

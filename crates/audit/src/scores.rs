@@ -3,6 +3,18 @@
 use veracity_core::Refusal;
 
 /// Scores of independent trials in the order in which they were run; a higher score says "in" more loudly.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::Scores;
+///
+/// let scores = Scores::new(vec![1.0, 2.0, 3.0, 4.0], vec![0.0, f64::NEG_INFINITY])?;
+/// let (choosing, counting) = scores.halves();
+/// assert_eq!((choosing.inside(), counting.inside()), (&[1.0, 2.0][..], &[3.0, 4.0][..]));
+/// assert!(Scores::new(vec![f64::NAN], vec![]).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scores {
     inside: Vec<f64>,
@@ -42,7 +54,7 @@ impl Scores {
         (scores(first_in, first_out), scores(second_in, second_out))
     }
 
-    /// Fold number `fold` of `folds`, every so many-th trial of either world, and all the others.
+    /// Fold number `fold` of `folds`, every `folds`-th trial of either world, and all the others.
     pub fn fold(&self, fold: usize, folds: usize) -> (Scores, Scores) {
         let part = |scores: &[f64], mine: bool| -> Vec<f64> {
             let here = |i: &usize| (i % folds == fold) == mine;

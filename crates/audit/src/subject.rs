@@ -25,7 +25,29 @@ impl World {
     }
 }
 
-/// Something that leaks, perhaps.
+/// Something to be audited: its runs may leak whether a canary was in the dataset.
+///
+/// # Examples
+///
+/// A subject of your own: a sum that is published without noise.
+///
+/// ```
+/// use veracity_audit::{Failure, Subject, World, observe_one};
+///
+/// struct Plain;
+/// impl Subject for Plain {
+///     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+///         if trial == 3 {
+///             return Err(Failure("out of memory".into()));
+///         }
+///         Ok(worlds.iter().map(|world| if *world == World::In { 1.0 } else { 0.0 }).collect())
+///     }
+/// }
+/// assert_eq!(observe_one(&Plain, 1, 2).observations[0].counted(), 1.0);
+/// // A run that failed is a wrong guess: without the canary, it counts as the loudest "in".
+/// let failed = observe_one(&Plain, 1, 3);
+/// assert_eq!((failed.observations[0].world, failed.observations[0].counted()), (World::Out, f64::INFINITY));
+/// ```
 pub trait Subject: Sync {
     /// How many canaries one run holds, at least 1. With more than one, each is in or out by a coin of its own.
     fn canaries(&self) -> usize {
@@ -51,6 +73,18 @@ impl fmt::Display for Failure {
 ///
 /// One canary is in at every other trial, so that both worlds are seen equally often. Several have a fair coin each,
 /// independent of one another, as the theorems for many canaries in one run demand.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{World, worlds};
+///
+/// assert_eq!((worlds(1, 0, 1), worlds(1, 1, 1)), (vec![World::In], vec![World::Out]));
+/// // The coins of many canaries depend on the seed and the trial alone.
+/// let coins = worlds(1, 0, 1_000);
+/// assert_eq!(coins, worlds(1, 0, 1_000));
+/// assert!(coins.iter().filter(|world| **world == World::In).count().abs_diff(500) < 80);
+/// ```
 pub fn worlds(seed: u64, trial: u64, canaries: usize) -> Vec<World> {
     let of = |is_in: bool| if is_in { World::In } else { World::Out };
     if canaries == 1 {

@@ -20,8 +20,8 @@ pub enum Choice {
     Fixed(f64),
     /// The first half of the trials chooses, the second half is counted.
     Split,
-    /// Each of so many folds chooses in turn and the others are counted, each at its share of the level; the best bound
-    /// is taken.
+    /// Each of this many folds chooses the threshold in turn and the others are counted, each at its share of the level;
+    /// the best bound is taken.
     Folds(Count),
     /// All thresholds at once, by limits that hold together.
     Union,
@@ -45,6 +45,24 @@ pub struct Chosen {
 /// the other folds are counted at a fixed threshold, so each of the K bounds fails with chance ≤ level/K, and the best of
 /// them with chance ≤ level. Union: see [`trade_off::band`]
 /// # Assumes    Independent trials
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{Choice, Scores, bound::FromCounts, threshold};
+/// use veracity_core::{Count, Delta, Significance};
+///
+/// // The worlds differ by 2; half of the trials find out where.
+/// let spread = |centre: f64| (0..1_000).map(|i| centre + f64::from(i * 37 % 1_000) / 500.0).collect();
+/// let scores = Scores::new(spread(2.0), spread(0.0))?;
+/// let (delta, level) = (Delta::new(1e-5)?, Significance::new(0.05)?);
+/// let method = FromCounts::ClopperPearson;
+/// let chosen = threshold::bound(&scores, Choice::Split, method, delta, Count::ONE, level)?;
+/// assert!(chosen.shown.epsilon.0.get() > 4.0);
+/// // The first half was not counted.
+/// assert_eq!(chosen.counts.trials(), 1_000);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn bound(
     scores: &Scores,
     choice: Choice,

@@ -1,4 +1,4 @@
-//! Trials: which are to be run, what each left, and how many threads see to them.
+//! Trials: which are to be run, their outcomes, and the threads that run them.
 
 use crate::subject::{Failure, Subject, World, worlds};
 use std::sync::{
@@ -7,7 +7,7 @@ use std::sync::{
 };
 use veracity_core::Refusal;
 
-/// What one canary of one trial told. Its key is (trial, canary).
+/// The score of one canary in one trial. Its key is (trial, canary).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// The number of the trial.
@@ -33,6 +33,17 @@ impl Observation {
 
 /// One of several equal shares of the trials: pairs of them, one trial in either world, whose number leaves `index` when divided
 /// by `of`. So every share sees both worlds alike, and machines that differ tell nothing of the world.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::Shard;
+///
+/// // Three machines share ten trials.
+/// let share = |index| Ok::<_, veracity_core::Refusal>(Shard::new(index, 3)?.trials(10).collect::<Vec<_>>());
+/// assert_eq!((share(0)?, share(1)?, share(2)?), (vec![0, 1, 6, 7], vec![2, 3, 8, 9], vec![4, 5]));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: u64,
@@ -58,7 +69,7 @@ impl Shard {
     }
 }
 
-/// What a trial left: an observation for each canary, and why there is no score if there is none.
+/// The outcome of a trial: an observation for each canary, and why there is no score if there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// One for each canary.
@@ -91,7 +102,7 @@ pub fn observe_one(subject: &dyn Subject, seed: u64, trial: u64) -> Outcome {
     Outcome { observations, failure: scores.err() }
 }
 
-/// Runs trials on so many threads; the outcomes are in the order of `trials`.
+/// Runs trials on `threads` threads; the outcomes are in the order of `trials`.
 pub fn observe(subject: &dyn Subject, seed: u64, trials: &[u64], threads: usize) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(trials.len()));

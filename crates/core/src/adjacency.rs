@@ -4,6 +4,18 @@ use crate::Refusal;
 use std::{fmt, str::FromStr};
 
 /// When two datasets count as adjacent.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Adjacency;
+///
+/// let adjacency: Adjacency = "replace-one".parse()?;
+/// // The record that leaves and the one that comes both move the answer.
+/// assert_eq!(adjacency.contributions(), 2);
+/// assert!("neighbouring".parse::<Adjacency>().is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Adjacency {
     /// One has a record that the other lacks.
@@ -55,6 +67,17 @@ impl FromStr for Adjacency {
 }
 
 /// Whose data is protected as one: what "one record" stands for.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::PrivacyUnit;
+///
+/// assert_eq!(PrivacyUnit::default().name(), "example");
+/// assert_eq!(PrivacyUnit::new("household")?.name(), "household");
+/// assert!(PrivacyUnit::new("two\nlines").is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PrivacyUnit(String);
 

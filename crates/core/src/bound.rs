@@ -25,6 +25,21 @@ impl<T> Bracket<T> {
 }
 
 /// What a method found: the variant says whether it may be promised.
+///
+/// # Examples
+///
+/// Only a bound has an upper end that may be promised:
+///
+/// ```
+/// use veracity_core::{Bracket, Finding, Standing, Upper};
+///
+/// let certified = Finding::Bracket(Bracket::new(1.95, 1.97));
+/// assert_eq!(certified.upper(), Some(Upper(1.97)));
+///
+/// let guess = Finding::Approximation(1.9);
+/// assert_eq!(guess.upper(), None);
+/// assert_eq!(guess.standing(), Standing::Approximation);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finding<T> {
     /// Certified from both sides.

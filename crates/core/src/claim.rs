@@ -31,6 +31,20 @@ pub enum Verdict {
 }
 
 /// Compares what was shown with what was claimed.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Adjacency, Claim, Delta, Epsilon, Lower, Upper, Verdict, judge};
+///
+/// let epsilon = Upper(Epsilon::new(2.0)?);
+/// let claim = Claim { epsilon, delta: Delta::new(0.0)?, adjacency: Adjacency::AddRemove };
+/// let ceiling = Epsilon::new(6.0)?;
+/// // A claim of 2.0 is refuted by more than 2.0, and by nothing less.
+/// assert!(matches!(judge(&claim, Lower(Epsilon::new(2.1)?), ceiling), Verdict::Refuted { .. }));
+/// assert!(matches!(judge(&claim, Lower(Epsilon::new(2.0)?), ceiling), Verdict::NotRefuted { .. }));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn judge(claim: &Claim, shown: Lower<Epsilon>, ceiling: Epsilon) -> Verdict {
     if shown.0 > claim.epsilon.0 {
         Verdict::Refuted { shown }

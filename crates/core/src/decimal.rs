@@ -4,11 +4,33 @@
 //! upper text is never below the number and a lower text never above it.
 
 /// At most `digits` significant digits, never below `x`.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::decimal::up;
+///
+/// assert_eq!(up(2.7301, 3), "2.74");
+/// // What needs no rounding is left as it is.
+/// assert_eq!(up(0.1, 3), "0.1");
+/// assert!(up(1.0000001e-5, 2).parse::<f64>()? >= 1.0000001e-5);
+/// # Ok::<(), std::num::ParseFloatError>(())
+/// ```
 pub fn up(x: f64, digits: usize) -> String {
     text(x, digits, Side::Up)
 }
 
 /// At most `digits` significant digits, never above `x`.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::decimal::{down, nearest};
+///
+/// assert_eq!(down(4.199, 2), "4.1");
+/// // Only a number that is no bound may go to the nearer side.
+/// assert_eq!(nearest(4.199, 2), "4.2");
+/// ```
 pub fn down(x: f64, digits: usize) -> String {
     text(x, digits, Side::Down)
 }
@@ -19,6 +41,16 @@ pub fn nearest(x: f64, digits: usize) -> String {
 }
 
 /// A printed number as it stands in a sentence: 10⁻⁵ for 1e-5, 2.5·10⁻⁶ for 2.5e-6, others as they are.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::decimal::in_prose;
+///
+/// assert_eq!(in_prose("1e-5"), "10⁻⁵");
+/// assert_eq!(in_prose("2.5e-6"), "2.5·10⁻⁶");
+/// assert_eq!(in_prose("0.03"), "0.03");
+/// ```
 pub fn in_prose(printed: &str) -> String {
     let Some((mantissa, exponent)) = printed.split_once('e') else { return printed.to_owned() };
     let Ok(exponent) = exponent.parse() else { return printed.to_owned() };

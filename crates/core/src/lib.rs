@@ -2,6 +2,22 @@
 //!
 //! A [`Mechanism`] says what was done to the data, an [`Adjacency`] says which datasets must look alike, and a
 //! [`Bracket`] carries what is known of the answer: a lower and an upper bound that travel as different types.
+//!
+//! Training is claimed to be (1, 1e-5)-private, and an audit shows a leak of 1.4:
+//!
+//! ```
+//! use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Lower, Mechanism, NoiseMultiplier};
+//! use veracity_core::{SamplingRate, Upper, Verdict, judge};
+//!
+//! let steps = Mechanism::dp_sgd(SamplingRate::new(0.01)?, NoiseMultiplier::new(1.1)?, Count::new(5_000)?);
+//! assert_eq!(steps.kind(), "repeated");
+//!
+//! let epsilon = Upper(Epsilon::new(1.0)?);
+//! let claim = Claim { epsilon, delta: Delta::new(1e-5)?, adjacency: Adjacency::AddRemove };
+//! let shown = Lower(Epsilon::new(1.4)?);
+//! assert_eq!(judge(&claim, shown, Epsilon::new(5.2)?), Verdict::Refuted { shown });
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 mod adjacency;
 mod bound;

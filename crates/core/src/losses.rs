@@ -25,6 +25,24 @@ impl LossMasses {
     /// Checks that losses rise and are finite and that probabilities are not negative and add up to 1.
     ///
     /// # Promise  What the probabilities lack to 1 is added to that of an infinite loss, so rounded files stay bounds
+    ///
+    /// # Examples
+    ///
+    /// A report that is true with probability 3/4, and the opposite of the truth otherwise, has losses ±ln 3:
+    ///
+    /// ```
+    /// use veracity_core::LossMasses;
+    ///
+    /// let loss = 3f64.ln();
+    /// let coin = LossMasses::new(vec![(-loss, 0.25), (loss, 0.75)], 0.0)?;
+    /// assert_eq!(coin.infinite(), 0.0);
+    /// // What was rounded away counts as an infinite loss.
+    /// let rounded = LossMasses::new(vec![(-loss, 0.25), (loss, 0.75 - 1e-10)], 0.0)?;
+    /// assert!(rounded.infinite() > 0.0);
+    /// // e² times 1/2 is more than 1: no law of the other dataset goes with these losses.
+    /// assert!(LossMasses::new(vec![(-2.0, 0.5), (loss, 0.5)], 0.0).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn new(finite: Vec<(f64, f64)>, infinite: f64) -> Result<Self, Refusal> {
         if finite.len() > MOST {
             return Err(Refusal::out_of_range("losses", finite.len(), "at most 2^21 losses"));

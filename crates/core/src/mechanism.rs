@@ -10,6 +10,22 @@ use crate::{
 
 /// A mechanism or a composition of mechanisms. Matched without a wildcard everywhere, so a new kind is a compile error
 /// in each place that must learn it.
+///
+/// # Examples
+///
+/// Two releases about the same people, one after the other, of which the first is on two disjoint regions:
+///
+/// ```
+/// use veracity_core::{Epsilon, Mechanism, NoiseMultiplier};
+///
+/// let sum = Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(4.0)? };
+/// let regions = Mechanism::Parallel(vec![sum.clone(), sum]);
+/// let choice = Mechanism::Exponential { epsilon: Epsilon::new(0.5)? };
+/// let both = Mechanism::Composed(vec![regions, choice]);
+/// let Mechanism::Composed(parts) = &both else { unreachable!() };
+/// assert_eq!(parts.iter().map(Mechanism::kind).collect::<Vec<_>>(), ["parallel", "exponential"]);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mechanism {
     /// Gaussian noise of standard deviation `noise_multiplier` × one record's ℓ2 contribution.
@@ -183,6 +199,18 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// Noisy gradient descent on Poisson batches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_core::{Count, Mechanism, NoiseMultiplier, SamplingRate};
+    ///
+    /// let rate = SamplingRate::new(256.0 / 60_000.0)?;
+    /// let plan = Mechanism::dp_sgd(rate, NoiseMultiplier::new(1.1)?, Count::new(14_062)?);
+    /// let Mechanism::Repeated { times, mechanism: step } = plan else { unreachable!() };
+    /// assert_eq!((times.get(), step.kind()), (14_062, "poisson-sampled"));
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn dp_sgd(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> Mechanism {
         let step = Mechanism::Gaussian { noise_multiplier };
         let sampled = Mechanism::PoissonSampled { rate, mechanism: Box::new(step) };
@@ -225,6 +253,19 @@ impl Mechanism {
 }
 
 /// A declared Rényi curve: for each order α > 1, the divergence never exceeds the value beside it.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::RdpCurve;
+///
+/// let curve = RdpCurve::new(vec![(2.0, 0.1), (8.0, 0.4)])?;
+/// // Divergences rise with the order, so the value at 8 bounds all orders from 2 to 8.
+/// assert_eq!(curve.at(3.0), 0.4);
+/// // Beyond the last point nothing is declared.
+/// assert_eq!(curve.at(9.0), f64::INFINITY);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RdpCurve(Vec<(f64, f64)>);
 

@@ -1,6 +1,16 @@
 //! Where randomness came from, and so whether an answer may be released.
 
 /// Where the root came from, and so what may be done with the result.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Origin;
+///
+/// assert!(Origin::System.is_releasable());
+/// assert!(!Origin::Seeded.is_releasable());
+/// assert_eq!(Origin::Seeded.name(), "seeded");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The operating system: fit for release.

@@ -31,14 +31,49 @@ macro_rules! quantity {
 
 quantity!(
     /// The privacy loss bound ε. Infinity is a legal value and means "no protection".
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_core::Epsilon;
+    ///
+    /// assert_eq!(Epsilon::new(0.5)?.get(), 0.5);
+    /// assert!(Epsilon::new(f64::INFINITY).is_ok());
+    /// assert!(Epsilon::new(f64::NAN).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     Epsilon, "epsilon", "0 ≤ epsilon", |x| x >= 0.0
 );
 quantity!(
     /// The slack δ of an (ε, δ) guarantee. It is not "the probability that the guarantee fails".
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_core::Delta;
+    ///
+    /// assert_eq!(Delta::new(1e-6)?.get(), 1e-6);
+    /// let refusal = Delta::new(1.5).unwrap_err();
+    /// assert_eq!(refusal.to_string(), "delta is 1.5, expected 0 ≤ delta < 1");
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     Delta, "delta", "0 ≤ delta < 1", |x| (0.0..1.0).contains(&x)
 );
 quantity!(
     /// Noise scale divided by the largest contribution of one record (σ/C for a Gaussian, b/C for a Laplace).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_core::{ClipNorm, NoiseMultiplier};
+    ///
+    /// let clip_norm = ClipNorm::new(0.5)?;
+    /// let noise_multiplier = NoiseMultiplier::new(1.1)?;
+    /// // The standard deviation of the noise on a sum of clipped gradients.
+    /// assert_eq!(noise_multiplier.get() * clip_norm.get(), 0.55);
+    /// assert!(NoiseMultiplier::new(0.0).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     NoiseMultiplier, "noise multiplier", "1e-6 ≤ noise multiplier ≤ 1e9", |x| (1e-6..=1e9).contains(&x)
 );
 quantity!(
@@ -101,6 +136,17 @@ impl Count {
     }
 
     /// This many times `other`, refused when that passes 10^15.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_core::Count;
+    ///
+    /// let steps = Count::new(60)?.times(Count::new(235)?)?;
+    /// assert_eq!(steps.get(), 14_100);
+    /// assert!(Count::new(Count::MOST)?.times(Count::new(2)?).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn times(self, other: Count) -> Result<Count, Refusal> {
         self.0.checked_mul(other.0).map_or_else(
             || Err(Refusal::out_of_range("count", "more than 10^15", "1 ≤ count ≤ 10^15")),
@@ -126,6 +172,25 @@ impl Buckets {
 }
 
 /// A chance of error that an audit may spend, once: it moves when it is spent and cannot be copied.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Significance;
+///
+/// let (one, other) = Significance::new(0.05)?.halve();
+/// assert_eq!(one.spend() + other.spend(), 0.05);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
+///
+/// The same chance of error cannot pay for a second bound:
+///
+/// ```compile_fail,E0382
+/// let alpha = veracity_core::Significance::new(0.05)?;
+/// let first = alpha.spend();
+/// let second = alpha.spend();
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, PartialEq, PartialOrd)]
 pub struct Significance(f64);
 

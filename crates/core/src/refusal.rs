@@ -3,6 +3,17 @@
 use std::fmt;
 
 /// A question that is refused. Its `Display` is one lower-case line without a full stop.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Buckets, Refusal};
+///
+/// let refusal = Buckets::new(1).unwrap_err();
+/// assert_eq!(refusal.to_string(), "buckets is 1, expected buckets ≥ 2");
+/// // Callers that want to know more than the line can match.
+/// assert!(matches!(refusal, Refusal::OutOfRange { name: "buckets", .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
     /// A number outside the range of what it stands for.

@@ -3,6 +3,21 @@
 use crate::Refusal;
 
 /// The law of a random number of runs, drawn before the first and kept secret.
+///
+/// # Examples
+///
+/// Tuning by the best of about ten runs, the number of which is drawn from a geometric law:
+///
+/// ```
+/// use veracity_core::{Count, Mechanism, NoiseMultiplier, Runs, SamplingRate};
+///
+/// let run = Mechanism::dp_sgd(SamplingRate::new(0.01)?, NoiseMultiplier::new(2.0)?, Count::new(1_000)?);
+/// let runs = Runs::negative_binomial(10.0, 1.0)?;
+/// assert_eq!(Mechanism::BestOf { runs, mechanism: Box::new(run) }.kind(), "best-of");
+/// // Conditioned on at least one run, the mean cannot be 1 or less.
+/// assert!(Runs::negative_binomial(1.0, 1.0).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Runs {
     /// Poisson; with no run at all nothing is published.

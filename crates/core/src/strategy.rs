@@ -14,6 +14,22 @@ const MOST_BANDS: usize = 8192;
 const LARGEST_ENTRY: f64 = 1e15;
 
 /// A lower-triangular strategy matrix.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Coefficients, Count, Strategy, TriangularMatrix};
+///
+/// let coefficients = Coefficients::new(vec![1.0, 0.5, 0.375])?;
+/// let banded = Strategy::Banded { steps: Count::new(1_000)?, coefficients };
+/// assert_eq!(banded.steps().get(), 1_000);
+///
+/// let written = Strategy::Written(TriangularMatrix::new(vec![vec![1.0], vec![0.5, 1.0]])?);
+/// assert_eq!(written.steps().get(), 2);
+/// // A row of the wrong length is refused by its place.
+/// assert!(TriangularMatrix::new(vec![vec![1.0], vec![1.0]]).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Strategy {
     /// Binary tree aggregation: the sum of every block of 1, 2, 4, … steps that starts at a multiple of its length, and is
@@ -120,6 +136,19 @@ impl TriangularMatrix {
 }
 
 /// In which steps one record may take part.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Count, Mechanism, NoiseMultiplier, Participation, Strategy};
+///
+/// // Each record in at most 4 of 1000 steps, one epoch of 250 steps apart.
+/// let participation = Participation::Separated { times: Count::new(4)?, separation: Count::new(250)? };
+/// let strategy = Strategy::Tree { steps: Count::new(1_000)? };
+/// let noise_multiplier = NoiseMultiplier::new(8.0)?;
+/// assert_eq!(Mechanism::Matrix { strategy, participation, noise_multiplier }.kind(), "matrix");
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Participation {
     /// In one step.

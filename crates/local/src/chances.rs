@@ -5,7 +5,23 @@ use crate::{Estimate, Estimates};
 /// A report *supports* a value if it speaks for it: a set bit, an equal hash, an equal sign. Every protocol here supports
 /// the true value with one chance and each other value with a second, smaller one.
 ///
-/// # Reference  [WangBlockiLiJha17] ("pure" protocols)
+/// # Reference  \[WangBlockiLiJha17\] ("pure" protocols)
+///
+/// # Examples
+///
+/// What privacy costs in variance, and what it gives to liars:
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::RandomizedResponse;
+///
+/// let strict = RandomizedResponse::new(10, Epsilon::new(0.5)?)?.chances();
+/// let loose = RandomizedResponse::new(10, Epsilon::new(3.0)?)?.chances();
+/// assert!(strict.noise() > 10.0 * loose.noise());
+/// // One made-up report counts for many honest ones.
+/// assert!(strict.largest_gain(1) > 10.0 && loose.largest_gain(1) < 2.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chances {
     /// The chance that a report supports the value it was made from.
@@ -34,7 +50,7 @@ impl Chances {
     /// How far `fakes` made-up reports can raise the estimated count of one value of the attacker's choice, at most.
     /// An honest answer raises it by one each, on average; so noise for privacy is leverage for liars.
     ///
-    /// # Reference  [CaoJiaGong21], [CheuSmithUllman21]
+    /// # Reference  \[CaoJiaGong21\], \[CheuSmithUllman21\]
     pub fn largest_gain(self, fakes: u64) -> f64 {
         fakes as f64 * (1.0 - self.other) / (self.own - self.other)
     }

@@ -4,6 +4,19 @@ use std::collections::HashMap;
 use veracity_core::Refusal;
 
 /// The values a person may have, each known by its place.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_local::Domain;
+///
+/// let domain = Domain::categories(vec!["yes".into(), "no".into()])?;
+/// assert_eq!(domain.place("no")?, 1);
+/// // The refusal does not repeat what somebody answered.
+/// let refusal = domain.place("a secret").unwrap_err();
+/// assert!(!refusal.to_string().contains("secret"));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain {
     size: u32,

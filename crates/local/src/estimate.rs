@@ -13,10 +13,23 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// How sure intervals shall be.
+/// The confidence level of intervals, and the normal quantile that goes with it.
 ///
 /// # Assumes  Normal approximation: reports are many and independent. Standard errors are those of the randomisation; the
 ///   people who reported are taken as given.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_local::{Confidence, Estimate};
+///
+/// let estimate = Estimate { count: 120.0, standard_error: 10.0 };
+/// let one = estimate.interval(Confidence::new(0.95)?);
+/// assert!((one.high - 139.6).abs() < 0.01);
+/// // To hold for all of 50 values together, intervals must be wider.
+/// assert!(estimate.interval(Confidence::for_all(0.95, 50)?).high > one.high);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Confidence {
     level: f64,
@@ -24,12 +37,12 @@ pub struct Confidence {
 }
 
 impl Confidence {
-    /// Each interval holds with probability `level`.
+    /// Each interval covers the truth with probability `level`.
     pub fn new(level: f64) -> Result<Confidence, Refusal> {
         Confidence::for_all(level, 1)
     }
 
-    /// `intervals` intervals hold all together with probability `level` (Bonferroni).
+    /// `intervals` intervals cover their truths simultaneously with probability `level` (Bonferroni).
     pub fn for_all(level: f64, intervals: u32) -> Result<Confidence, Refusal> {
         if !(level > 0.0 && level < 1.0) {
             return Err(Refusal::out_of_range("confidence level", level, "0 < level < 1"));
@@ -66,6 +79,19 @@ impl Estimate {
 }
 
 /// The estimates of all values, in the order of the domain.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_local::{Estimate, Estimates};
+///
+/// let value = |count| Estimate { count, standard_error: 3.0 };
+/// let estimates = Estimates { reports: 100, values: vec![value(80.0), value(28.0), value(-8.0)] };
+/// // Unbiased, and absurd for one value; or a distribution, and biased.
+/// assert_eq!(estimates.frequencies()[2], -0.08);
+/// let projected = estimates.projected();
+/// assert!(projected[2] == 0.0 && (projected.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimates {
     /// How many reports there were.

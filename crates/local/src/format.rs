@@ -25,6 +25,33 @@ use veracity_core::{Epsilon, Probability, Refusal};
 pub const SCHEMA: &str = "veracity.local/1";
 
 /// What client and server agree on.
+///
+/// # Examples
+///
+/// The header and reports as lines, from a client to the server:
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::{Domain, Kind, Protocol, Reader, Survey};
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let survey = Survey::frequency(Domain::range(100)?, Kind::Hadamard, Epsilon::new(1.0)?, 0)?;
+/// let Survey::Frequency { protocol, .. } = &survey else { unreachable!() };
+/// let mut bits = Entropy::system()?.stream(Purpose::Report, Key::default());
+/// let mut lines = survey.header();
+/// for value in [7, 99] {
+///     lines += &format!("\n{}", survey.line(&protocol.encode(value, &mut bits)?));
+/// }
+///
+/// let reader = Reader::new(lines.as_bytes())?;
+/// assert_eq!(reader.survey(), &survey);
+/// let mut tally = protocol.tally();
+/// for report in reader {
+///     tally.absorb(&[report?])?;
+/// }
+/// assert_eq!(tally.reports(), 2);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Survey {
     /// How many people have each value.

@@ -6,7 +6,7 @@ use veracity_noise::Bits;
 
 /// Hadamard response on `size` values, padded to a power of two. A report is log2 of that many bits and one more.
 ///
-/// # Reference  [AcharyaSunZhang19]; [AppleDP17] (the one-bit form)
+/// # Reference  \[AcharyaSunZhang19\]; \[AppleDP17\] (the one-bit form)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hadamard {
     size: u32,

@@ -11,7 +11,7 @@ use veracity_noise::Bits;
 /// than chance. A seed is a multiplier and an offset (a, b) of 32 bits; v goes to the top bits of (a v + b) mod 2^32, which
 /// for a pair of values are uniform and independent. So the chances of support are exact over the draw of the seed.
 ///
-/// # Reference  [WangBlockiLiJha17] (OLH); [Dietzfelbinger96] (multiply-shift with an offset)
+/// # Reference  \[WangBlockiLiJha17\] (OLH); \[Dietzfelbinger96\] (multiply-shift with an offset)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LocalHashing {
     size: u32,

@@ -8,6 +8,29 @@
 //!
 //! Every claim is per report: whatever the person's value, any report is at most e^ε times likelier than under any other
 //! value. So the adjacency is replace-one. No floating point decides what a client sends.
+//!
+//! Ten thousand people say which of three browsers they use, each under ε = 1:
+//!
+//! ```
+//! use veracity_core::Epsilon;
+//! use veracity_local::{Confidence, Domain, Kind, Protocol};
+//! use veracity_noise::{Entropy, Key, Purpose};
+//!
+//! let domain = Domain::categories(vec!["fox".into(), "owl".into(), "elk".into()])?;
+//! let protocol = Protocol::new(Kind::RandomizedResponse, &domain, Epsilon::new(1.0)?, 0)?;
+//! // On a client: system entropy. Here: a seed, so that the figures stay the same.
+//! let mut bits = Entropy::seeded(1).stream(Purpose::Report, Key::default());
+//! let owl = domain.place("owl")?;
+//! let people = (0..10_000).map(|i| if i % 10 < 7 { owl } else { 0 });
+//! let reports: Vec<_> = people.map(|value| protocol.encode(value, &mut bits)).collect::<Result<_, _>>()?;
+//!
+//! // On the server.
+//! let mut tally = protocol.tally();
+//! tally.absorb(&reports)?;
+//! let interval = tally.estimate().values[owl as usize].interval(Confidence::new(0.999)?);
+//! assert!(interval.low < 7_000.0 && 7_000.0 < interval.high);
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 mod chances;
 mod coin;

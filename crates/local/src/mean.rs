@@ -24,7 +24,27 @@ pub enum Shape {
 ///
 /// Both are whole numbers; the likelihood ratio is yes/no ≤ e^ε.
 ///
-/// # Reference  [DuchiJordanWainwright18] (one bit); [WangEtAl19] (the piecewise mechanism, here on a grid)
+/// # Reference  \[DuchiJordanWainwright18\] (one bit); \[WangEtAl19\] (the piecewise mechanism, here on a grid)
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::Mean;
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let hours = Mean::new(0.0, 24.0, Epsilon::new(1.0)?)?;
+/// let mut bits = Entropy::seeded(1).stream(Purpose::Report, Key::default());
+/// let reports: Vec<_> =
+///     (0..20_000).map(|i| hours.encode(f64::from(i % 5), &mut bits)).collect::<Result<_, _>>()?;
+/// let mut tally = hours.tally();
+/// tally.absorb(&reports)?;
+/// let estimate = tally.estimate()?;
+/// // The true mean is 2. Four standard errors are missed once in 16,000 times.
+/// assert!((estimate.mean - 2.0).abs() < 4.0 * estimate.standard_error);
+/// assert!(estimate.standard_error < 0.5);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
     lower: f64,

@@ -4,6 +4,19 @@ use veracity_core::{Epsilon, Refusal};
 use veracity_noise::{Bits, exact::uniform_below};
 
 /// Odds `yes` : `no` that never exceed e^ε : 1. `no` is 2^50.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::Odds;
+///
+/// let odds = Odds::within(Epsilon::new(1.0)?)?;
+/// assert!(odds.ratio() <= 1f64.exp() && odds.ratio() > 1f64.exp() * (1.0 - 1e-12));
+/// // Ten choices that share an ε of 1 multiply to no more than e.
+/// assert!(Odds::share(Epsilon::new(1.0)?, 10)?.ratio().powi(10) <= 1f64.exp() * (1.0 + 1e-14));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Odds {
     yes: u128,

@@ -3,6 +3,19 @@
 use veracity_core::Refusal;
 
 /// A row of bits, 64 to a word; bits beyond the length are zero.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_local::Packed;
+///
+/// let row = Packed::from_hex(12, "8001")?;
+/// assert!(row.bit(7) && row.bit(8) && row.ones() == 2);
+/// assert_eq!(row.to_hex(), "8001");
+/// // A bit beyond the length is refused.
+/// assert!(Packed::from_hex(12, "0010").is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packed {
     len: u32,

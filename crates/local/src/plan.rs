@@ -57,6 +57,22 @@ impl Plan {
 
 /// Compares the protocols for `size` values, ε and `reports` people. RAPPOR is not among them: it is for people who report
 /// again and again, or for values that are not known beforehand.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Count, Epsilon};
+/// use veracity_local::{Kind, plan};
+///
+/// let (epsilon, people) = (Epsilon::new(1.0)?, Count::new(100_000)?);
+/// // Randomized response is best up to 3e^ε + 2 = 10.2 values.
+/// assert_eq!(plan(10, epsilon, people)?.choice(), Kind::RandomizedResponse);
+/// let many = plan(1_000, epsilon, people)?;
+/// assert_ne!(many.choice(), Kind::RandomizedResponse);
+/// // What it costs that nobody is trusted.
+/// assert!(many.central.local_is_larger > 100.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn plan(size: u32, epsilon: Epsilon, reports: Count) -> Result<Plan, Refusal> {
     let domain = Domain::range(size)?;
     let n = reports.as_f64();

@@ -112,6 +112,27 @@ impl Kind {
 }
 
 /// A protocol with its parameters.
+///
+/// # Examples
+///
+/// Whatever the value, no report is more than e^ε times likelier than under another:
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::{Domain, Kind, Protocol};
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let (domain, epsilon) = (Domain::range(8)?, Epsilon::new(1.0)?);
+/// let mut bits = Entropy::seeded(1).stream(Purpose::Report, Key::default());
+/// for kind in [Kind::RandomizedResponse, Kind::OptimisedUnary, Kind::LocalHashing, Kind::Hadamard] {
+///     let protocol = Protocol::new(kind, &domain, epsilon, 0)?;
+///     let report = protocol.encode(3, &mut bits)?;
+///     let likelihoods = (0..8).map(|value| protocol.likelihood(value, &report));
+///     let (least, most) = likelihoods.fold((1.0, 0.0), |(l, m): (f64, f64), x| (l.min(x), m.max(x)));
+///     assert!(most <= least * 1f64.exp() * (1.0 + 1e-12), "{}", kind.name());
+/// }
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Protocol {
     /// k-ary randomized response.

@@ -6,7 +6,7 @@ use veracity_noise::Bits;
 
 /// Generalised randomized response on `size` values.
 ///
-/// # Reference  [KairouzBonawitzRamage16], [WangBlockiLiJha17] (direct encoding)
+/// # Reference  \[KairouzBonawitzRamage16\], \[WangBlockiLiJha17\] (direct encoding)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomizedResponse {
     size: u32,

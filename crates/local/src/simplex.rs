@@ -5,9 +5,18 @@
 /// Estimates made so are never absurd, but no longer unbiased: rare values are pushed to zero and the rest shifted.
 ///
 /// # Promise    The parts sum to 1 up to rounding; a point that is a distribution is returned as it is, up to rounding
-/// # Reference  [WangCarreiraPerpinan13]
+/// # Reference  \[WangCarreiraPerpinan13\]
 /// # Assumes    `point` is not empty and has no NaN
 /// # Numerics   Exact but for rounding: one sort, one scan
+///
+/// # Examples
+///
+/// ```
+/// use veracity_local::simplex::project;
+///
+/// let near = project(&[0.7, 0.5, -0.1]);
+/// assert!((near[0] - 0.6).abs() < 1e-15 && (near[1] - 0.4).abs() < 1e-15 && near[2] == 0.0);
+/// ```
 pub fn project(point: &[f64]) -> Vec<f64> {
     let mut falling = point.to_vec();
     falling.sort_unstable_by(|a, b| b.total_cmp(a));

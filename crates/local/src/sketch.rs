@@ -30,7 +30,22 @@ pub enum CellNoise {
 ///   Σ n_x (n_x − 1) / (functions (width − 1)) over the other values x, which are hashed independently given v: any three
 ///   values are.
 ///
-/// # Reference  [AppleDP17] (the sketch, its Hadamard form); [Pan24] (its errors)
+/// # Reference  \[AppleDP17\] (the sketch, its Hadamard form); \[Pan24\] (its errors)
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::{CellNoise, Sketch};
+///
+/// // A million values in reports of a few bits: a function, a row and a sign.
+/// let sketch = Sketch::new(1_000_000, Epsilon::new(2.0)?, CellNoise::Hadamard, 1024, 256, 42)?;
+/// assert!((0..256).all(|function| sketch.cell(function, 999_999) < 1024));
+/// // A popular value spills over to others that share its cells; not to itself.
+/// let added = sketch.collisions(&[0.0, 50_000.0]);
+/// assert!(added[0] > 0.0 && added[1] == 0.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sketch {
     size: u32,

@@ -4,6 +4,24 @@ use crate::{Estimates, Protocol, Report};
 use veracity_core::Refusal;
 
 /// Counts of reports of one protocol. Tallies of parts add up to the tally of the whole, in any order.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::{Domain, Kind, Protocol, Report};
+///
+/// let protocol = Protocol::new(Kind::RandomizedResponse, &Domain::range(4)?, Epsilon::new(2.0)?, 0)?;
+/// let (mut one, mut other) = (protocol.tally(), protocol.tally());
+/// one.absorb(&[Report::Value(0), Report::Value(3)])?;
+/// other.absorb(&[Report::Value(3)])?;
+/// one.merge(&other)?;
+/// assert_eq!(one.reports(), 3);
+/// // A report that no client can have sent: none of the batch is added.
+/// assert!(one.absorb(&[Report::Value(1), Report::Value(4)]).is_err());
+/// assert_eq!(one.reports(), 3);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
     protocol: Protocol,

@@ -15,7 +15,7 @@ pub enum UnaryKind {
 
 /// A unary encoding of `size` values.
 ///
-/// # Reference  [WangBlockiLiJha17] (SUE, OUE); [ErlingssonPihurKorolova14] (basic RAPPOR)
+/// # Reference  \[WangBlockiLiJha17\] (SUE, OUE); \[ErlingssonPihurKorolova14\] (basic RAPPOR)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unary {
     size: u32,

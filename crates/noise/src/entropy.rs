@@ -1,4 +1,5 @@
-//! Entropy enters once, at the rim, and is drawn through streams that are named by purpose and keyed by (run, trial, step).
+//! Entropy enters once, at the edge of the program, and is drawn through streams that are named by purpose and keyed by
+//! (run, trial, step).
 //!
 //! Every key is a chain of ChaCha20 blocks from one 256-bit root: root → purpose → run → trial; the step is the nonce. So
 //! the same key gives the same bits in any order, on any machine, in any shard, and no two keys share a stream. The one
@@ -35,7 +36,7 @@ pub enum Purpose {
     Attack,
     /// Noise on what is learned of the records before training.
     Preprocess,
-    /// What ties a run that is laid aside to its records and its root.
+    /// What ties a checkpoint to the records and the root of its run.
     Checkpoint,
     /// Which rows of a person are kept.
     Persons,
@@ -71,7 +72,23 @@ pub struct Key {
 }
 
 /// The root of all randomness of a program. It is never printed or compared, and wiped when dropped. The one way to save it
-/// is to lay it aside with a run that may be killed: see [`RootAside`].
+/// is in the checkpoint of a run that may be killed: see [`RootAside`].
+///
+/// # Examples
+///
+/// The bits depend on the seed, the purpose and the key, not on what was drawn before:
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let entropy = Entropy::seeded(42);
+/// let key = |step| Key { step, ..Key::default() };
+/// let later = entropy.stream(Purpose::Noise, key(9)).word();
+/// let sooner = entropy.stream(Purpose::Noise, key(8)).word();
+/// assert_ne!(sooner, later);
+/// assert_ne!(sooner, entropy.stream(Purpose::Batch, key(8)).word());
+/// assert_eq!(sooner, Entropy::seeded(42).stream(Purpose::Noise, key(8)).word());
+/// ```
 pub struct Entropy {
     root: [u8; 32],
     origin: Origin,
@@ -95,8 +112,27 @@ impl Entropy {
         Entropy { root, origin: Origin::Seeded, generation: fork::generation() }
     }
 
-    /// The root, for a run that may be killed and must then go on with the same bits. Refused for a seed, which is its own
-    /// record, and in a forked child, where the root is its parent's and does not lead to the child's streams.
+    /// The root, for the checkpoint of a run that may be killed and must resume with the same bits. Refused for a seed,
+    /// which is its own record, and in a forked child, where the root is its parent's and does not lead to the child's streams.
+    ///
+    /// # Examples
+    ///
+    /// A checkpoint keeps the root, so that a resumed run draws what it would have drawn:
+    ///
+    /// ```
+    /// use veracity_noise::{Entropy, Key, Purpose, RootAside};
+    ///
+    /// let entropy = Entropy::system()?;
+    /// let mut file = Vec::new();
+    /// entropy.lay_aside()?.write(&mut file)?;
+    ///
+    /// let resumed = Entropy::take_up(&RootAside::read(&mut file.as_slice())?);
+    /// let draw = |entropy: &Entropy| entropy.stream(Purpose::Noise, Key::default()).word();
+    /// assert_eq!(draw(&resumed), draw(&entropy));
+    /// // A seed is not laid aside: it is given again.
+    /// assert!(Entropy::seeded(1).lay_aside().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn lay_aside(&self) -> Result<RootAside, Refusal> {
         match self.origin {
             Origin::System if self.generation == fork::generation() => Ok(RootAside(self.root)),
@@ -109,7 +145,7 @@ impl Entropy {
         }
     }
 
-    /// Entropy that was laid aside, of the same origin, with the same streams.
+    /// The entropy of a checkpoint, to resume its run: of the same origin, with the same streams.
     pub fn take_up(aside: &RootAside) -> Entropy {
         fork::watch();
         Entropy { root: aside.0, origin: Origin::System, generation: fork::generation() }
@@ -147,7 +183,7 @@ impl Drop for Entropy {
     }
 }
 
-/// The root of system entropy on its way to or from the file in which a run that may be killed keeps it.
+/// The root of system entropy on its way to or from the checkpoint of a run that may be killed.
 ///
 /// It is a secret: whoever has it and what was released can take the noise off. So it has no other use, shows nothing of itself
 /// but to the file, and is wiped when dropped.

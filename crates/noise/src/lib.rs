@@ -1,8 +1,24 @@
 //! The only maker of randomness: entropy, named streams, exact integer samplers, fast vectors of Gaussians.
 //!
-//! An [`Entropy`] enters once, at the rim. It gives [`Stream`]s, each named by its [`Purpose`] and keyed by (run, trial,
-//! step). Samplers read [`Bits`] from a stream. Whatever protects a person goes through a [`NoiseStream`], the one door at
-//! which every noise call states what it hides and how far one record can move it.
+//! An [`Entropy`] enters once, at the edge of the program. It gives [`Stream`]s, each named by its [`Purpose`] and keyed by
+//! (run, trial, step). Samplers read [`Bits`] from a stream. Whatever protects a person goes through a [`NoiseStream`], the
+//! one door at which every noise call states what it hides and how far one record can move it.
+//!
+//! A count that one person moves by at most 1, released with ε = 1/2:
+//!
+//! ```
+//! use veracity_noise::{Distance, Entropy, Key, Noise, NoiseStream, Purpose, Ratio};
+//!
+//! let entropy = Entropy::system()?;
+//! let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
+//! assert!(rng.is_releasable());
+//!
+//! let noise = Noise::Laplace { scale: Ratio::new(2, 1)? };
+//! let noisy = noise.add("people", &[1234], Distance::L1(1), &mut rng);
+//! // Farther off than 100 happens with probability e^-50.
+//! assert!(noisy[0].abs_diff(1234) <= 100);
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 mod additive;
 mod bits;

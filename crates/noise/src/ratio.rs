@@ -3,6 +3,17 @@
 use veracity_core::Refusal;
 
 /// A positive ratio in lowest terms, both numbers at most 2^48. Products of a few of them fit 128 bits.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::Ratio;
+///
+/// let ratio = Ratio::new(6, 4)?;
+/// assert_eq!((ratio.numerator(), ratio.denominator()), (3, 2));
+/// assert!(Ratio::new(1, 0).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ratio {
     numerator: u64,
@@ -40,6 +51,19 @@ impl Ratio {
     /// so what is drawn and what is claimed are the same number.
     ///
     /// # Promise  `x` ≤ ratio, and ratio − `x` ≤ 2^-39 `x` for 2^-8 ≤ `x` ≤ 2^47; no more than 2^-48 below that
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_noise::Ratio;
+    ///
+    /// let scale = Ratio::at_least(0.1)?;
+    /// // Rounded up, by little, and a float holds it.
+    /// assert!(scale.as_f64() >= 0.1 && scale.as_f64() < 0.1 * (1.0 + 1e-11));
+    /// assert!(scale.denominator().is_power_of_two());
+    /// assert!(Ratio::at_least(f64::NAN).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn at_least(x: f64) -> Result<Ratio, Refusal> {
         if !(x > 0.0 && x <= (1u64 << 47) as f64) {
             return Err(Refusal::out_of_range("ratio", x, "0 < ratio ≤ 2^47"));

@@ -16,6 +16,18 @@ const AHEAD: usize = 8 * BLOCK_WORDS;
 ///
 /// A stream of system entropy that finds itself in a forked child takes a fresh key before it draws, so that child and
 /// parent differ. A seeded stream repeats itself anywhere, by design.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Bits, Entropy, Key, Purpose};
+///
+/// let mut stream = Entropy::seeded(3).stream(Purpose::Split, Key::default());
+/// let dice: Vec<u64> = (0..1000).map(|_| stream.bits(3)).collect();
+/// assert!(dice.iter().all(|&bits| bits < 8));
+/// // The state is not shown.
+/// assert_eq!(format!("{stream:?}"), "Stream { origin: Seeded, .. }");
+/// ```
 pub struct Stream {
     key: [u32; 8],
     nonce: u64,

@@ -35,16 +35,16 @@ impl Distance {
     }
 }
 
-/// One noise call: what it hid and what it said. Its input is private.
+/// One noise call, with its input, which is private, and its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Where in the program.
     pub place: &'static str,
     /// How far the input can move.
     pub declared: Distance,
-    /// What was hidden.
+    /// The input, before noise: private.
     pub input: Vec<i128>,
-    /// What was said.
+    /// The output, with noise.
     pub output: Vec<i128>,
 }
 
@@ -76,6 +76,31 @@ pub enum Departure {
 
 impl Tape {
     /// Compares two runs whose outputs were the same.
+    ///
+    /// # Examples
+    ///
+    /// A sum of ages that was declared to move by at most 100, and a dataset with one record less:
+    ///
+    /// ```
+    /// use veracity_noise::{Departure, Distance, Entropy, Key, Noise, NoiseStream, Purpose, Ratio};
+    ///
+    /// let release = |ages: &[i128], rng: &mut NoiseStream| {
+    ///     let noise = Noise::Laplace { scale: Ratio::new(200, 1).expect("a positive ratio") };
+    ///     noise.add("sum of ages", &[ages.iter().sum()], Distance::L1(100), rng)
+    /// };
+    /// let stream = || Entropy::seeded(1).stream(Purpose::Noise, Key::default());
+    ///
+    /// let mut rng = NoiseStream::recording(stream());
+    /// release(&[31, 47, 980], &mut rng);
+    /// let tape = rng.into_tape().unwrap_or_default();
+    ///
+    /// // The same program on the adjacent dataset is told the same answers.
+    /// let mut rng = NoiseStream::replaying(tape.clone(), stream());
+    /// release(&[31, 47], &mut rng);
+    /// let departure = tape.departure(&rng.into_tape().unwrap_or_default());
+    /// // Somebody forgot to clamp.
+    /// assert!(matches!(departure, Some(Departure::Sensitivity { place: "sum of ages", call: 0, .. })));
+    /// ```
     pub fn departure(&self, other: &Tape) -> Option<Departure> {
         for (call, (one, two)) in self.calls.iter().zip(&other.calls).enumerate() {
             let same =
@@ -94,6 +119,21 @@ impl Tape {
 }
 
 /// Noise that protects, drawn in the open: silent in earnest, with a tape in tests and audits.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+///
+/// let entropy = Entropy::system()?;
+/// let stream = || entropy.stream(Purpose::Noise, Key::default());
+/// assert!(NoiseStream::new(stream()).is_releasable());
+/// // A tape holds what should be hidden, and a seed is known to somebody.
+/// assert!(!NoiseStream::recording(stream()).is_releasable());
+/// let seeded = Entropy::seeded(1).stream(Purpose::Noise, Key::default());
+/// assert!(!NoiseStream::new(seeded).is_releasable());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug)]
 pub struct NoiseStream {
     stream: Stream,
@@ -108,17 +148,17 @@ enum Recorder {
 }
 
 impl NoiseStream {
-    /// Draws, and keeps nothing.
+    /// Draws noise and records nothing.
     pub fn new(stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Silent }
     }
 
-    /// Draws, and keeps every call. The tape holds what should be hidden: never for release.
+    /// Draws noise and records every call. The tape holds the inputs, which noise should hide: never for release.
     pub fn recording(stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Recording(Tape::default()) }
     }
 
-    /// Says what `script` said, call by call, and keeps what it would have hidden.
+    /// Repeats the outputs of `script`, call by call, and records the inputs of this run.
     pub fn replaying(script: Tape, stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Replaying { script, heard: Tape::default() } }
     }

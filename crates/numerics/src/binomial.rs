@@ -15,8 +15,19 @@ struct Log {
 
 /// log P[X ≥ k] for X ~ Binomial(n, p).
 ///
-/// # Reference  [Loader00] for the point probability
+/// # Reference  \[Loader00\] for the point probability
 /// # Numerics   Absolute error about 1e-13, growing with u·(|k − np| + √n): 1e-12 at n = 10^6 near the mean
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::binomial::log_upper_tail;
+///
+/// // Eight or more heads in ten flips: (45 + 10 + 1)/1024.
+/// assert!((log_upper_tail(10, 8, 0.5).exp() - 56.0 / 1024.0).abs() < 1e-15);
+/// // A tail that no float could hold still has a logarithm.
+/// assert!((log_upper_tail(10_000, 10_000, 0.5) + 10_000.0 * 2f64.ln()).abs() < 1e-9);
+/// ```
 pub fn log_upper_tail(n: u64, k: u64, p: f64) -> f64 {
     upper_tail(n, k, p).value
 }
@@ -27,6 +38,15 @@ pub fn log_lower_tail(n: u64, k: u64, p: f64) -> f64 {
 }
 
 /// log P[X = k] for X ~ Binomial(n, p), as accurate as [`log_upper_tail`].
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::binomial::{log_lower_tail, log_probability};
+///
+/// let summed: f64 = (0..=3).map(|k| log_probability(20, k, 0.3).exp()).sum();
+/// assert!((summed.ln() - log_lower_tail(20, 3, 0.3)).abs() < 1e-13);
+/// ```
 pub fn log_probability(n: u64, k: u64, p: f64) -> f64 {
     if k > n {
         return f64::NEG_INFINITY;
@@ -45,6 +65,18 @@ pub fn log_probability(n: u64, k: u64, p: f64) -> f64 {
 /// by any success probability below it.
 ///
 /// # Promise  Never above the exact limit: the p with P[X ≥ successes] = alpha.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::binomial::lower_limit;
+///
+/// // All of ten: the limit solves p¹⁰ = 5 %. Ours is on the safe side of it.
+/// let truth = 0.05f64.powf(0.1);
+/// let ours = lower_limit(10, 10, 0.05);
+/// assert!(ours <= truth && truth - ours < 1e-12);
+/// assert_eq!(lower_limit(0, 10, 0.05), 0.0);
+/// ```
 pub fn lower_limit(successes: u64, n: u64, alpha: f64) -> f64 {
     if successes == 0 || n == 0 {
         return 0.0;
@@ -61,6 +93,16 @@ pub fn lower_limit(successes: u64, n: u64, alpha: f64) -> f64 {
 /// The one-sided Clopper–Pearson upper limit.
 ///
 /// # Promise  Never below the exact limit: the p with P[X ≤ successes] = alpha.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::binomial::upper_limit;
+///
+/// // The rule of three: nothing seen in n trials leaves about 3/n possible, at a chance of error of 5 %.
+/// let ours = upper_limit(0, 1000, 0.05);
+/// assert!(ours > 0.0029 && ours < 0.003);
+/// ```
 pub fn upper_limit(successes: u64, n: u64, alpha: f64) -> f64 {
     if successes >= n {
         return 1.0;

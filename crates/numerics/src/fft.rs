@@ -1,7 +1,8 @@
 //! Fourier transforms of real sequences whose length is a power of two, with an a-priori bound on their round-off.
 
+pub use num_complex::Complex64;
+
 use crate::UNIT;
-use num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,6 +13,26 @@ thread_local! {
 }
 
 /// Transforms of one length, planned once.
+///
+/// # Examples
+///
+/// The law of the sum of two dice, as a product of spectra, to within the stated round-off:
+///
+/// ```
+/// use veracity_numerics::fft::RealFft;
+///
+/// let fft = RealFft::new(13);
+/// assert_eq!(fft.len(), 16);
+/// let mut die = vec![0.0; fft.len()];
+/// die[1..=6].fill(1.0 / 6.0);
+///
+/// let mut spectrum = fft.forward(&mut die);
+/// spectrum.iter_mut().for_each(|value| *value *= *value);
+/// let sum = fft.inverse(&mut spectrum);
+/// // Probabilities add up to 1, so no modulus of a spectrum exceeds 1: two transforms forward and one back.
+/// assert!((sum[7] - 6.0 / 36.0).abs() <= 4.0 * fft.roundoff());
+/// assert!((sum[12] - 1.0 / 36.0).abs() <= 4.0 * fft.roundoff());
+/// ```
 pub struct RealFft {
     forward: Arc<dyn RealToComplex<f64>>,
     len: usize,
@@ -35,6 +56,16 @@ impl RealFft {
     }
 
     /// Σ_j x_j e^{−2πi jk/N} for k = 0 … N/2; the other half is its mirror image. `values` is used as scratch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_numerics::fft::{Complex64, RealFft};
+    ///
+    /// // A unit mass at place 1 of 4 turns by a quarter from one frequency to the next.
+    /// let spectrum = RealFft::new(4).forward(&mut [0.0, 1.0, 0.0, 0.0]);
+    /// assert_eq!(spectrum, [Complex64::new(1.0, 0.0), Complex64::new(0.0, -1.0), Complex64::new(-1.0, 0.0)]);
+    /// ```
     pub fn forward(&self, values: &mut [f64]) -> Vec<Complex64> {
         let mut spectrum = self.forward.make_output_vec();
         self.forward.process(values, &mut spectrum).expect("both lengths come from this plan");

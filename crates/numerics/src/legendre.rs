@@ -6,6 +6,15 @@ use std::sync::OnceLock;
 pub const POINTS: usize = 20;
 
 /// Nodes on [−1, 1] and their weights.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::legendre::rule;
+///
+/// let integral: f64 = rule().iter().map(|(node, weight)| weight * node.exp()).sum();
+/// assert!((integral - (1f64.exp() - (-1f64).exp())).abs() < 1e-14);
+/// ```
 pub fn rule() -> &'static [(f64, f64); POINTS] {
     static RULE: OnceLock<[(f64, f64); POINTS]> = OnceLock::new();
     RULE.get_or_init(|| {
@@ -39,6 +48,17 @@ fn legendre(x: f64) -> (f64, f64) {
 ///
 /// # Reference  Trefethen, Approximation Theory and Approximation Practice, Theorem 19.3:
 /// |error| ≤ (64/15) M ρ^{−2n} / (1 − ρ^{−2}) for the n + 1-point rule, so n here is `POINTS` − 1
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::legendre::{error_factor, rule};
+///
+/// // 1/(x + 2) has its pole at −2, outside of the ellipse of parameter 3, which ends at ±(3 + 1/3)/2 = ±5/3.
+/// let integral: f64 = rule().iter().map(|(node, weight)| weight / (node + 2.0)).sum();
+/// let largest = 1.0 / (2.0 - 5.0 / 3.0);
+/// assert!((integral - 3f64.ln()).abs() <= error_factor(3.0) * largest + 1e-14);
+/// ```
 pub fn error_factor(rho: f64) -> f64 {
     let n = (POINTS - 1) as i32;
     64.0 / 15.0 * rho.powi(-2 * n) / (1.0 - rho.powi(-2))

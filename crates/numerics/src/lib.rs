@@ -1,6 +1,20 @@
 //! Mathematics that knows nothing of privacy: log-space arithmetic, the normal law, roots, exact binomial tails, sums in
 //! two floats and certified quadrature. Each function states its relative error, so that callers can push their bounds
 //! outward.
+//!
+//! An attacker is right 95 times out of 100. What is the accuracy of the attack at least, at a significance of 5 %?
+//!
+//! ```
+//! use veracity_numerics::{binomial, normal};
+//!
+//! let exact = binomial::lower_limit(95, 100, 0.05);
+//! // The limit is the p at which 95 or more hits out of 100 have probability 5 %, rounded down.
+//! assert!((binomial::log_upper_tail(100, 95, exact).exp() - 0.05).abs() < 1e-9);
+//!
+//! // The normal approximation promises more than is known.
+//! let approximate = 0.95 + normal::quantile(0.05) * (0.95f64 * 0.05 / 100.0).sqrt();
+//! assert!(exact < approximate);
+//! ```
 
 pub mod beta;
 pub mod binomial;

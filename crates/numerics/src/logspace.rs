@@ -1,6 +1,16 @@
 //! Sums, differences and binomials of numbers known by their logarithm.
 
 /// log(e^a + e^b).
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::logspace::log_add;
+///
+/// // e^-1000 is zero as a float; its logarithm is not lost.
+/// assert_eq!(log_add(-1000.0, -1000.0), -1000.0 + 2f64.ln());
+/// assert_eq!(log_add(f64::NEG_INFINITY, 3.0), 3.0);
+/// ```
 pub fn log_add(a: f64, b: f64) -> f64 {
     let (small, large) = if a < b { (a, b) } else { (b, a) };
     if small == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() }
@@ -13,6 +23,16 @@ pub fn log_sub(a: f64, b: f64) -> f64 {
 }
 
 /// log(1 − e^x) for x ≤ 0, without cancellation at either end.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::logspace::log1m_exp;
+///
+/// // 1 − e^-1e-20 is 1e-20; written out in floats it would be 0 and its logarithm minus infinity.
+/// assert!((log1m_exp(-1e-20) - 1e-20f64.ln()).abs() < 1e-13);
+/// assert_eq!((1.0 - (-1e-20f64).exp()).ln(), f64::NEG_INFINITY);
+/// ```
 pub fn log1m_exp(x: f64) -> f64 {
     if x > -std::f64::consts::LN_2 { (-x.exp_m1()).ln() } else { (-x.exp()).ln_1p() }
 }

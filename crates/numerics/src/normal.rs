@@ -5,6 +5,16 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 /// Φ(x), the chance that a standard normal is at most x.
 ///
 /// # Numerics  Relative error ≤ 8 ulp for x > −37, where it begins to underflow.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::normal;
+///
+/// // The tail beyond ten deviations, which 1 − Φ(10) cannot show.
+/// assert!((normal::cdf(-10.0) / 7.619853024160527e-24 - 1.0).abs() < 1e-13);
+/// assert_eq!(1.0 - normal::cdf(10.0), 0.0);
+/// ```
 pub fn cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
@@ -33,6 +43,17 @@ pub fn mills(x: f64) -> f64 {
 /// The x with Φ(x) = p, for 0 < p < 1.
 ///
 /// # Numerics  Newton on log Φ; relative error of p about 1e-14.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::normal;
+///
+/// let x = normal::quantile(1e-300);
+/// assert!(x < -37.0);
+/// assert!((normal::log_cdf(x) - 1e-300f64.ln()).abs() < 1e-10);
+/// assert_eq!(normal::quantile(0.975), -normal::quantile(1.0 - 0.975));
+/// ```
 pub fn quantile(p: f64) -> f64 {
     debug_assert!(p > 0.0 && p < 1.0);
     if p > 0.5 {

@@ -12,6 +12,17 @@ pub struct Switch {
 /// Narrows an interval whose ends differ on the predicate until it is `relative` wide or two neighbouring floats.
 ///
 /// # Promise  `holds` was evaluated true and `fails` false, whatever the predicate does in between.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::root::bisect;
+///
+/// let switch = bisect(1.0, 2.0, 0.0, |x| x * x <= 2.0);
+/// assert!(switch.holds * switch.holds <= 2.0 && switch.fails * switch.fails > 2.0);
+/// // A width of 0 asks for two neighbouring floats.
+/// assert_eq!(switch.holds.next_up(), switch.fails);
+/// ```
 pub fn bisect(mut holds: f64, mut fails: f64, relative: f64, predicate: impl Fn(f64) -> bool) -> Switch {
     for _ in 0..200 {
         let middle = 0.5 * (holds + fails);
@@ -27,6 +38,15 @@ pub fn bisect(mut holds: f64, mut fails: f64, relative: f64, predicate: impl Fn(
 /// The point where the increasing function `f` crosses zero between `low` and `high` (Illinois variant of false position).
 ///
 /// # Numerics  Stops at relative width `relative`; `f(low) ≤ 0 ≤ f(high)` is the caller's duty.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::root::crossing;
+///
+/// let root = crossing(0.0, 2.0, 1e-14, |x| x.exp() - 3.0);
+/// assert!((root - 3f64.ln()).abs() < 1e-13);
+/// ```
 pub fn crossing(mut low: f64, mut high: f64, relative: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut at_low, mut at_high) = (f(low), f(high));
     for _ in 0..200 {

@@ -5,6 +5,20 @@ use std::cmp::Ordering;
 /// A sum as a leading float and what it lacks.
 ///
 /// # Numerics  Each operation on sums of one sign errs by at most 2^-102 relatively, so n of them by n·2^-102
+///
+/// # Examples
+///
+/// ```
+/// use veracity_numerics::twofold::Twofold;
+///
+/// // Ten thousand terms, each too small to be seen beside 1.
+/// let terms = vec![1e-17; 10_000];
+/// let plain = terms.iter().fold(1.0, |sum, term| sum + term);
+/// let twofold = terms.iter().fold(Twofold::from(1.0), |sum, &term| sum.plus(term.into()));
+/// assert_eq!(plain, 1.0);
+/// // The upper end is not below the truth, 1 + 1e-13, and close to it.
+/// assert!(twofold.upper() >= 1.0 + 1e-13 && twofold.upper() < 1.0 + 1.01e-13);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Twofold {
     high: f64,

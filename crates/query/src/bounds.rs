@@ -3,6 +3,17 @@
 use veracity_core::Refusal;
 
 /// A declared range of values.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_query::Bounds;
+///
+/// let ages = Bounds::new(0.0, 120.0)?;
+/// assert_eq!((ages.clamp(980.0), ages.clamp(f64::NEG_INFINITY)), (120.0, 0.0));
+/// assert!(Bounds::new(120.0, 0.0).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     lower: f64,

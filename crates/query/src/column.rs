@@ -3,6 +3,25 @@
 use veracity_core::Refusal;
 
 /// One value per row; `None` is missing, and so is a number that is not a number.
+///
+/// # Examples
+///
+/// Whether there is an answer depends on the kind of column, never on a value:
+///
+/// ```
+/// use veracity_core::{Adjacency, NoiseMultiplier};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{Bounds, Column, NoiseKind, Question, Statistic};
+///
+/// let statistic = Statistic::Sum(Bounds::new(0.0, 1.0)?);
+/// let question = Question { statistic, adjacency: Adjacency::AddRemove };
+/// let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(1.0)?)?;
+/// let mut rng = NoiseStream::new(Entropy::system()?.stream(Purpose::Noise, Key::default()));
+/// let odd = Column::Numbers(vec![Some(f64::NAN), None, Some(f64::INFINITY)]);
+/// assert!(design.release(&odd, &mut rng).is_ok());
+/// assert!(design.release(&Column::Texts(vec![Some("0.5".into())]), &mut rng).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Numbers.

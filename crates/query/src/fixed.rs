@@ -6,6 +6,19 @@
 use crate::Bounds;
 
 /// How clamped numbers become integers.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_query::{Bounds, FixedPoint};
+///
+/// let grid = FixedPoint::for_sums(Bounds::new(0.0, 1.0)?);
+/// // Floats lose 0.1 + 0.2; whole numbers do not depend on the order.
+/// let sum: i128 = [0.1, 0.2, 1e9, -5.0].iter().map(|&x| grid.encode(x)).sum();
+/// assert_eq!(sum, grid.encode(0.1) + grid.encode(0.2) + grid.upper() + grid.lower());
+/// assert_eq!(grid.upper() as f64 * grid.unit(), 1.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FixedPoint {
     bounds: Bounds,

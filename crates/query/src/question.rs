@@ -18,6 +18,28 @@ pub struct Question {
 }
 
 /// What can be asked of a column.
+///
+/// # Examples
+///
+/// The median income, to within how many records' ranks:
+///
+/// ```
+/// use veracity_core::{Adjacency, NoiseMultiplier};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{Bounds, Column, ErrorBar, NoiseKind, Question, Rank, Statistic};
+///
+/// let bounds = Bounds::new(0.0, 200_000.0)?;
+/// let statistic = Statistic::Quantile { bounds, rank: Rank::new(1, 2)?, steps: 2_000, bar: ErrorBar::LeftOut };
+/// let question = Question { statistic, adjacency: Adjacency::AddRemove };
+/// let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(1.0)?)?;
+///
+/// let incomes = (0..10_001).map(|i| Some(20_000.0 + 4.0 * f64::from(i))).collect();
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let median = &design.release(&Column::Numbers(incomes), &mut rng)?.cells[0];
+/// assert!((median.value - 40_000.0).abs() < 1_000.0);
+/// assert!(median.rank_error.is_some_and(|ranks| ranks < 100.0));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statistic {
     /// How many values are present.
@@ -68,6 +90,16 @@ pub enum ErrorBar {
 }
 
 /// A part of the whole as an exact ratio, such as 1/2 for the median.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_query::Rank;
+///
+/// assert_eq!(Rank::from_fraction(0.25)?, Rank::new(1, 4)?);
+/// assert!(Rank::from_fraction(1.5).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rank {
     below: u32,

@@ -4,6 +4,23 @@ use veracity_core::{Buckets, Epsilon, Mechanism, Probability, Refusal};
 use veracity_noise::{Bits, Distance, NoiseStream, exact};
 
 /// How one person's bucket becomes a report.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Buckets, Epsilon};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::RandomizedResponse;
+///
+/// let response = RandomizedResponse::at_epsilon(Buckets::new(2)?, Epsilon::new(3f64.ln())?)?;
+/// // Odds of 3 to 1.
+/// assert!((response.truthful() - 0.75).abs() < 1e-12);
+///
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Report, Key::default()));
+/// let truths = (0..10_000).filter(|_| response.report(Some(1), &mut rng) == 1).count();
+/// assert!(truths.abs_diff(7_500) < 300);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomizedResponse {
     buckets: Buckets,
@@ -27,7 +44,7 @@ impl RandomizedResponse {
 
     /// The least noise that is ε-differentially private when one person's answer is replaced: k/(e^ε + k − 1), rounded up.
     ///
-    /// # Reference  [Warner65]; [KairouzOhViswanath15]
+    /// # Reference  \[Warner65\]; \[KairouzOhViswanath15\]
     pub fn at_epsilon(buckets: Buckets, epsilon: Epsilon) -> Result<RandomizedResponse, Refusal> {
         if !(epsilon.get() <= 30.0) {
             return Err(Refusal::out_of_range("epsilon", epsilon, "0 ≤ epsilon ≤ 30"));

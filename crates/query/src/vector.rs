@@ -10,6 +10,28 @@ use veracity_noise::{Distance, Noise, NoiseStream, Ratio};
 ///
 /// The caller vouches for the contribution: computing the coordinates in floating point may itself move them, and that
 /// must be within it. Sums of data are better asked as a `Question`, where nothing needs to be vouched for.
+///
+/// # Examples
+///
+/// A vector of norm at most 1 for each record, with Gaussian noise of standard deviation 5:
+///
+/// ```
+/// use veracity_core::{Adjacency, Count, Mechanism, NoiseMultiplier, Sensitivity};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{NoiseKind, VectorDesign};
+///
+/// let (kind, contribution) = (NoiseKind::Gaussian, Sensitivity::new(1.0)?);
+/// let (adjacency, multiplier) = (Adjacency::AddRemove, NoiseMultiplier::new(5.0)?);
+/// let design = VectorDesign::new(Count::new(3)?, kind, contribution, adjacency, multiplier)?;
+/// // 1/(2·5²): the noise has grown by what the grid adds to the sensitivity.
+/// assert!(matches!(design.mechanism(), Mechanism::Zcdp { rho } if (rho.get() - 0.02).abs() < 1e-9));
+///
+/// let mut rng = NoiseStream::new(Entropy::system()?.stream(Purpose::Noise, Key::default()));
+/// let noisy = design.release(&[10.0, -20.0, 0.5], &mut rng)?;
+/// assert!(noisy.values.iter().all(|x| (x / design.granularity()).fract() == 0.0));
+/// assert!(design.release(&[10.0], &mut rng).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VectorDesign {
     dimension: Count,
@@ -77,7 +99,7 @@ impl VectorDesign {
     ///
     /// # Promise    One coordinate is described exactly. Several move together in ways that no single shift stands for:
     /// they are declared by the pure ε of their ℓ1 distance, or the ρ of their ℓ2 distance
-    /// # Reference  [CanonneKamathSteinke20] (several discrete Gaussians)
+    /// # Reference  \[CanonneKamathSteinke20\] (several discrete Gaussians)
     pub fn mechanism(&self) -> Mechanism {
         let legal = "a positive finite ratio of checked numbers";
         // A level beyond the accountant's range is declared as less noise than there is.

@@ -50,6 +50,24 @@ pub struct Columns {
 }
 
 /// Reads columns of a file. With none of them, its rows are counted.
+///
+/// # Examples
+///
+/// What is in a cell never decides whether there is an answer: what is not a number is missing.
+///
+/// ```
+/// use veracity_records::{Form, Kind, Limits, Source, Values, Wanted, check_columns, read_columns};
+///
+/// let source = Source::in_memory("visits.csv", "name;age\nEve;31\nBob;unknown\n".as_bytes());
+/// let age = Wanted { name: "age", kind: Kind::Numbers };
+/// let columns = read_columns(&source, Form::default(), &[age], &Limits::default())?;
+/// assert_eq!(columns.values, [Values::Numbers(vec![Some(31.0), None])]);
+///
+/// // That a column is not there is about the file, so it is told.
+/// let height = Wanted { name: "height", kind: Kind::Numbers };
+/// assert!(check_columns(&source, Form::default(), &[height], &Limits::default()).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn read_columns(
     source: &Source,
     form: Form,

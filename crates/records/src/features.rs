@@ -33,6 +33,16 @@ pub struct Column {
 }
 
 /// What the cells of a column are, and what becomes of them.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_records::{Cells, Unknown};
+///
+/// let names = || vec!["red".to_owned(), "green".to_owned()];
+/// assert_eq!(Cells::Categories { names: names(), unknown: Unknown::Zeros }.width(), 2);
+/// assert_eq!(Cells::Categories { names: names(), unknown: Unknown::Other }.width(), 3);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
     /// Numbers, by declared bounds or as they are.
@@ -108,6 +118,21 @@ impl Layout {
 }
 
 /// Reads the features, and the labels where they are asked for, from a table of text or Parquet.
+///
+/// # Examples
+///
+/// A refusal names the place, and no value:
+///
+/// ```
+/// use veracity_records::{Cells, Column, Form, Layout, Limits, Source, read_features};
+///
+/// let source = Source::in_memory("people.csv", "age\n31\nsecret\n".as_bytes());
+/// let cells = Cells::Numbers { scale: None, missing: None };
+/// let columns = vec![Column { name: "age".into(), cells }];
+/// let layout = Layout { form: Form::default(), columns, label: None };
+/// let refusal = read_features(&source, &layout, &Limits::default()).unwrap_err().to_string();
+/// assert!(refusal.contains("people.csv") && refusal.contains("age") && !refusal.contains("secret"));
+/// ```
 pub fn read_features(source: &Source, layout: &Layout, limits: &Limits) -> Result<Table, Refusal> {
     layout.check()?;
     let opened = source.open(limits)?;

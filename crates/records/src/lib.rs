@@ -10,6 +10,27 @@
 //! Records that are malformed (ragged rows, labels out of range, features that are not numbers) are refused there in one line
 //! that names the place but never a value. Such a refusal depends on the data and is outside of any guarantee: a training set
 //! is checked before anything is released from it.
+//!
+//! A table with a bounded number, a category and a label:
+//!
+//! ```
+//! use veracity_records::{Cells, Column, Form, LabelColumn, LabelKind, Labels, Layout, Limits, Onto, Scale};
+//! use veracity_records::{Source, Unknown, read_features};
+//!
+//! let source = Source::in_memory("people.csv", b"age,town,sick\n30,Ulm,no\n150,Bonn,yes\n".as_slice());
+//! let cells = Cells::Numbers { scale: Some(Scale::new(0.0, 120.0, Onto::Unit)?), missing: None };
+//! let age = Column { name: "age".into(), cells };
+//! let cells = Cells::Categories { names: vec!["Ulm".into(), "Bonn".into()], unknown: Unknown::Zeros };
+//! let town = Column { name: "town".into(), cells };
+//! let kind = LabelKind::Named(vec![vec!["no".into()], vec!["yes".into()]]);
+//! let label = Some(LabelColumn { name: "sick".into(), kind });
+//! let layout = Layout { form: Form::default(), columns: vec![age, town], label };
+//!
+//! let table = read_features(&source, &layout, &Limits::default())?;
+//! assert_eq!(table.features, [0.25, 1.0, 0.0, 1.0, 0.0, 1.0]);
+//! assert_eq!(table.labels, Some(Labels::Classes { of: vec![0, 1], classes: 2 }));
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 mod archive;
 mod array;

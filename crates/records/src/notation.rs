@@ -4,6 +4,18 @@ use std::fmt;
 use veracity_core::Refusal;
 
 /// How numbers are written in text.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_records::Notation;
+///
+/// let german = Notation::new(',', Some('.'))?;
+/// assert_eq!(german.number("-1.234.567,5"), Some(-1_234_567.5));
+/// // A group of two digits is a slip, not a number.
+/// assert_eq!(german.number("1.23,5"), None);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notation {
     decimal: char,

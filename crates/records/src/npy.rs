@@ -18,6 +18,25 @@ const LONGEST_HEADER: usize = 1 << 16;
 const MOST_SIDES: usize = 64;
 
 /// Reads an NPY file, plain or packed.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_records::{Limits, Numbers, Source, read_npy};
+///
+/// let header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n";
+/// let mut file = b"\x93NUMPY\x01\x00".to_vec();
+/// file.extend((header.len() as u16).to_le_bytes());
+/// file.extend(header);
+/// file.extend([1.5f64, -2.0].iter().flat_map(|x| x.to_le_bytes()));
+/// let array = read_npy(&Source::in_memory("x.npy", file.clone()), &Limits::default())?;
+/// assert_eq!(array.numbers(), &Numbers::F64(vec![1.5, -2.0]));
+///
+/// // A file that was cut off is refused.
+/// file.pop();
+/// assert!(read_npy(&Source::in_memory("x.npy", file), &Limits::default()).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn read_npy(source: &Source, limits: &Limits) -> Result<Array, Refusal> {
     read(source.open(limits)?.expect(Format::Npy)?, limits)
 }

@@ -13,6 +13,17 @@ pub enum Onto {
 }
 
 /// A linear map from declared bounds, with clamping.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_records::{Onto, Scale};
+///
+/// let scale = Scale::new(0.0, 200.0, Onto::Symmetric)?;
+/// assert_eq!((scale.apply(150.0), scale.apply(1e9)), (Some(0.5), Some(1.0)));
+/// assert_eq!(scale.apply(f64::NAN), None);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     lower: f64,

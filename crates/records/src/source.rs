@@ -17,6 +17,18 @@ use veracity_core::Refusal;
 const HEAD: u64 = 512;
 
 /// How much of a file is taken in. A file that asks for more is refused before memory is.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_records::{Form, Limits, Source, read_columns};
+///
+/// let source = Source::in_memory("long.csv", "x\n1\n2\n3\n".as_bytes());
+/// assert_eq!(read_columns(&source, Form::default(), &[], &Limits::default())?.rows, 3);
+/// let two = Limits { rows: 2, ..Limits::default() };
+/// assert!(read_columns(&source, Form::default(), &[], &two).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Records.
@@ -45,6 +57,20 @@ impl Limits {
 }
 
 /// Where bytes come from. It can be opened more than once.
+///
+/// # Examples
+///
+/// A file is known by its bytes, not by its name:
+///
+/// ```
+/// use veracity_records::{Limits, Source, read_idx, read_npy};
+///
+/// let idx = [&[0, 0, 8, 1, 0, 0, 0, 3][..], &[7, 8, 9]].concat();
+/// let source = Source::in_memory("labels.npy", idx);
+/// assert_eq!(read_idx(&source, &Limits::default())?.shape(), [3]);
+/// assert!(read_npy(&source, &Limits::default()).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone)]
 pub enum Source {
     /// A file.

@@ -10,7 +10,7 @@ pub struct Table {
     pub width: usize,
     /// The features of all records, one after another.
     pub features: Vec<f32>,
-    /// What each record is to be told by its features, where that was asked for.
+    /// The labels, where they were asked for.
     pub labels: Option<Labels>,
 }
 
@@ -36,11 +36,24 @@ pub enum Labels {
 }
 
 /// What labels are, as declared.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_records::LabelKind;
+///
+/// let named = LabelKind::Named(vec![vec!["no".into(), "0".into()], vec!["yes".into(), "1".into()]]);
+/// assert_eq!(named.classes(), Some(2));
+/// named.check()?;
+/// // One word for two classes.
+/// assert!(LabelKind::Named(vec![vec!["no".into()], vec!["no".into()]]).check().is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum LabelKind {
     /// Classes by their names; each may be spelled in several ways.
     Named(Vec<Vec<String>>),
-    /// So many classes, written as whole numbers from 0.
+    /// This many classes, written as whole numbers from 0.
     Counted(usize),
     /// Numbers, by declared bounds or as they are.
     Numbers(Option<Scale>),
@@ -80,6 +93,24 @@ impl LabelKind {
 }
 
 /// Features from one array, row by row along its first axis, and labels from another. `file` names them in a refusal.
+///
+/// # Examples
+///
+/// Two images of two by two greys, and their classes:
+///
+/// ```
+/// use veracity_records::{LabelKind, Labels, Limits, Scale, Source, assemble, read_idx};
+///
+/// let limits = Limits::default();
+/// let images = [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2][..], &[0, 255, 51, 0, 255, 255, 0, 0]];
+/// let images = read_idx(&Source::in_memory("images", images.concat()), &limits)?;
+/// let classes = read_idx(&Source::in_memory("labels", [0, 0, 8, 1, 0, 0, 0, 2, 7, 3]), &limits)?;
+/// let labels = Some((&classes, &LabelKind::Counted(10)));
+/// let table = assemble("images", &images, Some(Scale::GREY), labels, &limits)?;
+/// assert_eq!((table.rows(), table.width, table.features[2]), (2, 4, 0.2));
+/// assert_eq!(table.labels, Some(Labels::Classes { of: vec![7, 3], classes: 10 }));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn assemble(
     file: &str,
     features: &Array,

@@ -17,6 +17,21 @@ use veracity_core::Refusal;
 const LONGEST_LOOK: u64 = 1 << 20;
 
 /// How a table is written as text.
+///
+/// # Examples
+///
+/// A table without a header, in which commas stand before the fraction:
+///
+/// ```
+/// use veracity_records::{Form, Header, Kind, Limits, Notation, Source, Values, Wanted, read_columns};
+///
+/// let form = Form { delimiter: Some(b';'), header: Header::Counted, notation: Notation::new(',', Some('.'))? };
+/// let source = Source::in_memory("umsatz.csv", "Ulm;1.234,5\nBonn;7,25\n".as_bytes());
+/// let second = Wanted { name: "2", kind: Kind::Numbers };
+/// let columns = read_columns(&source, form, &[second], &Limits::default())?;
+/// assert_eq!(columns.values, [Values::Numbers(vec![Some(1234.5), Some(7.25)])]);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form {
     /// The byte between cells. By default the header tells: a tab if it has one, else a comma, else a semicolon.

@@ -12,6 +12,18 @@ pub enum Scale {
 }
 
 /// One axis.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::axis::{Axis, Scale};
+///
+/// let axis = Axis { title: "delta".into(), low: 1e-8, high: 1.0, scale: Scale::Log };
+/// assert!((axis.place(1e-4) - 0.5).abs() < 1e-12);
+/// // What lies outside is put at the nearer end.
+/// assert_eq!(axis.place(1e-20), 0.0);
+/// assert!(axis.ticks().iter().any(|(_, label)| label == "10⁻⁴"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// What it measures.

@@ -65,6 +65,32 @@ pub struct Spot {
 }
 
 /// What is drawn.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::axis::{Axis, Scale};
+/// use veracity_report::chart::{Chart, Line, draw};
+/// use veracity_report::picture::{Ink, Stroke};
+/// use veracity_report::svg;
+///
+/// let axis = |title: &str, high| Axis { title: title.into(), low: 0.0, high, scale: Scale::Linear };
+/// let line = |name: &str, ink, points| Line { name: name.into(), points, ink, stroke: Stroke::Solid };
+/// let chart = Chart {
+///     description: "accuracy by epoch".into(),
+///     x: axis("epoch", 2.0),
+///     y: axis("accuracy", 1.0),
+///     bands: vec![],
+///     lines: vec![
+///         line("private", Ink::BLUE, vec![(0.0, 0.1), (1.0, 0.7), (2.0, 0.8)]),
+///         line("without noise", Ink::VERMILLION, vec![(0.0, 0.1), (1.0, 0.9), (2.0, 0.95)]),
+///     ],
+///     spots: vec![],
+/// };
+/// let file = svg::render(&draw(&chart));
+/// // Two named lines have a legend.
+/// assert!(file.contains("without noise") && file.contains("accuracy by epoch"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// What it shows, for those who cannot see it.

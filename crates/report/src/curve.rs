@@ -26,6 +26,25 @@ pub struct ProfilePoint {
 }
 
 /// What is drawn.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::curve::{Curves, Panels, ProfilePoint, draw};
+///
+/// let point = |epsilon: f64| ProfilePoint { epsilon, lower: None, upper: 0.1 * (-epsilon).exp() };
+/// let curves = Curves {
+///     title: "Gaussian, noise multiplier 1".into(),
+///     caption: "epsilon ≤ 4.38 at delta 1e-5".into(),
+///     footnote: "method exact".into(),
+///     profile: (0..20).map(|i| point(f64::from(i) / 4.0)).collect(),
+///     promise: (4.38, 1e-5),
+///     tradeoff: vec![(0.0, 1.0), (0.3, 0.3), (1.0, 0.0)],
+///     advantage: 0.39,
+/// };
+/// let (one, both) = (draw(&curves, Panels::Profile), draw(&curves, Panels::Both));
+/// assert!(both.width > 1.8 * one.width && both.description.contains("4.38"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
     /// The mechanism.

@@ -3,9 +3,11 @@
 //! The fonts come embedded by the `dejavu` crate. Their licence is that of Bitstream Vera with public-domain changes and
 //! glyphs of Arev: free to use, copy and embed, with its notice kept (`LICENSE` beside the fonts in that crate).
 
+pub use ttf_parser::OutlineBuilder;
+
 use crate::picture::Weight;
 use std::sync::OnceLock;
-use ttf_parser::{Face, OutlineBuilder};
+use ttf_parser::Face;
 
 /// The face of a weight; `None` only if the embedded file could not be read.
 fn face(weight: Weight) -> Option<&'static Face<'static>> {
@@ -18,6 +20,15 @@ fn face(weight: Weight) -> Option<&'static Face<'static>> {
 }
 
 /// How wide a text is.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::{font::width, picture::Weight};
+///
+/// assert!(width("epsilon", 12.0, Weight::Bold) > width("epsilon", 12.0, Weight::Regular));
+/// assert!((width("iii", 24.0, Weight::Regular) - 2.0 * width("iii", 12.0, Weight::Regular)).abs() < 1e-3);
+/// ```
 pub fn width(text: &str, size: f32, weight: Weight) -> f32 {
     let Some(face) = face(weight) else { return 0.6 * size * text.chars().count() as f32 };
     let units: f32 = text.chars().map(|c| advance(face, c)).sum();
@@ -30,6 +41,27 @@ fn advance(face: &Face<'_>, c: char) -> f32 {
 }
 
 /// Passes the outline of each letter to `pen`, as if the text began at the origin with y pointing down.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::{font::{OutlineBuilder, outline}, picture::Weight};
+///
+/// struct Contours(usize);
+/// impl OutlineBuilder for Contours {
+///     fn move_to(&mut self, _: f32, _: f32) {}
+///     fn line_to(&mut self, _: f32, _: f32) {}
+///     fn quad_to(&mut self, _: f32, _: f32, _: f32, _: f32) {}
+///     fn curve_to(&mut self, _: f32, _: f32, _: f32, _: f32, _: f32, _: f32) {}
+///     fn close(&mut self) {
+///         self.0 += 1;
+///     }
+/// }
+/// let mut pen = Contours(0);
+/// // An l is one outline; an o has a second one inside.
+/// outline("lo", 12.0, Weight::Regular, &mut pen);
+/// assert_eq!(pen.0, 3);
+/// ```
 pub fn outline(text: &str, size: f32, weight: Weight, pen: &mut impl OutlineBuilder) {
     let Some(face) = face(weight) else { return };
     let scale = size / f32::from(face.units_per_em());

@@ -21,6 +21,24 @@ pub struct Group {
 }
 
 /// What is drawn.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::histogram::{Group, Histogram, draw};
+/// use veracity_report::svg;
+///
+/// let histogram = Histogram {
+///     description: "scores with and without the canary".into(),
+///     measure: "score".into(),
+///     groups: [
+///         Group { name: "in".into(), values: vec![0.9, 1.1, 1.3, f64::NAN] },
+///         Group { name: "out".into(), values: vec![-0.2, 0.1, 0.3] },
+///     ],
+///     threshold: Some((0.6, "threshold".into())),
+/// };
+/// assert!(svg::render(&draw(&histogram)).contains("threshold"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
     /// What it shows, for those who cannot see it.

@@ -120,6 +120,21 @@ pub enum Mark {
 }
 
 /// Marks on a white ground.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::picture::{Anchor, Ink, Picture, Stroke};
+/// use veracity_report::svg;
+///
+/// let mut picture =
+///     Picture { width: 100.0, height: 40.0, description: "R&D".into(), marks: Vec::new() };
+/// picture.line(vec![(0.0, 20.0), (100.0, 20.0)], Ink::GREY, 1.0, Stroke::Dashed);
+/// picture.write((50.0, 15.0), "a < b", 10.0, Ink::BLACK, Anchor::Middle);
+/// let file = svg::render(&picture);
+/// // Words are escaped.
+/// assert!(file.contains("R&amp;D") && file.contains("a &lt; b"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
     /// The width in points.

@@ -1,6 +1,18 @@
 //! Columns of text, lined up.
 
 /// Lines up `rows` under `head`; columns are as wide as their widest entry and two spaces apart.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::table::align;
+///
+/// let rows = [["exact".to_owned(), "1.98".to_owned()], ["rdp".to_owned(), "2.41".to_owned()]];
+/// let text = align(["method", "epsilon"], &rows);
+/// // The second column begins where the first one's widest entry, and two spaces, end.
+/// let starts = text.lines().map(|line| line.rfind(' ').map(|gap| gap + 1));
+/// assert_eq!(starts.collect::<Vec<_>>(), [Some(8); 3]);
+/// ```
 pub fn align<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     let wide = |text: &str| text.chars().count();
     let mut widths = head.map(wide);

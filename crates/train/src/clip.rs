@@ -15,7 +15,7 @@ pub enum Clipping {
     },
     /// The whole gradient is scaled to nearly the clip norm, also where it is shorter: C/(‖g‖ + γ).
     ///
-    /// # Reference  [BuWangZhaKarypis23]
+    /// # Reference  \[BuWangZhaKarypis23\]
     Automatic {
         /// What keeps small gradients small.
         gamma: f32,
@@ -23,7 +23,7 @@ pub enum Clipping {
     /// As flat, with a clip norm that follows a quantile of the norms. The clip norm of the plan is where it begins; the
     /// count that steers it is protected by noise of its own, and paid for out of the same noise multiplier.
     ///
-    /// # Reference  [AndrewThakkarMcMahanRamaswamy21]
+    /// # Reference  \[AndrewThakkarMcMahanRamaswamy21\]
     Adaptive {
         /// The part of gradients that should not be clipped.
         quantile: Probability,

@@ -41,6 +41,32 @@ impl Cohort {
 }
 
 /// Trains the models `trials` of run `run`, all on one world.
+///
+/// # Examples
+///
+/// Model 2 of a cohort is model 2 trained alone:
+///
+/// ```
+/// use veracity_noise::Entropy;
+/// use veracity_train::cohort;
+/// # use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+/// # use veracity_train::*;
+/// # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
+/// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
+/// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
+/// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
+/// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+/// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+/// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
+/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+///
+/// let entropy = Entropy::seeded(1);
+/// let cohort = cohort::train(&plan, &data, &entropy, 0, 0..4)?;
+/// let alone = cohort::train(&plan, &data, &entropy, 0, 2..3)?;
+/// assert_eq!(cohort[2], alone[0]);
+/// assert_ne!(cohort[1], alone[0]);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn train<'a>(
     plan: &'a Plan,
     world: impl Into<World<'a>>,

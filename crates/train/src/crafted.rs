@@ -7,6 +7,18 @@ use crate::{Network, clip::Balance, explicit::Measure};
 use veracity_core::Refusal;
 
 /// The gradient of a record, by its entries that are not zero. The same at every step.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_train::Crafted;
+///
+/// // A canary that owns one parameter, and how loudly a noisy sum speaks for it.
+/// let canary = Crafted::dirac(2, 1.0)?;
+/// assert_eq!(canary.along(&[0.5, -3.0, 1.25]), 1.25);
+/// assert!(Crafted::new(vec![(1, 0.5), (1, 0.5)]).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crafted {
     entries: Vec<(u32, f32)>,
@@ -27,7 +39,7 @@ impl Crafted {
 
     /// A gradient along one parameter.
     ///
-    /// # Reference  [NasrEtAl23], the Dirac canary
+    /// # Reference  \[NasrEtAl23\], the Dirac canary
     pub fn dirac(parameter: u32, length: f32) -> Result<Crafted, Refusal> {
         Crafted::new(vec![(parameter, length)])
     }

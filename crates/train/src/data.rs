@@ -4,10 +4,10 @@ use crate::packed::Packed;
 use std::ops::Range;
 use veracity_core::Refusal;
 
-/// What each record is to be told by its features.
+/// The label of each record: what a model predicts from its features.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Labels {
-    /// One of so many classes, counted from 0.
+    /// One of `classes` classes, counted from 0.
     Classes {
         /// The class of each record.
         of: Vec<u32>,
@@ -28,6 +28,18 @@ impl Labels {
 }
 
 /// Whose records they are, where one person has several: records of one person stand side by side.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_train::{Dataset, Labels, People};
+///
+/// let data = Dataset::new(vec![1.0, 2.0, 3.0], 1, Labels::Values(vec![0.1, 0.2, 0.3]))?;
+/// // Two people: the first has two records.
+/// let data = data.of_people(People::new([2, 1]))?;
+/// assert_eq!((data.len(), data.units()), (3, 2));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct People {
     /// The first record of each person, and the end of the last one's.
@@ -35,7 +47,7 @@ pub struct People {
 }
 
 impl People {
-    /// So many records of each person, one person after another.
+    /// From the number of records of each person, one person after another.
     pub fn new(records: impl IntoIterator<Item = usize>) -> People {
         let mut starts = vec![0];
         let mut end = 0;
@@ -73,6 +85,19 @@ impl People {
 }
 
 /// Records. All features are finite, all classes in range.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_train::{Dataset, Labels};
+///
+/// let labels = || Labels::Classes { of: vec![0, 1], classes: 2 };
+/// let data = Dataset::new(vec![0.1, 0.2, 0.3, 0.4], 2, labels())?;
+/// assert_eq!((data.len(), data.row(1)), (2, &[0.3, 0.4][..]));
+/// assert!(Dataset::new(vec![0.1, 0.2, f32::NAN, 0.4], 2, labels()).is_err());
+/// assert!(Dataset::new(vec![0.1, 0.2], 1, Labels::Classes { of: vec![0, 2], classes: 2 }).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     features: Vec<f32>,

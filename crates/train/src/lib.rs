@@ -1,9 +1,35 @@
 //! Private training: cohorts of models, clipped sums, noise, optimisers.
 //!
 //! A [`Plan`] says everything about a run that is not data. [`cohort::train`] trains one model or thousands by the same
-//! code, each a [`Run`]: for each step it draws a batch, passes it through a [`Network`] forward and back in micro-batches, adds up the
-//! clipped gradients into a [`ClippedSum`], and [`privatize`]s it. The optimiser sees only what came out of that. What the
-//! accountant reads is [`Plan::mechanism`], so that code and claim cannot drift.
+//! code, each a [`Run`]: for each step it draws a batch, passes it through a [`Network`] forward and back in micro-batches,
+//! adds up the clipped gradients into a [`ClippedSum`], and [`privatize`]s it. The optimiser sees only what came out of that.
+//! What the accountant reads is [`Plan::mechanism`], so that code and claim cannot drift.
+//!
+//! A logistic regression on 400 records, and what the accountant reads of it:
+//!
+//! ```
+//! use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
+//! use veracity_noise::Entropy;
+//! use veracity_train::{Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy};
+//! use veracity_train::{Sampling, Schedule, Shape, cohort};
+//!
+//! # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
+//! # let labels = Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 };
+//! let data = Dataset::new(features, 2, labels)?;
+//! let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
+//! let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
+//! let (steps, noise, clip) = (Count::new(60)?, NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+//! let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+//! let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.0 }, Schedule::Constant { rate: 0.5 });
+//! let plan = Plan::new(network, Loss::Logistic, sampling, steps, privacy, optimiser, schedule);
+//!
+//! let models = cohort::train(&plan, &data, &Entropy::system()?, 0, 0..1)?;
+//! let outputs = cohort::predict(&plan.network, &models[0].parameters, &data)?;
+//! let right = outputs.iter().zip(0..).filter(|(output, i)| (**output > 0.0) == (i % 2 == 1)).count();
+//! assert!(right > 300, "{right} of 400");
+//! assert_eq!(plan.mechanism(Adjacency::AddRemove)?.kind(), "repeated");
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
 
 mod clip;
 pub mod cohort;

@@ -13,6 +13,22 @@ use veracity_noise::Stream;
 const CACHED: usize = 1 << 19;
 
 /// Layers that fit one on another.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_train::{Layer, Network, Shape};
+///
+/// let image = Shape::Image { channels: 1, height: 28, width: 28 };
+/// let layers = vec![Layer::Flatten, Layer::Linear { outputs: 32 }, Layer::Relu, Layer::Linear { outputs: 10 }];
+/// let network = Network::new(image, layers)?;
+/// assert_eq!(network.parameters(), 784 * 32 + 32 + 32 * 10 + 10);
+/// assert_eq!(network.output(), Shape::Flat(10));
+/// // A layer that would mix examples is refused, with what to use instead.
+/// let refusal = Layer::refusal("BatchNorm2d").map(|refusal| refusal.to_string());
+/// assert!(refusal.is_some_and(|line| line.contains("group-norm")));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug)]
 pub struct Network {
     layers: Vec<Layer>,

@@ -68,7 +68,7 @@ impl Initial {
     }
 }
 
-/// A run.
+/// A training run: everything about it that is not data.
 #[derive(Debug)]
 pub struct Plan {
     /// The model.
@@ -132,6 +132,28 @@ impl Plan {
     /// asked for one; the others are refused.
     ///
     /// # Promise  The run is at most as revealing, between datasets of this adjacency, as the mechanism returned
+    ///
+    /// # Examples
+    ///
+    /// Shuffled batches have a theorem only where records keep their places:
+    ///
+    /// ```
+    /// use veracity_core::Adjacency;
+    /// # use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+    /// # use veracity_train::*;
+    /// # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
+    /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
+    /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
+    /// let sampling = Sampling::Shuffled { batch: Count::new(40)?, population: Count::new(400)? };
+    /// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+    /// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+    /// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
+    /// let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+    ///
+    /// assert!(plan.mechanism(Adjacency::AddRemove).is_err());
+    /// assert!(plan.mechanism(Adjacency::ReplaceOne).is_ok());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn mechanism(&self, adjacency: Adjacency) -> Result<Mechanism, Refusal> {
         // An adaptive count is part of the same Gaussian step: the noise multiplier is that of both together.
         let step = match &self.privacy {

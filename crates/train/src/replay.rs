@@ -40,6 +40,33 @@ pub struct Replay {
 }
 
 /// Trains on a world, and again on an adjacent one with the same draws and the same words.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Adjacency;
+/// use veracity_noise::Entropy;
+/// use veracity_train::{Draws, World, replay::replay};
+/// # use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+/// # use veracity_train::*;
+/// # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
+/// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
+/// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
+/// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
+/// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+/// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+/// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
+/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+///
+/// let entropy = Entropy::seeded(1);
+/// let world = World::from(&data);
+/// let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+/// let found = replay(&plan, world, world.without(17)?, Adjacency::AddRemove, draws)?;
+/// // The record moved the sums, and by no more than is accounted.
+/// assert_eq!(found.fault, None);
+/// assert!(found.used > 0.1 && found.used <= 1.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn replay(
     plan: &Plan,
     world: World<'_>,

@@ -1,4 +1,4 @@
-//! One model at work, step by step; it can be stopped after any step and taken up again with the same bits.
+//! One model at work, step by step; it can be stopped after any step and resumed from a checkpoint with the same bits.
 
 use crate::{
     Calibrated, ClippedSum, Clipping, Initial, Noises, Plan, Privacy, Rounding, World,
@@ -35,8 +35,8 @@ pub struct Trained {
     pub parameters: Vec<f32>,
 }
 
-/// All that a run needs to be taken up again, besides its plan, data and entropy. It holds nothing but what came out of noise,
-/// and no key.
+/// A checkpoint: all that a run needs to resume, besides its plan, dataset and entropy. It holds nothing but what came out of
+/// noise, and no key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// Steps done.
@@ -54,6 +54,31 @@ pub struct State {
 }
 
 /// One model.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::Entropy;
+/// use veracity_train::{Draws, Run};
+/// # use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+/// # use veracity_train::*;
+/// # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
+/// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
+/// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
+/// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
+/// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+/// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+/// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
+/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+///
+/// let entropy = Entropy::system()?;
+/// let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
+/// assert!(run.is_releasable());
+/// while run.step()? {}
+/// assert_eq!(run.steps_done(), 20);
+/// assert_eq!(run.model().parameters.len(), plan.network.parameters());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug)]
 pub struct Run<'a> {
     plan: &'a Plan,
@@ -146,8 +171,42 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Takes a run up again where it was left. With the same plan, data and entropy it goes on with the same bits; whether
+    /// Resumes a run from a checkpoint. With the same plan, dataset and entropy it goes on with the same bits; whether
     /// they are the same is the caller's to check.
+    ///
+    /// # Examples
+    ///
+    /// A run that was stopped and resumed ends with the same bits as one that was not:
+    ///
+    /// ```
+    /// use veracity_noise::Entropy;
+    /// use veracity_train::{Draws, Run};
+    /// # use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+    /// # use veracity_train::*;
+    /// # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
+    /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
+    /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
+    /// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
+    /// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+    /// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
+    /// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
+    /// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+    ///
+    /// let entropy = Entropy::seeded(1);
+    /// let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    /// let mut whole = Run::new(&plan, &data, draws)?;
+    /// while whole.step()? {}
+    ///
+    /// let mut first = Run::new(&plan, &data, draws)?;
+    /// for _ in 0..7 {
+    ///     first.step()?;
+    /// }
+    /// let checkpoint = first.state();
+    /// let mut resumed = Run::resume(&plan, &data, draws, checkpoint)?;
+    /// while resumed.step()? {}
+    /// assert_eq!(resumed.model(), whole.model());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn resume(
         plan: &'a Plan,
         world: impl Into<World<'a>>,
@@ -280,7 +339,7 @@ impl<'a> Run<'a> {
         self.guard.is_some() && self.origin.is_releasable() && self.noises.is_releasable()
     }
 
-    /// All that is needed to take it up again.
+    /// A checkpoint, from which it can be resumed.
     pub fn state(&self) -> State {
         let Memory { first, second } = self.memory.clone();
         State { first, second, ..self.state.clone() }

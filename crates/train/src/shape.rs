@@ -17,7 +17,7 @@ pub enum Shape {
         /// Columns of a channel.
         width: usize,
     },
-    /// Places, each with so many numbers.
+    /// Places, each with `width` numbers.
     Sequence {
         /// How many places.
         length: usize,

@@ -10,7 +10,7 @@ use veracity_noise::{Stream, exact::uniform_below};
 /// A view is a function of one record, the step and its own number, so the mean gradient over an example's views belongs to
 /// that record alone, and clipping it bounds the record's contribution as ever. There is no cost in privacy.
 ///
-/// # Reference  [DeBerradaHayesSmithBalle22]
+/// # Reference  \[DeBerradaHayesSmithBalle22\]
 pub trait Views: fmt::Debug + Send + Sync {
     /// How many views an example has.
     fn count(&self) -> usize;
@@ -33,6 +33,23 @@ pub enum Mirror {
 
 /// An image and shifted, perhaps mirrored copies of it: the first view is the image itself. What is shifted in from beyond
 /// its edges is 0.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose};
+/// use veracity_train::{Mirror, Shape, Shifted, Views};
+///
+/// let image = Shape::Image { channels: 1, height: 2, width: 3 };
+/// let mut rng = Entropy::seeded(1).stream(Purpose::Init, Key::default());
+/// let views = Shifted::new(image, 4, 1, Mirror::Never, &mut rng)?;
+/// let (features, mut view) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0; 6]);
+/// // The first view is the image itself; all are functions of one record.
+/// views.write(0, 0, &features, &mut view);
+/// assert_eq!(view, features);
+/// assert_eq!(views.count(), 4);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shifted {
     count: usize,
@@ -50,7 +67,7 @@ struct Move {
 }
 
 impl Shifted {
-    /// So many views of images of this shape, each moved by at most `most` pixels along each side.
+    /// `count` views of images of this shape, each moved by at most `most` pixels along each side.
     ///
     /// `rng` is a stream of [`veracity_noise::Purpose::Init`] that does not depend on data.
     pub fn new(

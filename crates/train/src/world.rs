@@ -7,6 +7,20 @@ use crate::{Crafted, Dataset, Labels, People, loss::Label};
 use veracity_core::Refusal;
 
 /// What a model is trained on.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_train::{Dataset, Labels, World};
+///
+/// let data = Dataset::new(vec![1.0, 2.0], 1, Labels::Values(vec![0.0, 0.0]))?;
+/// let canary = Dataset::new(vec![9.0], 1, Labels::Values(vec![1.0]))?;
+/// // A record that is left out leaves its place blank; one that is added comes last.
+/// assert_eq!(World::from(&data).without(0)?.len(), 2);
+/// assert_eq!(World::from(&data).with(&canary)?.len(), 3);
+/// assert!(World::from(&data).without(2).is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
     data: &'a Dataset,

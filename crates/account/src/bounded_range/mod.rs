@@ -35,7 +35,7 @@ pub(crate) fn only(composition: &Composition) -> Option<(f64, Count)> {
 /// δ at `epsilon` of `uses` adaptively chosen mechanisms of range `range`.
 ///
 /// # Promise    The truth lies in the bracket, and exponential mechanisms attain it
-/// # Reference  [DongDurfeeRogers20] Section 6 (adaptive), Section 5 (not adaptive); [DurfeeRogers19] (bounded range)
+/// # Reference  \[DongDurfeeRogers20\] Section 6 (adaptive), Section 5 (not adaptive); \[DurfeeRogers19\] (bounded range)
 /// # Assumes    range ≥ 0; the losses of each mechanism differ by at most `range`, whatever was answered before
 /// # Numerics   See `table`; about half a second at most, and narrower for fewer uses
 pub fn delta_at(range: f64, uses: Count, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {

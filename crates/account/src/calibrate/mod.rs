@@ -26,6 +26,24 @@ const RATE: Axis = Axis { private: 1e-15, revealing: 1.0, elasticity: 1.0, grain
 /// # Promise   The ε of `family` at the result was certified: exact, or by the tightest other method where exact does not answer
 /// # Assumes   More noise never costs more; otherwise the promise stands but a smaller noise may do as well
 /// # Numerics  Within 1e-7, relative, of a noise multiplier whose certified ε is above `epsilon`
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Method, Question, calibrate, epsilon_at};
+/// use veracity_core::{Adjacency, Delta, Epsilon, Mechanism};
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-5)?);
+/// let family = |noise_multiplier| Mechanism::Gaussian { noise_multiplier };
+/// let noise = calibrate::noise(&family, Adjacency::AddRemove, epsilon, delta)?;
+/// // Less than the textbook's √(2 ln(1.25/δ))/ε.
+/// assert!(noise.get() < (2.0 * (1.25 / 1e-5f64).ln()).sqrt());
+///
+/// let question = Question { mechanism: family(noise), adjacency: Adjacency::AddRemove };
+/// let found = epsilon_at(&question, delta, Method::Exact)?;
+/// assert!(found.upper().is_some_and(|upper| upper.0 <= epsilon));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn noise(
     family: &dyn Fn(NoiseMultiplier) -> Mechanism,
     adjacency: Adjacency,
@@ -54,6 +72,23 @@ pub fn least_noise(
 ///
 /// # Promise   As [`noise`]; one more use, where it can be counted, has a certified ε above `epsilon`
 /// # Assumes   More uses never cost less
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::calibrate;
+/// use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, NoiseMultiplier};
+///
+/// // Pure ε adds up: a release of ε = 1/4 fits four times into ε = 1 and a little.
+/// let release = Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(4.0)? };
+/// let budget = Epsilon::new(1.001)?;
+/// let steps = calibrate::steps(&release, Adjacency::AddRemove, budget, Delta::new(0.0)?)?;
+/// assert_eq!(steps.get(), 4);
+/// // With a δ, more fit.
+/// let steps = calibrate::steps(&release, Adjacency::AddRemove, budget, Delta::new(1e-2)?)?;
+/// assert!(steps.get() > 4);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn steps(
     mechanism: &Mechanism,
     adjacency: Adjacency,
@@ -74,6 +109,21 @@ pub fn steps(
 /// # Promise   As [`noise`]
 /// # Assumes   A larger batch never costs less
 /// # Numerics  Within 1e-7, relative, of a rate whose certified ε is above `epsilon`
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::calibrate;
+/// use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier};
+///
+/// let (noise, steps) = (NoiseMultiplier::new(1.0)?, Count::new(1_000)?);
+/// let family = |rate| Mechanism::dp_sgd(rate, noise, steps);
+/// let delta = Delta::new(1e-5)?;
+/// let rate = calibrate::sampling_rate(&family, Adjacency::AddRemove, Epsilon::new(2.0)?, delta)?;
+/// let smaller = calibrate::sampling_rate(&family, Adjacency::AddRemove, Epsilon::new(1.0)?, delta)?;
+/// assert!(smaller < rate && rate.get() < 0.1);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn sampling_rate(
     family: &dyn Fn(SamplingRate) -> Mechanism,
     adjacency: Adjacency,

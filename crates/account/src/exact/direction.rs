@@ -82,7 +82,14 @@ impl Direction {
         direction.infinite = match declared.as_slice() {
             // One use fails with just the probability declared; on a batch that is a product, and rounded.
             &[(infinite, 1.0)] if is_declared => (infinite, infinite),
-            _ => (-log_survive.1.exp_m1(), -log_survive.0.exp_m1()),
+            // Close to 1 the rounding of what is left outweighs that of its logarithm.
+            _ => {
+                let failed = |log: f64| -log.exp_m1();
+                (
+                    failed(log_survive.1) * (1.0 - 4.0 * UNIT),
+                    (failed(log_survive.0) * (1.0 + 4.0 * UNIT)).min(1.0),
+                )
+            }
         };
         Ok(direction)
     }
@@ -111,10 +118,8 @@ impl Direction {
         // What underflows is not nothing.
         let upper = if epsilon < self.largest { upper.max(f64::MIN_POSITIVE) } else { upper };
         let (least, most) = self.infinite;
-        (
-            least + (1.0 - least) * lower * (1.0 - 4.0 * UNIT),
-            (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT),
-        )
+        let lower = if lower == 0.0 { least } else { (least + (1.0 - least) * lower) * (1.0 - 8.0 * UNIT) };
+        (lower, (most + (1.0 - most) * upper) * (1.0 + 4.0 * UNIT))
     }
 
     /// ε(δ) from both sides. `known` is a lower bound on the answer from elsewhere: a direction that cannot exceed

@@ -44,6 +44,22 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 }
 
 /// The privacy profile δ(ε) of a question, certified from both sides; built once, asked many times.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Profile, Question};
+/// use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
+///
+/// let plan = Mechanism::dp_sgd(SamplingRate::new(0.001)?, NoiseMultiplier::new(0.8)?, Count::new(100_000)?);
+/// let profile = Profile::new(&Question { mechanism: plan, adjacency: Adjacency::AddRemove })?;
+/// let epsilon = profile.epsilon_at(Delta::new(1e-6)?)?;
+/// let (lower, upper) = (epsilon.lower.0.get(), epsilon.upper.0.get());
+/// assert!(lower <= upper && upper - lower < 1e-3 * upper);
+/// // Back again: the δ at the upper end is at most what was asked, up to rounding.
+/// assert!(profile.delta_at(epsilon.upper.0)?.lower.0.get() <= 1e-6);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Profile {
     directions: Vec<Direction>,

@@ -17,6 +17,21 @@ const MOST_ALTERNATIVES: usize = 4096;
 /// Multiplies a mechanism out. The worst of the alternatives is what leaks.
 ///
 /// # Promise  Each alternative dominates what adjacent datasets in its situation can show.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Part, expand::expand};
+/// use veracity_core::{Adjacency, Count, Mechanism, NoiseMultiplier};
+///
+/// let sum = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(2.0)? };
+/// let regions = Mechanism::Parallel(vec![sum.clone(), sum]).repeated(Count::new(3)?);
+/// for composition in expand(&regions, Adjacency::AddRemove)? {
+///     // A record is in one region: three uses, never six.
+///     assert_eq!(composition.parts, [(Part::Gaussian { mu: 0.5 }, Count::new(3)?)]);
+/// }
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn expand(mechanism: &Mechanism, adjacency: Adjacency) -> Result<Vec<Composition>, Refusal> {
     alternatives(mechanism, adjacency, Count::ONE)
 }
@@ -293,7 +308,24 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
 /// Tight group privacy of any (ε, δ): (kε, δ (e^{kε} − 1)/(e^ε − 1)), or nothing when that δ is no protection.
 ///
 /// # Promise    Every (ε, δ)-private mechanism keeps it for groups of `size`; δ is rounded up
-/// # Reference  [Vadhan17] Lemma 2.2; the seed's k e^{kε} δ is valid but loose
+/// # Reference  \[Vadhan17\] Lemma 2.2; the usual k e^{kε} δ is valid but loose
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::expand::group_promise;
+/// use veracity_core::Count;
+///
+/// // A household of three: ε triples, and δ grows by 1 + e^ε + e^2ε.
+/// let (epsilon, delta) = (0.5f64, 1e-6);
+/// let factor = 1.0 + epsilon.exp() + (2.0 * epsilon).exp();
+/// let Some((group_epsilon, group_delta)) = group_promise(epsilon, delta, Count::new(3)?) else { panic!() };
+/// assert_eq!(group_epsilon, 1.5);
+/// assert!(group_delta >= delta * factor * (1.0 - 1e-14) && group_delta < delta * factor * (1.0 + 1e-12));
+/// // A δ of 1 or more protects nobody.
+/// assert_eq!(group_promise(10.0, 1e-6, Count::new(3)?), None);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn group_promise(epsilon: f64, delta: f64, size: Count) -> Option<(f64, f64)> {
     let k = size.as_f64();
     let factor = if epsilon == 0.0 { k } else { (k * epsilon).exp_m1() / epsilon.exp_m1() };

@@ -8,10 +8,10 @@
 //!
 //! | kind | what adds up | why it is sound | sharp for |
 //! |---|---|---|---|
-//! | [`Kind::Basic`] | ε and δ | [RogersRothUllmanVadhan16] Theorem 3.6 | few large charges |
-//! | [`Kind::Zcdp`] | ρ, and δ in a reserve | [WhitehouseRamdasRogersWu23] Theorem 1 | mixtures of many kinds |
-//! | [`Kind::Rdp`] | the divergence at one order | [FeldmanZrnic21] Theorem 4.3 | batches and sampling |
-//! | [`Kind::Gdp`] | μ², and δ in a reserve | [SmithThakurta22]; [KoskelaTobabenHonkela23] | Gaussian noise: exact |
+//! | [`Kind::Basic`] | ε and δ | \[RogersRothUllmanVadhan16\] Theorem 3.6 | few large charges |
+//! | [`Kind::Zcdp`] | ρ, and δ in a reserve | \[WhitehouseRamdasRogersWu23\] Theorem 1 | mixtures of many kinds |
+//! | [`Kind::Rdp`] | the divergence at one order | \[FeldmanZrnic21\] Theorem 4.3 | batches and sampling |
+//! | [`Kind::Gdp`] | μ², and δ in a reserve | \[SmithThakurta22\]; \[KoskelaTobabenHonkela23\] | Gaussian noise: exact |
 //! | [`Kind::Product`] | nothing: factors are taken away | the proof below | what it was made for: exact |
 //!
 //! **A product fixed at creation.** A product of pairs (P_i, Q_i) is fixed: a Gaussian of some μ, slots such as 100
@@ -107,6 +107,35 @@ pub enum Admission {
 }
 
 /// What was spent of a budget, and the decision about the next question. See the [module](self).
+///
+/// # Examples
+///
+/// An analyst who chooses each question in view of the answers:
+///
+/// ```
+/// use veracity_account::Question;
+/// use veracity_account::filter::{Admission, Budget, Filter, Kind};
+/// use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, NoiseMultiplier};
+///
+/// let budget = Budget { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)? };
+/// let kind = Kind::Gdp { reserve: Delta::new(0.0)? };
+/// let mut filter = Filter::new(kind, budget, Adjacency::AddRemove)?;
+///
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(8.0)? };
+/// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+/// let mut answered = 0;
+/// while let Admission::Granted(_) = filter.admits(&question)? {
+///     filter.charge(&question)?;
+///     answered += 1;
+/// }
+/// // μ² adds up, 1/64 for each: what is left is less than one more.
+/// assert_eq!(answered, (filter.limit().sum * 64.0) as u32);
+/// let spent = filter.spent().clone();
+/// // What is denied costs nothing.
+/// assert!(filter.charge(&question).is_err());
+/// assert_eq!(filter.spent(), &spent);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     kind: Kind,
@@ -128,6 +157,27 @@ impl Filter {
     }
 
     /// A filter of which this was spent before, as [`Filter::spent`] had it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_account::Question;
+    /// use veracity_account::filter::{Budget, Filter, Kind};
+    /// use veracity_core::{Adjacency, Delta, Epsilon, Mechanism};
+    ///
+    /// let budget = Budget { epsilon: Epsilon::new(1.0)?, delta: Delta::new(0.0)? };
+    /// let kind = Kind::Basic { each: Delta::new(0.0)? };
+    /// let mut filter = Filter::new(kind.clone(), budget, Adjacency::AddRemove)?;
+    /// let mechanism = Mechanism::Pure { epsilon: Epsilon::new(0.75)? };
+    /// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+    /// filter.charge(&question)?;
+    ///
+    /// // From a ledger, another day.
+    /// let mut resumed = Filter::resume(kind, budget, Adjacency::AddRemove, filter.spent().clone())?;
+    /// assert_eq!(resumed.left().sum, filter.left().sum);
+    /// assert!(resumed.charge(&question).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
     pub fn resume(
         kind: Kind,
         budget: Budget,

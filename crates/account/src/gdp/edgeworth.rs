@@ -9,7 +9,7 @@ use veracity_numerics::{normal, root};
 /// ε at `delta` by the second-order expansion.
 ///
 /// # Promise    None: the truth may be larger
-/// # Reference  [WangGaoZhangShenSu22] Section 3 (arXiv 2206.04236): δ = P(L > ε) − e^ε Q(L > ε), both tails expanded
+/// # Reference  \[WangGaoZhangShenSu22\] Section 3 (arXiv 2206.04236): δ = P(L > ε) − e^ε Q(L > ε), both tails expanded
 /// # Numerics   About 1e-9; where the expansion is not monotone, one of its crossings
 pub fn edgeworth_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let totals = totals(question)?;

@@ -11,8 +11,8 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal};
 /// ε at `delta` in the limit of many uses.
 ///
 /// # Promise    None: the truth may be larger
-/// # Reference  [DongRothSu22] Theorem 3.4: μ = 2 Σkl/√Σ(κ₂ − kl²); [BuDongLongSu20] Theorem 5 for Poisson batches:
-/// μ² = T q² (e^{1/σ²} − 1). The seed's Corollary 5.4 lacks √2 and its Theorem 3.4 has the signs of κ₂ wrong
+/// # Reference  \[DongRothSu22\] Theorem 3.4: μ = 2 Σkl/√Σ(κ₂ − kl²); \[BuDongLongSu20\] Theorem 5 for Poisson batches:
+/// μ² = T q² (e^{1/σ²} − 1). Beware of copies whose Corollary 5.4 lacks √2, or whose Theorem 3.4 has the signs of κ₂ wrong
 /// # Numerics   About 1e-10
 pub fn clt_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (lower, upper) = gaussian_epsilon(limit_mu(question)?, delta.get());

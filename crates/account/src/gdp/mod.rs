@@ -18,7 +18,7 @@ use veracity_numerics::normal;
 /// ε at `delta`, when every part is Gaussian: composing them is one Gaussian with μ = √Σμ².
 ///
 /// # Promise    The truth lies in the bracket; Gaussian noise attains it
-/// # Reference  [DongRothSu22] Corollary 3.3 (composition) and Corollary 2.13 (profile)
+/// # Reference  \[DongRothSu22\] Corollary 3.3 (composition) and Corollary 2.13 (profile)
 /// # Numerics   μ widened by a few ulp, δ by 1e-12, both ways
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (low, high) = widest_mu(question)?;
@@ -43,8 +43,23 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 
 /// The μ whose trade-off curve passes through (ε, δ): whoever satisfies no more than (ε, δ) is at least μ-GDP there.
 ///
-/// # Reference  [DongRothSu22] Corollary 2.13, solved for μ
+/// # Reference  \[DongRothSu22\] Corollary 2.13, solved for μ
 /// # Numerics   Relative error about 1e-13
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Method, Question, delta_at, gdp::mu_at};
+/// use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, NoiseMultiplier};
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-5)?);
+/// // Gaussian noise of 1/μ has this (ε, δ) and no better one.
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0 / mu_at(epsilon, delta))? };
+/// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+/// let found = delta_at(&question, epsilon, Method::Gdp)?;
+/// assert!(found.upper().is_some_and(|upper| (upper.0.get() / 1e-5 - 1.0).abs() < 1e-9));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn mu_at(epsilon: Epsilon, delta: Delta) -> f64 {
     gaussian_mu(epsilon.get(), delta.get())
 }
@@ -52,7 +67,7 @@ pub fn mu_at(epsilon: Epsilon, delta: Delta) -> f64 {
 /// The least chance to miss a record (type II error) of an attack on N(0, 1) against N(μ, 1) whose chance of false alarm
 /// is `alpha`.
 ///
-/// # Reference  [DongRothSu22] Equation (6): Φ(Φ⁻¹(1 − α) − μ)
+/// # Reference  \[DongRothSu22\] Equation (6): Φ(Φ⁻¹(1 − α) − μ)
 /// # Numerics   Relative error about 1e-13
 pub fn tradeoff(mu: GdpMu, alpha: Probability) -> f64 {
     match alpha.get() {

@@ -24,7 +24,7 @@ pub fn independent(steps: Count) -> PrefixErrors {
 
 /// A tree whose sums are put together from as few blocks as the binary digits of the step have ones.
 ///
-/// # Reference  [DworkNaorPitassiRothblum10], [ChanShiSong11]
+/// # Reference  \[DworkNaorPitassiRothblum10\], \[ChanShiSong11\]
 pub fn tree(steps: Count) -> PrefixErrors {
     let n = steps.get();
     let levels = f64::from(n.ilog2() + 1);
@@ -42,7 +42,7 @@ pub fn tree(steps: Count) -> PrefixErrors {
 
 /// A Toeplitz strategy. Its sums are noised by A C⁻¹z, whose coefficients are the running sums of those of C⁻¹.
 ///
-/// # Reference  [FichtenbergerHenzingerUpadhyay23] for the two errors
+/// # Reference  \[FichtenbergerHenzingerUpadhyay23\] for the two errors
 pub fn banded(coefficients: &Coefficients, steps: Count) -> Result<PrefixErrors, Refusal> {
     if steps.get() > MOST_STEPS {
         return Err(Refusal::out_of_range("steps", steps.get(), "at most 1048576 steps to sum up errors"));
@@ -76,7 +76,7 @@ pub(super) fn divided(power: &[f64], band: &[f64]) -> Vec<f64> {
 
 /// The coefficients of (1 − x)^(−1/2): binomials C(2k, k)/4^k. With all of them, C² is the matrix of running sums.
 ///
-/// # Reference  [FichtenbergerHenzingerUpadhyay23] (the square root), [KalininLampert24] (cut off after `bands`)
+/// # Reference  \[FichtenbergerHenzingerUpadhyay23\] (the square root), \[KalininLampert24\] (cut off after `bands`)
 pub fn square_root(bands: Count) -> Result<Coefficients, Refusal> {
     let mut coefficients = Vec::new();
     let mut c = 1.0;
@@ -90,7 +90,7 @@ pub fn square_root(bands: Count) -> Result<Coefficients, Refusal> {
 /// A mean error that no strategy whatever goes below, banded or not: the square of the nuclear norm of the matrix of running
 /// sums over the number of steps.
 ///
-/// # Reference  [HenzingerUpadhyayUpadhyay23] (lower bound of the mean): ‖A‖_* ≤ ‖AC⁻¹‖_F ‖C‖_F, and ‖C‖_F² ≤ T × the largest column. The
+/// # Reference  \[HenzingerUpadhyayUpadhyay23\] (lower bound of the mean): ‖A‖_* ≤ ‖AC⁻¹‖_F ‖C‖_F, and ‖C‖_F² ≤ T × the largest column. The
 /// singular values are 1/(2 sin((2j − 1)π/(4T + 2)))
 /// # Numerics   Rounded down, by a few units of the last place for each step
 pub fn least_mean(steps: Count) -> Result<f64, Refusal> {

@@ -22,8 +22,23 @@ pub enum Aim {
 ///
 /// # Promise    Never worse than the square root cut off after as many bands, from which the search starts. That it is the
 /// best is not certified; the privacy of a strategy does not depend on it
-/// # Reference  [McKenna24] (Toeplitz bands), [ChoquetteChooEtAl23b] (banded strategies): as long as participations are at
+/// # Reference  \[McKenna24\] (Toeplitz bands), \[ChoquetteChooEtAl23b\] (banded strategies): as long as participations are at
 /// least a band apart, their number is a factor on the error and does not change what is best
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::matrix::{errors, optimal};
+/// use veracity_core::Count;
+///
+/// let (steps, bands) = (Count::new(64)?, Count::new(16)?);
+/// let found = errors::banded(&optimal::banded(steps, bands, optimal::Aim::Mean)?, steps)?.mean;
+/// assert!(found <= errors::banded(&errors::square_root(bands)?, steps)?.mean);
+/// assert!(found < errors::independent(steps).mean);
+/// // No strategy whatever goes below.
+/// assert!(found >= errors::least_mean(steps)?);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn banded(steps: Count, bands: Count, aim: Aim) -> Result<Coefficients, Refusal> {
     if bands > steps {
         return Err(Refusal::out_of_range("bands", bands.get(), "at most as many bands as steps"));

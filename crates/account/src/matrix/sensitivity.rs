@@ -41,9 +41,23 @@ impl Square {
 ///
 /// # Promise    Never below the largest of ‖Σ C[:, i] u_iᵀ‖ over the patterns that `participation` allows and over vectors u_i
 /// of any dimension; `Exact` is attained up to rounding
-/// # Reference  [ChoquetteChooEtAl23] Section 2: the square is Σ (CᵀC)_ij ⟨u_i, u_j⟩ ≤ Σ |(CᵀC)_ij| over the pattern, attained
+/// # Reference  \[ChoquetteChooEtAl23\] Section 2: the square is Σ (CᵀC)_ij ⟨u_i, u_j⟩ ≤ Σ |(CᵀC)_ij| over the pattern, attained
 /// by equal u_i where no entry is negative
 /// # Numerics   Rounded up, by at most two units of the last place where it is exact
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::matrix::{StrategySensitivity, sensitivity};
+/// use veracity_core::{Count, Participation, Strategy};
+///
+/// // In a tree over 8 steps, each step is in blocks of 1, 2, 4 and 8: √4.
+/// let tree = Strategy::Tree { steps: Count::new(8)? };
+/// let once = sensitivity(&tree, Participation::Once)?;
+/// assert!(matches!(once, StrategySensitivity::Exact(_)));
+/// assert!(once.upper() >= 2.0 && once.upper() < 2.0 + 1e-12);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn sensitivity(
     strategy: &Strategy,
     participation: Participation,

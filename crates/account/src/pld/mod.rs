@@ -34,7 +34,7 @@ const BOTTOM: f64 = 1e-14;
 /// The ε that goes with `delta`.
 ///
 /// # Promise    The true ε lies in the bracket; parts without a matching lower bound give the upper side only
-/// # Reference  [Doroshenko22] for the upper side; the lower side and the error bounds are proved beside their functions
+/// # Reference  \[Doroshenko22\] for the upper side; the lower side and the error bounds are proved beside their functions
 /// # Assumes    All parts of a composition point the same way: P has the record in each of them, or Q has
 /// # Numerics   Refined until the sides are within 1e-4 of each other or the transform has 2^21 points
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {

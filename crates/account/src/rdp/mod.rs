@@ -16,7 +16,7 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
 /// ε at `delta`, by the order that serves best.
 ///
 /// # Promise    Never below the true ε
-/// # Reference  [Mironov17] Proposition 1 (composition); [CanonneKamathSteinke20] Proposition 12 (conversion)
+/// # Reference  \[Mironov17\] Proposition 1 (composition); \[CanonneKamathSteinke20\] Proposition 12 (conversion)
 /// # Numerics   Rounded up; every order is valid, so the search need not find the best
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let epsilon = single::worst(question, |composition| {
@@ -30,7 +30,7 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
 /// δ at `epsilon`, by the order that serves best.
 ///
 /// # Promise    Never below the true δ
-/// # Reference  [Mironov17] Proposition 1 (composition); [CanonneKamathSteinke20] Corollary 13 (conversion)
+/// # Reference  \[Mironov17\] Proposition 1 (composition); \[CanonneKamathSteinke20\] Corollary 13 (conversion)
 /// # Numerics   Rounded up
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let epsilon = epsilon.get();
@@ -47,9 +47,23 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 /// The Rényi divergence of the whole question at `order`, the worst over the alternatives.
 ///
 /// # Promise    Never below the true divergence
-/// # Reference  [Mironov17] Proposition 1; the parts as in `curve`
+/// # Reference  \[Mironov17\] Proposition 1; the parts as in `curve`
 /// # Assumes    order > 1
 /// # Numerics   Rounded up
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::{Question, rdp};
+/// use veracity_core::{Adjacency, Mechanism, NoiseMultiplier};
+///
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(2.0)? };
+/// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+/// // α/(2σ²), rounded up.
+/// let found = rdp::divergence(&question, 6.0)?.0;
+/// assert!(found >= 0.75 && found < 0.75 * (1.0 + 1e-12));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn divergence(question: &Question, order: f64) -> Result<Upper<f64>, Refusal> {
     if !(order > 1.0 && order.is_finite()) {
         return Err(Refusal::out_of_range("rdp order", order, "a finite order > 1"));
@@ -60,7 +74,7 @@ pub fn divergence(question: &Question, order: f64) -> Result<Upper<f64>, Refusal
 /// ε at `delta` as the moments accountant has it: (α(λ) + log 1/δ)/λ over whole λ, where α(λ) = λ D_{λ+1}.
 ///
 /// # Promise    Never below the true ε
-/// # Reference  [Abadi16] Theorem 2; the seeds divide by λ − 1 and use an expansion that fails for small noise
+/// # Reference  \[Abadi16\] Theorem 2; the expansion in its Lemma 3 needs σ ≥ 1 and is not used
 /// # Numerics   Rounded up
 pub fn moments_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let cost = -delta.get().ln() * single::OUTWARD;
@@ -74,7 +88,7 @@ pub fn moments_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<E
 /// δ at `epsilon` as the moments accountant has it: e^{α(λ) − λε} over whole λ.
 ///
 /// # Promise    Never below the true δ
-/// # Reference  [Abadi16] Theorem 2
+/// # Reference  \[Abadi16\] Theorem 2
 /// # Numerics   Rounded up
 pub fn moments_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let epsilon = epsilon.get();

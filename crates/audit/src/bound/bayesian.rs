@@ -15,7 +15,7 @@ const PANELS: usize = 5;
 ///
 /// # Promise    None on how often it errs; a credible limit under independent Jeffreys priors. Where nothing leaks it is
 /// always above the truth: the prior holds ε = 0 for impossible.
-/// # Reference  [ZanellaBeguelinEtAl23]: FNR ~ Beta(½ + FN, ½ + TP), FPR ~ Beta(½ + FP, ½ + TN), and the posterior
+/// # Reference  \[ZanellaBeguelinEtAl23\]: FNR ~ Beta(½ + FN, ½ + TP), FPR ~ Beta(½ + FP, ½ + TN), and the posterior
 /// probability of "at most ε" is that of the region of error rates which (ε, δ)-privacy allows
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials
 /// # Numerics   One integral over the angle of √FNR, whose density is smooth; error about 1e-9 of the probability

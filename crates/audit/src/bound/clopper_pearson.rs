@@ -11,9 +11,26 @@ use veracity_numerics::{UNIT, binomial, root};
 /// directions, P ≤ e^{kε} P′ + δ (e^{kε} − 1)/(e^ε − 1); the bound is the least ε at which the limits allow that.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism.
-/// # Reference  [ClopperPearson34]; [KairouzOhViswanath15] (the region of error rates); [JagielskiUllmanOprea20] (groups)
+/// # Reference  \[ClopperPearson34\]; \[KairouzOhViswanath15\] (the region of error rates); \[JagielskiUllmanOprea20\] (groups)
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials
 /// # Numerics   Rounded down
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{Counts, bound::clopper_pearson};
+/// use veracity_core::{Count, Delta, Significance};
+/// use veracity_numerics::binomial;
+///
+/// let counts = Counts { true_positives: 480, false_negatives: 20, false_positives: 5, true_negatives: 495 };
+/// let delta = Delta::new(0.0)?;
+/// let shown = clopper_pearson::bound(counts, delta, Count::ONE, Significance::new(0.05)?);
+/// // Half of the level for each rate: the least that was found over the most false alarms.
+/// let (found, alarms) = (binomial::lower_limit(480, 500, 0.025), binomial::upper_limit(5, 500, 0.025));
+/// assert!((shown.epsilon.0.get() - (found / alarms).ln()).abs() < 1e-9);
+/// assert!(shown.ceiling > shown.epsilon.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn bound(counts: Counts, delta: Delta, group: Count, significance: Significance) -> Shown {
     let level = significance.spend();
     let shown =

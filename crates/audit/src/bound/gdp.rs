@@ -10,9 +10,26 @@ use veracity_numerics::{UNIT, normal};
 /// An ε that the truth does not fall below if the two worlds are those of a Gaussian mechanism.
 ///
 /// # Promise    Above the truth with chance at most the significance, if the mechanism's trade-off curve is Gaussian.
-/// # Reference  [NasrEtAl23] (μ from two limits); [BalleWang18] (ε of a μ)
+/// # Reference  \[NasrEtAl23\] (μ from two limits); \[BalleWang18\] (ε of a μ)
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials
 /// # Numerics   Rounded down. At δ = 0 any μ above zero means an infinite ε
+///
+/// # Examples
+///
+/// The same counts show more, if the mechanism may be taken for a Gaussian:
+///
+/// ```
+/// use veracity_audit::{Counts, bound::{Basis, clopper_pearson, gdp}};
+/// use veracity_core::{Count, Delta, Significance};
+///
+/// let counts = Counts { true_positives: 400, false_negatives: 100, false_positives: 80, true_negatives: 420 };
+/// let delta = Delta::new(1e-5)?;
+/// let gaussian = gdp::bound(counts, delta, Significance::new(0.05)?);
+/// let proved = clopper_pearson::bound(counts, delta, Count::ONE, Significance::new(0.05)?);
+/// assert!(gaussian.epsilon.0.get() > 3.0 * proved.epsilon.0.get());
+/// assert!(gaussian.basis == Basis::IfGaussian && !gaussian.basis.may_refute());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> Shown {
     let level = significance.spend();
     let shown = |counts| epsilon(mu_of(ErrorRates::limits(counts, level)), delta).0;

@@ -11,7 +11,7 @@ use veracity_numerics::normal;
 /// variance of log(p̂ − δ) by the delta method.
 ///
 /// # Promise    None for small counts: it then errs more often than stated, or shows less than it could.
-/// # Reference  [LuEtAl22]; [KatzEtAl78]
+/// # Reference  \[LuEtAl22\]; \[KatzEtAl78\]
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials; large counts
 pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> Shown {
     let quantile = normal::quantile(significance.spend() / 2.0);

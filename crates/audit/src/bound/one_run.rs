@@ -78,11 +78,30 @@ fn first_right(right: &[f64], wrong: &[f64], taken: u64, key: impl Fn(f64) -> f6
 /// An ε that the truth does not fall below, from one run.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism and the guesser.
-/// # Reference  [SteinkeNasrJagielski23]: with q = 1/(1 + e^{−ε}) and X ~ Bin(r, q), the chance of v or more right guesses
+/// # Reference  \[SteinkeNasrJagielski23\]: with q = 1/(1 + e^{−ε}) and X ~ Bin(r, q), the chance of v or more right guesses
 /// is at most P[X ≥ v] + 2mδ max_{1 ≤ i ≤ v} P[v − i ≤ X < v]/i
 /// # Assumes    Each canary is in with chance ½, independently (not exactly half of them); the number of guesses was
 /// fixed before the scores were seen
 /// # Numerics   Rounded down
+///
+/// # Examples
+///
+/// A thousand canaries in one training, of which the loudest and the quietest hundred are guessed:
+///
+/// ```
+/// use veracity_audit::{Scores, bound::one_run::{Guesses, bound}};
+/// use veracity_core::{Delta, Significance};
+///
+/// let inside = (0..500).map(|i| f64::from(i) + 60.0).collect();
+/// let outside = (0..500).map(f64::from).collect();
+/// let guesses = Guesses::count(&Scores::new(inside, outside)?, 100, 100)?;
+/// assert_eq!((guesses.guesses(), guesses.correct()), (200, 160));
+///
+/// let shown = bound(guesses, Delta::new(1e-5)?, Significance::new(0.05)?);
+/// // 160 of 200 are odds of 4 to 1, ε = 1.39; what is shown lies below.
+/// assert!(shown.epsilon.0.get() > 0.9 && shown.epsilon.0.get() < 1.39);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> Shown {
     let level = significance.spend();
     let shown = |guesses: Guesses| at_least_zero(largest_refuted(guesses, delta.get(), level));

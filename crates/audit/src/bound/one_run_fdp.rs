@@ -9,7 +9,7 @@ use veracity_numerics::{UNIT, normal, root};
 /// An ε that the truth does not fall below if the mechanism is Gaussian: that of the largest μ which is refuted.
 ///
 /// # Promise    Above the truth with chance at most the significance, if the mechanism's trade-off curve is Gaussian.
-/// # Reference  [MahloujifarMelisChaudhuri24] Algorithm 3 with k = 2; its last test is against c′/m (the extracted text of
+/// # Reference  \[MahloujifarMelisChaudhuri24\] Algorithm 3 with k = 2; its last test is against c′/m (the extracted text of
 /// the paper prints c/m)
 /// # Assumes    Each canary is in with chance ½, independently; the number of guesses was fixed beforehand
 /// # Numerics   Rounded down
@@ -32,7 +32,7 @@ pub fn mu(guesses: Guesses, significance: Significance) -> Lower<GdpMu> {
 /// The same recursion with the curve of (ε, δ)-privacy itself as the claim: it assumes nothing of the mechanism.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism and the guesser.
-/// # Reference  [MahloujifarMelisChaudhuri24] Algorithm 3; f(x) = max(0, 1 − δ − e^ε x, e^{−ε}(1 − δ − x))
+/// # Reference  \[MahloujifarMelisChaudhuri24\] Algorithm 3; f(x) = max(0, 1 − δ − e^ε x, e^{−ε}(1 − δ − x))
 /// # Assumes    As [`bound`]
 /// # Numerics   Rounded down
 pub fn pointwise(guesses: Guesses, delta: Delta, significance: Significance) -> Shown {

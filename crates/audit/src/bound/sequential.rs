@@ -14,8 +14,30 @@ const BOLDEST: f64 = 0.95;
 /// A test of one claim of (ε, δ)-privacy at any time.
 ///
 /// # Promise    If the claim holds, it is ever refuted with chance at most the significance, whenever one stops looking.
-/// # Reference  [Ville39]; [WaudbySmithRamdas24] (betting)
+/// # Reference  \[Ville39\]; \[WaudbySmithRamdas24\] (betting)
 /// # Assumes    Pairs are independent of each other, and the two trials of a pair too
+///
+/// # Examples
+///
+/// A test that may stop as soon as it knows:
+///
+/// ```
+/// use veracity_audit::{Idealised, Subject, World, bound::sequential::Test};
+/// use veracity_core::{Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, Significance};
+///
+/// let subject = Idealised::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(0.3)?, Count::ONE);
+/// let mut test = Test::new(Epsilon::new(0.5)?, Delta::new(1e-5)?, Significance::new(0.01)?);
+/// let mut trial = 0;
+/// while !test.is_refuted() && trial < 4_000 {
+///     let mut score = |world| {
+///         trial += 1;
+///         subject.run(trial, &[world]).map(|scores| scores[0]).unwrap_or(0.0)
+///     };
+///     test.observe(score(World::In), score(World::Out))?;
+/// }
+/// assert!(test.is_refuted() && test.pairs() < 500);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Test {
     book: Book,
@@ -60,6 +82,25 @@ impl Test {
 /// above the truth is refuted, and that is one true claim: the ladder costs nothing more than a single test.
 ///
 /// # Promise    It is ever above the truth with chance at most the significance.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::bound::sequential::Sequence;
+/// use veracity_core::{Count, Delta, Epsilon, Significance};
+///
+/// let (step, rungs) = (Epsilon::new(0.25)?, Count::new(40)?);
+/// let mut sequence = Sequence::new(step, rungs, Delta::new(1e-5)?, Significance::new(0.05)?)?;
+/// let mut before = Epsilon::ZERO;
+/// for _ in 0..300 {
+///     sequence.observe(1.0, 0.0)?;
+///     // The bound may be looked at after every pair. It never falls.
+///     assert!(sequence.epsilon_lower().0 >= before);
+///     before = sequence.epsilon_lower().0;
+/// }
+/// assert!(before.get() > 1.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Sequence {
     /// The claims that still stand, ascending.
@@ -69,7 +110,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Rungs at `step`, 2·`step`, … up to so many.
+    /// Rungs at `step`, 2·`step`, … up to `rungs`·`step`.
     pub fn new(
         step: Epsilon,
         rungs: Count,

@@ -39,9 +39,27 @@ pub struct Band {
 /// The band of these scores. All of them count; none has to choose a threshold.
 ///
 /// # Promise    With chance ≥ 1 − significance, at every threshold both error rates are below their limits.
-/// # Reference  [Massart90], one-sided, half the level for each world: the excess of a rate over what was seen is at most
-/// √(ln(2/level)/(2n)) everywhere. [ClopperPearson34] for ranks that were fixed beforehand, see `rank_limits`
+/// # Reference  \[Massart90\], one-sided, half the level for each world: the excess of a rate over what was seen is at most
+/// √(ln(2/level)/(2n)) everywhere. \[ClopperPearson34\] for ranks that were fixed beforehand, see `rank_limits`
 /// # Assumes    Independent trials
+///
+/// # Examples
+///
+/// ```
+/// use veracity_audit::{Scores, bound::trade_off::{Kind, band}};
+/// use veracity_core::{Count, Delta, Significance};
+///
+/// let spread = |centre: f64| (0..2_000).map(|i| centre + f64::from(i) / 1_000.0).collect();
+/// let scores = Scores::new(spread(1.0), spread(0.0))?;
+/// let delta = Delta::new(1e-5)?;
+/// let shown = |kind| {
+///     let band = band(&scores, kind, Significance::new(0.05)?);
+///     Ok::<_, veracity_core::Refusal>(band.bound(delta, Count::ONE).epsilon.0)
+/// };
+/// // ε shows in the tails, where limits that follow the binomial are narrower.
+/// assert!(shown(Kind::Ranks)? > shown(Kind::Uniform)?);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn band(scores: &Scores, kind: Kind, significance: Significance) -> Band {
     let level = significance.spend();
     let limits = |n: usize| Limits::new(kind, n as u64, level / 2.0);

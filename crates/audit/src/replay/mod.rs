@@ -4,7 +4,7 @@
 //! A [`Trace`] is the list of a run's noise calls. [`compare`] goes through two of them call by call. Nothing here is a matter
 //! of chance: an input that moved farther than declared, or another list of calls, refutes whatever was accounted.
 //!
-//! # Reference  [CebereErbDesfontainesBelletFitzsimons26], for the idea; a trace of ours holds declared sensitivities call by call
+//! # Reference  \[CebereErbDesfontainesBelletFitzsimons26\], for the idea; a trace of ours holds declared sensitivities call by call
 
 mod trace;
 
@@ -139,6 +139,25 @@ pub struct Replayed {
 /// Traces whose outputs differ are refused: the second run was not made to say what the first said, so nothing follows.
 ///
 /// # Promise  A fault is a fact about the two runs; that none was found says nothing about other datasets
+///
+/// # Examples
+///
+/// A sum that was declared to move by 1, and moved by 3:
+///
+/// ```
+/// use veracity_audit::replay::{Norm, Trace, TraceCall, compare};
+///
+/// let trace = |sum: f64| {
+///     let call = TraceCall::new("sum", Norm::L1, 1.0, vec![sum], vec![42.5])?;
+///     Ok::<_, veracity_core::Refusal>(Trace::default().and(call))
+/// };
+/// let replayed = compare(&trace(40.0)?, &trace(43.0)?)?;
+/// assert_eq!(replayed.fault.as_ref().map(|fault| fault.kind()), Some("sensitivity"));
+///
+/// let within = compare(&trace(40.0)?, &trace(40.5)?)?;
+/// assert_eq!((within.fault, within.used), (None, 0.5));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn compare(run: &Trace, replay: &Trace) -> Result<Replayed, Refusal> {
     let (mut used, calls) = (0.0f64, run.calls().len());
     let found = |fault, used| Ok(Replayed { fault, used, calls });

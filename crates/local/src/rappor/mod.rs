@@ -30,7 +30,7 @@ pub struct RapporSettings {
 impl RapporSettings {
     /// 128 bits, 2 hashes, 8 cohorts, 1/2 and 3/4.
     ///
-    /// # Reference  [ErlingssonPihurKorolova14] (its experiments)
+    /// # Reference  \[ErlingssonPihurKorolova14\] (its experiments)
     pub fn usual() -> RapporSettings {
         let chance = |p| Probability::new(p).expect("one half and three quarters are probabilities");
         RapporSettings { bits: 128, hashes: 2, cohorts: 8, zero_shows: chance(0.5), one_shows: chance(0.75) }
@@ -61,10 +61,34 @@ impl RapporSettings {
 ///
 /// # Promise    Any number of reports about one text has a likelihood ratio of at most e^{ε∞},
 ///   ε∞ = 2 hashes · ln((1 − f/2)/(f/2)), where f/2 is the chance that the permanent bit is wrong; f is chosen for the ε∞ given
-/// # Reference  [ErlingssonPihurKorolova14]
+/// # Reference  \[ErlingssonPihurKorolova14\]
 /// # Assumes    For the estimates, that the hashes (a fixed 64-bit mixer of text, cohort and number) spread candidates like
 ///   random functions, that each client draws its cohort at random, and that each sent one report. Privacy needs none of
 ///   this. Each further text of a client costs ε∞ again.
+///
+/// # Examples
+///
+/// Reports about one text, however many, cost one ε:
+///
+/// ```
+/// use veracity_core::Epsilon;
+/// use veracity_local::{Domain, Rappor, RapporSettings};
+/// use veracity_noise::{Entropy, Key, Purpose};
+///
+/// let sites = Domain::categories(vec!["a.example".into(), "b.example".into(), "c.example".into()])?;
+/// let rappor = Rappor::new(&sites, Epsilon::new(2.0)?, RapporSettings::usual())?;
+/// assert!(rappor.one_report_epsilon() < rappor.epsilon().get());
+///
+/// let mut bits = Entropy::system()?.stream(Purpose::Report, Key::default());
+/// let mut memo = rappor.memo(&mut bits);
+/// rappor.report("a.example", &mut memo, &mut bits);
+/// let permanent = memo.permanent("a.example").cloned();
+/// rappor.report("a.example", &mut memo, &mut bits);
+/// // The permanent bits are drawn once.
+/// assert_eq!(memo.permanent("a.example"), permanent.as_ref());
+/// assert_eq!(memo.texts(), 1);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rappor {
     domain: Domain,

@@ -16,6 +16,18 @@ const COIN_MOST: u64 = 1 << 59;
 ///
 /// # Promise  Exact
 /// # Assumes  0 ≤ `numerator` ≤ `denominator`, `denominator` ≥ 1
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, exact::bernoulli};
+///
+/// let mut stream = Entropy::seeded(5).stream(Purpose::Batch, Key::default());
+/// // A Poisson batch of rate 1/4.
+/// let batch = (0..10_000).filter(|_| bernoulli(1, 4, &mut stream)).count();
+/// assert!(batch.abs_diff(2_500) < 200);
+/// assert!(bernoulli(1, 1, &mut stream) && !bernoulli(0, 1, &mut stream));
+/// ```
 #[inline]
 pub fn bernoulli(numerator: u128, denominator: u128, bits: &mut impl Bits) -> bool {
     debug_assert!(numerator <= denominator && denominator >= 1);
@@ -30,7 +42,7 @@ pub fn bernoulli(numerator: u128, denominator: u128, bits: &mut impl Bits) -> bo
 /// True with probability exp(−`numerator`/`denominator`).
 ///
 /// # Promise    Exact
-/// # Reference  [CanonneKamathSteinke20] Algorithm 1
+/// # Reference  \[CanonneKamathSteinke20\] Algorithm 1
 /// # Assumes    `denominator` ≥ 1
 pub fn bernoulli_exp(numerator: u128, denominator: u128, bits: &mut impl Bits) -> bool {
     debug_assert!(denominator >= 1);

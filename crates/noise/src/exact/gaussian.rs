@@ -14,7 +14,21 @@ use crate::{Bits, Ratio};
 /// the cell is drawn with probability proportional to the first factor, a number in it is kept with the other two.
 ///
 /// # Promise    Exact
-/// # Reference  [Karney16] for the cells; the law is that of [CanonneKamathSteinke20]
+/// # Reference  \[Karney16\] for the cells; the law is that of \[CanonneKamathSteinke20\]
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, Ratio, exact::discrete_gaussian};
+///
+/// let mut stream = Entropy::seeded(5).stream(Purpose::Noise, Key::default());
+/// let sigma = Ratio::new(10, 1)?;
+/// let draws: Vec<i128> = (0..10_000).map(|_| discrete_gaussian(sigma, &mut stream)).collect();
+/// // The mean square is σ² = 100, with a standard error of 1.4.
+/// let variance = draws.iter().map(|x| x * x).sum::<i128>() as f64 / 10_000.0;
+/// assert!((variance - 100.0).abs() < 7.0);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn discrete_gaussian(sigma: Ratio, bits: &mut impl Bits) -> i128 {
     let cells = Cells::new(sigma);
     loop {

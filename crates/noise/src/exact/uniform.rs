@@ -6,6 +6,19 @@ use crate::Bits;
 ///
 /// # Promise  Exactly uniform
 /// # Assumes  `bound` ≥ 1
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
+///
+/// let mut stream = Entropy::seeded(5).stream(Purpose::Split, Key::default());
+/// let mut seen = [0; 6];
+/// for _ in 0..6_000 {
+///     seen[uniform_below(6, &mut stream) as usize] += 1;
+/// }
+/// assert!(seen.iter().all(|&count: &i32| (count - 1_000).abs() < 150));
+/// ```
 #[inline]
 pub fn uniform_below(bound: u128, bits: &mut impl Bits) -> u128 {
     debug_assert!(bound >= 1);
@@ -41,6 +54,18 @@ fn uniform_below_wide(bound: u128, bits: &mut impl Bits) -> u128 {
 /// Puts `items` into a uniformly random order.
 ///
 /// # Promise  Every order has the same probability, exactly
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, exact::shuffle};
+///
+/// let mut records: Vec<u32> = (0..100).collect();
+/// shuffle(&mut records, &mut Entropy::seeded(5).stream(Purpose::Split, Key::default()));
+/// assert!(!records.is_sorted());
+/// records.sort();
+/// assert_eq!(records, (0..100).collect::<Vec<_>>());
+/// ```
 pub fn shuffle<T>(items: &mut [T], bits: &mut impl Bits) {
     for last in (1..items.len()).rev() {
         // The index is at most `last`, so the cast is exact.

@@ -14,6 +14,25 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
 const DIVISION: f64 = 1.0 / (1u64 << 10) as f64;
 
 /// The grid of Gaussian noise with one standard deviation: multiples of σ·2⁻²⁰, whatever the data.
+///
+/// # Examples
+///
+/// Noise of standard deviation 2 on a vector of ℓ2 sensitivity 1:
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, vector::Grid};
+///
+/// let grid = Grid::new(2.0)?;
+/// let mut gradient = vec![0.25f32; 1_000];
+/// grid.add_noise(&mut gradient, &mut Entropy::seeded(5).stream(Purpose::Noise, Key::default()));
+/// // Every output is the nearest `f32` to a whole number of grid steps.
+/// let steps = f64::from(gradient[0]) / grid.granularity();
+/// assert!((steps - steps.round()).abs() <= steps.abs() * f64::from(f32::EPSILON));
+/// // The noise multiplier to be accounted: rounding to the grid moves vectors apart by a little.
+/// let noise_multiplier = grid.standard_deviation() / (1.0 + grid.extra_l2(1_000));
+/// assert!(noise_multiplier < 2.0 && noise_multiplier > 1.999);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
     granularity: f64,
@@ -67,7 +86,7 @@ impl Grid {
     /// mechanism on the rounded vector
     /// # Assumes    Standard deviation over (ℓ2 sensitivity + [`extra_l2`](Grid::extra_l2)) is the noise multiplier accounted
     /// # Numerics   Rounding and addition are exact; for K see [`crate::vector`]
-    /// # Reference  [Mironov12] for what goes wrong without a grid
+    /// # Reference  \[Mironov12\] for what goes wrong without a grid
     pub fn add_noise(&self, values: &mut [f32], stream: &mut Stream) {
         let mut noise = [0; BLOCK];
         let drawn = values.len().min(BLOCK);

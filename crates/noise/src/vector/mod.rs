@@ -68,9 +68,21 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 /// the last multiple of 1024 within n.
 ///
 /// # Promise    |K − 2²⁰Z| ≤ 0.57, but for a part 2⁻⁷⁸ of pairs; |K| < 11.6·2²⁰
-/// # Reference  [BoxMuller58]
+/// # Reference  \[BoxMuller58\]
 /// # Assumes    The keystream is uniform
 /// # Numerics   See the [module](self)
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, vector};
+///
+/// let mut noise = vec![0; 100_000];
+/// vector::fill(&mut noise, &mut Entropy::seeded(5).stream(Purpose::Noise, Key::default()));
+/// let unit = f64::from(1 << vector::UNIT_BITS);
+/// let variance = noise.iter().map(|&k| (f64::from(k) / unit).powi(2)).sum::<f64>() / 100_000.0;
+/// assert!((variance - 1.0).abs() < 0.02);
+/// ```
 pub fn fill(out: &mut [i32], stream: &mut Stream) {
     let arch = Arch::new();
     fill_by(out, stream, |work| arch.dispatch(work));

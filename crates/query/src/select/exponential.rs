@@ -7,8 +7,25 @@ use veracity_noise::{Bits, Distance, NoiseStream, Ratio, exact};
 /// A candidate with probability proportional to exp(ε score/2Δ), or exp(ε score/Δ) where scores move together.
 ///
 /// # Promise    The losses of any two candidates differ by at most ε (bounded range), so it is ε-differentially private
-/// # Reference  [McSherryTalwar07]; [CesarRogers21] for the range
+/// # Reference  \[McSherryTalwar07\]; \[CesarRogers21\] for the range
 /// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Count, Epsilon, Mechanism};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{Movement, exponential};
+///
+/// let votes = [410, 1_250, 1_190, 30];
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let chosen = exponential(&votes, Count::ONE, Movement::Together, Epsilon::new(0.5)?, &mut rng)?;
+/// // With probability 95 % the winner has at most this many votes less than the best.
+/// assert!(chosen.score_error < 10.0);
+/// assert_eq!(chosen.index, 1);
+/// assert!(matches!(chosen.mechanism, Mechanism::Exponential { .. }));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn exponential(
     scores: &[i64],
     sensitivity: Count,

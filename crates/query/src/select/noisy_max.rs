@@ -12,8 +12,25 @@ use veracity_noise::{Distance, Noise, NoiseStream, Ratio, exact};
 /// least some integer τ, ties included. On an adjacent dataset τ is larger by at most 2Δ, since its own score and the
 /// largest other noisy score move by at most Δ each; where all scores move one way, by at most Δ. And P(Z ≥ τ + k) ≥
 /// e^{−k/b} P(Z ≥ τ) for integer Laplace noise, term by term. Average over the noise of the others
-/// # Reference  [DworkRoth14] Claim 3.9, for continuous noise and counts
+/// # Reference  \[DworkRoth14\] Claim 3.9, for continuous noise and counts
 /// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Count, Epsilon};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{Movement, report_noisy_max};
+///
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let epsilon = Epsilon::new(1.0)?;
+/// let mut ask = |movement| report_noisy_max(&[900, 10, 15], Count::ONE, movement, epsilon, &mut rng);
+/// let (any, together) = (ask(Movement::Any)?, ask(Movement::Together)?);
+/// assert_eq!((any.index, together.index), (0, 0));
+/// // Scores that rise or fall together need half the noise.
+/// assert!(together.score_error < 0.6 * any.score_error);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn report_noisy_max(
     scores: &[i64],
     sensitivity: Count,

@@ -8,8 +8,29 @@ use veracity_noise::{Distance, NoiseStream, exact};
 /// scores move together). It errs no more than the exponential mechanism at the same ε.
 ///
 /// # Promise    ε-differentially private
-/// # Reference  [McKennaSheldon20]
+/// # Reference  \[McKennaSheldon20\]
 /// # Assumes    Adjacent datasets move each score by at most `sensitivity`, and in the way that `movement` says
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Count, Epsilon};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{Movement, exponential, permute_and_flip};
+///
+/// let scores = [3, 2, 1, 0];
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let epsilon = Epsilon::new(1.0)?;
+/// let (mut flip, mut weigh) = (0, 0);
+/// for _ in 0..2_000 {
+///     let best = |index: usize| u32::from(index == 0);
+///     flip += best(permute_and_flip(&scores, Count::ONE, Movement::Any, epsilon, &mut rng)?.index);
+///     weigh += best(exponential(&scores, Count::ONE, Movement::Any, epsilon, &mut rng)?.index);
+/// }
+/// // At the same ε it finds the best more often.
+/// assert!(flip > weigh);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn permute_and_flip(
     scores: &[i64],
     sensitivity: Count,

@@ -24,8 +24,28 @@ pub enum Side {
 /// adjacent datasets, move the threshold's noise by Δ and that of each hit by 2Δ, a bijection of integers: no answer
 /// changes, and the probability changes by at most e^{ε₁} e^{c 2Δ ε₂/2cΔ}. Where all queries rise, Δ for each is enough;
 /// where all fall, the threshold stays and Δ for each hit is enough
-/// # Reference  [LyuSuLi17], without numeric answers
+/// # Reference  \[LyuSuLi17\], without numeric answers
 /// # Assumes    Adjacent datasets move each query by at most the sensitivity, and in the way that the movement says
+///
+/// # Examples
+///
+/// Which day first had a thousand visitors, give or take the margin:
+///
+/// ```
+/// use veracity_core::{Count, Epsilon};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_query::{Movement, Side, SparseVector};
+///
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let (one, epsilon) = (Count::ONE, Epsilon::new(1.0)?);
+/// let mut sparse = SparseVector::new(1_000, one, Movement::Together, one, epsilon, &mut rng)?;
+/// let visitors = [120, 310, 250, 4_000, 90];
+/// let said: Vec<Side> = visitors.iter().map_while(|&day| sparse.ask(day, &mut rng)).collect();
+/// assert!(sparse.margin(Count::new(5)?) < 100.0);
+/// // One hit was paid for. Whatever comes after it has no answer.
+/// assert_eq!(said, [Side::Below, Side::Below, Side::Below, Side::Above]);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub struct SparseVector {
     /// Secret: the threshold with its noise.
     threshold: i128,

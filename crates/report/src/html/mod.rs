@@ -96,6 +96,24 @@ pub struct Section {
 }
 
 /// A page.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_report::html::{Block, Note, Page, Section, Tone, is_page};
+///
+/// let facts = vec![("delta".to_owned(), "1e-5".to_owned())];
+/// let page = Page {
+///     title: "Audit".into(),
+///     lead: Note { tone: Tone::Alarm, text: "REFUTED: epsilon ≥ 4.10 > 3.00 claimed".into() },
+///     sections: vec![Section::new("What was claimed", vec![Block::Facts(facts)])],
+///     footer: "made by a test".into(),
+/// };
+/// let file = page.render();
+/// assert!(is_page(file.as_bytes()) && file.contains("4.10 &gt; 3.00"));
+/// // One that was cut off is not known as a page.
+/// assert!(!is_page(&file.as_bytes()[..file.len() - 1]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// What it is.

@@ -15,6 +15,9 @@ use super::truth::Truth;
 const DEEP: f64 = 40.0;
 /// The sum ends where all that is left is at most this part of it.
 pub(super) const REST: f64 = 1e-18;
+/// The sum also ends where its points are that small and the rest is proven to be at most this part: a proof from floats
+/// cannot say much less.
+const SETTLED: f64 = 1e-12;
 /// Sums over nodes that are further off than this are made again with finer ones, while there are finer ones.
 pub(super) const SHARP: f64 = 1e-13;
 
@@ -208,7 +211,7 @@ fn summed(world: &World, epsilon: f64, saddle: &Saddle, h: f64, fineness: f64, m
         spent |= (k + 1) as f64 * work > most;
         if k >= look && size < REST * sum.hi.abs() || spent {
             let rest = beyond(&mut lines, z, k, h, -saddle.c * epsilon - scale);
-            if rest < REST * sum.hi.abs() || spent {
+            if rest < SETTLED * sum.hi.abs() || spent {
                 break rest;
             }
             look = k + 4 + k / 8;

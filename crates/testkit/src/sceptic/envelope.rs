@@ -116,6 +116,16 @@ impl Strip {
             for (weight, (growth, theta)) in self.weights.iter().zip(&path.growth) {
                 sum += weight * ((growth + upto * theta - turns).exp() + (growth - turns).exp());
             }
+            // Beyond the nodes next to nothing is left of φ, but angles are as wide as they get: all of μa, twice where both
+            // records are there, and R^{−c} may grow.
+            let (angles, inverse) = match self.situation {
+                Situation::Remove => (1.0, 0.0),
+                Situation::Add => (1.0, self.c),
+                Situation::Replace => (2.0, self.c),
+            };
+            let widest = 0.5 * a * a + angles * upto * self.mu * a - inverse * (0.5 * self.mu * a).cos().ln();
+            let ends = self.weights[0] + self.weights[self.weights.len() - 1];
+            sum += ends * (8.0 / self.step.min(1.0)) * (widest - turns).exp();
             best = best.min(sum * path.labelled / -(-turns).exp_m1());
         }
         // Twice, for the floats; and the ends, where the sum breaks off: their heights by Abel and Plana.

@@ -160,4 +160,21 @@ mod tests {
         assert!(truth.log_low <= golden.log_high + slack, "{}", truth.describe());
         assert!(truth.log_high >= golden.log_low - slack, "{}", truth.describe());
     }
+
+    /// Two mild steps: far up the line the nodes turn as one again, long after the transform has died away.
+    ///
+    /// # mpmath 1.3: the closed form of one step integrated over the loss of the other, at 30 digits
+    #[test]
+    fn nodes_that_turn_as_one_are_not_taken_for_the_transform() {
+        let rate = SamplingRate::new(0.1455239992985351).expect("a rate");
+        let noise = NoiseMultiplier::new(18.80444139038595).expect("a noise multiplier");
+        let mechanism = Mechanism::dp_sgd(rate, noise, Count::new(2).expect("a count"));
+        let roads = Roads::of(&mechanism, Adjacency::AddRemove).expect("worlds");
+        let (truth, golden) =
+            (roads.held(7.649351862850724e-3), Truth::of_decimal("1.61154693712161802855779577172e-3"));
+        assert!(truth.is_sharp(), "{}", truth.describe());
+        let slack = Dd::new(1e-12);
+        assert!(truth.log_low <= golden.log_high + slack, "{}", truth.describe());
+        assert!(truth.log_high >= golden.log_low - slack, "{}", truth.describe());
+    }
 }

@@ -63,9 +63,34 @@ enum IntegerNoise {
 /// another dataset cannot measure a distance here.
 ///
 /// # Promise    As private as its `mechanism` under `adjacency`
-/// # Reference  [ChaudhuriMonteleoniSarwate11] Algorithm 2; [KiferSmithThakurta12] for Gaussian noise;
-/// [RedbergKoskelaWang23] for its tight form on linear models; [IyengarEtAl19] for approximate minima
+/// # Reference  \[ChaudhuriMonteleoniSarwate11\] Algorithm 2; \[KiferSmithThakurta12\] for Gaussian noise;
+/// \[RedbergKoskelaWang23\] for its tight form on linear models; \[IyengarEtAl19\] for approximate minima
 /// # Assumes    The keystream is uniform. That the solver reaches its tolerance is not covered: a refusal is not private
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Adjacency, ClipNorm, Count, Delta, Epsilon};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_train::convex::{BoundedFeatures, ConvexLoss, Intercept, Manner, ObjectiveNoise, Problem};
+/// use veracity_train::convex::{Regularisation, RowBound, objective_perturbation};
+/// use veracity_train::{Dataset, Labels};
+///
+/// let features = (0..2_000).map(|i| if i % 2 == 1 { 0.8 } else { -0.8 }).collect();
+/// let labels = Labels::Classes { of: (0..2_000).map(|i| i % 2).collect(), classes: 2 };
+/// let data = Dataset::new(features, 1, labels)?;
+/// let rows = RowBound::new(ClipNorm::new(1.0)?, Intercept::Absent, Manner::Clip)?;
+/// let penalty = Regularisation::new(0.01, Count::new(2_000)?)?;
+/// let problem = Problem::new(BoundedFeatures::new(&data, rows), ConvexLoss::Logistic, penalty)?;
+///
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let noise = ObjectiveNoise::Gaussian { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)? };
+/// let released = objective_perturbation(&problem, noise, Adjacency::AddRemove, &mut rng)?;
+/// // It stays close to the model without noise.
+/// let (noisy, plain) = (released.model.weights()[0], problem.without_privacy()?.weights()[0]);
+/// assert!((noisy - plain).abs() < 0.2 * plain);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn objective_perturbation(
     problem: &Problem<'_>,
     noise: ObjectiveNoise,

@@ -18,7 +18,7 @@ impl LinearModel {
         LinearModel { weights, scores, rows }
     }
 
-    /// A model that was released before, of so many weight vectors one after the other.
+    /// A model that was released before: `scores` weight vectors, one after the other.
     pub fn from_weights(weights: Vec<f64>, scores: usize, rows: RowBound) -> Result<LinearModel, Refusal> {
         if scores > 0 && weights.len().is_multiple_of(scores) && weights.iter().all(|w| w.is_finite()) {
             return Ok(LinearModel::new(weights, scores, rows));

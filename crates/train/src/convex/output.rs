@@ -51,9 +51,34 @@ enum Sampler {
 ///
 /// # Promise    As private as its `mechanism` under `adjacency`: one record moves the integers that get noise by no more than
 /// was declared, solver error and rounding to the grid included
-/// # Reference  [ChaudhuriMonteleoniSarwate11] Algorithm 1 for Laplace noise with e^−β‖b‖; [CanonneKamathSteinke20] for the
+/// # Reference  \[ChaudhuriMonteleoniSarwate11\] Algorithm 1 for Laplace noise with e^−β‖b‖; \[CanonneKamathSteinke20\] for the
 /// concentration of integer Gaussian vectors
 /// # Assumes    Nothing of the data. That the solver reaches its tolerance is not covered: a refusal is not private
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::{Adjacency, ClipNorm, Count, Epsilon, Mechanism};
+/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_train::convex::{BoundedFeatures, ConvexLoss, Intercept, Manner, OutputNoise, Problem};
+/// use veracity_train::convex::{Regularisation, RowBound, output_perturbation};
+/// use veracity_train::{Dataset, Labels};
+///
+/// let features = (0..2_000).map(|i| if i % 2 == 1 { 0.8 } else { -0.8 }).collect();
+/// let labels = Labels::Classes { of: (0..2_000).map(|i| i % 2).collect(), classes: 2 };
+/// let data = Dataset::new(features, 1, labels)?;
+/// let rows = RowBound::new(ClipNorm::new(1.0)?, Intercept::Absent, Manner::Clip)?;
+/// let penalty = Regularisation::new(0.01, Count::new(2_000)?)?;
+/// let problem = Problem::new(BoundedFeatures::new(&data, rows), ConvexLoss::Logistic, penalty)?;
+///
+/// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
+/// let noise = OutputNoise::Laplace { epsilon: Epsilon::new(1.0)? };
+/// let released = output_perturbation(&problem, noise, Adjacency::AddRemove, &mut rng)?;
+/// let right = released.model.classes(&data)?.iter().zip(0..).filter(|(class, i)| **class == i % 2).count();
+/// assert_eq!(right, 2_000);
+/// assert!(!matches!(released.mechanism, Mechanism::Gaussian { .. }));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub fn output_perturbation(
     problem: &Problem<'_>,
     noise: OutputNoise,

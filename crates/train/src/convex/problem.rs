@@ -110,7 +110,7 @@ impl<'a> Problem<'a> {
     /// within [`tolerance`](Problem::tolerance)/Λ of each.
     ///
     /// # Promise    Never below the true distance
-    /// # Reference  [ChaudhuriMonteleoniSarwate11] for the exact minimiser
+    /// # Reference  \[ChaudhuriMonteleoniSarwate11\] for the exact minimiser
     /// # Assumes    Rows and slopes are bounded, which this crate sees to itself
     pub fn sensitivity(&self) -> f64 {
         (self.pull() + 2.0 * self.tolerance()) / self.penalty() * (1.0 + 1e-12)

@@ -122,6 +122,24 @@ fn filled<T: Default + Clone>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
 }
 
 /// Maps that fit one on another.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose};
+/// use veracity_train::features::{Features, FrontEnd};
+/// use veracity_train::{Dataset, Labels, Shape};
+///
+/// let mut rng = Entropy::seeded(1).stream(Purpose::Init, Key::default());
+/// let maps = [Features::Fourier { count: 4096, bandwidth: 1.0 }];
+/// let front = FrontEnd::new(Shape::Flat(1), &maps, &mut rng)?;
+/// let data = Dataset::new(vec![0.0, 1.0], 1, Labels::Values(vec![0.0, 1.0]))?;
+/// let mapped = front.apply(&data)?;
+/// // Inner products come close to the kernel: exp(−1/2) for points at a distance of 1.
+/// let product: f32 = mapped.row(0).iter().zip(mapped.row(1)).map(|(x, y)| x * y).sum();
+/// assert!((product - (-0.5f32).exp()).abs() < 0.05);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 pub struct FrontEnd {
     input: Shape,
     features: Vec<Features>,

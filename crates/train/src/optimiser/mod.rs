@@ -23,7 +23,7 @@ pub enum Optimiser {
     },
     /// Each coordinate by its own scale, means corrected for starting at zero.
     ///
-    /// # Reference  [KingmaBa15]
+    /// # Reference  \[KingmaBa15\]
     Adam {
         /// How much of the mean gradient is kept.
         beta1: f32,

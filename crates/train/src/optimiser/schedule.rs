@@ -4,6 +4,17 @@ use std::f64::consts::PI;
 use veracity_core::{Count, Refusal};
 
 /// How the learning rate changes. Rates rise linearly over the warm-up steps where there are any.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_train::Schedule;
+///
+/// let schedule = Schedule::Cosine { rate: 0.4, warmup: 10, last: 0.0 };
+/// assert!((schedule.rate(4, 100) - 0.2).abs() < 1e-6);
+/// assert_eq!(schedule.rate(10, 100), 0.4);
+/// assert!(schedule.rate(99, 100) < 0.001);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Schedule {
     /// Always the same.
@@ -72,7 +83,7 @@ impl Schedule {
         }
     }
 
-    /// The rate at a step, counted from 0, of so many.
+    /// The learning rate at `step`, counted from 0, of a run of `steps`.
     pub fn rate(self, step: u64, steps: u64) -> f32 {
         // Never zero, or the first step would be lost.
         let rise = |warmup: u64| (step + 1) as f64 / warmup as f64;

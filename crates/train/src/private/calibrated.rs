@@ -30,7 +30,7 @@ const EXACT: f64 = (1u64 << 52) as f64;
 const CHUNK: usize = 1024;
 
 impl Calibrated {
-    /// Gaussian noise of standard deviation `noise` × `clip` on a vector of so many parameters.
+    /// Gaussian noise of standard deviation `noise` × `clip` on a vector of `parameters` parameters.
     ///
     /// # Promise  A sum in which records are clipped to [`Calibrated::room`] moves by at most `clip` once it is on the grid
     /// # Assumes  `rounding` is that of the sum
@@ -94,7 +94,7 @@ impl Calibrated {
         ))
     }
 
-    /// Refuses so many records that their sum, in steps of the grid, might not be exact.
+    /// Refuses a number of records whose sum, in steps of the grid, might not be exact.
     pub fn check_records(&self, records: usize) -> Result<(), Refusal> {
         if records as f64 * self.clip <= EXACT * self.granularity() {
             return Ok(());

@@ -67,6 +67,16 @@ impl<'a> Part<'a> {
 ///
 /// It is in parts, each of which is on the grid of its noise or is rounded to it by itself; what noise is added to is the sum of
 /// whole numbers.
+///
+/// # Examples
+///
+/// What has no noise yet cannot be shown:
+///
+/// ```compile_fail,E0277
+/// fn show(sum: veracity_train::ClippedSum<'_>) {
+///     println!("{sum:?}");
+/// }
+/// ```
 pub struct ClippedSum<'a> {
     /// The first part, which the noisy sum replaces.
     sum: &'a mut [f32],

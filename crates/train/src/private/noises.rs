@@ -52,7 +52,7 @@ enum Recorder {
 }
 
 impl Noises {
-    /// Draws, and keeps nothing.
+    /// Draws noise and records nothing.
     pub fn new(family: Family) -> Noises {
         Noises { family, recorder: Recorder::Silent, ahead: Ahead::default() }
     }
@@ -64,7 +64,7 @@ impl Noises {
         Noises { recorder, ..self }.seeded()
     }
 
-    /// Says what `script` said, call by call, and keeps what it would have hidden.
+    /// Repeats the outputs of `script`, call by call, and records the sums of this run.
     pub fn into_replaying(self, adjacency: Adjacency, script: Tape) -> Result<Noises, Refusal> {
         let recorder = Recorder::Replaying { adjacency, script, heard: Tape::default() };
         Noises { recorder, ..self }.seeded()

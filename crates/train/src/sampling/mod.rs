@@ -15,6 +15,20 @@ use veracity_core::{Adjacency, Count, Mechanism, Refusal, SamplingRate};
 use veracity_noise::Family;
 
 /// How batches are drawn. Each way has accounting of its own.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::Count;
+/// use veracity_train::Sampling;
+///
+/// let sampling = Sampling::Poisson { batch: Count::new(256)?, population: Count::new(60_000)? };
+/// assert_eq!(sampling.rate()?.get(), 256.0 / 60_000.0);
+/// assert_eq!(sampling.steps_per_epoch(), 235);
+/// let too_large = Sampling::FixedSize { batch: Count::new(10)?, population: Count::new(9)? };
+/// assert!(too_large.rate().is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// Every record enters independently.
@@ -24,7 +38,7 @@ pub enum Sampling {
         /// How many records the rate is for; public.
         population: Count,
     },
-    /// Every step draws a set of exactly so many, each set as likely as any other.
+    /// Every step draws a set of exactly `batch` records, each set as likely as any other.
     FixedSize {
         /// The batch size.
         batch: Count,
