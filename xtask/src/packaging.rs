@@ -13,7 +13,7 @@ const ASKED_FOR: [&str; 8] =
     ["version", "edition", "rust-version", "license", "readme", "description", "keywords", "categories"];
 
 /// Files that a crate is built from although another crate holds them; none of them is in its package.
-// TODO(#13): have the room that holds the digits hand them out, and drop this line.
+// TODO(#13): let the facade read `veracity_train::DIGITS`, and drop this line.
 const BORROWED: [&str; 1] = ["crates/train/data/digits.bin"];
 
 /// All that is wrong with the packages, one line each.
