@@ -17,7 +17,7 @@ use veracity_testkit::json_schema::Schemas;
 
 /// What every command prints with `--json`: the name that it must have, the arguments, and the fields that may be left out of it.
 /// Later lines use what earlier ones wrote.
-const PRINTED: [(&str, &str, &[&str]); 44] = [
+const PRINTED: [(&str, &str, &[&str]); 46] = [
     ("account/1", "account gaussian --noise-multiplier 2 --times 10 --delta 1e-5 --json", &[]),
     ("account/1", "account gaussian --noise-multiplier 2 --epsilon 1 --json --claim plain.json", &[]),
     ("account/1", "account gaussian --noise-multiplier 2 --delta 1e-5 --method gdp-clt --json", &[]),
@@ -92,6 +92,8 @@ const PRINTED: [(&str, &str, &[&str]); 44] = [
     ("training/1", "train network.toml --out network --show-non-private --json", &["non_private"]),
     ("training/1", "train network.toml --out bare --non-private --json", &[]),
     ("training/1", "train convex.toml --out convex --json", &[]),
+    ("training/1", "train layers.toml --out layers --json", &[]),
+    ("training/1", "train features.toml --out features --json", &[]),
     ("evaluation/1", "evaluate network/model.safetensors points.csv --json", &[]),
     ("evaluation/1", "evaluate convex/model.safetensors points.csv --json", &[]),
     ("verify/1", "verify plain.json --json", &[]),
@@ -101,7 +103,7 @@ const PRINTED: [(&str, &str, &[&str]); 44] = [
 ];
 
 /// Files that are kept, and the fields that may be left out of them.
-const KEPT: [(&str, &str, &[&str]); 13] = [
+const KEPT: [(&str, &str, &[&str]); 15] = [
     ("claim/2", "plain.json", &[]),
     ("claim/2", "mean.json", &["release"]),
     ("claim/2", "count.json", &["release", "persons"]),
@@ -114,6 +116,8 @@ const KEPT: [(&str, &str, &[&str]); 13] = [
     ("order/1", "audit/order.json", &[]),
     ("model/1", "network/model.safetensors", &[]),
     ("model/1", "convex/model.safetensors", &[]),
+    ("model/1", "layers/model.safetensors", &[]),
+    ("model/1", "features/model.safetensors", &[]),
     ("checkpoint/2", "checkpoint.safetensors", &[]),
 ];
 
@@ -156,6 +160,18 @@ const NETWORK: &str = "\
 const CONVEX: &str = "\
 [data]\nformat = 'csv'\npath = 'points.csv'\nlabel = 'y'\nlabel_bounds = [0, 100]\n[[data.column]]\nname = 'x'\nbounds = [0, 100]\n\
 [model.convex]\nloss = 'ridge'\nmethod = 'objective'\nregularisation = 0.01\nresidual_bound = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\n";
+
+const LAYERS: &str = "\
+layer = [{ kind = 'conv2d', channels = 4, kernel = 3, padding = 1 }, { kind = 'group-norm', groups = 2 }, { kind = 'gelu' },\
+ { kind = 'max-pool', kernel = 2, stride = 2 }, { kind = 'average-pool', kernel = 2, stride = 2 },\
+ { kind = 'residual', layers = [{ kind = 'conv2d', channels = 4, kernel = 3, padding = 1 }, { kind = 'tanh' }] },\
+ { kind = 'flatten' }, { kind = 'layer-norm' }, { kind = 'linear', outputs = 10 }]\n";
+const FEATURES: &str = "\
+feature_seed = 7\nlayer = [{ kind = 'flatten' }, { kind = 'linear', outputs = 10 }]\n\
+feature = [{ kind = 'scattering', scales = 1, angles = 4 }, { kind = 'group-norm', groups = 1 },\
+ { kind = 'private-mean', noise_multiplier = 50 }, { kind = 'power', exponent = 0.5 }, { kind = 'unit-norm', norm = 1 }]\n";
+const DIGITS: &str = "[data]\nformat = 'digits'\n[model]\ninput = [1, 8, 8]\n";
+const BRIEF: &str = "[training]\nbatch_size = 64\nsteps = 2\nlearning_rate = 0.1\n[privacy]\nnoise_multiplier = 20\ndelta = 1e-5\n";
 
 /// One object that was written, what wrote it, the name that it must have and what may be left out of it.
 struct Made {
@@ -260,6 +276,9 @@ fn furnish(room: &Path) {
         fs::write(room.join(name), DATA.to_owned() + &NETWORK.replace("STEPS", steps)).unwrap();
     }
     fs::write(room.join("convex.toml"), CONVEX).unwrap();
+    for (name, model) in [("layers.toml", LAYERS), ("features.toml", FEATURES)] {
+        fs::write(room.join(name), [DIGITS, model, BRIEF].concat()).unwrap();
+    }
     for (name, input) in [("one.jsonl", 1), ("other.jsonl", 3)] {
         let call = json!({ "place": "sum", "norm": "l2", "sensitivity": 1, "input": [input], "output": [5] });
         fs::write(room.join(name), call.to_string() + "\n").unwrap();
