@@ -4,6 +4,7 @@
 
 mod architecture;
 mod bench;
+mod packaging;
 mod reproduce;
 mod test;
 

@@ -1,9 +1,9 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture, packaging.
 //!
-//! Each step is a cargo command whose output passes through while test counts are read from it; docs and architecture
-//! are judged line by line; the last line adds up.
+//! Each step is a cargo command whose output passes through while test counts are read from it; docs, architecture
+//! and packaging are judged line by line; the last line adds up.
 
-use crate::architecture;
+use crate::{architecture, packaging};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -33,7 +33,12 @@ pub fn run(root: &Path) -> io::Result<bool> {
             break;
         }
     }
-    for (name, check) in [("docs", docs as fn(&Path) -> _), ("architecture", architecture::check)] {
+    let checks = [
+        ("docs", docs as fn(&Path) -> _),
+        ("architecture", architecture::check),
+        ("packaging", packaging::check),
+    ];
+    for (name, check) in checks {
         println!("── {name}");
         let violations = check(root)?;
         for violation in &violations {

@@ -4,12 +4,14 @@
 //! enumerated: outcomes, and strings of random bits. `lattice` has the laws of integer noise as formulas; `chi_squared`,
 //! `binomial` and `kolmogorov` say how surprising a sample of a law is.
 //! `patterns` goes through the participations of strategy matrices; `shifted_ramp` makes numbers that float sums stumble over.
+//! `json_schema` holds files against the schemas of `docs/schemas`.
 //! `sceptic` asks the accountant random questions and knows the answers by other roads.
 
 pub mod binomial;
 pub mod chi_squared;
 pub mod enumerate;
 pub mod golden;
+pub mod json_schema;
 pub mod kolmogorov;
 pub mod lattice;
 pub mod patterns;

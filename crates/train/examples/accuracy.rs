@@ -68,7 +68,7 @@ fn main() -> Fallible<()> {
 
 /// UCI's handwritten digits; every fifth is for testing, every fifth of the rest is held out.
 fn digits() -> Raw {
-    let rows: Vec<&[u8]> = include_bytes!("../data/digits.bin").chunks_exact(65).collect();
+    let rows: Vec<&[u8]> = veracity_train::DIGITS.chunks_exact(65).collect();
     let tests = |at: &usize| at.is_multiple_of(5);
     let held = |at: &usize| at % 5 == 1;
     let all = 0..rows.len();

@@ -166,7 +166,7 @@ fn convolutional() -> Result<Network, Refusal> {
 
 /// The handwritten digits, 8 × 8 pixels of 0 to 16 each.
 fn digits() -> Result<Dataset, Refusal> {
-    let rows = include_bytes!("../data/digits.bin").chunks_exact(65);
+    let rows = veracity_train::DIGITS.chunks_exact(65);
     let features = rows.clone().flat_map(|row| row[1..].iter().map(|x| f32::from(*x) / 16.0)).collect();
     let labels = Labels::Classes { of: rows.map(|row| u32::from(row[0])).collect(), classes: 10 };
     Dataset::new(features, 64, labels)

@@ -73,3 +73,6 @@ pub use sampling::Sampling;
 pub use shape::Shape;
 pub use views::{Mirror, Shifted, Views};
 pub use world::World;
+
+/// 1797 handwritten digits of 65 bytes: a label, and 64 grey values from 0 to 16. See NOTICE.
+pub const DIGITS: &[u8] = include_bytes!("../data/digits.bin");

@@ -105,7 +105,7 @@ fn batch_norm_is_refused_with_why_and_what_to_use() {
 
 /// The share of the digits that a network gets right after a short private training.
 fn learned(network: Network) -> Result<f64, Refusal> {
-    let rows = include_bytes!("../data/digits.bin").chunks_exact(65);
+    let rows = veracity_train::DIGITS.chunks_exact(65);
     let features = rows.clone().flat_map(|row| row[1..].iter().map(|x| f32::from(*x) / 16.0)).collect();
     let of: Vec<u32> = rows.map(|row| u32::from(row[0])).collect();
     let digits = Dataset::new(features, 64, Labels::Classes { of: of.clone(), classes: 10 })?;

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use veracity::{
     Adjacency, Choice, ClaimFile, Confirmation, Delta, Entropy, Epsilon, Mechanism, Method, Persons,
-    PrivacyUnit, Provenance, Refusal, Subject, Target, Verifier, account,
+    PrivacyUnit, Refusal, Subject, Target, Verifier, account,
     noise::{Key, NoiseStream, Purpose},
+    provenance,
     query::{Bounds, Column, Question, Statistic},
     releasing::{Order, prepare},
     spec::MechanismSpec,

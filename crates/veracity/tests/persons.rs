@@ -6,8 +6,9 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use veracity::{
-    Adjacency, Count, Delta, Entropy, Epsilon, Mechanism, NoiseMultiplier, Persons, PrivacyUnit, Provenance,
+    Adjacency, Count, Delta, Entropy, Epsilon, Mechanism, NoiseMultiplier, Persons, PrivacyUnit,
     noise::{Distance, Key, NoiseStream, Purpose, Stream, exact::uniform_below},
+    provenance,
     query::{Bins, Bounds, Column, Design, ErrorBar, NoiseKind, Question, Rank, Statistic},
     releasing::{Order, prepare},
     verify,

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use veracity::{
-    Adjacency, Delta, Entropy, Epsilon, PrivacyUnit, Provenance,
+    Adjacency, Delta, Entropy, Epsilon, PrivacyUnit,
     noise::{Key, NoiseStream, Purpose},
+    provenance,
     query::{Column, Question, Statistic},
     releasing::{Order, prepare},
 };

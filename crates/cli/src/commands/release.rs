@@ -10,9 +10,10 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
-    Adjacency, AnswerFile, Count, Delta, Entropy, Epsilon, Persons, PrivacyUnit, Provenance, Refusal,
+    Adjacency, AnswerFile, Count, Delta, Entropy, Epsilon, Persons, PrivacyUnit, Refusal,
     claim_place::ClaimPlace,
     noise::{Key, NoiseStream, Purpose},
+    provenance,
     query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
     reading::{self, Kind, Limits, Notation, Request, Source},
     releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},

@@ -13,8 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 use veracity::{
-    AnswerFile, Entropy, Provenance, Refusal,
+    AnswerFile, Entropy, Refusal,
     plan::read_text,
+    provenance,
     report::decimal,
     spec::Whole,
     training::{

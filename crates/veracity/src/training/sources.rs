@@ -14,7 +14,6 @@ use veracity_records::{
 use veracity_train::{Dataset, Labels};
 
 /// 1797 handwritten digits: a label and 64 grey values from 0 to 16 each. See NOTICE.
-const DIGITS: &[u8] = include_bytes!("../../../train/data/digits.bin");
 /// Bytes of one digit.
 const DIGIT: usize = 65;
 /// Of so many digits, the last is held out.
@@ -445,7 +444,7 @@ fn dataset(table: Table) -> Result<Dataset, Refusal> {
 /// The built-in digits, with grey values from 0 to 1.
 pub(super) fn digits(part: Part) -> Result<Dataset, Refusal> {
     let rows = || {
-        DIGITS
+        veracity_train::DIGITS
             .chunks_exact(DIGIT)
             .enumerate()
             .filter(move |(at, _)| (at % FOLD == FOLD - 1) == (part == Part::HeldOut))

@@ -1,0 +1,514 @@
+//! Formats as promises: a real file of each, held against its schema in `docs/schemas`, and twins that must fail.
+
+#![cfg(unix)] // A run is killed to see its checkpoint.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod door;
+
+use door::{json, room};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+use veracity_testkit::json_schema::Schemas;
+
+/// What every command prints with `--json`: the name that it must have, the arguments, and the fields that may be left out of it.
+/// Later lines use what earlier ones wrote.
+const PRINTED: [(&str, &str, &[&str]); 46] = [
+    ("account/1", "account gaussian --noise-multiplier 2 --times 10 --delta 1e-5 --json", &[]),
+    ("account/1", "account gaussian --noise-multiplier 2 --epsilon 1 --json --claim plain.json", &[]),
+    ("account/1", "account gaussian --noise-multiplier 2 --delta 1e-5 --method gdp-clt --json", &[]),
+    ("account/1", "account exponential --range 1 --delta 1e-5 --json", &["fallback"]),
+    (
+        "compare/1",
+        "account dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --steps 9 --delta 1e-5 --compare --json",
+        &[],
+    ),
+    ("calibrate/1", "calibrate gaussian --epsilon 1 --delta 1e-5 --json", &[]),
+    ("calibrate/1", "calibrate gaussian --sensitivity 3 --epsilon 1 --delta 1e-5 --json", &["scale"]),
+    (
+        "calibrate/1",
+        "calibrate dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --epsilon 1 --delta 1e-5 --solve steps --json",
+        &[],
+    ),
+    ("explain/1", "explain laplace --scale 2 --sensitivity 1 --delta 0 --json", &["adjacency", "method"]),
+    ("explain/1", "explain --epsilon 800 --delta 1e-5 --json", &[]),
+    ("curve/1", "curve gaussian --noise-multiplier 1 --out profile.svg --json", &[]),
+    ("batching/1", "batching --dataset-size 1000 --batch-size 100 --noise-multiplier 1 --json", &[]),
+    (
+        "batching/1",
+        "batching --dataset-size 1000 --batch-size 100 --max-batch 160 --noise-multiplier 1 --json",
+        &[],
+    ),
+    ("bound/1", "bound --tp 400 --fn 100 --fp 10 --tn 490 --json", &[]),
+    ("bound/1", "bound one-run --canaries 1000 --guesses 100 --correct 75 --json", &[]),
+    ("bound-power/1", "bound power --claim-epsilon 1 --true-epsilon 4 --json", &[]),
+    ("bound-scores/1", "bound scores scores.csv --json", &[]),
+    (
+        "release/1",
+        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --claim mean.json --json",
+        &[],
+    ),
+    (
+        "release/1",
+        "release count people.csv --epsilon 1 --person city --claim count.json --json",
+        &["persons"],
+    ),
+    (
+        "release/1",
+        "release histogram people.csv --column city --categories Basel,Bern --epsilon 1 --claim bins.json --json",
+        &[],
+    ),
+    (
+        "release/1",
+        "release quantile people.csv --column income --lower 0 --upper 1e6 --rank 0.5 --epsilon 1 --claim rank.json --json",
+        &["fallback", "rank_error"],
+    ),
+    (
+        "release/1",
+        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --seed 1 --claim seeded.json --json",
+        &[],
+    ),
+    (
+        "release-preview/1",
+        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --dry-run --rows 2000 --json",
+        &[],
+    ),
+    ("account/1", "account mean.json bins.json --delta 0 --json", &["dataset", "claims"]),
+    ("local-plan/1", "local plan --domain-size 16 --epsilon 1 --reports 1000 --json", &[]),
+    ("local-estimate/1", "local estimate grr.jsonl --json", &[]),
+    ("local-estimate/1", "local estimate mean.jsonl --json", &[]),
+    ("audit/1", "audit --trials 60 --out audit --json", &[]),
+    ("audit/1", "audit --scores scores.csv --claim-epsilon 1 --json", &[]),
+    ("audit/1", "audit --mechanism gaussian --noise-multiplier 1 --trials 400 --json", &[]),
+    ("share/1", "audit --trials 60 --shard 0/2 --out share --json", &[]),
+    ("replay/1", "audit --replay --json", &[]),
+    ("replay/1", "audit --replay --trace one.jsonl --trace-neighbour other.jsonl --json", &[]),
+    ("zoo/1", "zoo noise-reused float-laplace --json", &[]),
+    ("zoo/1", "zoo noise-reused --honest --json", &[]),
+    ("training/1", "train network.toml --out network --show-non-private --json", &["non_private"]),
+    ("training/1", "train network.toml --out bare --non-private --json", &[]),
+    ("training/1", "train convex.toml --out convex --json", &[]),
+    ("training/1", "train layers.toml --out layers --json", &[]),
+    ("training/1", "train features.toml --out features --json", &[]),
+    ("evaluation/1", "evaluate network/model.safetensors points.csv --json", &[]),
+    ("evaluation/1", "evaluate convex/model.safetensors points.csv --json", &[]),
+    ("verify/1", "verify plain.json --json", &[]),
+    ("verify/1", "verify audit/certificate.json --json", &[]),
+    ("verify-folder/1", "verify network --json", &[]),
+    ("verify-folder/1", "verify . --json", &[]),
+];
+
+/// Files that are kept, and the fields that may be left out of them.
+const KEPT: [(&str, &str, &[&str]); 15] = [
+    ("claim/2", "plain.json", &[]),
+    ("claim/2", "mean.json", &["release"]),
+    ("claim/2", "count.json", &["release", "persons"]),
+    ("claim/2", "bins.json", &["release"]),
+    ("claim/2", "rank.json", &["release"]),
+    ("claim/2", "seeded.json", &["release"]),
+    ("claim/2", "local.json", &["release"]),
+    ("claim/2", "network/claim.json", &["release"]),
+    ("certificate/1", "audit/certificate.json", &[]),
+    ("order/1", "audit/order.json", &[]),
+    ("model/1", "network/model.safetensors", &[]),
+    ("model/1", "convex/model.safetensors", &[]),
+    ("model/1", "layers/model.safetensors", &[]),
+    ("model/1", "features/model.safetensors", &[]),
+    ("checkpoint/2", "checkpoint.safetensors", &[]),
+];
+
+const SURVEYS: [&str; 8] = ["grr", "sue", "oue", "olh", "hadamard", "cms", "hcms", "rappor"];
+
+/// One of each kind of mechanism, as a plan has it.
+const KINDS: [&str; 24] = [
+    "kind = 'gaussian'\nsigma = 4\nsensitivity = 2",
+    "kind = 'laplace'\nnoise_multiplier = 3",
+    "kind = 'discrete-gaussian'\nsigma = 4\nsensitivity = 2",
+    "kind = 'discrete-laplace'\nscale = 4",
+    "kind = 'randomized-response'\nnoise_parameter = 0.5\nbuckets = 4",
+    "kind = 'exponential'\nepsilon = 0.5",
+    "kind = 'pure'\nepsilon = 0.5",
+    "kind = 'approximate'\nepsilon = 0.5\ndelta = 1e-6",
+    "kind = 'zcdp'\nrho = 0.1",
+    "kind = 'rdp'\norders = [2, 4]\nvalues = [0.1, 0.2]",
+    "kind = 'gdp'\nmu = 0.5",
+    "kind = 'poisson-sampled'\nrate = 0.1\nmechanism = { kind = 'gaussian', noise_multiplier = 2 }",
+    "kind = 'fixed-size-sampled'\nbatch = 10\npopulation = 100\nmechanism = { kind = 'gaussian', noise_multiplier = 2 }",
+    "kind = 'truncated-poisson-sampled'\nrate = 0.1\nmost = 30\npopulation = 100\nmechanism = { kind = 'gaussian', noise_multiplier = 2 }",
+    "kind = 'random-allocation'\nbatches = 10\nmechanism = { kind = 'gaussian', noise_multiplier = 2 }",
+    "kind = 'shuffled'\nbatches = 10\nmechanism = { kind = 'gaussian', noise_multiplier = 2 }",
+    "kind = 'matrix'\nstrategy = { kind = 'tree', steps = 8 }\nparticipation = { kind = 'once' }\nnoise_multiplier = 4",
+    "kind = 'matrix'\nstrategy = { kind = 'banded', steps = 8, coefficients = [1, 0.5] }\nparticipation = { kind = 'cyclic-poisson', groups = 2, rate = 0.1 }\nnoise_multiplier = 4",
+    "kind = 'matrix'\nstrategy = { kind = 'rows', rows = [[1], [0.5, 1]] }\nparticipation = { kind = 'separated', times = 1, separation = 2 }\nnoise_multiplier = 4",
+    "kind = 'best-of'\nmean_runs = 4\nshape = 1\nmechanism = { kind = 'gaussian', noise_multiplier = 4 }",
+    "kind = 'losses'\nfirst = { losses = [-1, 1], probabilities = [0.2689414213699951, 0.7310585786300049] }",
+    "kind = 'parallel'\nparts = [{ kind = 'pure', epsilon = 1 }, { kind = 'gaussian', noise_multiplier = 2 }]",
+    "kind = 'group'\nsize = 2\nmechanism = { kind = 'gaussian', noise_multiplier = 4 }",
+    "kind = 'dp-sgd'\nsampling_rate = 0.01\nnoise_multiplier = 1\nsteps = 10",
+];
+
+const DATA: &str = "\
+[data]\nformat = 'csv'\npath = 'points.csv'\nlabel = 'side'\nclasses = ['left', ['right', 'r']]\n\
+[[data.column]]\nname = 'x'\nbounds = [0, 100]\n";
+const NETWORK: &str = "\
+[[model.layer]]\nkind = 'linear'\noutputs = 4\n[[model.layer]]\nkind = 'relu'\n[[model.layer]]\nkind = 'linear'\noutputs = 2\n\
+[training]\nbatch_size = 50\nsteps = STEPS\nlearning_rate = 0.1\n[privacy]\nnoise_multiplier = 20\ndelta = 1e-5\n";
+const CONVEX: &str = "\
+[data]\nformat = 'csv'\npath = 'points.csv'\nlabel = 'y'\nlabel_bounds = [0, 100]\n[[data.column]]\nname = 'x'\nbounds = [0, 100]\n\
+[model.convex]\nloss = 'ridge'\nmethod = 'objective'\nregularisation = 0.01\nresidual_bound = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\n";
+
+const LAYERS: &str = "\
+layer = [{ kind = 'conv2d', channels = 4, kernel = 3, padding = 1 }, { kind = 'group-norm', groups = 2 }, { kind = 'gelu' },\
+ { kind = 'max-pool', kernel = 2, stride = 2 }, { kind = 'average-pool', kernel = 2, stride = 2 },\
+ { kind = 'residual', layers = [{ kind = 'conv2d', channels = 4, kernel = 3, padding = 1 }, { kind = 'tanh' }] },\
+ { kind = 'flatten' }, { kind = 'layer-norm' }, { kind = 'linear', outputs = 10 }]\n";
+const FEATURES: &str = "\
+feature_seed = 7\nlayer = [{ kind = 'flatten' }, { kind = 'linear', outputs = 10 }]\n\
+feature = [{ kind = 'scattering', scales = 1, angles = 4 }, { kind = 'group-norm', groups = 1 },\
+ { kind = 'private-mean', noise_multiplier = 50 }, { kind = 'power', exponent = 0.5 }, { kind = 'unit-norm', norm = 1 }]\n";
+const DIGITS: &str = "[data]\nformat = 'digits'\n[model]\ninput = [1, 8, 8]\n";
+const BRIEF: &str = "[training]\nbatch_size = 64\nsteps = 2\nlearning_rate = 0.1\n[privacy]\nnoise_multiplier = 20\ndelta = 1e-5\n";
+
+/// One object that was written, what wrote it, the name that it must have and what may be left out of it.
+struct Made {
+    from: String,
+    name: String,
+    value: Value,
+    optional: &'static [&'static str],
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn schemas() -> Schemas {
+    Schemas::read(&repository().join("docs/schemas")).unwrap()
+}
+
+/// `claim/2` is in `claim-2.json`.
+fn file_of(name: &str) -> String {
+    name.replace('/', "-") + ".json"
+}
+
+/// Runs the binary in a folder.
+fn run(folder: &Path, line: &str) -> Output {
+    let words = line.split_whitespace();
+    Command::new(env!("CARGO_BIN_EXE_veracity")).args(words).current_dir(folder).output().unwrap()
+}
+
+/// The object that a command prints, whether what it looks at stands or not.
+fn printed(folder: &Path, line: &str) -> Value {
+    let output = run(folder, line);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{line}: {said}");
+    json(std::str::from_utf8(&output.stdout).unwrap())
+}
+
+/// The header of a safetensors file, and where its tensors begin.
+fn header(bytes: &[u8]) -> (Value, usize) {
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    (json(std::str::from_utf8(&bytes[8..8 + length]).unwrap()), 8 + length)
+}
+
+/// The one card of ours among the metadata.
+fn card(head: &Value) -> (&str, Value) {
+    let cards = head["__metadata__"].as_object().unwrap().iter();
+    let mut ours = cards.filter(|(word, _)| word.starts_with("veracity"));
+    let (word, text) = ours.next().unwrap();
+    (word, json(text.as_str().unwrap()))
+}
+
+fn kept(path: &Path) -> Value {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("safetensors") => card(&header(&fs::read(path).unwrap()).0).1,
+        _ => json(&fs::read_to_string(path).unwrap()),
+    }
+}
+
+/// Everything that the commands write, in a room with data, plans and reports.
+fn made(room: &Path) -> Vec<Made> {
+    furnish(room);
+    let mut all = Vec::new();
+    for (name, line, optional) in PRINTED {
+        let value = printed(room, line);
+        all.push(Made { from: line.to_owned(), name: name.to_owned(), value, optional });
+    }
+    lay_aside(room);
+    for (name, path, optional) in KEPT {
+        let value = kept(&room.join(path));
+        all.push(Made { from: path.to_owned(), name: name.to_owned(), value, optional });
+    }
+    for (at, kind) in KINDS.iter().enumerate() {
+        let plan = format!("kind-{at}.toml");
+        let adjacency = if at == 15 { "adjacency = 'zero-out'\n" } else { "" };
+        let adjacency = if at == 4 { "adjacency = 'replace-one'\n" } else { adjacency };
+        fs::write(room.join(&plan), format!("{adjacency}[[mechanism]]\n{kind}\n")).unwrap();
+        let value = printed(room, &format!("account {plan} --delta 1e-5 --json"));
+        let optional: &[&str] = if value.get("fallback").is_some() { &["fallback"] } else { &[] };
+        all.push(Made { from: (*kind).to_owned(), name: "account/1".to_owned(), value, optional });
+    }
+    for survey in SURVEYS.iter().chain(&["mean"]) {
+        let text = fs::read_to_string(room.join(format!("{survey}.jsonl"))).unwrap();
+        let value = json(text.lines().next().unwrap());
+        all.push(Made { from: (*survey).to_owned(), name: "local/1".to_owned(), value, optional: &[] });
+    }
+    // As an earlier version wrote it: the same, without what is new.
+    let mut value = kept(&room.join("plain.json"));
+    value["schema"] = json!("veracity.claim/1");
+    fs::write(room.join("older.json"), value.to_string()).unwrap();
+    all.push(Made { from: "older.json".to_owned(), name: "claim/1".to_owned(), value, optional: &[] });
+    all
+}
+
+/// What the commands read.
+fn furnish(room: &Path) {
+    fs::copy(repository().join("examples/people.csv"), room.join("people.csv")).unwrap();
+    let points = (0..300).map(|at| at * 37 % 100);
+    let points = points.map(|x| format!("{x},{},{x}\n", if x < 50 { "left" } else { "right" }));
+    fs::write(room.join("points.csv"), "x,side,y\n".to_owned() + &points.collect::<String>()).unwrap();
+    let scores = (0..40).map(|at| format!("in,{}\nout,{at}\n", at + 5)).collect::<String>();
+    fs::write(room.join("scores.csv"), "world,score\n".to_owned() + &scores).unwrap();
+    for (name, steps) in [("network.toml", "20"), ("long.toml", "20000")] {
+        fs::write(room.join(name), DATA.to_owned() + &NETWORK.replace("STEPS", steps)).unwrap();
+    }
+    fs::write(room.join("convex.toml"), CONVEX).unwrap();
+    for (name, model) in [("layers.toml", LAYERS), ("features.toml", FEATURES)] {
+        fs::write(room.join(name), [DIGITS, model, BRIEF].concat()).unwrap();
+    }
+    for (name, input) in [("one.jsonl", 1), ("other.jsonl", 3)] {
+        let call = json!({ "place": "sum", "norm": "l2", "sensitivity": 1, "input": [input], "output": [5] });
+        fs::write(room.join(name), call.to_string() + "\n").unwrap();
+    }
+    let collect = |line: String| {
+        let output = run(room, &format!("local encode people.csv {line}"));
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    for (at, protocol) in SURVEYS.iter().enumerate() {
+        // Some surveys name their values and some number them.
+        let domain = if at % 2 == 0 {
+            "--column city --categories Basel,Bern,Chur,Genf"
+        } else {
+            "--column age --domain-size 128"
+        };
+        collect(format!("{domain} --epsilon 3 --protocol {protocol} --out {protocol}.jsonl"));
+    }
+    collect("--column age --lower 0 --upper 99 --epsilon 3 --out mean.jsonl --claim local.json".to_owned());
+}
+
+/// A checkpoint of a run that is still going on.
+fn lay_aside(room: &Path) {
+    let words = "train long.toml --out long --checkpoint-every 7".split_whitespace();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_veracity"))
+        .args(words)
+        .current_dir(room)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let aside = room.join("long/checkpoint.safetensors");
+    while fs::copy(&aside, room.join("checkpoint.safetensors")).is_err() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended without a checkpoint");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Every place in a value; of a list the first and the last.
+fn places(value: &Value, place: String, into: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                places(field, format!("{place}/{}", name.replace('~', "~0").replace('/', "~1")), into);
+            }
+        }
+        Value::Array(items) => {
+            let ends = BTreeSet::from([0, items.len().saturating_sub(1)]);
+            for at in ends.into_iter().filter(|at| *at < items.len()) {
+                places(&items[at], format!("{place}/{at}"), into);
+            }
+        }
+        _ => {}
+    }
+    into.push(place);
+}
+
+/// Everything that is wrong in one place: a field too many, one of another type, one too few.
+fn twins(made: &Made) -> Vec<(String, Value)> {
+    let mut all = Vec::new();
+    let mut every = Vec::new();
+    places(&made.value, String::new(), &mut every);
+    for place in every {
+        let mut change = |what: &str, change: &dyn Fn(&mut Value)| {
+            let mut twin = made.value.clone();
+            change(twin.pointer_mut(&place).unwrap());
+            all.push((format!("{what} at {place}"), twin));
+        };
+        match made.value.pointer(&place).unwrap() {
+            Value::Object(_) => {
+                change("an unknown field", &|value| value["unheard_of"] = json!({ "of": [] }));
+                change("another type", &|value| *value = json!(true));
+            }
+            Value::Array(_) => change("another type", &|value| *value = json!(true)),
+            _ => change("another type", &|value| *value = json!({ "wrong": [[]] })),
+        }
+    }
+    for name in made.value.as_object().unwrap().keys().filter(|name| !made.optional.contains(&name.as_str()))
+    {
+        let mut twin = made.value.clone();
+        twin.as_object_mut().unwrap().remove(name);
+        all.push((format!("no {name}"), twin));
+    }
+    all
+}
+
+#[test]
+fn every_file_is_what_its_schema_says_and_no_twin_of_it_is() {
+    let schemas = schemas();
+    let (mut seen, mut failed) = (BTreeSet::from(["parts.json".to_owned()]), 0);
+    let room = room("formats-schemas");
+    let all = made(&room);
+    for one in &all {
+        let Made { from, name, value, optional } = one;
+        let file = file_of(name);
+        assert_eq!(value["schema"], format!("veracity.{name}"), "{from}");
+        assert_eq!(schemas.check(&file, value), Ok(()), "{from}");
+        for field in *optional {
+            let mut without = value.clone();
+            assert!(without.as_object_mut().unwrap().remove(*field).is_some(), "{from} has no {field}");
+            assert_eq!(schemas.check(&file, &without), Ok(()), "{from} without {field}");
+        }
+        for (what, twin) in twins(one) {
+            assert!(schemas.check(&file, &twin).is_err(), "{from}, {what}: the schema holds");
+            failed += 1;
+        }
+        seen.insert(file);
+    }
+    assert!(failed > 3000, "{failed} twins");
+    assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), schemas.names().collect::<Vec<_>>());
+}
+
+#[test]
+fn every_report_of_a_survey_is_what_the_schema_says() {
+    let (schemas, room) = (schemas(), room("formats-reports"));
+    furnish(&room);
+    for survey in SURVEYS.iter().chain(&["mean"]) {
+        let text = fs::read_to_string(room.join(format!("{survey}.jsonl"))).unwrap();
+        assert_eq!(text.lines().count(), 2001);
+        for line in text.lines().skip(1) {
+            assert_eq!(schemas.check("local-1.json#/$defs/report", &json(line)), Ok(()), "{survey}");
+        }
+        let mut report = json(text.lines().last().unwrap());
+        report["unheard_of"] = json!(1);
+        assert!(schemas.check("local-1.json#/$defs/report", &report).is_err(), "{survey}");
+    }
+}
+
+/// The schema and the reader are written apart: what one refuses, the other must not take.
+#[test]
+fn what_the_schemas_refuse_the_readers_refuse() {
+    let room = &room("formats-readers");
+    let all = made(room);
+    let of = |from: &str| all.iter().find(|made| made.from == from).unwrap();
+    let refused = |line: &str, what: &str| {
+        let output = run(room, line);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{line}, {what}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+    };
+    for name in ["mean.json", "older.json"] {
+        for (what, twin) in twins(of(name)) {
+            fs::write(room.join("twin.claim.json"), twin.to_string()).unwrap();
+            refused("verify twin.claim.json", &what);
+        }
+    }
+    fs::create_dir(room.join("forged")).unwrap();
+    for name in ["certificate.json", "order.json"] {
+        for file in ["certificate.json", "order.json", "trials.csv"] {
+            fs::copy(room.join("audit").join(file), room.join("forged").join(file)).unwrap();
+        }
+        // A reader may take a bound that is not there for one that is null.
+        for (what, twin) in
+            twins(of(&format!("audit/{name}"))).into_iter().filter(|(what, _)| what != "no proved")
+        {
+            fs::write(room.join("forged").join(name), twin.to_string()).unwrap();
+            refused("verify forged/certificate.json", &what);
+        }
+    }
+    for (what, twin) in twins(of("hcms")) {
+        fs::write(room.join("twin.jsonl"), twin.to_string() + "\n").unwrap();
+        refused("local estimate twin.jsonl", &what);
+    }
+    for name in ["network", "convex"] {
+        let path = format!("{name}/model.safetensors");
+        let bytes = fs::read(room.join(&path)).unwrap();
+        for (what, twin) in twins(of(&path)) {
+            let (mut head, tensors) = header(&bytes);
+            let word = card(&head).0.to_owned();
+            head["__metadata__"][word] = twin.to_string().into();
+            let head = head.to_string();
+            let file = [&(head.len() as u64).to_le_bytes(), head.as_bytes(), &bytes[tensors..]].concat();
+            fs::write(room.join("twin.safetensors"), file).unwrap();
+            refused("evaluate twin.safetensors points.csv", &what);
+        }
+    }
+}
+
+/// Every `veracity.NAME/N` in the sources, where it is not a test that makes it up.
+fn named(folder: &Path, into: &mut BTreeMap<String, PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            named(&path, into);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            for rest in text.split("veracity.").skip(1) {
+                let name: String =
+                    rest.chars().take_while(|c| c.is_ascii_lowercase() || "-/".contains(*c)).collect();
+                let number: String = rest[name.len()..].chars().take_while(char::is_ascii_digit).collect();
+                if name.ends_with('/') && !number.is_empty() {
+                    into.insert(name + &number, path.clone());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_name_in_the_sources_has_a_schema_and_a_section_that_names_its_fields() {
+    let schemas = schemas();
+    let page = fs::read_to_string(repository().join("docs/formats.md")).unwrap();
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(repository().join("crates")).unwrap() {
+        named(&entry.unwrap().path().join("src"), &mut found);
+    }
+    for (name, path) in &found {
+        // Bytes that are no JSON have their words on the page alone.
+        if ["run-key/1", "tensors/1", "answer/1"].contains(&name.as_str()) {
+            assert!(page.contains(&format!("`veracity.{name}`")), "{name}");
+        } else {
+            assert!(schemas.get(&file_of(name)).is_some(), "{name} has no schema, {}", path.display());
+        }
+    }
+    assert!(found.len() > 25, "{found:?}");
+    for file in schemas.names().filter(|file| *file != "parts.json") {
+        let schema = schemas.get(file).unwrap();
+        let title = schema["title"].as_str().unwrap();
+        let name = title.strip_prefix("veracity.").unwrap();
+        assert!(found.contains_key(name), "{file}: nothing has this name any more");
+        assert_eq!(file_of(name), file);
+        let (_, section) =
+            page.split_once(&format!("### {title}\n")).unwrap_or_else(|| panic!("{title} has no section"));
+        let section = section.split("\n#").next().unwrap();
+        assert!(section.contains(&format!("(schemas/{file})")), "{title}");
+        let shapes = schema["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()]);
+        for field in shapes.iter().flat_map(|shape| shape["properties"].as_object().unwrap().keys()) {
+            assert!(field == "schema" || section.contains(&format!("| `{field}`")), "{title}: {field}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The packaging test: every crate has what a registry asks for and holds all that it is built from, and the image is built by the
+//! compiler that the manifests promise.
+//!
+//! As in `architecture`, each rule looks at a path and a text and returns what is wrong, one line each.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Crates for ourselves: never published, so only tests may lean on them.
+const OURS_ALONE: [&str; 2] = ["crates/testkit", "xtask"];
+const ASKED_FOR: [&str; 8] =
+    ["version", "edition", "rust-version", "license", "readme", "description", "keywords", "categories"];
+
+/// All that is wrong with the packages, one line each.
+pub fn check(root: &Path) -> io::Result<Vec<String>> {
+    let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
+    let mut wrong = versions(&workspace);
+    wrong.extend(compiler(&workspace, &fs::read_to_string(root.join("Dockerfile"))?));
+    let mut folders = vec![PathBuf::from("xtask")];
+    for entry in fs::read_dir(root.join("crates"))? {
+        folders.push(Path::new("crates").join(entry?.file_name()));
+    }
+    folders.sort();
+    for folder in folders {
+        let name = folder.to_string_lossy().replace('\\', "/");
+        wrong.extend(manifest(&name, &fs::read_to_string(root.join(&folder).join("Cargo.toml"))?));
+        let mut sources = Vec::new();
+        walk(&root.join(&folder).join("src"), &mut sources)?;
+        for source in sources {
+            let path = source.strip_prefix(root).unwrap_or(&source);
+            wrong.extend(included(&folder, path, &fs::read_to_string(&source)?));
+        }
+    }
+    Ok(wrong)
+}
+
+fn walk(folder: &Path, sources: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            walk(&path, sources)?;
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            sources.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The value of `key = "value"` in a table of a manifest.
+fn value<'a>(manifest: &'a str, table: &str, key: &str) -> Option<&'a str> {
+    let rows = manifest.lines().skip_while(|line| line.trim() != table).skip(1);
+    let mut rows = rows.take_while(|line| !line.starts_with('['));
+    let row = rows.find(|line| line.split([' ', '.', '=']).next() == Some(key))?;
+    Some(row.split_once('=')?.1.trim().trim_matches('"'))
+}
+
+/// Every room that is depended on has a version beside its path, that of the workspace; only what is never published has none.
+fn versions(workspace: &str) -> Vec<String> {
+    let stated = value(workspace, "[workspace.package]", "version").unwrap_or_default();
+    let mut wrong = Vec::new();
+    for line in workspace.lines().filter(|line| line.starts_with("veracity") && line.contains("path = ")) {
+        let ours_alone = OURS_ALONE.iter().any(|folder| line.contains(&format!("\"{folder}\"")));
+        let expected = if ours_alone { None } else { Some(format!("version = \"{stated}\"")) };
+        match expected {
+            Some(version) if !line.contains(&version) => {
+                wrong.push(format!("Cargo.toml: {line}: no {version}"))
+            }
+            None if line.contains("version") => {
+                wrong.push(format!("Cargo.toml: {line}: a version keeps packages from being made"));
+            }
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// A crate has all that is asked for, or says that it is not published.
+fn manifest(folder: &str, text: &str) -> Vec<String> {
+    let has = |key: &str| value(text, "[package]", key).is_some_and(|found| !found.is_empty());
+    let published = value(text, "[package]", "publish") != Some("false");
+    if published == OURS_ALONE.contains(&folder) {
+        let expected = if published { "publish = false" } else { "it to be published" };
+        return vec![format!("{folder}/Cargo.toml: expected {expected}")];
+    }
+    let missing = ASKED_FOR.iter().filter(|key| published && !has(key));
+    missing.map(|key| format!("{folder}/Cargo.toml: {key} is missing")).collect()
+}
+
+/// The image is built by the oldest compiler that is promised.
+fn compiler(workspace: &str, dockerfile: &str) -> Vec<String> {
+    let promised = value(workspace, "[workspace.package]", "rust-version").unwrap_or_default();
+    let tag = dockerfile.lines().find_map(|line| line.strip_prefix("FROM rust:"));
+    let found = tag.and_then(|tag| tag.split([' ', '-']).next()).unwrap_or_default();
+    match found == promised && !promised.is_empty() {
+        true => Vec::new(),
+        false => vec![format!("Dockerfile: FROM rust:{found}, expected {promised} as in Cargo.toml")],
+    }
+}
+
+/// What is compiled into a crate lies in its folder. Tests, which are not built from packages, may look further.
+fn included(folder: &Path, source: &Path, text: &str) -> Vec<String> {
+    let built = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut wrong = Vec::new();
+    for call in ["include_str!(\"", "include_bytes!(\"", "include!(\""] {
+        for rest in built.split(call).skip(1) {
+            let named = rest.split('"').next().unwrap_or_default();
+            let file = plain(&source.parent().unwrap_or(source).join(named));
+            if !file.starts_with(folder) {
+                wrong.push(format!("{}: {named} is not in the package", source.display()));
+            }
+        }
+    }
+    wrong
+}
+
+/// A path without `..` in it.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut so_far, part| {
+        match part {
+            Component::ParentDir => drop(so_far.pop()),
+            other => so_far.push(other),
+        }
+        so_far
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_crate_can_be_packed() {
+        let wrong = check(&crate::root()).unwrap();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    /// A line that excuses nothing any more must go.
+    #[test]
+    fn what_is_excused_needs_it() {}
+
+    #[test]
+    fn every_rule_can_fail() {
+        let workspace = "[workspace.package]\nversion = \"0.2.0\"\nrust-version = \"1.89\"\n[workspace.dependencies]\n\
+                         veracity-core = { path = \"crates/core\", version = \"0.2.0\" }\n\
+                         veracity-testkit = { path = \"crates/testkit\" }\n";
+        assert!(versions(workspace).is_empty());
+        assert_eq!(versions(&workspace.replace(", version = \"0.2.0\"", "")).len(), 1);
+        assert_eq!(
+            versions(&workspace.replace("core\", version = \"0.2.0\"", "core\", version = \"0.1.0\"")).len(),
+            1
+        );
+        assert_eq!(versions(&workspace.replace("testkit\" }", "testkit\", version = \"0.2.0\" }")).len(), 1);
+        assert!(compiler(workspace, "FROM rust:1.89-slim AS build\nFROM debian\n").is_empty());
+        assert_eq!(compiler(workspace, "FROM rust:1.90-slim AS build\n").len(), 1);
+        assert_eq!(compiler(workspace, "FROM debian\n").len(), 1);
+        assert_eq!(compiler("", "FROM debian\n").len(), 1);
+
+        let whole: String = ASKED_FOR.iter().map(|key| format!("{key} = \"x\"\n")).collect();
+        let whole = format!("[package]\nname = \"x\"\n{whole}[dependencies]\n");
+        assert!(manifest("crates/core", &whole).is_empty());
+        assert!(manifest("crates/core", &whole.replace("readme =", "readme.workspace =")).is_empty());
+        assert_eq!(manifest("crates/core", &whole.replace("description", "prescription")).len(), 1);
+        assert_eq!(
+            manifest("crates/core", &whole.replace("[dependencies]", "publish = false\n[dependencies]"))
+                .len(),
+            1
+        );
+        assert_eq!(manifest("crates/testkit", &whole).len(), 1);
+
+        let read =
+            |text: &str| included(Path::new("crates/core"), Path::new("crates/core/src/a/b.rs"), text).len();
+        assert_eq!(read("include_str!(\"../../data/x.toml\")"), 0);
+        assert_eq!(read("include_bytes!(\"../../../noise/x.bin\")"), 1);
+        assert_eq!(read("#[cfg(test)] mod tests { include_str!(\"../../../../docs/x.md\") }"), 0);
+    }
+}
