@@ -223,7 +223,7 @@ fn lock(_folder: &Path) -> Result<Option<File>, String> {
 mod tests {
     use super::*;
     use crate::{
-        Found, Origin, Provenance, inspect,
+        Found, Origin, inspect, provenance,
         training::{Protection, Recipe},
     };
     use std::collections::BTreeMap;
