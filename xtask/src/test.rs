@@ -1,7 +1,7 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture, packaging.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture, packaging, portability.
 //!
-//! Each step is a cargo command whose output passes through while test counts are read from it; docs, architecture
-//! and packaging are judged line by line; the last line adds up.
+//! Each step is a cargo command whose output passes through while test counts are read from it; docs, architecture,
+//! packaging and portability are judged line by line; the last line adds up.
 
 use crate::{architecture, packaging};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -37,6 +37,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         ("docs", docs as fn(&Path) -> _),
         ("architecture", architecture::check),
         ("packaging", packaging::check),
+        ("portability", portability),
     ];
     for (name, check) in checks {
         println!("── {name}");
@@ -121,6 +122,46 @@ fn complaints(said: &str, references: &str) -> Vec<String> {
     wrong
 }
 
+/// What a browser does not have: a C library, an operating system's entropy or files, threads, a clock.
+const UNPORTABLE: [&str; 12] = [
+    "libc",
+    "getrandom",
+    "rustix",
+    "nix",
+    "windows-sys",
+    "rand",
+    "rayon",
+    "rayon-core",
+    "chrono",
+    "time",
+    "tempfile",
+    "memmap2",
+];
+
+/// The room of claims must run in a browser: none of what it is built from for one may need more than that has.
+fn portability(root: &Path) -> io::Result<Vec<String>> {
+    let done = Command::new("cargo")
+        .args(["tree", "-p", "veracity-claims", "-e", "normal", "--prefix", "none"])
+        .args(["--target", "wasm32-unknown-unknown"])
+        .current_dir(root)
+        .env("CARGO_TERM_COLOR", "never")
+        .output()?;
+    if !done.status.success() {
+        return Ok(vec![String::from_utf8_lossy(&done.stderr).into_owned()]);
+    }
+    Ok(unportable(&String::from_utf8_lossy(&done.stdout)))
+}
+
+/// What of a list of crates a browser does not have, one line each.
+fn unportable(tree: &str) -> Vec<String> {
+    let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let wrong =
+        names.into_iter().filter(|name| UNPORTABLE.contains(name) || name.starts_with("veracity-noise"));
+    wrong.map(|name| format!("veracity-claims is built from {name}, which a browser does not have")).collect()
+}
+
 /// The keys of papers that a source cites as `\\[Mironov17\\]`: a capital first, two digits last.
 fn citations(text: &str) -> impl Iterator<Item = &str> {
     text.split("\\[").skip(1).filter_map(|rest| rest.split_once("\\]").map(|(key, _)| key)).filter(|key| {
@@ -190,6 +231,13 @@ fn count(line: &str) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_browser_lacks_is_found_once() {
+        let tree = "veracity-claims v0.1.0 (crates/claims)\nserde v1.0.0\nlibc v0.2.0\nlibc v0.2.0\nveracity-noise v0.1.0\n";
+        assert_eq!(unportable(tree).len(), 2);
+        assert!(unportable("veracity-claims v0.1.0\nserde v1.0.0\n").is_empty());
+    }
 
     #[test]
     fn escaped_citations_are_found_and_mathematics_is_not() {
