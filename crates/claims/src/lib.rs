@@ -18,6 +18,7 @@
 mod accounting;
 pub mod batching;
 pub mod calibration;
+mod check_noise_note;
 mod claim;
 mod composing;
 pub mod events;
@@ -25,7 +26,6 @@ mod explanation;
 mod files;
 pub mod kinds;
 pub mod moment;
-mod noted;
 mod persons_note;
 pub mod plan;
 mod profile;

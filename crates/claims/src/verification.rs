@@ -7,7 +7,9 @@ mod assumed;
 mod numbers;
 mod words;
 
-use crate::{Adjacency, ClaimFile, DigestOf, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject, noted};
+use crate::{
+    Adjacency, ClaimFile, DigestOf, Mechanism, PrivacyUnit, Refusal, ReleaseNote, Subject, check_noise_note,
+};
 use numbers::Numbers;
 use std::rc::Rc;
 
@@ -133,8 +135,8 @@ impl Verifier {
         let method = words::compare(&claim, &subject)?;
         let mut checks = self.numbers(&subject).checks(&claim, method)?;
         if let Some(note) = &claim.release {
-            noted::compare_persons(claim.persons.as_ref(), &subject)?;
-            checks.extend(noted::compare(note, &subject.mechanism)?);
+            check_noise_note::compare_persons(claim.persons.as_ref(), &subject)?;
+            checks.extend(check_noise_note::compare(note, &subject.mechanism)?);
         }
         let tie = claim.release.as_ref().and_then(tie);
         let assumed = assumed::list(&claim, &subject);
@@ -167,7 +169,9 @@ pub(crate) fn must_be_whole(claim: &ClaimFile) -> Result<(), Refusal> {
     let subject = subject_of(claim)?;
     words::compare(claim, &subject)?;
     let Some(note) = &claim.release else { return Ok(()) };
-    if let Some(check) = noted::compare(note, &subject.mechanism)?.iter().find(|check| !check.holds) {
+    if let Some(check) =
+        check_noise_note::compare(note, &subject.mechanism)?.iter().find(|check| !check.holds)
+    {
         return Err(Refusal::NoAnswer(format!(
             "{} is not that of the mechanism, expected the same",
             check.what

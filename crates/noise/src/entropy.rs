@@ -126,7 +126,7 @@ impl Entropy {
     /// let mut file = Vec::new();
     /// entropy.lay_aside()?.write(&mut file)?;
     ///
-    /// let resumed = Entropy::take_up(&RootAside::read(&mut file.as_slice())?);
+    /// let resumed = Entropy::resume(&RootAside::read(&mut file.as_slice())?);
     /// let draw = |entropy: &Entropy| entropy.stream(Purpose::Noise, Key::default()).word();
     /// assert_eq!(draw(&resumed), draw(&entropy));
     /// // A seed is not laid aside: it is given again.
@@ -146,7 +146,7 @@ impl Entropy {
     }
 
     /// The entropy of a checkpoint, to resume its run: of the same origin, with the same streams.
-    pub fn take_up(aside: &RootAside) -> Entropy {
+    pub fn resume(aside: &RootAside) -> Entropy {
         fork::watch();
         Entropy { root: aside.0, origin: Origin::System, generation: fork::generation() }
     }

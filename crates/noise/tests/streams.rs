@@ -217,7 +217,7 @@ fn a_root_that_was_laid_aside_has_the_same_streams() {
     let mut bytes = Vec::new();
     aside.write(&mut bytes).unwrap();
     assert_eq!(bytes.len(), 32);
-    let again = Entropy::take_up(&RootAside::read(&mut &bytes[..]).unwrap());
+    let again = Entropy::resume(&RootAside::read(&mut &bytes[..]).unwrap());
     assert_eq!(again.origin(), Origin::System);
     for purpose in PURPOSES {
         let key = Key { run: 1, trial: 2, step: 3 };

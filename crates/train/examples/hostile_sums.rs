@@ -30,7 +30,7 @@ fn main() {
             println!(
                 "| {} | {records} | {used:.6} | {craft:?} | {:.6} | {:.6} |",
                 setting.name,
-                law.room(),
+                law.clip_limit(),
                 plan.rounding().relative()
             );
         }

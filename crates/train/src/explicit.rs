@@ -14,17 +14,17 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) enum Measure {
     /// By the ℓ2 norms of its parts.
-    Squares(Clip),
+    L2(Clip),
     /// By its ℓ1 norm, to this one.
-    Sizes { norm: f32 },
+    L1 { norm: f32 },
 }
 
 impl Measure {
     /// The factors of one gradient, from its squared norm in each stage and its size over all of them.
     pub(crate) fn factors(&self, squares: &[f32], size: f32, factors: &mut [f32]) -> Balance {
         match self {
-            Measure::Squares(clip) => clip.factors(squares, 1, 1, factors),
-            Measure::Sizes { norm: most } => {
+            Measure::L2(clip) => clip.factors(squares, 1, 1, factors),
+            Measure::L1 { norm: most } => {
                 let factor = match size {
                     size if !size.is_finite() => 0.0,
                     size if size <= *most => 1.0,

@@ -178,7 +178,7 @@ impl Worker {
         self.is_begun = true;
         match &mut self.way {
             Way::Together(pass) => {
-                let Measure::Squares(clip) = measure else { return };
+                let Measure::L2(clip) = measure else { return };
                 for records in batch.dealer.blocks(records) {
                     self.balance += pass.add(plan, world, records, parameters, clip, &mut self.lane);
                 }

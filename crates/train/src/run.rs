@@ -319,7 +319,8 @@ impl<'a> Run<'a> {
             guard.gradient =
                 Calibrated::gaussian(adaptive.noise, ClipNorm::new(clip)?, parameters, rounding)?;
             self.state.clip = clip;
-            self.measure = Measure::Squares(Clip::new(&Clipping::Flat, &plan.network, guard.gradient.room()));
+            self.measure =
+                Measure::L2(Clip::new(&Clipping::Flat, &plan.network, guard.gradient.clip_limit()));
         }
         Ok(())
     }
@@ -330,7 +331,7 @@ impl<'a> Run<'a> {
     }
 
     /// What the last step said: its clipped sum with noise. Nothing before the first step, and nothing without privacy.
-    pub fn said(&self) -> Option<&[f32]> {
+    pub fn last_noisy_sum(&self) -> Option<&[f32]> {
         (self.guard.is_some() && self.state.step > 0).then(|| self.lanes.total())
     }
 
@@ -362,11 +363,11 @@ impl<'a> Run<'a> {
 fn measure(plan: &Plan, guard: Option<&Guard>) -> Measure {
     match (&plan.privacy, guard) {
         (Privacy::Gaussian { clipping, .. }, Some(guard)) => {
-            Measure::Squares(Clip::new(clipping, &plan.network, guard.gradient.room()))
+            Measure::L2(Clip::new(clipping, &plan.network, guard.gradient.clip_limit()))
         }
-        (Privacy::Laplace { .. }, Some(guard)) => Measure::Sizes { norm: guard.gradient.room() },
+        (Privacy::Laplace { .. }, Some(guard)) => Measure::L1 { norm: guard.gradient.clip_limit() },
         // Without privacy nothing is clipped.
-        (Privacy::None, _) | (_, None) => Measure::Squares(Clip::none()),
+        (Privacy::None, _) | (_, None) => Measure::L2(Clip::none()),
     }
 }
 

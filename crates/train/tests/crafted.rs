@@ -41,15 +41,15 @@ fn first_sums(privacy: Privacy, crafted: &Crafted) -> (Vec<f32>, Vec<f32>) {
     let said = |planted: &[Option<&Crafted>]| {
         let world = World::from(&data).crafting(planted);
         let mut run = Run::new(&plan, world, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
-        assert!(run.said().is_none());
+        assert!(run.last_noisy_sum().is_none());
         run.step().unwrap();
-        run.said().unwrap().to_vec()
+        run.last_noisy_sum().unwrap().to_vec()
     };
     let sums = (said(&[Some(crafted)]), said(&[None]));
     let cohort = Cohort::new(plan).unwrap();
     let mut run = cohort.begin(World::from(&data), Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
     run.step().unwrap();
-    assert_eq!(run.said().unwrap(), sums.1, "a cohort begins the same run");
+    assert_eq!(run.last_noisy_sum().unwrap(), sums.1, "a cohort begins the same run");
     sums
 }
 

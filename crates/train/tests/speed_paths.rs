@@ -113,7 +113,7 @@ fn fast_sum(sizes: &[usize], data: &Dataset) -> (Vec<f32>, Vec<f64>, f64) {
     let moved =
         begun.iter().zip(&after).map(|(a, b)| (f64::from(*a) - f64::from(*b)) * rows as f64).collect();
     let (noise, clip) = (NoiseMultiplier::new(quiet).unwrap(), ClipNorm::new(CLIP).unwrap());
-    let room = Calibrated::gaussian(noise, clip, begun.len(), plan.rounding()).unwrap().room();
+    let room = Calibrated::gaussian(noise, clip, begun.len(), plan.rounding()).unwrap().clip_limit();
     (begun, moved, f64::from(room))
 }
 
@@ -191,7 +191,7 @@ fn noise_that_was_drawn_ahead_is_the_noise_that_is_drawn_in_time() {
         let (mut ahead, mut in_time) = (run(), run().recording(Adjacency::AddRemove).unwrap());
         while ahead.step().unwrap() {
             assert!(in_time.step().unwrap());
-            assert_eq!(ahead.said(), in_time.said());
+            assert_eq!(ahead.last_noisy_sum(), in_time.last_noisy_sum());
         }
         assert_eq!(ahead.model(), in_time.model());
     }

@@ -15,11 +15,11 @@
 
 mod answer_note;
 pub mod auditing;
-pub mod bounding;
 pub mod claim_place;
 pub mod collecting;
 pub mod drawing;
 mod inspection;
+pub mod lower_bounds;
 mod persons;
 pub mod reading;
 pub mod releasing;

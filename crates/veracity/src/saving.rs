@@ -42,7 +42,7 @@ pub fn replace(what: &'static str, path: &Path, bytes: &[u8], is_ours: IsOurs) -
 }
 
 /// Refuses a path that [`replace`] would refuse, before anything was done.
-pub fn spare_others(what: &'static str, path: &Path, is_ours: IsOurs) -> Result<(), Refusal> {
+pub fn refuse_foreign_file(what: &'static str, path: &Path, is_ours: IsOurs) -> Result<(), Refusal> {
     lies_at(what, path, is_ours).map(|_| ())
 }
 
@@ -296,7 +296,9 @@ mod tests {
             let refused = replace("file", &path, b"two", counts).unwrap_err().to_string();
             assert!(refused.contains("found something else"), "{refused}");
             assert!(create("file", &path, b"two").is_err() && remove("file", &path, counts).is_err());
-            assert!(spare_others("file", &path, counts).is_err() && must_be_new("file", &path).is_err());
+            assert!(
+                refuse_foreign_file("file", &path, counts).is_err() && must_be_new("file", &path).is_err()
+            );
             assert_eq!(
                 (fs::read(&path).unwrap(), fs::read_dir(&room).unwrap().count()),
                 (precious.to_vec(), 1)

@@ -8,7 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 use veracity::{
     Count, Delta, Epsilon, Probability, Refusal, Significance,
-    bounding::{
+    lower_bounds::{
         self, Counts, Row,
         bound::{Basis, FromCounts, Shown, one_run, one_run::Guesses, one_run_fdp},
         power::{self, Plan, Trial, Truth},
@@ -91,8 +91,8 @@ fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Refusal> {
     // Checked here, spent once for each row.
     let level = Significance::new(args.question.significance)?.spend();
     let folds = Whole(args.folds).count("folds")?;
-    let scores = bounding::read_scores(&args.file)?;
-    let rows = bounding::side_by_side(&scores, delta, args.threshold, folds, level)?;
+    let scores = lower_bounds::read_scores(&args.file)?;
+    let rows = lower_bounds::side_by_side(&scores, delta, args.threshold, folds, level)?;
     let (ins, outs) = (scores.inside().len(), scores.outside().len());
     Outcome::done(match args.question.json {
         true => text::json(&json!({

@@ -8,7 +8,7 @@ use veracity::{
         curve::{self, Curves, Panels},
         png, svg,
     },
-    saving::{IsOurs, replace, spare_others},
+    saving::{IsOurs, refuse_foreign_file, replace},
 };
 
 /// Draws into the file that `--out` names.
@@ -16,7 +16,7 @@ pub fn run(args: &CurveArgs) -> Result<Outcome, Refusal> {
     let panels = panels(&args.what)?;
     let format = Format::of(&args.out)?;
     let subject = meaning::subject(&args.subject, &args.mechanism)?;
-    spare_others("out", &args.out, format.recogniser())?;
+    refuse_foreign_file("out", &args.out, format.recogniser())?;
     let curves = drawing::curves(&subject, Delta::new(args.delta)?)?;
     replace("out", &args.out, &format.render(&curves, panels)?, format.recogniser())?;
     let path = args.out.display();

@@ -19,7 +19,7 @@ use veracity::{
     query::Column,
     reading::{self, Kind as Read, Limits, Notation, Request, Source},
     report::{decimal, table::align},
-    saving::{create, must_be_new, never, replace, spare_others},
+    saving::{create, must_be_new, never, refuse_foreign_file, replace},
     spec::Whole,
 };
 
@@ -122,7 +122,7 @@ fn plan_json(plan: &Plan) -> serde_json::Value {
 fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     // Reports of people, and what was promised to them, are never written over.
     args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
-    args.out.as_ref().map_or(Ok(()), |path| spare_others("out", path, never))?;
+    args.out.as_ref().map_or(Ok(()), |path| refuse_foreign_file("out", path, never))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
     let mut rng = entropy.stream(Purpose::Report, Key::default());
     let survey = survey(args, rng.word())?;

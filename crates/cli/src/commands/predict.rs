@@ -3,14 +3,14 @@
 use crate::{Outcome, args::PredictArgs};
 use veracity::{
     Refusal,
-    saving::{never, replace, spare_others},
+    saving::{never, refuse_foreign_file, replace},
     training::{Model, Prediction, Wanted, predict},
 };
 
 /// Reads the model, then the records.
 pub fn run(args: &PredictArgs) -> Result<Outcome, Refusal> {
     // Predictions are plain lines, so that nothing tells them from a file of someone else.
-    args.out.as_ref().map_or(Ok(()), |path| spare_others("predictions", path, never))?;
+    args.out.as_ref().map_or(Ok(()), |path| refuse_foreign_file("predictions", path, never))?;
     let model = Model::read(&args.model)?;
     let data = model.records(&args.data, None, Wanted::Features)?;
     let mut lines = String::new();

@@ -19,8 +19,8 @@ use veracity::{
     report::decimal,
     spec::Whole,
     training::{
-        CLAIM, Checkpoint, Dataset, Draws, Entry, LaidAside, Learning, Left, MODEL, Model, OutFolder,
-        Prepared, Protection, REPORT, Ready, Recipe, Run, STATISTICS, State, evaluate as score, page,
+        CLAIM, Checkpoint, Dataset, Draws, Entry, Learning, Left, MODEL, Model, OutFolder, Prepared,
+        Protection, REPORT, Ready, Recipe, Run, STATISTICS, SavedRun, State, evaluate as score, page,
     },
 };
 
@@ -103,8 +103,8 @@ struct Begun {
 fn begin(args: &TrainArgs, prepared: &Prepared, data: Dataset) -> Result<Begun, Refusal> {
     if args.resume {
         let ready = prepared.recall(data, &args.out.join(STATISTICS))?;
-        let LaidAside { state, entropy, checkpoint } =
-            Checkpoint::take_up(&args.out, (prepared, &ready.data), args.seed)?;
+        let SavedRun { state, entropy, checkpoint } =
+            Checkpoint::resume(&args.out, (prepared, &ready.data), args.seed)?;
         return Ok(Begun { ready, entropy, state: Some(state), checkpoint });
     }
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;

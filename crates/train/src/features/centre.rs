@@ -35,7 +35,8 @@ impl Centre {
     ) -> Result<Centre, Refusal> {
         let calibrated = Calibrated::gaussian(noise, clip, data.width(), Rounding::BY_RECORD)?;
         calibrated.check_records(data.len())?;
-        let steps = total(data, f64::from(calibrated.room()), |row, sum| calibrated.add_steps(sum, row));
+        let steps =
+            total(data, f64::from(calibrated.clip_limit()), |row, sum| calibrated.add_steps(sum, row));
         let scale = 1.0 / population.as_f64() as f32;
         let mut sum = vec![0.0; data.width()];
         let noisy = privatize(ClippedSum::of_records(&steps, &mut sum), &calibrated, 0, &mut rng);

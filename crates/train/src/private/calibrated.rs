@@ -32,7 +32,7 @@ const CHUNK: usize = 1024;
 impl Calibrated {
     /// Gaussian noise of standard deviation `noise` × `clip` on a vector of `parameters` parameters.
     ///
-    /// # Promise  A sum in which records are clipped to [`Calibrated::room`] moves by at most `clip` once it is on the grid
+    /// # Promise  A sum in which records are clipped to [`Calibrated::clip_limit`] moves by at most `clip` once it is on the grid
     /// # Assumes  `rounding` is that of the sum
     pub fn gaussian(
         noise: NoiseMultiplier,
@@ -107,7 +107,7 @@ impl Calibrated {
     }
 
     /// The norm to which one record's gradient is clipped.
-    pub fn room(&self) -> f32 {
+    pub fn clip_limit(&self) -> f32 {
         self.room
     }
 
@@ -291,8 +291,8 @@ mod tests {
         for rounding in [Rounding::ONE_SUM, Rounding::BY_RECORD] {
             let law = Calibrated::gaussian(noise, clip, 1 << 20, rounding).unwrap();
             let grid = rounding.of_two_vectors() * law.granularity() * 1024.0;
-            assert!(f64::from(law.room()) * (1.0 + rounding.relative()) + grid <= 0.1);
-            assert!(law.room() > 0.0995);
+            assert!(f64::from(law.clip_limit()) * (1.0 + rounding.relative()) + grid <= 0.1);
+            assert!(law.clip_limit() > 0.0995);
         }
         // With so many parameters that the grid eats the clip norm, nothing is promised.
         assert!(Calibrated::gaussian(noise, clip, 1 << 40, Rounding::ONE_SUM).is_err());

@@ -35,7 +35,7 @@ pub fn conduct(
 ) -> Result<(), Refusal> {
     let trials = journal.missing(shard);
     let seed = journal.order().seed;
-    must_be_few(journal)?;
+    check_failure_limit(journal)?;
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let jobs = jobs.clamp(1, trials.len().max(1));
     let (sender, outcomes) = sync_channel(4 * jobs);
@@ -59,7 +59,11 @@ pub fn conduct(
             let kept = must_go_on().and_then(|()| journal.keep(&outcome)).and_then(|()| {
                 progress.done += 1;
                 progress.failed += u64::from(outcome.failure.is_some());
-                if progress.failed > journal.order().max_failures { must_be_few(journal) } else { Ok(()) }
+                if progress.failed > journal.order().max_failures {
+                    check_failure_limit(journal)
+                } else {
+                    Ok(())
+                }
             });
             // Nobody need watch.
             let _ = watch.send(progress);
@@ -84,7 +88,7 @@ fn must_go_on() -> Result<(), Refusal> {
 }
 
 /// Refuses an audit of which too many trials failed.
-fn must_be_few(journal: &Journal) -> Result<(), Refusal> {
+fn check_failure_limit(journal: &Journal) -> Result<(), Refusal> {
     refuse_failures(journal.trials(), journal.order())
 }
 

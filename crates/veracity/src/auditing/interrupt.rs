@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether someone has asked to stop since [`heed`].
+/// Whether someone has asked to stop since [`install_handlers`].
 pub(super) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
@@ -16,7 +16,7 @@ pub(super) fn is_asked() -> bool {
 /// A signal that the program was told to ignore, as by nohup, stays ignored.
 #[cfg(unix)]
 #[allow(unsafe_code)]
-pub fn heed() {
+pub fn install_handlers() {
     extern "C" fn note(signal: libc::c_int) {
         if ASKED.swap(true, Ordering::Relaxed) {
             // SAFETY: `_exit` may be called in a signal handler; it touches nothing of ours.
@@ -37,4 +37,4 @@ pub fn heed() {
 
 /// Elsewhere commands end with the console that they share.
 #[cfg(not(unix))]
-pub fn heed() {}
+pub fn install_handlers() {}

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Refusal,
     report::html,
-    saving::{Staged, create, spare_others},
+    saving::{Staged, create, refuse_foreign_file},
 };
 use std::{
     fs::{self, File, OpenOptions},
@@ -77,11 +77,11 @@ impl Journal {
             }
             (Some(known), Opening::Resume) => {
                 must_agree(folder, order, known)?;
-                spare_others("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
-                spare_others("report", &folder.join(REPORT), html::is_page)?;
+                refuse_foreign_file("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
+                refuse_foreign_file("report", &folder.join(REPORT), html::is_page)?;
             }
             (None, _) => {
-                spare_strangers(folder)?;
+                refuse_foreign_files(folder)?;
                 create("order", &folder.join(ORDER), order.to_json()?.as_bytes())?;
             }
         }
@@ -201,7 +201,7 @@ fn must_agree(folder: &Path, ordered: &Order, known: &Order) -> Result<(), Refus
 }
 
 /// What has the name of a file of ours without an order beside it is not ours to write over.
-fn spare_strangers(folder: &Path) -> Result<(), Refusal> {
+fn refuse_foreign_files(folder: &Path) -> Result<(), Refusal> {
     let names = [TRIALS, PART, certificate::FILE, REPORT, command::WORK, command::LOG];
     let stranger = names.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     match stranger {

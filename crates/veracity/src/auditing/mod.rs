@@ -33,7 +33,7 @@ pub use conduct::{Progress, conduct, plan_trials};
 pub use final_model::{FinalModel, Planted, Scoring};
 pub use journal::{Journal, Opening};
 pub use order::{ClaimNote, MOST_TRIALS, MethodNote, Order, SCHEMA as ORDER_SCHEMA, VERSION};
-pub use page::{page, told_apart};
+pub use page::{page, round_distinctly};
 pub use planting::Kind;
 pub use training::{Attack, Start, best_canary};
 pub use trials::{Record, Trials};

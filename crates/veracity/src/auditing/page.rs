@@ -49,7 +49,7 @@ fn shown(audited: &Audited) -> f64 {
 
 /// What was shown and what was claimed as they are printed, each rounded to its safe side: with as many digits as it takes to
 /// tell a refuted claim from what refutes it.
-pub fn told_apart(audited: &Audited) -> (String, String) {
+pub fn round_distinctly(audited: &Audited) -> (String, String) {
     let printed = |digits| (decimal::lower(shown(audited), digits), decimal::raise(claimed(audited), digits));
     let is_apart = |digits: &usize| printed(*digits).0 > printed(*digits).1;
     let digits = match audited.verdict {
@@ -61,7 +61,7 @@ pub fn told_apart(audited: &Audited) -> (String, String) {
 
 /// The verdict in words.
 fn lead(audited: &Audited) -> Note {
-    let (found, claim) = told_apart(audited);
+    let (found, claim) = round_distinctly(audited);
     let chance = decimal::nearest(100.0 * audited.evidence.significance, 15);
     let basis = audited.evidence.shown.basis;
     let condition = if basis.may_refute() {
@@ -338,7 +338,7 @@ mod tests {
         for below in [1.0, 1e-3, 1e-6, 1e-12] {
             let (found, _) = audited(0, below);
             assert!(matches!(found.verdict, Verdict::Refuted { .. }));
-            let (shown, claimed) = told_apart(&found);
+            let (shown, claimed) = round_distinctly(&found);
             assert!(shown.parse::<f64>().unwrap() > claimed.parse::<f64>().unwrap(), "{shown} > {claimed}");
         }
     }

@@ -125,7 +125,7 @@ pub(super) fn plant(
 
 /// The class that a model without privacy finds least likely for a record.
 fn least_likely(bare: &Plan, data: &Dataset, features: &[f32]) -> Result<u32, Refusal> {
-    let parameters = knowing(bare, data)?;
+    let parameters = train_noiseless(bare, data)?;
     let record = Dataset::new(features.to_vec(), features.len(), first_label(data)?)?;
     let outputs = cohort::predict(&bare.network, &parameters, &record)?;
     if let [output] = outputs[..] {
@@ -136,7 +136,7 @@ fn least_likely(bare: &Plan, data: &Dataset, features: &[f32]) -> Result<u32, Re
 }
 
 /// The parameters of a model trained without privacy.
-fn knowing(bare: &Plan, data: &Dataset) -> Result<Vec<f32>, Refusal> {
+fn train_noiseless(bare: &Plan, data: &Dataset) -> Result<Vec<f32>, Refusal> {
     let mut trained = cohort::train(bare, data, &Entropy::seeded(ATTACKER), 0, 0..1)?;
     Ok(trained.swap_remove(0).parameters)
 }
@@ -150,7 +150,7 @@ pub(super) fn worst_start(
     data: &Dataset,
     canaries: &Dataset,
 ) -> Result<Vec<f32>, Refusal> {
-    let mut parameters = knowing(bare, data)?;
+    let mut parameters = train_noiseless(bare, data)?;
     let (inputs, outputs) = (plan.network.input().size(), plan.network.output().size());
     let Labels::Classes { of, .. } = canaries.labels() else { return Ok(parameters) };
     if parameters.len() != outputs * (inputs + 1) || outputs < 2 {

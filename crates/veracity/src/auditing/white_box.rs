@@ -88,7 +88,7 @@ impl WhiteBox {
         let mut run: Run<'_> = self.cohort.begin(world, draws)?;
         let mut scores = vec![0.0; worlds.len()];
         while run.step()? {
-            let said = run.said().unwrap_or_default();
+            let said = run.last_noisy_sum().unwrap_or_default();
             for (score, canary) in scores.iter_mut().zip(&self.canaries) {
                 // A canary's gradient is the clip norm times a unit vector.
                 *score += self.game.score(canary.along(said) / (self.game.clip * self.game.clip));

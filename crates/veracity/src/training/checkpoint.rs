@@ -65,7 +65,7 @@ pub struct Checkpoint {
 
 /// A run that was laid aside.
 #[derive(Debug)]
-pub struct LaidAside {
+pub struct SavedRun {
     /// Where it was.
     pub state: State,
     /// What its steps are drawn from.
@@ -133,11 +133,11 @@ impl Checkpoint {
     }
 
     /// Takes up what was laid aside in a folder; refused when it is of another plan, other records or another entropy.
-    pub fn take_up(
+    pub fn resume(
         folder: &Path,
         (prepared, data): (&Prepared, &Dataset),
         seed: Option<u64>,
-    ) -> Result<LaidAside, Refusal> {
+    ) -> Result<SavedRun, Refusal> {
         let [place, key] = places(folder);
         let refuse =
             |why: &str| Refusal::NoAnswer(format!("checkpoint is {}, expected {why}", place.display()));
@@ -162,7 +162,7 @@ impl Checkpoint {
                 Ok(Some(entropy)) => entropy,
                 // All is drawn, the key was destroyed as it should be, and no record is looked at any more.
                 Ok(None) | Err(_) if ended => {
-                    return Ok(LaidAside { state, entropy: Entropy::system()?, checkpoint: None });
+                    return Ok(SavedRun { state, entropy: Entropy::system()?, checkpoint: None });
                 }
                 Ok(None) => {
                     return Err(refuse(&format!(
@@ -190,7 +190,7 @@ impl Checkpoint {
             ));
         }
         let checkpoint = Some(Checkpoint::of(folder, prepared, marks, entropy.origin()));
-        Ok(LaidAside { state, entropy, checkpoint })
+        Ok(SavedRun { state, entropy, checkpoint })
     }
 
     /// Removes what was laid aside in a folder, if anything was. The checkpoint goes first: a key alone is of no use.

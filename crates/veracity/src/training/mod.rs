@@ -7,12 +7,11 @@
 //! A training set that is malformed (labels out of range, ragged rows, features that are not numbers, a class without an
 //! example) is refused in one line before the first step. That refusal depends on the data and is outside of the guarantee.
 
-mod bounding;
 mod chain;
 mod checkpoint;
 mod convex;
 mod evaluation;
-mod front;
+mod features;
 mod layers;
 mod learning;
 mod mean;
@@ -21,24 +20,25 @@ mod out_folder;
 mod page;
 mod people;
 mod preparing;
+mod private_bounds;
 mod recipe;
 mod run_key;
 mod settings;
 mod sources;
 mod tensors;
 
-pub use bounding::PrivateBoundsSpec;
 pub use chain::Statistics;
-pub use checkpoint::{Checkpoint, LaidAside};
+pub use checkpoint::{Checkpoint, SavedRun};
 pub use convex::{ConvexPrepared, ConvexRelease, ConvexSpec};
 pub use evaluation::{Prediction, Score, evaluate, predict};
-pub use front::FeatureSpec;
+pub use features::FeatureSpec;
 pub use layers::LayerSpec;
 pub use learning::Learning;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
 pub use out_folder::{CLAIM, Entry, Left, MODEL, OutFolder, REPORT, STATISTICS};
 pub use page::page;
 pub use preparing::{Cost, Prepared, Protection, Ready};
+pub use private_bounds::PrivateBoundsSpec;
 pub use recipe::{ModelSpec, Recipe};
 pub use settings::{PrivacySpec, TrainingSpec};
 pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};

@@ -15,7 +15,7 @@ use super::{Checkpoint, Model, checkpoint, run_key};
 use crate::{
     ClaimFile, Refusal,
     report::html,
-    saving::{self, Staged, remove, rename_first, spare_others, sweep},
+    saving::{self, Staged, refuse_foreign_file, remove, rename_first, sweep},
 };
 use std::{
     fs::{self, File},
@@ -78,7 +78,7 @@ impl Left {
             // What is to be taken up is judged when it is read, with the reason.
             let is_read = entry == Entry::Resume && [checkpoint::FILE, run_key::FILE].contains(&name);
             if is_file(name) && !is_read {
-                spare_others(what, &folder.join(name), is_ours)?;
+                refuse_foreign_file(what, &folder.join(name), is_ours)?;
             }
         }
         let left = Left {
@@ -135,7 +135,7 @@ impl OutFolder {
         let digest = claim.and_then(ClaimFile::model);
         let is_there = digest.is_some() && earlier.as_ref().and_then(ClaimFile::model) == digest;
         if !models.is_dir() {
-            spare_others("model", &models, Model::is_one)?;
+            refuse_foreign_file("model", &models, Model::is_one)?;
         }
         let mut steps = Vec::new();
         if earlier.is_some() && !is_there {
@@ -195,7 +195,7 @@ fn read_claim(path: &Path) -> Result<Option<ClaimFile>, Refusal> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);
     }
-    spare_others("claim", path, ClaimFile::is_one)?;
+    refuse_foreign_file("claim", path, ClaimFile::is_one)?;
     crate::plan::read_text("claim", path).and_then(|text| ClaimFile::parse(&text)).map(Some)
 }
 

@@ -66,7 +66,7 @@ pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Refusal> {
     if head != HEAD {
         return Err(damaged(io::ErrorKind::InvalidData.into()));
     }
-    RootAside::read(&mut file).map(|aside| Some(Entropy::take_up(&aside))).map_err(damaged)
+    RootAside::read(&mut file).map(|aside| Some(Entropy::resume(&aside))).map_err(damaged)
 }
 
 /// Overwrites the key and removes its file. What a disk or a backup keeps of old blocks is beyond our reach.

@@ -1,8 +1,8 @@
 //! Where records come from: `[data]` of a plan, read by the records room, or the digits that are built in.
 
 use super::{
-    bounding::{Bounded, PrivateBounds, PrivateBoundsSpec},
     people,
+    private_bounds::{Bounded, PrivateBounds, PrivateBoundsSpec},
 };
 use crate::{Refusal, spec::Whole};
 use serde::{Deserialize, Serialize};

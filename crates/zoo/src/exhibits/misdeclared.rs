@@ -151,7 +151,7 @@ impl Attacked {
         let mut run = self.cohort.begin(world, Draws { entropy: &self.entropy, run: 0, trial })?;
         let mut score = 0.0;
         while run.step()? {
-            score += self.canary.along(run.said().unwrap_or_default());
+            score += self.canary.along(run.last_noisy_sum().unwrap_or_default());
         }
         Ok(score)
     }
@@ -207,7 +207,7 @@ impl Epoch {
         let precision = (NOISE_OF_EPOCH * CLIP).powi(-2);
         let (mut with, mut without) = (0.0, 0.0);
         while run.step()? {
-            let above = self.canary.along(run.said().unwrap_or_default()) + 1.0;
+            let above = self.canary.along(run.last_noisy_sum().unwrap_or_default()) + 1.0;
             with += ((2.0 * above - 2.0) * precision).exp();
             without += ((above - 0.5) * precision).exp();
         }

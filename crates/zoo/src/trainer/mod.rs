@@ -69,7 +69,7 @@ impl Trainer {
                 continue;
             }
             let law = self.calibrated(clip)?;
-            let mut sum = self.clipped_sum(records, &parameters, f64::from(law.room()));
+            let mut sum = self.clipped_sum(records, &parameters, f64::from(law.clip_limit()));
             if self.bug == Some(Bug::MomentumBeforeNoise) {
                 let kept = f64::from(self.momentum);
                 clean_velocity.iter_mut().zip(&sum).for_each(|(v, g)| *v = kept * *v + g);

@@ -14,7 +14,7 @@ const TRIALS: f64 = 1000.0;
 
 /// Runs the trials of a command.
 pub fn run(args: &AuditArgs, line: &str) -> Result<Outcome, Refusal> {
-    interrupt::heed();
+    interrupt::install_handlers();
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out-audit"));
     let spec = command::Spec {
         line: line.to_owned(),

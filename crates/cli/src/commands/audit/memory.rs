@@ -7,7 +7,7 @@ use veracity::{
     Refusal,
     auditing::{self, Case, Failure, Observation, Progress, Terms, observe},
     report::html,
-    saving::{replace, spare_others},
+    saving::{refuse_foreign_file, replace},
 };
 
 /// Where the report goes.
@@ -21,7 +21,7 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Re
     fs::create_dir_all(FOLDER).map_err(|error| {
         Refusal::NoAnswer(format!("{FOLDER} cannot be made here, expected --out DIR ({error})"))
     })?;
-    spare_others("report", &path, html::is_page)?;
+    refuse_foreign_file("report", &path, html::is_page)?;
     let trials: Vec<u64> = (0..terms.trials.get()).collect();
     let jobs = jobs(args)?;
     let mut seen: Vec<Observation> = Vec::new();
@@ -32,7 +32,7 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Re
                 now.done += 1;
                 if let Some(failure) = outcome.failure {
                     now.failed += 1;
-                    must_be_few(now, max_failures, &failure)?;
+                    check_failure_limit(now, max_failures, &failure)?;
                 }
                 seen.extend(outcome.observations);
             }
@@ -48,7 +48,7 @@ pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Re
 }
 
 /// Refuses an audit of which too many trials failed, and names the last reason.
-fn must_be_few(now: Progress, max_failures: u64, failure: &Failure) -> Result<(), Refusal> {
+fn check_failure_limit(now: Progress, max_failures: u64, failure: &Failure) -> Result<(), Refusal> {
     if now.failed <= max_failures {
         return Ok(());
     }

@@ -29,7 +29,7 @@ use veracity::{
         VERSION, certificate, conduct, journal, plan_trials,
     },
     report::html::Command,
-    saving::spare_others,
+    saving::refuse_foreign_file,
     spec::Whole,
 };
 
@@ -42,8 +42,8 @@ const ENDS: &str = "ends:0.2";
 pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     // A typing error should not cost an hour of trials.
     Significance::new(args.significance)?;
-    args.junit.as_ref().map_or(Ok(()), |path| spare_others("junit", path, ci::is_junit))?;
-    args.sarif.as_ref().map_or(Ok(()), |path| spare_others("sarif", path, ci::is_sarif))?;
+    args.junit.as_ref().map_or(Ok(()), |path| refuse_foreign_file("junit", path, ci::is_junit))?;
+    args.sarif.as_ref().map_or(Ok(()), |path| refuse_foreign_file("sarif", path, ci::is_sarif))?;
     if let (None, Some(kind)) = (&args.action, &args.mechanism) {
         return mechanism::run(args, kind);
     }

@@ -5,7 +5,7 @@ use crate::{Outcome, text};
 use std::path::{Path, PathBuf};
 use veracity::{
     Refusal, Verdict,
-    auditing::{Audited, Counted, MethodNote, Order, Trials, certificate, told_apart},
+    auditing::{Audited, Counted, MethodNote, Order, Trials, certificate, round_distinctly},
     report::decimal::{down, nearest, up},
     saving::replace,
 };
@@ -63,7 +63,7 @@ pub fn share(as_json: bool, folder: &Path, order: &Order, trials: &Trials) -> Re
 
 /// The verdict in one line.
 fn headline(audited: &Audited) -> String {
-    let (shown, claimed) = told_apart(audited);
+    let (shown, claimed) = round_distinctly(audited);
     let basis = audited.evidence.shown.basis;
     // A bound that leans on an assumption says so at once: it refutes nothing.
     let condition = if basis.may_refute() { String::new() } else { format!(" ({})", basis.describe()) };
@@ -81,7 +81,7 @@ fn headline(audited: &Audited) -> String {
 }
 
 fn words(audited: &Audited, line: &str, kept: Kept) -> String {
-    let (shown, claimed) = told_apart(audited);
+    let (shown, claimed) = round_distinctly(audited);
     let delta = nearest(audited.claim.delta.get(), 6);
     let chance = nearest(100.0 * audited.evidence.significance, 15);
     let proved = match audited.proved {
