@@ -42,7 +42,7 @@ fn integer_noise_holds_the_truth() {
 
 #[test]
 fn sampled_gaussians_hold_the_truth() {
-    hold(&["sampled gaussian", "sampled, large noise"], 10, 30);
+    hold(&["sampled gaussian", "sampled, large noise"], 12, 30);
     hold(&["mixture"], 4, 5);
 }
 

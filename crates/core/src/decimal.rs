@@ -8,7 +8,7 @@
 /// # Examples
 ///
 /// ```
-/// use veracity_report::decimal::up;
+/// use veracity_core::decimal::up;
 ///
 /// assert_eq!(up(2.7301, 3), "2.74");
 /// // What needs no rounding is left as it is.
@@ -25,7 +25,7 @@ pub fn up(x: f64, digits: usize) -> String {
 /// # Examples
 ///
 /// ```
-/// use veracity_report::decimal::{down, nearest};
+/// use veracity_core::decimal::{down, nearest};
 ///
 /// assert_eq!(down(4.199, 2), "4.1");
 /// // Only a number that is no bound may go to the nearer side.
@@ -45,7 +45,7 @@ pub fn nearest(x: f64, digits: usize) -> String {
 /// # Examples
 ///
 /// ```
-/// use veracity_report::decimal::in_prose;
+/// use veracity_core::decimal::in_prose;
 ///
 /// assert_eq!(in_prose("1e-5"), "10⁻⁵");
 /// assert_eq!(in_prose("2.5e-6"), "2.5·10⁻⁶");

@@ -15,6 +15,7 @@ use std::f64::consts::PI;
 /// One use of a Gaussian on a Poisson batch, with its tilted weights at the nodes low + k·step.
 pub struct Strip {
     situation: Situation,
+    rate: f64,
     mu: f64,
     c: f64,
     low: f64,
@@ -55,6 +56,7 @@ impl Strip {
         let total = weights.iter().sum();
         let mut strip = Strip {
             situation,
+            rate,
             mu,
             c,
             low,
@@ -67,7 +69,7 @@ impl Strip {
             paths: Vec::new(),
         };
         let widest = (0.95 * PI / mu).min(2.0 * PI / step);
-        for part in [1.0, 0.75, 0.5, 0.25, 0.1] {
+        for part in [1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02] {
             let a = part * widest;
             strip.flat.push((a, strip.path(|_| (a, 0.0))));
         }
@@ -116,16 +118,7 @@ impl Strip {
             for (weight, (growth, theta)) in self.weights.iter().zip(&path.growth) {
                 sum += weight * ((growth + upto * theta - turns).exp() + (growth - turns).exp());
             }
-            // Beyond the nodes next to nothing is left of φ, but angles are as wide as they get: all of μa, twice where both
-            // records are there, and R^{−c} may grow.
-            let (angles, inverse) = match self.situation {
-                Situation::Remove => (1.0, 0.0),
-                Situation::Add => (1.0, self.c),
-                Situation::Replace => (2.0, self.c),
-            };
-            let widest = 0.5 * a * a + angles * upto * self.mu * a - inverse * (0.5 * self.mu * a).cos().ln();
-            let ends = self.weights[0] + self.weights[self.weights.len() - 1];
-            sum += ends * (8.0 / self.step.min(1.0)) * (widest - turns).exp();
+            sum += (self.outside(*a, upto, turns, -1.0) + self.outside(*a, upto, turns, 1.0)).min(1e300);
             best = best.min(sum * path.labelled / -(-turns).exp_m1());
         }
         // Twice, for the floats; and the ends, where the sum breaks off: their heights by Abel and Plana.
@@ -139,6 +132,44 @@ impl Strip {
             if (turning(0) || turning(last)) && ends > 1e-33 * self.total { f64::INFINITY } else { bound };
         self.known = (upto, bound);
         bound
+    }
+
+    /// What lies beyond the nodes to one side adds to G at most, in the unit of the weights: next to nothing is left of φ there,
+    /// but angles grow up to μa. Cell by cell, with φ at the inner edge and the rest, which is monotone, at the worse one.
+    fn outside(&self, a: f64, y: f64, turns: f64, side: f64) -> f64 {
+        const CELL: f64 = 0.25;
+        let last = self.weights.len() - 1;
+        let (k, weight) = if side > 0.0 { (last, self.weights[last]) } else { (0, self.weights[0]) };
+        let end = self.low + self.step * k as f64;
+        let log_ratio = |t: f64| {
+            let w = self.mu * t - 0.5 * self.mu * self.mu;
+            if w > 600.0 { w + self.rate.ln() } else { (self.rate * w.exp_m1()).ln_1p() }
+        };
+        let share = |t: f64| {
+            1.0 / (1.0 + (1.0 - self.rate) / self.rate * (0.5 * self.mu * self.mu - self.mu * t).exp())
+        };
+        let (sine, versine) = ((self.mu * a).sin(), 2.0 * (0.5 * self.mu * a).sin().powi(2));
+        let angle = |t: f64| (share(t) * sine).atan2(1.0 - share(t) * versine);
+        let (one, other) = match self.situation {
+            Situation::Remove => (1.0, 0.0),
+            Situation::Add => (0.0, 1.0),
+            Situation::Replace => (1.0, 1.0),
+        };
+        let tilt = |t: f64| one * (1.0 + self.c) * log_ratio(t) - other * self.c * log_ratio(-t);
+        let turned = |t: f64| one * angle(t) + other * angle(-t);
+        let grown = 0.5 * a * a - other * self.c * (0.5 * self.mu * a).cos().ln() - turns;
+        let (mut sum, mut t) = (0.0, end);
+        loop {
+            let next = t + side * CELL;
+            let fall =
+                0.5 * (t - end).abs() * (t + end).abs() * if t.abs() >= end.abs() { 1.0 } else { -1.0 };
+            let known = tilt(t).max(tilt(next)) - tilt(end) - fall + grown;
+            sum += (known + y * turned(t).max(turned(next))).exp() * CELL / self.step;
+            if known + y * (one + other) * self.mu * a < -200.0 || sum > 1e280 || (t - end).abs() > 1e4 {
+                return if (t - end).abs() > 1e4 { f64::INFINITY } else { sum * weight };
+            }
+            t = next;
+        }
     }
 
     /// log of what |M|/M(c) does not exceed at height y or above; `times` uses follow one another.
