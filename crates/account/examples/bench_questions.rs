@@ -47,7 +47,7 @@ fn timed<T>(ask: impl Fn() -> Result<T, Refusal>) -> Result<(T, f64), Refusal> {
 /// Lower and upper end of ε, or the calibrated noise twice.
 fn answer(cells: &[&str]) -> Result<(f64, f64), Refusal> {
     let [_, kind, rate, noise, times, delta, epsilon, more @ ..] = cells else {
-        return Err(Refusal::NoAnswer("a question has seven columns, or eight".to_owned()));
+        return Err(Refusal::NotCertified("a question has seven columns, or eight".to_owned()));
     };
     let times = count(times)?;
     let delta = Delta::new(number(delta))?;
@@ -107,7 +107,7 @@ fn further(
         "allocation" => {
             (Mechanism::RandomAllocation { batches: size, mechanism: gaussian }, Adjacency::AddRemove)
         }
-        _ => return Err(Refusal::NoAnswer(format!("no kind is called {kind}"))),
+        _ => return Err(Refusal::NotCertified(format!("no kind is called {kind}"))),
     })
 }
 

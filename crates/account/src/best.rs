@@ -154,7 +154,7 @@ impl Prepared {
     ) -> Result<Finding<Delta>, Refusal> {
         let profile = self.exact()?;
         match ask(profile, epsilon) {
-            Err(Refusal::NoAnswer(why)) if self.protects_nobody(profile, epsilon) => {
+            Err(Refusal::NotCertified(why)) if self.protects_nobody(profile, epsilon) => {
                 Err(Refusal::NoProtection(why))
             }
             found => found.map(|found| profile.finding(found)),
@@ -178,12 +178,12 @@ fn tightest<T: Copy + PartialOrd>(
     match exact {
         Ok(Finding::Bracket(found)) => {
             let (lower, upper) = (number(found.lower.0), number(found.upper.0));
-            let second = if is_wide(lower, upper) { ask(Method::Pld).ok() } else { None };
+            let second = if is_wide(lower, upper) { unless_contradiction(ask(Method::Pld))? } else { None };
             second.map_or(Ok(alone(found)), |second| narrowed(found, second, (lower, upper)))
         }
         // What nothing need attain has no lower end, and no width.
         Ok(finding) => Ok(Best { finding, method: Method::Exact, fallback: None }),
-        Err(Refusal::NoProtection(why)) => Err(Refusal::NoProtection(why)),
+        Err(refusal @ (Refusal::NoProtection(_) | Refusal::Contradiction(_))) => Err(refusal),
         // What none can do is best explained by the first.
         Err(refusal) => others(number, ask, &refusal)?.ok_or_else(|| of_all(refusal)),
     }
@@ -223,7 +223,7 @@ fn narrowed<T: Copy + PartialOrd>(
         return Ok(Best { finding: Finding::Bracket(bracket), method: Method::Exact, fallback: None });
     }
     let why = format!("exact certifies no more than that it lies between {lower:.6e} and {upper:.6e}");
-    let fallback = Some(Refusal::NoAnswer(why));
+    let fallback = Some(Refusal::NotCertified(why));
     Ok(Best { finding: Finding::Bracket(bracket), method: Method::Pld, fallback })
 }
 
@@ -236,7 +236,7 @@ fn others<T: Copy + PartialOrd>(
     let mut best: Option<(Upper<T>, Method)> = None;
     let mut lower = None;
     for method in OTHERS {
-        let Ok(found) = ask(method) else { continue };
+        let Some(found) = unless_contradiction(ask(method))? else { continue };
         let Some(upper) = found.upper().filter(|upper| number(upper.0).is_finite()) else { continue };
         if best.is_none_or(|(least, _)| upper.0 < least.0) {
             best = Some((upper, method));
@@ -257,12 +257,22 @@ fn others<T: Copy + PartialOrd>(
     Ok(Some(Best { finding, method, fallback: Some(refusal.clone()) }))
 }
 
+/// What a method found, or nothing where it refuses; but a contradiction is never passed over.
+fn unless_contradiction<T>(found: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match found {
+        Err(refusal @ Refusal::Contradiction(_)) => Err(refusal),
+        found => Ok(found.ok()),
+    }
+}
+
 /// Two methods that contradict each other disprove one of them: better no answer than a wrong one.
 fn must_be_in_order<T: PartialOrd>(bracket: &Bracket<T>) -> Result<(), Refusal> {
     if bracket.lower.0 <= bracket.upper.0 {
         return Ok(());
     }
-    Err(Refusal::NoAnswer("two certified methods contradict each other, please report the question".into()))
+    Err(Refusal::Contradiction(
+        "two certified methods contradict each other, please report the question".into(),
+    ))
 }
 
 #[cfg(test)]

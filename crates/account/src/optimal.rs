@@ -160,7 +160,7 @@ impl Losses {
         let groups = gathered(composition, each)?;
         let product: f64 = groups.iter().map(|(_, count)| count.as_f64() + 1.0).product();
         if product > MOST_ATOMS {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::NotCertified(format!(
                 "optimal composition of these parts has {product:.0} atoms, more than 2^20; use method exact"
             )));
         }

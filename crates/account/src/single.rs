@@ -249,7 +249,7 @@ pub(crate) fn tally(composition: &Composition) -> Tally {
 /// # Numerics  Ulps of the declared sum are forgiven: "100 times 1e-7" is meant to fit into "1e-5".
 pub(crate) fn left_over(given: f64, spent: f64) -> Result<f64, Refusal> {
     if spent > given * OUTWARD {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "declared parts spend a delta of {spent:.4e} and {given:.4e} is given; ask at a larger delta"
         )));
     }
@@ -283,7 +283,7 @@ pub(crate) fn least_delta(
     let most = 1.0 - f64::EPSILON;
     let found = epsilon_of(most)?;
     if found > epsilon {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "this method knows no delta < 1 at epsilon {epsilon}; ask at an epsilon above {found:.4}"
         )));
     }
@@ -306,7 +306,9 @@ pub(crate) fn finite(epsilon: f64) -> Result<f64, Refusal> {
     if epsilon.is_finite() {
         return Ok(epsilon);
     }
-    Err(Refusal::NoAnswer("this method knows no finite epsilon at this delta; ask at a larger delta".into()))
+    Err(Refusal::NotCertified(
+        "this method knows no finite epsilon at this delta; ask at a larger delta".into(),
+    ))
 }
 
 /// A δ as a bound; one that reaches 1 protects nobody and is refused.
@@ -317,7 +319,9 @@ pub(crate) fn upper_delta(delta: f64) -> Result<Finding<Delta>, Refusal> {
 /// A δ that is below 1, or the refusal that says so.
 pub(crate) fn below_one(delta: f64) -> Result<Delta, Refusal> {
     Delta::new(delta).map_err(|_| {
-        Refusal::NoAnswer("this method knows no delta < 1 at this epsilon; ask at a larger epsilon".into())
+        Refusal::NotCertified(
+            "this method knows no delta < 1 at this epsilon; ask at a larger epsilon".into(),
+        )
     })
 }
 

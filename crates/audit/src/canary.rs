@@ -80,7 +80,7 @@ const ITERATIONS: usize = 60;
 /// A unit vector along which centred records vary least: inverse iteration on their covariance.
 fn least_direction(records: &[f32], width: usize) -> Result<Vec<f64>, Refusal> {
     if width == 0 || records.len() < 2 * width || !records.len().is_multiple_of(width) {
-        return Err(Refusal::NoAnswer("there are fewer than two records to find a direction from".into()));
+        return Err(Refusal::Invalid("there are fewer than two records to find a direction from".into()));
     }
     let mut covariance = covariance(records, width);
     let trace: f64 = (0..width).map(|at| covariance[at * width + at]).sum();

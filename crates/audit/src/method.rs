@@ -73,7 +73,7 @@ impl Method {
 
     /// Refuses runs with another number of canaries than there is a theorem for.
     pub fn must_fit(self, canaries: u64) -> Result<(), Refusal> {
-        let refuse = |why: &str| Err(Refusal::NoAnswer(why.to_owned()));
+        let refuse = |why: &str| Err(Refusal::Invalid(why.to_owned()));
         match self {
             Method::Threshold { .. } if canaries > 1 => refuse(
                 "a run holds several canaries, expected one for clopper-pearson: its guesses must be independent",
@@ -173,7 +173,7 @@ pub fn show(
 ) -> Result<Evidence, Refusal> {
     let keys = || observations.iter().map(|seen| (seen.trial, seen.canary));
     if !keys().zip(keys().skip(1)).all(|(one, next)| one < next) {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "observations are out of order or double, expected each (trial, canary) once, in order".into(),
         ));
     }

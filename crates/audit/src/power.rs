@@ -33,7 +33,7 @@ impl Truth {
     /// The Gaussian mechanism with this ε at this δ.
     pub fn gaussian(epsilon: Epsilon, delta: Delta) -> Result<Truth, Refusal> {
         if !(delta.get() > 0.0 && epsilon.get() > 0.0 && epsilon.get() <= 500.0) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "no Gaussian mechanism has epsilon {epsilon} at delta {delta}, expected 0 < epsilon ≤ 500 and delta > 0"
             )));
         }
@@ -122,7 +122,7 @@ pub fn needed(
     }
     let most = truth.attacks().iter().map(|rates| rates.epsilon(trial.delta.get(), 1.0)).fold(0.0, f64::max);
     if !(most > trial.claim.get()) {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "the claim of epsilon {} holds for that truth, so no number of trials refutes it; expected a smaller claim or a \
              larger truth",
             trial.claim
@@ -133,7 +133,7 @@ pub fn needed(
     while !reached(enough)? {
         (few, enough) = (enough, enough * 2);
         if enough > MOST / 2 {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "more than {MOST} trials would be needed to refute epsilon {}, expected a smaller claim or a larger truth",
                 trial.claim
             )));

@@ -111,7 +111,7 @@ pub(crate) fn checked_folds(folds: Count) -> Result<usize, Refusal> {
 fn best_of(bounds: Vec<Chosen>) -> Result<Chosen, Refusal> {
     let epsilon = |chosen: &Chosen| chosen.shown.epsilon.0.get();
     let best = bounds.into_iter().max_by(|a, b| epsilon(a).total_cmp(&epsilon(b)));
-    best.ok_or_else(|| Refusal::NoAnswer("no fold was counted".to_owned()))
+    best.ok_or_else(|| Refusal::Invalid("no fold was counted".to_owned()))
 }
 
 /// The best of all thresholds, by the band of ranks.

@@ -89,7 +89,7 @@ fn refuse_infinite(found: &Finding<Epsilon>, delta: Delta, method: Method) -> Re
     }
     let remedy = if delta.get() == 0.0 { "delta > 0" } else { "a larger delta or another method" };
     let shown = veracity_core::decimal::nearest(delta.get(), 17);
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::NotCertified(format!(
         "delta is {shown}, where epsilon is infinite by {method}, expected {remedy}"
     )))
 }

@@ -165,7 +165,7 @@ fn row(training: &Training, batches: Batches, adjacency: Adjacency, delta: Delta
     let question = Question { mechanism: training.mechanism(batches)?, adjacency };
     let found = best::epsilon_at(&question, delta)?.finding;
     let upper = found.upper().ok_or_else(|| {
-        Refusal::NoAnswer(format!("epsilon of {} batches has no upper bound; report it", batches.name()))
+        Refusal::NotCertified(format!("epsilon of {} batches has no upper bound; report it", batches.name()))
     })?;
     let at_least = match batches {
         Batches::Shuffled if training.batches()? == Count::ONE => found.lower(),

@@ -133,7 +133,7 @@ fn first_within<T>(
             return Ok(Calibration { solved, subject, answer });
         }
     }
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::OverBudget(format!(
         "no setting was certified within epsilon {epsilon}, expected a larger epsilon"
     )))
 }

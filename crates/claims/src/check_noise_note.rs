@@ -13,7 +13,7 @@ use crate::{
 pub(crate) fn compare(note: &ReleaseNote, mechanism: &Mechanism) -> Result<Vec<Check>, Refusal> {
     let drawn = calls(mechanism);
     if drawn.len() != note.noise.len() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "noise has {} calls, expected {} as the mechanism has",
             note.noise.len(),
             drawn.len()
@@ -37,7 +37,7 @@ pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) 
         None => Count::ONE,
     };
     if noted != charged {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "rows_per_person is {}, expected {} as the mechanism's group has",
             noted.get(),
             charged.get()
@@ -117,7 +117,7 @@ fn numbers(at: usize, noise: &NoiseNote, drawn: Drawn) -> Result<[Check; 2], Ref
         Drawn::Chosen { epsilon } => ("exponential", exactly(2.0 * noted / epsilon), noted),
     };
     if noise.sampler != sampler {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "sampler of noise call {at} is not the mechanism's, expected {sampler}"
         )));
     }

@@ -211,7 +211,7 @@ impl ClaimFile {
     pub fn parse(text: &str) -> Result<ClaimFile, Refusal> {
         let claim: ClaimFile = serde_json::from_str(text).map_err(|error| {
             let why: String = error.to_string().chars().filter(|c| !c.is_control()).take(240).collect();
-            Refusal::NoAnswer(format!("claim is not readable, expected {SCHEMA} as JSON: {why}"))
+            Refusal::Invalid(format!("claim is not readable, expected {SCHEMA} as JSON: {why}"))
         })?;
         let version = match claim.schema.as_str() {
             SCHEMA => 2,
@@ -231,7 +231,7 @@ impl ClaimFile {
     pub fn to_json(&self) -> Result<String, Refusal> {
         serde_json::to_string_pretty(self)
             .map(|text| text + "\n")
-            .map_err(|error| Refusal::NoAnswer(format!("claim cannot be written: {error}")))
+            .map_err(|error| Refusal::Invalid(format!("claim cannot be written: {error}")))
     }
 }
 
@@ -265,7 +265,7 @@ impl Promised {
                 let shown = ask(prepared, Target::Delta(delta), Choice::Only(method)).ok();
                 let lower = shown.and_then(|found| found.epsilon.lower()).map(|lower| lower.0.get());
                 if lower.is_some_and(|lower| lower > epsilon.get()) {
-                    return Err(Refusal::NoAnswer(format!(
+                    return Err(Refusal::Contradiction(format!(
                         "epsilon at delta {delta} contradicts delta at epsilon {epsilon}, please report the question"
                     )));
                 }

@@ -43,7 +43,7 @@ pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Re
     for (file, claim) in &claims {
         must_count(file, claim)?;
         if let Some(first) = seen.insert(claim.identity()?, file) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "claim is {}, expected each claim once, found it in {} too; leave one out",
                 file.display(),
                 first.display()
@@ -75,13 +75,13 @@ fn read(file: &Path) -> Result<ClaimFile, Refusal> {
 }
 
 fn place(file: &Path, refusal: &Refusal) -> Refusal {
-    Refusal::NoAnswer(format!("{}: {refusal}", file.display()))
+    Refusal::Invalid(format!("{}: {refusal}", file.display()))
 }
 
 /// All claims of a folder. One that is damaged is not left out of the sum: it is refused.
 fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
     let unreadable = |error: std::io::Error| {
-        Refusal::NoAnswer(format!("folder is {}, expected one that can be read ({error})", folder.display()))
+        Refusal::Invalid(format!("folder is {}, expected one that can be read ({error})", folder.display()))
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
@@ -100,7 +100,7 @@ fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
         }
     }
     if claims.is_empty() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{} holds no claim, expected the claims of releases",
             folder.display()
         )));
@@ -110,7 +110,7 @@ fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
 
 /// Refuses a claim that promises nothing, or contradicts itself. Its numbers are not recomputed: only its mechanism counts.
 fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Refusal> {
-    let refuse = |why: &str| Err(Refusal::NoAnswer(format!("claim is {}, expected {why}", file.display())));
+    let refuse = |why: &str| Err(Refusal::Invalid(format!("claim is {}, expected {why}", file.display())));
     if claim.release.as_ref().is_some_and(|release| !release.for_release) {
         return refuse("one for release, found one of seeded noise, which protects nobody; leave it out");
     }
@@ -129,7 +129,7 @@ fn must_agree(
     is_named: bool,
 ) -> Result<(), Refusal> {
     let refuse = |what: &str, one: &str, other: &str, remedy: &str| {
-        Err(Refusal::NoAnswer(format!(
+        Err(Refusal::Invalid(format!(
             "claim {} has {what} {} and {} has {}, expected one {what}; {remedy}",
             first.display(),
             shown(one),

@@ -70,7 +70,7 @@ pub fn explain(subject: &Subject, target: Target, priors: &[Probability]) -> Res
     let prepared = Prepared::new(&subject.question());
     let answer = answer(&prepared, target, Choice::Best)?;
     let (Some(epsilon), Some(delta)) = (answer.epsilon.upper(), answer.delta.upper()) else {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "{} gives no bound, expected a method that does",
             answer.method
         )));
@@ -137,7 +137,7 @@ fn group_of(subject: &Subject, promise: Promise, size: u32) -> Group {
         let mut known: Vec<_> = quick.into_iter().flatten().collect();
         known.sort_by(|one, other| upper(one).total_cmp(&upper(other)));
         let least = known.into_iter().next();
-        least.ok_or_else(|| Refusal::NoAnswer("no quick method bounds the group".into()))
+        least.ok_or_else(|| Refusal::NotCertified("no quick method bounds the group".into()))
     });
     let own = grouped.ok().and_then(|answer| {
         let epsilon = answer.epsilon.upper()?.0.get();

@@ -39,7 +39,7 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, Refusal> {
 /// Reads a file of at most `longest` bytes, a whole number of MiB.
 pub fn read_text_within(what: &str, path: &Path, longest: u64) -> Result<String, Refusal> {
     use std::io::Read;
-    let refuse = |why: String| Refusal::NoAnswer(format!("{what} is {}, expected {why}", path.display()));
+    let refuse = |why: String| Refusal::Invalid(format!("{what} is {}, expected {why}", path.display()));
     let unreadable = |error: std::io::Error| refuse(format!("a readable file ({error})"));
     let file = std::fs::File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.is_dir() {
@@ -184,7 +184,7 @@ pub fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
     let within = table.take_while(|(_, line)| !begins_another(line.trim_start()));
     let line = first.into_iter().chain(within).find(|(_, line)| is_it(line)).map_or(head, |(index, _)| index);
     let one_line = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    Refusal::NoAnswer(format!("plan line {}: {}", line + 1, shorten(&one_line)))
+    Refusal::Invalid(format!("plan line {}: {}", line + 1, shorten(&one_line)))
 }
 
 /// Whether a line begins a table that is no part of the one before: tables of a mechanism are.

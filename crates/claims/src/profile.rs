@@ -91,7 +91,7 @@ impl Curve<'_> {
             }
         }
         if points.is_empty() {
-            return Err(Refusal::NoAnswer("no delta below 1 was certified, expected more noise".into()));
+            return Err(Refusal::NotCertified("no delta below 1 was certified, expected more noise".into()));
         }
         Ok(points)
     }
@@ -112,7 +112,7 @@ impl Curve<'_> {
             other => self.prepared.delta_by(other, asked),
         };
         let found = match found {
-            Err(Refusal::NoProtection(why)) => return Err(Refusal::NoProtection(why)),
+            Err(refusal @ (Refusal::NoProtection(_) | Refusal::Contradiction(_))) => return Err(refusal),
             Err(_) => match self.prepared.delta_at(asked) {
                 Ok(best) => best.finding,
                 Err(refusal) => return Err(self.vacuous(refusal)),
@@ -125,7 +125,7 @@ impl Curve<'_> {
     /// Methods that bound from above only cannot show that δ is large; where all of them know no δ below 1, that is what they say.
     fn vacuous(&self, refusal: Refusal) -> Refusal {
         match refusal {
-            Refusal::NoAnswer(why) if self.method != Method::Exact => Refusal::NoProtection(why),
+            Refusal::NotCertified(why) if self.method != Method::Exact => Refusal::NoProtection(why),
             other => other,
         }
     }
@@ -176,7 +176,7 @@ fn point(epsilon: f64, found: &Finding<Delta>) -> Point {
 
 fn end(found: &Finding<Epsilon>) -> Result<f64, Refusal> {
     let bound = found.upper().map(|upper| upper.0.get()).filter(|upper| upper.is_finite());
-    bound.ok_or_else(|| Refusal::NoAnswer("epsilon is infinite, expected a larger delta".into()))
+    bound.ok_or_else(|| Refusal::NotCertified("epsilon is infinite, expected a larger delta".into()))
 }
 
 /// Where an exact profile passes below `delta`; where that is not sharp, by the best method.
@@ -192,11 +192,11 @@ fn farthest<T>(at: impl Fn(Delta) -> Result<T, Refusal>) -> Result<T, Refusal> {
     for power in [-10, -9, -8, -7, -6, -5, -4, -3, -2, -1] {
         match at(Delta::new(10f64.powi(power).max(LEAST_DELTA))?) {
             Ok(found) => return Ok(found),
-            Err(Refusal::NoAnswer(why)) => refusal = refusal.or(Some(Refusal::NoAnswer(why))),
+            Err(Refusal::NotCertified(why)) => refusal = refusal.or(Some(Refusal::NotCertified(why))),
             Err(other) => return Err(other),
         }
     }
-    Err(refusal.unwrap_or_else(|| Refusal::NoAnswer("no delta was asked".into())))
+    Err(refusal.unwrap_or_else(|| Refusal::NotCertified("no delta was asked".into())))
 }
 
 #[cfg(test)]

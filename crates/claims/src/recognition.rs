@@ -50,7 +50,7 @@ pub fn kind_of(path: &Path) -> Kind {
                 || text.contains("\"veracity.claim/")
                 || text.contains("\"veracity.certificate/") =>
         {
-            Kind::Damaged(Refusal::NoAnswer("not readable, expected a claim or a certificate as JSON".into()))
+            Kind::Damaged(Refusal::Invalid("not readable, expected a claim or a certificate as JSON".into()))
         }
         Err(_) => Kind::Other,
     }

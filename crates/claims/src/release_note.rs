@@ -244,7 +244,7 @@ impl ReleaseNote {
 }
 
 fn refuse(why: &str) -> Refusal {
-    Refusal::NoAnswer(why.to_owned())
+    Refusal::Invalid(why.to_owned())
 }
 
 /// A digest in hexadecimal.

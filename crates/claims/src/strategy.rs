@@ -24,7 +24,7 @@ const LONGEST_FILE: u64 = 64 << 20;
 pub fn read(path: &Path) -> Result<Strategy, Refusal> {
     let text = read_text_within("strategy", path, LONGEST_FILE)?;
     let json = |error: serde_json::Error| {
-        Refusal::NoAnswer(format!(
+        Refusal::Invalid(format!(
             "strategy line {}: not a strategy as JSON ({})",
             error.line(),
             plain(&error)
@@ -51,7 +51,7 @@ fn rows(text: &str) -> Result<Vec<Vec<f64>>, Refusal> {
         .map(|(number, line)| {
             let words = line.split([',', ';', ' ', '\t', '\r']).filter(|word| !word.is_empty());
             words.map(str::parse).collect::<Result<Vec<f64>, _>>().map_err(|_| {
-                Refusal::NoAnswer(format!(
+                Refusal::Invalid(format!(
                     "strategy line {}: not a number, expected rows of numbers",
                     number + 1
                 ))
@@ -66,7 +66,7 @@ fn triangular(mut rows: Vec<Vec<f64>>) -> Result<Strategy, Refusal> {
     if steps > 1 && rows.iter().all(|row| row.len() == steps) {
         for (t, row) in rows.iter_mut().enumerate() {
             if row[t + 1..].iter().any(|x| *x != 0.0) {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::Invalid(format!(
                     "strategy row {} goes on after the diagonal, expected a lower-triangular matrix",
                     t + 1
                 )));

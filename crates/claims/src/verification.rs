@@ -172,14 +172,14 @@ pub(crate) fn must_be_whole(claim: &ClaimFile) -> Result<(), Refusal> {
     if let Some(check) =
         check_noise_note::compare(note, &subject.mechanism)?.iter().find(|check| !check.holds)
     {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{} is not that of the mechanism, expected the same",
             check.what
         )));
     }
     match tie(note).filter(|tie| !tie.holds()) {
         Some(tie) => {
-            Err(Refusal::NoAnswer(format!("{} is not the one that the claim was written with", tie.what)))
+            Err(Refusal::Invalid(format!("{} is not the one that the claim was written with", tie.what)))
         }
         None => Ok(()),
     }

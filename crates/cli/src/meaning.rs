@@ -53,7 +53,7 @@ fn unknown_kind(kind: &str, refusal: Refusal) -> Refusal {
     }
     let shown: String = kind.chars().take(60).collect();
     let meant = nearest(kind).map_or(String::new(), |name| format!("; did you mean {name}?"));
-    Refusal::NoAnswer(format!(
+    Refusal::Invalid(format!(
         "kind is {shown}, expected {} or the path of a TOML plan{meant}",
         KINDS.join(", ")
     ))
@@ -77,10 +77,10 @@ pub fn target(delta: Option<f64>, epsilon: Option<f64>) -> Result<Target, Refusa
             Err(Refusal::out_of_range("epsilon", epsilon, "a finite number ≥ 0"))
         }
         (None, Some(epsilon)) => Ok(Target::Epsilon(Epsilon::new(epsilon)?)),
-        (Some(_), Some(_)) => Err(Refusal::NoAnswer(
+        (Some(_), Some(_)) => Err(Refusal::Invalid(
             "--delta is given together with --epsilon, expected one: the other is the answer".into(),
         )),
-        (None, None) => Err(Refusal::NoAnswer(
+        (None, None) => Err(Refusal::Invalid(
             "--delta is missing, expected --delta to ask for epsilon, or --epsilon to ask for delta".into(),
         )),
     }
@@ -97,7 +97,7 @@ pub fn claim_range(kind: &str, args: &mut MechanismArgs, epsilon: &mut Option<f6
 /// Reads the flags of one kind.
 fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
     let need = |value: Option<f64>, flag: &str| {
-        value.ok_or_else(|| Refusal::NoAnswer(format!("{flag} is missing, expected {flag} with {kind}")))
+        value.ok_or_else(|| Refusal::Invalid(format!("{flag} is missing, expected {flag} with {kind}")))
     };
     let whole = |value: Option<f64>| value.map(Whole);
     Ok(match kind {
@@ -140,7 +140,7 @@ fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
 pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Refusal> {
     let times = MechanismArgs { range: args.range.or(args.times), ..args.clone() };
     refuse_unread("", &times)
-        .map_err(|_| Refusal::NoAnswer(format!("flags of a mechanism are given, expected {remedy}")))
+        .map_err(|_| Refusal::Invalid(format!("flags of a mechanism are given, expected {remedy}")))
 }
 
 /// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like, and speak of no
@@ -157,7 +157,7 @@ pub fn is_claim(word: &str) -> bool {
 pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), Refusal> {
     if let Some(other) = words.iter().find(|word| !is_claim(word)) {
         let shown = clean(other);
-        return Err(Refusal::NoAnswer(match Path::new(other).exists() {
+        return Err(Refusal::Invalid(match Path::new(other).exists() {
             true => format!("{shown} is no claim, expected nothing but claims beside a claim"),
             false => format!("claim is {shown}, expected a file that is there"),
         }));
@@ -169,7 +169,7 @@ pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), 
         ("--unit", args.unit.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Refusal::NoAnswer(format!(
+        Some((flag, _)) => Err(Refusal::Invalid(format!(
             "{flag} is given, expected no such flag with claims, which have their own"
         ))),
         None => Ok(()),
@@ -234,7 +234,7 @@ fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
             } else {
                 format!("{} or --times", read.join(", "))
             };
-            Err(Refusal::NoAnswer(format!("{flag} is {value}, expected {expected} with {kind}")))
+            Err(Refusal::Invalid(format!("{flag} is {value}, expected {expected} with {kind}")))
         }
         _ => Ok(()),
     }

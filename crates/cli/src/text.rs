@@ -45,7 +45,7 @@ pub fn answer(subject: &Subject, answer: &Answer) -> String {
 fn reason(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NoTheorem { culprit, setting, .. } => format!("no theorem for {culprit} under {setting}"),
-        Refusal::OutOfRange { .. } | Refusal::NoAnswer(_) | Refusal::NoProtection(_) => refusal.to_string(),
+        other => other.to_string(),
     }
 }
 
@@ -87,5 +87,5 @@ pub fn numbers<T: Copy>(found: &Finding<T>, number: impl Fn(T) -> f64) -> Number
 pub fn json(value: &impl serde::Serialize) -> Result<String, Refusal> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
-        .map_err(|error| Refusal::NoAnswer(format!("answer cannot be written as JSON: {error}")))
+        .map_err(|error| Refusal::Invalid(format!("answer cannot be written as JSON: {error}")))
 }

@@ -23,6 +23,7 @@ mod adjacency;
 mod bound;
 mod claim;
 pub mod decimal;
+mod error;
 mod losses;
 mod mechanism;
 mod origin;
@@ -34,6 +35,7 @@ mod strategy;
 pub use adjacency::{Adjacency, PrivacyUnit};
 pub use bound::{Bracket, Finding, Lower, Standing, Upper};
 pub use claim::{Claim, Verdict, judge};
+pub use error::Error;
 pub use losses::{LossDistribution, LossMasses};
 pub use mechanism::{Mechanism, RdpCurve};
 pub use origin::Origin;
@@ -41,6 +43,6 @@ pub use quantity::{
     Buckets, ClipNorm, Count, Delta, Epsilon, GdpMu, NoiseMultiplier, Probability, Rho, SamplingRate,
     Sensitivity, Significance,
 };
-pub use refusal::Refusal;
+pub use refusal::{ErrorKind, Refusal};
 pub use runs::Runs;
 pub use strategy::{Coefficients, Participation, Strategy, TriangularMatrix};

@@ -15,6 +15,7 @@ use std::fmt;
 /// assert!(matches!(refusal, Refusal::OutOfRange { name: "buckets", .. }));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// A number outside the range of what it stands for.
     OutOfRange {
@@ -25,6 +26,8 @@ pub enum Refusal {
         /// The allowed range, or the remedy.
         expected: &'static str,
     },
+    /// Something given that does not fit: missing, too much, or not what goes with the rest.
+    Invalid(String),
     /// No theorem covers this mechanism in this setting.
     NoTheorem {
         /// The innermost mechanism that lacks the theorem.
@@ -35,9 +38,54 @@ pub enum Refusal {
         remedy: String,
     },
     /// The answer exists but is infinite or cannot be certified; says which and what to ask instead.
-    NoAnswer(String),
+    NotCertified(String),
     /// δ is 1 to within rounding: that is the answer, and it protects nobody. Nothing was left unproved.
     NoProtection(String),
+    /// It would cost more than there is.
+    OverBudget(String),
+    /// Two bounds that are both proved contradict each other, so one proof is wrong. Never fall back from this one.
+    Contradiction(String),
+}
+
+/// What sort of thing went wrong: for callers that sort errors, and for files that state them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What was given does not fit.
+    Invalid,
+    /// No theorem covers the question.
+    NoTheorem,
+    /// There is no certified answer.
+    NotCertified,
+    /// The answer is that nobody is protected.
+    NoProtection,
+    /// It would cost more than there is.
+    OverBudget,
+    /// Two proved bounds contradict each other: a bug of this program.
+    Contradiction,
+    /// A file cannot be read or written, or is not what it should be.
+    File,
+    /// Too many trials of an audit failed.
+    TrialsFailed,
+    /// Someone asked to stop.
+    Interrupted,
+}
+
+impl ErrorKind {
+    /// The kind's name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Invalid => "invalid",
+            ErrorKind::NoTheorem => "no-theorem",
+            ErrorKind::NotCertified => "not-certified",
+            ErrorKind::NoProtection => "no-protection",
+            ErrorKind::OverBudget => "over-budget",
+            ErrorKind::Contradiction => "contradiction",
+            ErrorKind::File => "file",
+            ErrorKind::TrialsFailed => "trials-failed",
+            ErrorKind::Interrupted => "interrupted",
+        }
+    }
 }
 
 impl Refusal {
@@ -46,12 +94,29 @@ impl Refusal {
         Refusal::OutOfRange { name, value: value.to_string(), expected }
     }
 
+    /// Refuses what was given, for a reason in one line.
+    pub fn invalid(why: impl Into<String>) -> Self {
+        Refusal::Invalid(why.into())
+    }
+
     /// Refuses `culprit` in `setting`, and says what would work.
     pub fn no_theorem(culprit: impl ToString, setting: impl ToString, remedy: impl ToString) -> Self {
         Refusal::NoTheorem {
             culprit: culprit.to_string(),
             setting: setting.to_string(),
             remedy: remedy.to_string(),
+        }
+    }
+
+    /// What sort of refusal it is.
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Refusal::OutOfRange { .. } | Refusal::Invalid(_) => ErrorKind::Invalid,
+            Refusal::NoTheorem { .. } => ErrorKind::NoTheorem,
+            Refusal::NotCertified(_) => ErrorKind::NotCertified,
+            Refusal::NoProtection(_) => ErrorKind::NoProtection,
+            Refusal::OverBudget(_) => ErrorKind::OverBudget,
+            Refusal::Contradiction(_) => ErrorKind::Contradiction,
         }
     }
 }
@@ -65,7 +130,11 @@ impl fmt::Display for Refusal {
             Refusal::NoTheorem { culprit, setting, remedy } => {
                 write!(f, "no theorem for {culprit} under {setting}; {remedy}")
             }
-            Refusal::NoAnswer(why) | Refusal::NoProtection(why) => f.write_str(why),
+            Refusal::Invalid(why)
+            | Refusal::NotCertified(why)
+            | Refusal::NoProtection(why)
+            | Refusal::OverBudget(why)
+            | Refusal::Contradiction(why) => f.write_str(why),
         }
     }
 }

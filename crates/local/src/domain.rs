@@ -41,7 +41,7 @@ impl Domain {
         let size = names.len() as u32;
         let places: HashMap<String, u32> = names.iter().cloned().zip(0..).collect();
         if places.len() < names.len() {
-            return Err(Refusal::NoAnswer("the domain names a category twice; name each once".into()));
+            return Err(Refusal::Invalid("the domain names a category twice; name each once".into()));
         }
         Ok(Domain { size, places: Some(places), names })
     }
@@ -63,7 +63,7 @@ impl Domain {
             // Only the way we write it: "+7" and "07" are other words.
             None => value.parse().ok().filter(|place: &u32| *place < self.size && place.to_string() == value),
         };
-        place.ok_or_else(|| Refusal::NoAnswer("the value is not in the domain; nothing is reported".into()))
+        place.ok_or_else(|| Refusal::Invalid("the value is not in the domain; nothing is reported".into()))
     }
 
     /// The value at a place below the size.
@@ -89,7 +89,7 @@ pub(crate) fn check_place(place: u32, size: u32) -> Result<(), Refusal> {
     if place < size {
         Ok(())
     } else {
-        Err(Refusal::NoAnswer("the value is not in the domain; nothing is reported".into()))
+        Err(Refusal::Invalid("the value is not in the domain; nothing is reported".into()))
     }
 }
 

@@ -178,7 +178,7 @@ impl Survey {
     pub fn from_header(line: &str) -> Result<Survey, Refusal> {
         let header: Header = serde_json::from_str(line).map_err(|error| broken(1, &error, "a header"))?;
         if header.schema != SCHEMA {
-            return Err(Refusal::NoAnswer(format!("line 1: the schema is not {SCHEMA}")));
+            return Err(Refusal::Invalid(format!("line 1: the schema is not {SCHEMA}")));
         }
         let epsilon = Epsilon::new(header.epsilon)?;
         if header.protocol == MEAN {
@@ -273,7 +273,7 @@ impl Survey {
         let parsed: Line = serde_json::from_str(line).map_err(|error| broken(number, &error, "a report"))?;
         let report = parsed
             .report(self.row_length())
-            .map_err(|refusal| Refusal::NoAnswer(format!("line {number}: {refusal}")))?;
+            .map_err(|refusal| Refusal::Invalid(format!("line {number}: {refusal}")))?;
         let fits = match self {
             Survey::Frequency { protocol, .. } => protocol.fits(&report),
             Survey::Mean(mean) => mean.fits(&report),
@@ -281,7 +281,7 @@ impl Survey {
         if fits {
             Ok(report)
         } else {
-            Err(Refusal::NoAnswer(format!("line {number}: the report does not fit the protocol {name}")))
+            Err(Refusal::Invalid(format!("line {number}: the report does not fit the protocol {name}")))
         }
     }
 
@@ -320,7 +320,7 @@ impl Line {
         let negative = match sign {
             None | Some(1) => false,
             Some(-1) => true,
-            Some(_) => return Err(Refusal::NoAnswer("the sign is neither 1 nor -1".into())),
+            Some(_) => return Err(Refusal::Invalid("the sign is neither 1 nor -1".into())),
         };
         let hex = hex.as_deref();
         match (value, seed, cell, function, cohort, row, sign, hex, number) {
@@ -342,7 +342,7 @@ impl Line {
                 Ok(Report::Cohort { cohort, row: bits(hex)? })
             }
             (None, None, None, None, None, None, None, None, Some(place)) => Ok(Report::Number(place)),
-            _ => Err(Refusal::NoAnswer("no protocol has a report with these fields".into())),
+            _ => Err(Refusal::Invalid("no protocol has a report with these fields".into())),
         }
     }
 }
@@ -412,7 +412,7 @@ fn shape_named(name: &str) -> Result<Shape, Refusal> {
     [Shape::OneBit, Shape::Window]
         .into_iter()
         .find(|shape| shape_name(*shape) == name)
-        .ok_or_else(|| Refusal::NoAnswer("line 1: the shape is neither one-bit nor window".into()))
+        .ok_or_else(|| Refusal::Invalid("line 1: the shape is neither one-bit nor window".into()))
 }
 
 /// Sixteen lower-case hexadecimal digits.
@@ -420,16 +420,16 @@ fn seed_from(hex: &str) -> Result<u64, Refusal> {
     let lower = hex.len() == 16 && hex.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     match u64::from_str_radix(hex, 16) {
         Ok(seed) if lower => Ok(seed),
-        _ => Err(Refusal::NoAnswer("the seed is not 16 lower-case hexadecimal digits".into())),
+        _ => Err(Refusal::Invalid("the seed is not 16 lower-case hexadecimal digits".into())),
     }
 }
 
 fn mismatch(name: &str) -> Refusal {
-    Refusal::NoAnswer(format!("line 1: the header lacks a field of protocol {name}, or has one of another"))
+    Refusal::Invalid(format!("line 1: the header lacks a field of protocol {name}, or has one of another"))
 }
 
 /// What is wrong with a line. The parser's own words may repeat what it read, so they are not used.
 fn broken(number: u64, error: &serde_json::Error, expected: &str) -> Refusal {
     let what = if error.is_data() { "has wrong fields for" } else { "is not JSON; expected" };
-    Refusal::NoAnswer(format!("line {number}: {what} {expected} (near column {})", error.column()))
+    Refusal::Invalid(format!("line {number}: {what} {expected} (near column {})", error.column()))
 }

@@ -149,7 +149,7 @@ impl Mean {
     /// The grid point below a value, and how far it is to the next in 2^32nds.
     fn grid(&self, value: f64) -> Result<(u128, u64), Refusal> {
         if value.is_nan() {
-            return Err(Refusal::NoAnswer("the value is not a number; nothing is reported".into()));
+            return Err(Refusal::Invalid("the value is not a number; nothing is reported".into()));
         }
         let share = ((value.clamp(self.lower, self.upper) - self.lower) / (self.upper - self.lower)).min(1.0);
         let steps = share * Mean::STEPS as f64;
@@ -279,7 +279,7 @@ impl MeanTally {
     /// Adds reports; if one does not fit, none is added.
     pub fn absorb(&mut self, reports: &[Report]) -> Result<(), Refusal> {
         if !reports.iter().all(|report| self.mean.fits(report)) {
-            return Err(Refusal::NoAnswer("a report does not fit the protocol".into()));
+            return Err(Refusal::Invalid("a report does not fit the protocol".into()));
         }
         for report in reports {
             if let Report::Number(place) = report {
@@ -294,7 +294,7 @@ impl MeanTally {
     /// Adds another tally of the same protocol.
     pub fn merge(&mut self, other: &MeanTally) -> Result<(), Refusal> {
         if self.mean != other.mean {
-            return Err(Refusal::NoAnswer("the tallies are of different protocols".into()));
+            return Err(Refusal::Invalid("the tallies are of different protocols".into()));
         }
         self.reports += other.reports;
         self.sum += other.sum;
@@ -306,7 +306,7 @@ impl MeanTally {
     /// right if they are a sample, too large if they are everyone.
     pub fn estimate(&self) -> Result<MeanEstimate, Refusal> {
         if self.reports == 0 {
-            return Err(Refusal::NoAnswer("there is no report, so no mean".into()));
+            return Err(Refusal::Invalid("there is no report, so no mean".into()));
         }
         let n = self.reports as f64;
         let (offset, slope) = self.mean.scale();

@@ -77,7 +77,7 @@ impl Packed {
 
     /// Reads what [`Packed::to_hex`] wrote: exactly as many digits, none set beyond the length.
     pub fn from_hex(len: u32, hex: &str) -> Result<Packed, Refusal> {
-        let wrong = |what: &str| Refusal::NoAnswer(format!("bits {what}"));
+        let wrong = |what: &str| Refusal::Invalid(format!("bits {what}"));
         if hex.len() != 2 * len.div_ceil(8) as usize {
             return Err(wrong("have another length than the header says"));
         }

@@ -22,7 +22,7 @@ impl<R: BufRead> Reader<R> {
     /// Reads the header.
     pub fn new(mut input: R) -> Result<Reader<R>, Refusal> {
         let line = next_line(&mut input, 1, LONGEST_HEADER)?
-            .ok_or_else(|| Refusal::NoAnswer("line 1: there is no header".into()))?;
+            .ok_or_else(|| Refusal::Invalid("line 1: there is no header".into()))?;
         Ok(Reader { survey: Survey::from_header(&line)?, input, number: 1, ended: false })
     }
 
@@ -56,7 +56,7 @@ impl<R: BufRead> Iterator for Reader<R> {
 
 /// The next line without its end, or none at the end of input.
 fn next_line(input: &mut impl BufRead, number: u64, longest: u64) -> Result<Option<String>, Refusal> {
-    let wrong = |what: &str| Refusal::NoAnswer(format!("line {number}: {what}"));
+    let wrong = |what: &str| Refusal::Invalid(format!("line {number}: {what}"));
     let mut bytes = Vec::new();
     let read = input
         .by_ref()

@@ -56,7 +56,7 @@ impl Tally {
     /// Adds reports, the more at once the faster; if one does not fit the protocol, none is added.
     pub fn absorb(&mut self, reports: &[Report]) -> Result<(), Refusal> {
         if !reports.iter().all(|report| self.protocol.fits(report)) {
-            return Err(Refusal::NoAnswer("a report does not fit the protocol".into()));
+            return Err(Refusal::Invalid("a report does not fit the protocol".into()));
         }
         match &self.protocol {
             Protocol::RandomizedResponse(protocol) => protocol.absorb(reports, &mut self.counts),
@@ -73,7 +73,7 @@ impl Tally {
     /// Adds another tally of the same protocol.
     pub fn merge(&mut self, other: &Tally) -> Result<(), Refusal> {
         if self.protocol != other.protocol {
-            return Err(Refusal::NoAnswer("the tallies are of different protocols".into()));
+            return Err(Refusal::Invalid("the tallies are of different protocols".into()));
         }
         self.reports += other.reports;
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);

@@ -136,10 +136,10 @@ impl Entropy {
     pub fn lay_aside(&self) -> Result<RootAside, Refusal> {
         match self.origin {
             Origin::System if self.generation == fork::generation() => Ok(RootAside(self.root)),
-            Origin::System => Err(Refusal::NoAnswer(
+            Origin::System => Err(Refusal::Invalid(
                 "entropy is that of a parent process, expected that of this one to lay it aside".into(),
             )),
-            Origin::Seeded => Err(Refusal::NoAnswer(
+            Origin::Seeded => Err(Refusal::Invalid(
                 "entropy is seeded, expected system entropy to lay aside: a seed is given again".into(),
             )),
         }
@@ -269,7 +269,7 @@ impl Drop for Family {
 pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
     let mut root = [0; 32];
     getrandom::fill(&mut root).map_err(|error| {
-        Refusal::NoAnswer(format!(
+        Refusal::Invalid(format!(
             "the operating system has no entropy to give ({error}), so nothing is released"
         ))
     })?;

@@ -170,7 +170,7 @@ fn from_array(file: &str, array: &Array, wanted: &[Wanted<'_>], limits: &Limits)
         let place = wanted.name.trim().parse().ok().filter(|place| (1..=width).contains(place));
         let Some(place) = place else {
             let name = short(wanted.name);
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "column is {name}, expected the place of a column of {file}, from 1 to {width}"
             )));
         };

@@ -107,7 +107,7 @@ impl Layout {
                     names.iter().map(|name| name.trim()).collect();
                 if different.len() < names.len() || names.is_empty() {
                     let name = short(&column.name);
-                    return Err(Refusal::NoAnswer(format!(
+                    return Err(Refusal::Invalid(format!(
                         "categories of column {name} are empty or have a name twice, expected different names"
                     )));
                 }

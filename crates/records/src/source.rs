@@ -252,7 +252,7 @@ fn peek(mut stream: Box<dyn Read>) -> std::io::Result<(Vec<u8>, Box<dyn Read>)> 
 
 /// A refusal that names a file and what it should have been.
 pub(crate) fn refuse(file: &str, expected: impl fmt::Display) -> Refusal {
-    Refusal::NoAnswer(format!("file is {file}, expected {expected}"))
+    Refusal::Invalid(format!("file is {file}, expected {expected}"))
 }
 
 /// A refusal of what is none of our formats.

@@ -133,7 +133,7 @@ pub(crate) fn short(name: &str) -> String {
 
 /// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
 fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Refusal> {
-    let wrong = |why: &str| Refusal::NoAnswer(format!("column is {}, expected {why} {file}", short(name)));
+    let wrong = |why: &str| Refusal::Invalid(format!("column is {}, expected {why} {file}", short(name)));
     if header == Header::Counted {
         let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
         return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1, in"));

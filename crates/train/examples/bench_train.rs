@@ -21,7 +21,7 @@ fn main() -> Result<(), Refusal> {
         ["step", model, batch, protection] => step(model, batch.parse().unwrap_or(256), private(protection)),
         ["cohort", model, protection] => models(model, private(protection)),
         ["product"] => product(),
-        _ => Err(Refusal::NoAnswer("the task is unknown, expected step, cohort or product".into())),
+        _ => Err(Refusal::Invalid("the task is unknown, expected step, cohort or product".into())),
     }
 }
 
@@ -37,7 +37,7 @@ fn step(model: &str, batch: u64, private: bool) -> Result<(), Refusal> {
         "logistic" => dense(784, &[10])?,
         "network" => dense(784, &[256, 10])?,
         "cnn" => convolutional()?,
-        _ => return Err(Refusal::NoAnswer("the model is unknown, expected logistic, network or cnn".into())),
+        _ => return Err(Refusal::Invalid("the model is unknown, expected logistic, network or cnn".into())),
     };
     let steps = 50_000u64.div_ceil(batch);
     let plan = plan(network, batch, data.len() as u64, steps, private)?;
@@ -52,7 +52,7 @@ fn models(model: &str, private: bool) -> Result<(), Refusal> {
     let (data, network, batch, count) = match model {
         "digits" => (digits()?, dense(64, &[10])?, 64, 1000),
         "network" => (synthetic(2000, 784)?, dense(784, &[128, 10])?, 128, 8),
-        _ => return Err(Refusal::NoAnswer("the cohort is unknown, expected digits or network".into())),
+        _ => return Err(Refusal::Invalid("the cohort is unknown, expected digits or network".into())),
     };
     let plan = plan(network, batch, data.len() as u64, 100, private)?;
     let flops = 100.0 * batch as f64 * flops_of_one_example(&plan.network);

@@ -53,7 +53,7 @@ impl Clipping {
             Clipping::PerLayer { weights: Some(weights) } => {
                 let layers = network.places().iter().filter(|place| !place.is_empty()).count();
                 if weights.len() != layers {
-                    return Err(Refusal::NoAnswer(format!(
+                    return Err(Refusal::Invalid(format!(
                         "there are {} weights for per-layer clipping, expected {layers}, one for each layer with parameters",
                         weights.len()
                     )));

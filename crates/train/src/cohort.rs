@@ -106,7 +106,7 @@ fn train_one(plan: &Plan, world: World<'_>, draws: Draws<'_>, sampler: &Sampler)
 /// The outputs of a network for every record, one row each.
 pub fn predict(network: &Network, parameters: &[f32], data: &Dataset) -> Result<Vec<f32>, Refusal> {
     if data.width() != network.input().size() || parameters.len() != network.parameters() {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "the model does not fit the records, expected as many features as it has inputs".into(),
         ));
     }

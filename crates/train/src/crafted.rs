@@ -29,10 +29,10 @@ impl Crafted {
     pub fn new(mut entries: Vec<(u32, f32)>) -> Result<Crafted, Refusal> {
         entries.sort_by_key(|entry| entry.0);
         if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return Err(Refusal::NoAnswer("a crafted gradient has two entries for one parameter".into()));
+            return Err(Refusal::Invalid("a crafted gradient has two entries for one parameter".into()));
         }
         if entries.iter().any(|entry| !entry.1.is_finite()) {
-            return Err(Refusal::NoAnswer("a crafted gradient has an entry that is not finite".into()));
+            return Err(Refusal::Invalid("a crafted gradient has an entry that is not finite".into()));
         }
         Ok(Crafted { entries })
     }

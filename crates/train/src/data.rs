@@ -110,7 +110,7 @@ pub struct Dataset {
 impl Dataset {
     /// Checks the lengths, and that features and labels are what they should be. A refusal names no value.
     pub fn new(features: Vec<f32>, width: usize, labels: Labels) -> Result<Dataset, Refusal> {
-        let wrong = |why: &str| Err(Refusal::NoAnswer(why.to_owned()));
+        let wrong = |why: &str| Err(Refusal::Invalid(why.to_owned()));
         if width == 0 || features.len() != width.saturating_mul(labels.len()) {
             return wrong(
                 "features and labels have different numbers of records, expected one row for each label",
@@ -138,7 +138,7 @@ impl Dataset {
         if people.records() == self.len() {
             return Ok(Dataset { people: Some(people), ..self });
         }
-        Err(Refusal::NoAnswer("people have another number of records than there are".into()))
+        Err(Refusal::Invalid("people have another number of records than there are".into()))
     }
 
     /// The same records, of the same people, with other features.

@@ -44,13 +44,13 @@ impl Loss {
             }
             (Loss::Squared | Loss::Huber { .. }, Labels::Values(_)) => 1,
             (Loss::SoftmaxCrossEntropy | Loss::Logistic, Labels::Values(_)) => {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::Invalid(format!(
                     "{} was given numbers for labels, expected classes",
                     self.name()
                 )));
             }
             (Loss::Squared | Loss::Huber { .. }, Labels::Classes { .. }) => {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::Invalid(format!(
                     "{} was given classes for labels, expected numbers",
                     self.name()
                 )));
@@ -59,7 +59,7 @@ impl Loss {
         if outputs == wanted {
             return Ok(());
         }
-        Err(Refusal::NoAnswer(format!(
+        Err(Refusal::Invalid(format!(
             "the network has {outputs} outputs, expected {wanted} for the {} loss on these labels",
             self.name()
         )))

@@ -60,7 +60,7 @@ impl Initial {
             {
                 Ok(())
             }
-            Initial::At(_) => Err(Refusal::NoAnswer(format!(
+            Initial::At(_) => Err(Refusal::Invalid(format!(
                 "the initial parameters do not fit, expected {} finite numbers",
                 network.parameters()
             ))),
@@ -160,7 +160,7 @@ impl Plan {
             Privacy::Gaussian { noise, .. } => Mechanism::Gaussian { noise_multiplier: *noise },
             Privacy::Laplace { noise, .. } => Mechanism::Laplace { noise_multiplier: *noise },
             Privacy::None => {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "training without noise has no guarantee to account for".into(),
                 ));
             }
@@ -182,7 +182,7 @@ impl Plan {
     pub fn check(&self, world: World<'_>) -> Result<(), Refusal> {
         let inputs = self.network.input().size();
         if world.width() != inputs {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "records have {} features, expected {inputs} for this network",
                 world.width()
             )));
@@ -191,7 +191,7 @@ impl Plan {
             return Err(Refusal::out_of_range("steps", self.steps.get(), "at most 2^40"));
         }
         if (self.unit == Unit::Person) != world.has_people() {
-            return Err(Refusal::NoAnswer(match self.unit {
+            return Err(Refusal::Invalid(match self.unit {
                 Unit::Person => "the plan protects people, expected records that say whose they are".into(),
                 Unit::Record => {
                     "the plan protects records one by one, expected none that are told by person".into()
@@ -213,7 +213,7 @@ impl Plan {
         }
         self.initial.check(&self.network)?;
         if world.all_crafted().any(|crafted| !crafted.fits(&self.network)) {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "a crafted gradient has an entry past the last parameter, expected one of this network"
                     .into(),
             ));

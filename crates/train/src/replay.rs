@@ -87,7 +87,7 @@ impl Recorded {
         let parameters = run.state().parameters;
         match run.into_tape() {
             Some(tape) => Ok(Recorded { tape, parameters }),
-            None => Err(Refusal::NoAnswer("the run keeps no tape, expected a recording run".into())),
+            None => Err(Refusal::Invalid("the run keeps no tape, expected a recording run".into())),
         }
     }
 

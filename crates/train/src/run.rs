@@ -220,7 +220,7 @@ impl<'a> Run<'a> {
             && run.memory.second.len() == state.second.len()
             && state.step <= plan.steps.get();
         if !fits {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "the saved state does not fit the plan, expected one of its own".into(),
             ));
         }

@@ -78,7 +78,7 @@ impl Shifted {
         rng: &mut Stream,
     ) -> Result<Shifted, Refusal> {
         let Shape::Image { height, width, .. } = shape else {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "views are of images, expected an input of three sides: channels, height and width".into(),
             ));
         };
@@ -89,7 +89,7 @@ impl Shifted {
             return Err(Refusal::out_of_range("shift", most, "less than a side of the image"));
         }
         if most == 0 && mirror == Mirror::Never {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "the views are all alike, expected a shift of 1 or more, or mirrored ones".into(),
             ));
         }

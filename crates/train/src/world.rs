@@ -67,7 +67,7 @@ impl<'a> World<'a> {
         if added.width() == self.data.width() {
             return Ok(World { added: Some(added), ..self });
         }
-        Err(Refusal::NoAnswer("added records have another number of features than the dataset's".into()))
+        Err(Refusal::Invalid("added records have another number of features than the dataset's".into()))
     }
 
     /// With further records after all others: each that is in as `inside` has it, each that is not as `outside` has it, or
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
     ) -> Result<World<'a>, Refusal> {
         let fits = |records: &Dataset| records.len() == is_in.len() && records.width() == self.data.width();
         if !fits(inside) || !outside.is_none_or(fits) {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "planted records are not as many or not as wide as they should be, expected one for each choice"
                     .into(),
             ));
@@ -101,7 +101,7 @@ impl<'a> World<'a> {
     /// With the only record of `by` in place of the record at a position.
     pub fn replacing(self, position: usize, by: &'a Dataset) -> Result<World<'a>, Refusal> {
         if by.len() != 1 || by.width() != self.data.width() {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "a record is replaced by another number of records or features, expected one like it".into(),
             ));
         }

@@ -51,7 +51,7 @@ fn run(arguments: &[String]) -> Result<(), Refusal> {
             panels(Path::new(folder), settings, &claims?)
         }
         ["draw", counts, figure] => draw(Path::new(counts), Path::new(figure)),
-        _ => Err(Refusal::NoAnswer(
+        _ => Err(Refusal::Invalid(
             "expected: run FOLDER RUNS HIDDEN SCALE EPSILONS (0 hidden units for logistic regression; initial weights are \
              multiplied by a scale of 0 or 1; epsilons such as 1,4), or: draw CSV FIGURE"
                 .into(),
@@ -90,7 +90,7 @@ fn panels(folder: &Path, settings: Settings, claims: &[f64]) -> Result<(), Refus
 /// Draws what a run has printed.
 fn draw(counts: &Path, figure: &Path) -> Result<(), Refusal> {
     let text = std::fs::read_to_string(counts)
-        .map_err(|error| Refusal::NoAnswer(format!("counts cannot be read ({error})")))?;
+        .map_err(|error| Refusal::Invalid(format!("counts cannot be read ({error})")))?;
     let found = |line: &str| -> Result<Found, Refusal> {
         let cells: Vec<&str> = line.split(',').collect();
         let cell = |at: usize| cells.get(at).copied().unwrap_or_default();
@@ -99,7 +99,7 @@ fn draw(counts: &Path, figure: &Path) -> Result<(), Refusal> {
     let found: Result<Vec<Found>, Refusal> = text.lines().skip(1).map(found).collect();
     let drawn = svg::render(&chart::draw(&picture(&found?)));
     std::fs::write(figure, drawn)
-        .map_err(|error| Refusal::NoAnswer(format!("figure cannot be written ({error})")))
+        .map_err(|error| Refusal::Invalid(format!("figure cannot be written ({error})")))
 }
 
 /// What one attack showed with so many copies.

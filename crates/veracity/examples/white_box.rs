@@ -22,7 +22,7 @@ fn main() {
     let result = match asked {
         None => table(TRAININGS),
         Some(Ok(trainings)) => table(trainings),
-        Some(Err(_)) => Err(Refusal::NoAnswer("trainings is no whole number".into())),
+        Some(Err(_)) => Err(Refusal::Invalid("trainings is no whole number".into())),
     };
     if let Err(refusal) = result {
         eprintln!("white_box: {refusal}");

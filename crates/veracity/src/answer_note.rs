@@ -14,7 +14,7 @@ pub fn provenance(dataset: &str) -> Result<Provenance, Refusal> {
 pub(crate) fn now() -> Result<String, Refusal> {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => Ok(moment::written(since.as_secs(), since.subsec_nanos())),
-        Err(_) => Err(Refusal::NoAnswer("the clock is before 1970, expected one that is set".into())),
+        Err(_) => Err(Refusal::Invalid("the clock is before 1970, expected one that is set".into())),
     }
 }
 

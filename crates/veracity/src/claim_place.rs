@@ -33,7 +33,7 @@ impl ClaimPlace {
         if path.to_string_lossy().ends_with(is_separator) {
             fs::create_dir_all(path).map_err(|error| {
                 let shown = path.display();
-                Refusal::NoAnswer(format!("claim is {shown}, expected a folder that can be made ({error})"))
+                Refusal::Invalid(format!("claim is {shown}, expected a folder that can be made ({error})"))
             })?;
         }
         if path.is_dir() {

@@ -40,7 +40,7 @@ pub fn consent(survey: &Survey, at_most: Epsilon) -> Result<(), Refusal> {
     if survey.epsilon() <= at_most {
         Ok(())
     } else {
-        Err(Refusal::NoAnswer(format!(
+        Err(Refusal::Invalid(format!(
             "epsilon of the survey is {}, expected at most {at_most}, as --at-most says; nothing was reported",
             survey.epsilon()
         )))
@@ -54,7 +54,7 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 /// number, or no text, or too long, is missing.
 pub fn answer(survey: &Survey, notation: Notation, mut input: impl Read) -> Result<Column, Refusal> {
     let unreadable = |error: io::Error| {
-        Refusal::NoAnswer(format!("standard input cannot be read ({}), expected one answer", error.kind()))
+        Refusal::Invalid(format!("standard input cannot be read ({}), expected one answer", error.kind()))
     };
     let mut bytes = Vec::new();
     input.by_ref().take(LONGEST_ANSWER + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -101,7 +101,7 @@ pub fn encode(
 }
 
 fn unknown_other() -> Refusal {
-    Refusal::NoAnswer("--other is not among the categories, expected one of them".into())
+    Refusal::Invalid("--other is not among the categories, expected one of them".into())
 }
 
 #[cfg(test)]

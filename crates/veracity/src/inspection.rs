@@ -81,7 +81,7 @@ pub fn inspect(folder: &Path) -> Result<Vec<Inspected>, Refusal> {
     let mut claims = BTreeMap::new();
     walk(folder, Path::new(""), DEEPEST, &mut claims, &mut all)?;
     if all.is_empty() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{} holds no claim, model or certificate, expected something to verify",
             folder.display()
         )));
@@ -98,10 +98,10 @@ fn walk(
 ) -> Result<(), Refusal> {
     let folder = root.join(within);
     let unreadable = |error: std::io::Error| {
-        Refusal::NoAnswer(format!("folder is {}, expected one that can be read ({error})", folder.display()))
+        Refusal::Invalid(format!("folder is {}, expected one that can be read ({error})", folder.display()))
     };
     if depth == 0 {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{} is deeper than {DEEPEST} folders, expected less",
             folder.display()
         )));
@@ -217,7 +217,7 @@ pub(crate) struct Tensors {
 
 /// The tensors of a file; nothing where they are of a kind that only others write.
 pub(crate) fn tensors_at(path: &Path) -> Result<Option<Tensors>, Refusal> {
-    let refuse = |why: &str| Refusal::NoAnswer(format!("not readable as a model, found {why}"));
+    let refuse = |why: &str| Refusal::Invalid(format!("not readable as a model, found {why}"));
     let bytes = fs::metadata(path)
         .and_then(|about| if about.len() > LONGEST_MODEL { Ok(None) } else { fs::read(path).map(Some) })
         .map_err(|error| refuse(&error.to_string()))?

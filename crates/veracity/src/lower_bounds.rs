@@ -81,7 +81,7 @@ fn in_sequence(scores: &Scores, delta: Delta, significance: Significance) -> Res
 /// Reads a CSV file with the columns `world` (in or out) and `score`, one trial a row. Scores come from the auditor's own
 /// trials, not from anyone's data, so a bad row is refused by its number; a score that is no number is never dropped.
 pub fn read_scores(path: &Path) -> Result<Scores, Refusal> {
-    let refuse = |why: String| Refusal::NoAnswer(format!("file is {}, expected {why}", path.display()));
+    let refuse = |why: String| Refusal::Invalid(format!("file is {}, expected {why}", path.display()));
     let file = File::open(path).map_err(|error| refuse(format!("a readable CSV file ({error})")))?;
     let mut reader = ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
     let world = column(&mut reader, "world").map_err(&refuse)?;

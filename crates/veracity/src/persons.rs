@@ -51,7 +51,7 @@ impl Persons {
         entropy: &Entropy,
     ) -> Result<Bounded, Refusal> {
         if column.rows() != persons.len() {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "persons are {}, expected one for each of {} rows",
                 persons.len(),
                 column.rows()

@@ -79,7 +79,7 @@ pub fn prepare(order: &Order) -> Result<Prepared, Refusal> {
     match (best, refusal) {
         (Some(best), _) => Ok(best),
         (None, Some(refusal)) => Err(refusal),
-        (None, None) => Err(Refusal::NoAnswer("no noise was tried".into())),
+        (None, None) => Err(Refusal::Invalid("no noise was tried".into())),
     }
 }
 
@@ -103,7 +103,7 @@ fn prepare_with(order: &Order, kind: NoiseKind) -> Result<Prepared, Refusal> {
         Some(spent) if spent.0 <= order.epsilon => {
             Ok(Prepared { design, subject, answer, persons: order.persons.clone() })
         }
-        _ => Err(Refusal::NoAnswer(format!(
+        _ => Err(Refusal::Invalid(format!(
             "no noise was certified within epsilon {}, expected a larger epsilon",
             order.epsilon
         ))),
@@ -145,7 +145,7 @@ impl Prepared {
     ) -> Result<Released, Refusal> {
         match &self.persons {
             None => self.answer(column, named, rng),
-            Some(_) => Err(Refusal::NoAnswer("rows are not bounded by person, expected them to be".into())),
+            Some(_) => Err(Refusal::Invalid("rows are not bounded by person, expected them to be".into())),
         }
     }
 
@@ -159,7 +159,7 @@ impl Prepared {
         match &self.persons {
             Some(persons) if persons.rows == rows.rows() => self.answer(rows.column(), named, rng),
             Some(_) | None => {
-                Err(Refusal::NoAnswer("rows are bounded otherwise, expected them as ordered".into()))
+                Err(Refusal::Invalid("rows are bounded otherwise, expected them as ordered".into()))
             }
         }
     }

@@ -100,7 +100,7 @@ fn lies_at(what: &'static str, path: &Path, is_ours: IsOurs) -> Result<Lies, Ref
 }
 
 fn refuse(what: &str, path: &Path, expected: &str) -> Refusal {
-    Refusal::NoAnswer(format!("{what} is {}, expected {expected}", path.display()))
+    Refusal::Invalid(format!("{what} is {}, expected {expected}", path.display()))
 }
 
 fn cannot_write(what: &str, path: &Path, error: &io::Error) -> Refusal {

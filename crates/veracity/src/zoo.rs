@@ -108,14 +108,14 @@ fn proved(exhibit: &Exhibit) -> Result<Upper<Epsilon>, Refusal> {
         unit: PrivacyUnit::default(),
     };
     let answer = account(&subject, Target::Delta(exhibit.delta), Choice::Best)?;
-    answer.epsilon.upper().ok_or_else(|| Refusal::NoAnswer(format!("{} has no proof to claim", exhibit.name)))
+    answer.epsilon.upper().ok_or_else(|| Refusal::Invalid(format!("{} has no proof to claim", exhibit.name)))
 }
 
 fn attack(runs: &Runs, claim: &Claim, terms: Terms) -> Result<Verdict, Refusal> {
     let trials: Vec<u64> = (0..runs.trials.get()).collect();
     let outcomes = observe(&*runs.subject, terms.seed, &trials, terms.threads);
     if let Some(failure) = outcomes.iter().find_map(|outcome| outcome.failure.as_ref()) {
-        return Err(Refusal::NoAnswer(format!("a specimen did not run: {failure}")));
+        return Err(Refusal::Invalid(format!("a specimen did not run: {failure}")));
     }
     let seen: Vec<Observation> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
     Ok(show(runs.method, &seen, claim.delta, Significance::new(terms.significance)?)?.judge(claim))

@@ -103,13 +103,13 @@ impl Worst {
             return Ok(Worst::Once(range));
         }
         if uses.get() > MOST_USES {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::NotCertified(format!(
                 "optimal composition of {} exponential mechanisms, more than 8192; use method zcdp or rdp",
                 uses.get()
             )));
         }
         if range > LARGEST_RANGE {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::NotCertified(format!(
                 "optimal composition of exponential mechanisms of epsilon {range}, more than 200; use method basic"
             )));
         }

@@ -196,7 +196,7 @@ impl Budget {
 
     fn unreachable(&self, culprit: &str) -> Refusal {
         let Budget { epsilon, delta, .. } = self;
-        Refusal::NoAnswer(format!(
+        Refusal::OverBudget(format!(
             "{culprit} leaks more than epsilon {epsilon:?} at delta {delta:?}, expected a larger epsilon or delta",
             epsilon = epsilon.get(),
             delta = delta.get(),

@@ -64,7 +64,7 @@ pub(super) fn last_within(
             }
             Ok(_) if x == axis.private => return Ok(None),
             Ok(_) => {}
-            Err(refusal) if x == axis.private || matches!(refusal, Refusal::NoTheorem { .. }) => {
+            Err(refusal) if x == axis.private || is_final(refusal) => {
                 return Err(refusal.clone());
             }
             Err(_) => {}
@@ -205,6 +205,11 @@ impl Search<'_> {
     }
 }
 
+/// Whether a refusal would be the same at any other noise, or must not be searched around.
+fn is_final(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::NoTheorem { .. } | Refusal::Contradiction(_))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -253,7 +258,7 @@ mod tests {
         assert_eq!(looked(&FALLING, 1.0, |_| Ok(1.5)).0, None);
         assert_eq!(looked(&COUNTED, 5.0, |_| Ok(0.0)).0, Some(1e15));
         // A cliff, a refusal beyond it, and a plateau of zero leave nothing to interpolate.
-        let cliff = |x: f64| if x < 3.0 { Err(Refusal::NoAnswer(String::new())) } else { Ok(0.0) };
+        let cliff = |x: f64| if x < 3.0 { Err(Refusal::NotCertified(String::new())) } else { Ok(0.0) };
         let (found, looks) = looked(&FALLING, 50.0, cliff);
         assert!((3.0..3.000_000_4).contains(&found.unwrap()) && looks < 50, "{found:?} in {looks}");
     }

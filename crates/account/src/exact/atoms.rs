@@ -220,7 +220,7 @@ pub(super) fn declared_list(losses: &LossDistribution, order: Order) -> Result<P
     let atoms: Vec<Atom> =
         present.map(|&(loss, mass)| Atom { log_mass: mass.ln() - total.ln(), loss }).collect();
     if atoms.is_empty() {
-        return Err(Refusal::NoAnswer("every listed loss is infinite; this protects nobody".to_owned()));
+        return Err(Refusal::NotCertified("every listed loss is infinite; this protects nobody".to_owned()));
     }
     let defect = compensated(finite.iter().map(|(loss, mass)| mass / total * -(-loss).exp_m1()));
     let largest = atoms.iter().map(|atom| atom.loss).fold(f64::NEG_INFINITY, f64::max);

@@ -128,7 +128,7 @@ impl Direction {
         let (least, most) = self.infinite;
         let share = |mass: f64| (delta - mass) / (1.0 - mass);
         if share(most) < 0.0 || (share(most) == 0.0 && most > 0.0 && self.largest.is_infinite()) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::NotCertified(format!(
                 "delta is {delta:e}, below the {least:e} with which a declared mechanism may fail outright, where \
                  epsilon is infinite; ask a larger delta"
             )));
@@ -223,7 +223,7 @@ impl Direction {
             return if self.largest.is_finite() {
                 Ok((self.largest * (1.0 - 8.0 * UNIT), self.largest * (1.0 + 8.0 * UNIT)))
             } else {
-                Err(Refusal::NoAnswer(
+                Err(Refusal::NotCertified(
                     "delta is 0, where epsilon is infinite for this mechanism; ask delta > 0".to_owned(),
                 ))
             };
@@ -462,7 +462,7 @@ fn outward(start: f64, guess: f64, sign: f64, holds: impl Fn(f64) -> bool) -> Op
 }
 
 fn no_certificate() -> Refusal {
-    Refusal::NoAnswer(
+    Refusal::NotCertified(
         "exact certifies no answer here; pld or rdp may, at a larger delta or with more noise".to_owned(),
     )
 }

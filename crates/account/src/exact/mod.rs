@@ -129,7 +129,7 @@ impl Profile {
             worst = (worst.0.max(lower), worst.1.max(upper));
         }
         if worst.1 >= 1.0 - f64::EPSILON {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::NotCertified(format!(
                 "delta at epsilon {epsilon} is 1 to within rounding, which is no protection; ask a larger epsilon"
             )));
         }
@@ -142,7 +142,7 @@ fn in_order((lower, upper): (f64, f64)) -> Result<(f64, f64), Refusal> {
     if lower <= upper {
         return Ok((lower, upper));
     }
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::Contradiction(format!(
         "the certified sides cross ({lower} > {upper}), which must not happen; please report the question, and use \
          method pld or rdp"
     )))

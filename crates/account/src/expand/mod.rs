@@ -103,7 +103,7 @@ fn alternatives(
 /// All ways to choose one composition of each list and do them after each other.
 fn product(firsts: &[Composition], seconds: &[Composition]) -> Result<Vec<Composition>, Refusal> {
     if firsts.len() * seconds.len() > MOST_ALTERNATIVES {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "parallel parts multiply out to more than {MOST_ALTERNATIVES} alternatives; account them one by one"
         )));
     }
@@ -180,7 +180,7 @@ fn parallel(
         }
     }
     if all.len() > MOST_ALTERNATIVES {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "parallel parts multiply out to more than {MOST_ALTERNATIVES} alternatives; account them one by one"
         )));
     }
@@ -339,7 +339,7 @@ fn group_of_approximate(epsilon: f64, delta: f64, size: Count) -> Result<Part, R
         Some((epsilon, delta)) if size == Count::ONE => Ok(Part::Approximate { epsilon, delta }),
         // No mechanism that keeps the declaration need leak as much to a group as the rule allows.
         Some((epsilon, delta)) => Ok(Part::AtMost(Box::new(Part::Approximate { epsilon, delta }))),
-        None => Err(Refusal::NoAnswer(format!(
+        None => Err(Refusal::NotCertified(format!(
             "delta of a group of {} is 1 or more, which is no protection; declare a smaller delta or group",
             size.get()
         ))),

@@ -30,7 +30,7 @@ fn pair(question: &Question, each: Delta) -> Result<Amounts, Refusal> {
     }) {
         return Ok(declared);
     }
-    let mut least: Result<f64, Refusal> = Err(Refusal::NoAnswer("no method answers".into()));
+    let mut least: Result<f64, Refusal> = Err(Refusal::NotCertified("no method answers".into()));
     for method in [Method::Exact, Method::Pld, Method::Rdp] {
         let found = crate::epsilon_at(question, each, method);
         let found = found.map(|found| found.upper().map_or(f64::INFINITY, |upper| upper.0.get()));

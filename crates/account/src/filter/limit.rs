@@ -58,7 +58,7 @@ pub(super) fn of(kind: &Kind, budget: Budget, adjacency: Adjacency) -> Result<Am
             let price = exact::delta_at(&question, budget.epsilon)?;
             let price = price.upper().map_or(1.0, |upper| upper.0.get());
             if price > delta {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::OverBudget(format!(
                     "the product has delta {price:.4e} at epsilon {epsilon}, more than the {delta:.4e} of the budget; \
                      take fewer slots or smaller pools"
                 )));
@@ -86,7 +86,7 @@ fn largest(within: impl Fn(f64) -> bool) -> Result<f64, Refusal> {
     while !within(low) {
         low *= 0.5;
         if low < 1e-200 {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::OverBudget(
                 "the budget allows nothing of this kind; take a larger epsilon, delta or order".into(),
             ));
         }

@@ -228,7 +228,7 @@ impl Filter {
                 self.spent = self.spent.plus(&cost);
                 Ok(cost)
             }
-            Admission::Denied { cost, left } => Err(Refusal::NoAnswer(format!(
+            Admission::Denied { cost, left } => Err(Refusal::OverBudget(format!(
                 "the budget does not allow it: costs {cost}, {left} left; ask less, or of another budget"
             ))),
         }

@@ -22,7 +22,7 @@ pub fn edgeworth_epsilon_at(question: &Question, delta: Delta) -> Result<Finding
     while !within(top) {
         top *= 1.5;
         if top > 1e6 && delta == 0.0 || top.is_infinite() {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::NotCertified(
                 "the edgeworth expansion knows no finite epsilon at this delta; ask at a larger delta".into(),
             ));
         }

@@ -35,7 +35,7 @@ pub(super) fn parts(
         ));
     };
     if groups < width {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "groups is {}, expected at least {}: as many as the band of the strategy is wide",
             groups.get(),
             width.get()
@@ -63,7 +63,7 @@ pub(super) fn parts(
             let part = if alike { part } else { Part::AtMost(Box::new(part)) };
             Ok(vec![(part, Count::new(turns)?)])
         }
-        Strategy::Tree { .. } => Err(Refusal::NoAnswer("a tree has no band".into())),
+        Strategy::Tree { .. } => Err(Refusal::Invalid("a tree has no band".into())),
     }
 }
 

@@ -40,7 +40,7 @@ const BOTTOM: f64 = 1e-14;
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let found = worst(question, Target::Delta(delta.get()))?;
     if found.upper.is_infinite() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "epsilon is infinite or not certified at delta {delta}; ask for a larger delta"
         )));
     }
@@ -59,7 +59,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
     }
     let found = worst(question, Target::Epsilon(epsilon.get()))?;
     if found.upper >= 1.0 {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "no delta below 1 is certified at epsilon {epsilon}; ask for a larger epsilon"
         )));
     }
@@ -102,7 +102,7 @@ impl Sides {
         }
         // Each side is proved without the other, so sides that cross would disprove the arithmetic of one.
         if self.lower > self.upper {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Contradiction(format!(
                 "the sides of the bracket cross ({} > {}), please report it; use rdp",
                 self.lower, self.upper
             )));
@@ -172,7 +172,7 @@ fn bracket(laws: &[(Law, f64)], target: Target) -> Result<Sides, Refusal> {
         return Ok(Sides { lower: most * (1.0 - hair), upper: most * (1.0 + hair), upper_only });
     }
     if target == Target::Delta(0.0) {
-        return Err(Refusal::NoAnswer("epsilon is infinite at delta 0; ask for a delta > 0".to_owned()));
+        return Err(Refusal::NotCertified("epsilon is infinite at delta 0; ask for a delta > 0".to_owned()));
     }
     if let [(law, 1.0)] = laws {
         let side = |side| match target {

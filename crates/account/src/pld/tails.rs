@@ -451,7 +451,7 @@ fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
 }
 
 fn too_many(kind: &str) -> Refusal {
-    Refusal::NoAnswer(format!(
+    Refusal::NotCertified(format!(
         "the {kind} has more than {MOST_ATOMS} losses to list; use rdp or its continuous twin"
     ))
 }
@@ -484,7 +484,7 @@ fn randomized_response(buckets: f64, noise: f64, neighbours: Neighbours, directi
 /// The pair that dominates every mechanism with this declaration and is one itself.
 fn declared(epsilon: f64, delta: f64) -> Result<Law, Refusal> {
     if epsilon > 1e6 {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::NotCertified(format!(
             "a declared epsilon of {epsilon} is no protection; declare a smaller one"
         )));
     }

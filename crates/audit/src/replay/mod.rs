@@ -166,7 +166,7 @@ pub fn compare(run: &Trace, replay: &Trace) -> Result<Replayed, Refusal> {
             return found(Some(Fault::ControlFlow { call: at, difference }), used);
         }
         if !same(&one.output, &two.output) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "the outputs of call {at} differ, expected a replay that says what the first run said"
             )));
         }

@@ -84,7 +84,7 @@ pub(super) fn mechanism(event: &Event) -> Result<Option<Mechanism>, Refusal> {
 }
 
 pub(super) fn refused(class: &str, why: &str) -> Refusal {
-    Refusal::NoAnswer(format!("events: {class} {why}"))
+    Refusal::Invalid(format!("events: {class} {why}"))
 }
 
 pub(super) fn gaussian(noise_multiplier: f64) -> Result<Mechanism, Refusal> {

@@ -118,7 +118,7 @@ pub fn is_events(text: &str) -> bool {
 
 /// Reads events. Never panics, whatever the text.
 pub fn parse(text: &str) -> Result<Mechanism, Refusal> {
-    let refuse = |why: String| Refusal::NoAnswer(format!("events: {}", shorten(&why)));
+    let refuse = |why: String| Refusal::Invalid(format!("events: {}", shorten(&why)));
     let mut tree: Value = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
     tidy(&mut tree, DEEPEST).map_err(refuse)?;
     let event = Event::deserialize(tree).map_err(|error| refuse(error.to_string()))?;

@@ -288,13 +288,13 @@ fn relative(
             let sensitivity = Sensitivity::new(sensitivity)?.get();
             NoiseMultiplier::new(quotient_below(scale, sensitivity))
         }
-        (Some(_), _, _) => Err(Refusal::NoAnswer(format!(
+        (Some(_), _, _) => Err(Refusal::Invalid(format!(
             "noise multiplier is given together with {name} or sensitivity, expected one or the other"
         ))),
         (None, Some(_), None) => {
-            Err(Refusal::NoAnswer(format!("sensitivity is missing, expected sensitivity beside {name}")))
+            Err(Refusal::Invalid(format!("sensitivity is missing, expected sensitivity beside {name}")))
         }
-        (None, None, _) => Err(Refusal::NoAnswer(format!(
+        (None, None, _) => Err(Refusal::Invalid(format!(
             "noise multiplier is missing, expected noise multiplier, or {name} with sensitivity"
         ))),
     }
@@ -356,16 +356,16 @@ fn rate_of(rate: Option<f64>, batch: Option<Whole>, dataset: Option<Whole>) -> R
             }
             SamplingRate::new(quotient_above(batch.as_f64(), dataset.as_f64()).min(1.0))
         }
-        (Some(_), _, _) => Err(Refusal::NoAnswer(
+        (Some(_), _, _) => Err(Refusal::Invalid(
             "sampling rate is given together with batch or dataset size, expected one or the other".into(),
         )),
         (None, Some(_), None) => {
-            Err(Refusal::NoAnswer("dataset size is missing, expected it beside batch size".into()))
+            Err(Refusal::Invalid("dataset size is missing, expected it beside batch size".into()))
         }
         (None, None, Some(_)) => {
-            Err(Refusal::NoAnswer("batch size is missing, expected it beside dataset size".into()))
+            Err(Refusal::Invalid("batch size is missing, expected it beside dataset size".into()))
         }
-        (None, None, None) => Err(Refusal::NoAnswer(
+        (None, None, None) => Err(Refusal::Invalid(
             "sampling rate is missing, expected sampling rate, or batch size with dataset size".into(),
         )),
     }
@@ -386,9 +386,9 @@ fn steps_of(steps: Option<Whole>, epochs: Option<f64>, rate: SamplingRate) -> Re
             Whole(whole).count("steps")
         }
         (Some(_), Some(_)) => {
-            Err(Refusal::NoAnswer("steps is given together with epochs, expected one or the other".into()))
+            Err(Refusal::Invalid("steps is given together with epochs, expected one or the other".into()))
         }
-        (None, None) => Err(Refusal::NoAnswer("steps is missing, expected steps or epochs".into())),
+        (None, None) => Err(Refusal::Invalid("steps is missing, expected steps or epochs".into())),
     }
 }
 

@@ -97,9 +97,9 @@ impl Numbers {
     fn refusal(&self, delta: Delta, method: Method) -> Refusal {
         match self.prepared.epsilon_by(method, delta) {
             Err(refusal) => refusal,
-            Ok(_) => {
-                Refusal::NoAnswer(format!("{method} gives no bound at delta {delta}, expected one that does"))
-            }
+            Ok(_) => Refusal::NotCertified(format!(
+                "{method} gives no bound at delta {delta}, expected one that does"
+            )),
         }
     }
 

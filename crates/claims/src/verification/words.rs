@@ -50,7 +50,7 @@ pub(super) fn compare(claim: &ClaimFile, subject: &Subject) -> Result<Method, Re
         ("not_covered", *not_covered == expected.not_covered),
     ];
     if let Some((field, _)) = same.into_iter().find(|(_, same)| !same) {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{field} is not what veracity writes for this claim, expected it unchanged"
         )));
     }
@@ -59,9 +59,7 @@ pub(super) fn compare(claim: &ClaimFile, subject: &Subject) -> Result<Method, Re
         return Err(Refusal::out_of_range("versions.veracity", shown, "a version that this one knows"));
     }
     if persons.is_some() && release.is_none() {
-        return Err(Refusal::NoAnswer(
-            "persons are noted without a release, expected both or neither".into(),
-        ));
+        return Err(Refusal::Invalid("persons are noted without a release, expected both or neither".into()));
     }
     is_bare("epsilon", epsilon)?;
     profile
@@ -98,5 +96,5 @@ fn is_bare(
     if approximate.is_none() && reason.is_none() {
         return Ok(());
     }
-    Err(Refusal::NoAnswer(format!("{what} has an approximation or a reason, expected bounds alone")))
+    Err(Refusal::Invalid(format!("{what} has an approximation or a reason, expected bounds alone")))
 }

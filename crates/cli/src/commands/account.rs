@@ -32,7 +32,7 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
         let claim = ClaimFile::new(&subject, &answer)?;
         let written = claim.to_json()?;
         if written.len() as u64 > LONGEST_FILE {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "claim is longer than 1 MiB, which nobody could verify; give the strategy as a band, or fewer parts".into(),
             ));
         }
@@ -64,13 +64,13 @@ fn asked(args: &AccountArgs) -> Result<Asked, Refusal> {
         return Ok(Asked { subject: composed.subject.clone(), target, composed: Some(composed) });
     }
     let [kind] = &args.subject[..] else {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{} mechanisms or plans are given, expected one, or claims of one dataset; a plan lists several mechanisms",
             args.subject.len()
         )));
     };
     if args.dataset.is_some() {
-        return Err(Refusal::NoAnswer("--dataset is given, expected it with claims only".into()));
+        return Err(Refusal::Invalid("--dataset is given, expected it with claims only".into()));
     }
     meaning::claim_range(kind, &mut mechanism, &mut epsilon);
     let subject = meaning::subject(kind, &mechanism)?;

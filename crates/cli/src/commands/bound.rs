@@ -42,7 +42,7 @@ fn from_counts(args: &BoundArgs) -> Result<Outcome, Refusal> {
         true_negatives: whole("tn", args.tn)?,
     };
     if counts.ins() == 0 || counts.outs() == 0 {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "one world has no runs, expected tp + fn ≥ 1 and fp + tn ≥ 1".to_owned(),
         ));
     }
@@ -252,7 +252,7 @@ fn sign(basis: Basis) -> &'static str {
 
 fn refuse_no_delta(delta: Delta) -> Result<(), Refusal> {
     if delta.get() == 0.0 {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "delta is 0, where epsilon of a Gaussian mechanism is infinite; expected --delta above 0"
                 .to_owned(),
         ));
@@ -268,6 +268,6 @@ fn whole(name: &'static str, value: Option<f64>) -> Result<u64, Refusal> {
             .count(name)
             .map(Count::get)
             .map_err(|_| Refusal::out_of_range(name, value, "a whole number from 0 to 10^15")),
-        None => Err(Refusal::NoAnswer(format!("--{name} is missing, expected --tp, --fn, --fp and --tn"))),
+        None => Err(Refusal::Invalid(format!("--{name} is missing, expected --tp, --fn, --fp and --tn"))),
     }
 }

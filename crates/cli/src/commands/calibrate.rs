@@ -51,7 +51,7 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
     let mut args = args.clone();
     let refuse = |flag: &str, value: Option<f64>| match value {
         Some(value) => {
-            Err(Refusal::NoAnswer(format!("{flag} is {value}, expected it left out: it is looked for")))
+            Err(Refusal::Invalid(format!("{flag} is {value}, expected it left out: it is looked for")))
         }
         None => Ok(()),
     };
@@ -87,7 +87,7 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
             refuse("--sampling-rate", args.sampling_rate)?;
             refuse("--batch-size", args.batch_size)?;
             if args.epochs.is_some() {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "--epochs is given, expected --steps to solve for the sampling rate".into(),
                 ));
             }

@@ -75,7 +75,7 @@ impl Format {
             Format::Csv => Ok(drawing::csv(curves, panels).into_bytes()),
             Format::Svg => Ok(svg::render(&curve::draw(curves, panels)).into_bytes()),
             Format::Png => png::render(&curve::draw(curves, panels)).ok_or_else(|| {
-                Refusal::NoAnswer("picture could not be encoded as PNG, expected --out FILE.svg".into())
+                Refusal::Invalid("picture could not be encoded as PNG, expected --out FILE.svg".into())
             }),
         }
     }

@@ -33,7 +33,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Refusal> {
 
 fn from_promise(args: &ExplainArgs, priors: &[Probability]) -> Result<Explanation, Refusal> {
     let Some(epsilon) = args.epsilon else {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--epsilon is missing, expected KIND, or --epsilon with --delta".into(),
         ));
     };

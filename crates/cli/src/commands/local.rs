@@ -51,7 +51,7 @@ fn domain(args: &DomainArgs) -> Result<Domain, Refusal> {
             let size = Whole(size).count("domain size")?.get();
             Domain::range(u32::try_from(size).unwrap_or(u32::MAX))
         }
-        (None, None) => Err(Refusal::NoAnswer(
+        (None, None) => Err(Refusal::Invalid(
             "--categories is missing, expected --categories A,B,… or --domain-size K (or --lower and --upper to encode numbers)"
                 .into(),
         )),
@@ -176,7 +176,7 @@ fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
             ("--other", args.other.is_some()),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "{flag} is given, expected no such flag with --lower and --upper"
             )));
         }
@@ -204,7 +204,7 @@ fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
         return collecting::answer(survey, form.notation, io::stdin().lock());
     };
     let Some(name) = &args.column else {
-        return Err(Refusal::NoAnswer("--column is missing, expected it with a file".into()));
+        return Err(Refusal::Invalid("--column is missing, expected it with a file".into()));
     };
     let request = Request { column: Some(name), kind, person: None, form };
     Ok(reading::read(&Source::at(file, &Limits::default())?, &request)?.column)
@@ -284,7 +284,7 @@ fn absorb(
 }
 
 fn open(path: &Path) -> Result<File, Refusal> {
-    let refuse = |why: String| Refusal::NoAnswer(format!("file is {}, expected {why}", path.display()));
+    let refuse = |why: String| Refusal::Invalid(format!("file is {}, expected {why}", path.display()));
     let file = File::open(path).map_err(|error| refuse(format!("a readable file of reports ({error})")))?;
     match file.metadata() {
         Ok(about) if about.is_dir() => Err(refuse("a file of reports, found a directory".into())),

@@ -112,12 +112,12 @@ fn unit(args: &ReleaseArgs) -> Result<PrivacyUnit, Refusal> {
         (true, None) => "person",
         (false, Some(other)) => {
             let other = clean(other);
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "unit is {other}, expected row, or --person COLUMN to say which rows are of one {other}"
             )));
         }
         (true, Some("row")) => {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "unit is row together with --person, expected another name for whose rows they are".into(),
             ));
         }
@@ -158,7 +158,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
         ("--categories", args.categories.is_some()),
     ];
     if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
-        return Err(Refusal::NoAnswer(format!("{flag} is given, expected no such flag with this {name}")));
+        return Err(Refusal::Invalid(format!("{flag} is given, expected no such flag with this {name}")));
     }
     Ok(match name {
         "count" => Statistic::Count,
@@ -184,7 +184,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
 }
 
 fn missing(flag: &str, statistic: &str) -> Refusal {
-    Refusal::NoAnswer(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
+    Refusal::Invalid(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
 }
 
 /// How the cells of a column are read for a statistic.

@@ -17,7 +17,7 @@ use veracity::{
 pub fn run(args: &ReplayArgs, plan: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Refusal> {
     let replays = match (&args.trace, &args.trace_neighbour) {
         (Some(_), Some(_)) if plan.is_some() => {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "a plan is given together with traces, expected one or the other".into(),
             ));
         }

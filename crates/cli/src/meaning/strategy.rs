@@ -20,13 +20,13 @@ pub fn mechanism(args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
 }
 
 fn missing(flag: &str, with: &str) -> Refusal {
-    Refusal::NoAnswer(format!("{flag} is missing, expected {flag} with {with}"))
+    Refusal::Invalid(format!("{flag} is missing, expected {flag} with {with}"))
 }
 
 /// A strategy by its name, or from a file.
 fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
     let word = args.strategy.as_deref().ok_or_else(|| {
-        Refusal::NoAnswer("--strategy is missing, expected tree, banded, square-root or a file".into())
+        Refusal::Invalid("--strategy is missing, expected tree, banded, square-root or a file".into())
     })?;
     let named = format!("--strategy {word}");
     let count = |flag: &str, name, value: Option<f64>| {
@@ -48,7 +48,7 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
             refuse("--steps", args.steps, "a strategy from a file")?;
             refuse("--bands", args.bands, "a strategy from a file")?;
             if !file.contains(['/', '\\', '.']) && !Path::new(file).exists() {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::Invalid(format!(
                     "--strategy is {}, expected tree, banded, square-root or a file",
                     super::clean(file)
                 )));
@@ -60,9 +60,7 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
 
 fn refuse(flag: &str, value: Option<f64>, with: &str) -> Result<(), Refusal> {
     match value {
-        Some(value) => {
-            Err(Refusal::NoAnswer(format!("{flag} is {value}, expected no such flag with {with}")))
-        }
+        Some(value) => Err(Refusal::Invalid(format!("{flag} is {value}, expected no such flag with {with}"))),
         None => Ok(()),
     }
 }

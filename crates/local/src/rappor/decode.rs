@@ -37,7 +37,7 @@ impl Decoder {
         }
         let (cohorts, bits) = (settings.cohorts as usize, settings.bits as usize);
         if candidates.size() as usize * cohorts * bits > Decoder::MOST_NUMBERS {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "candidates × cohorts × bits of RAPPOR is above 2^24; use fewer of one of them".into(),
             ));
         }
@@ -134,7 +134,7 @@ fn solve(set: &[Vec<Vec<usize>>], cohorts: usize, rows: usize) -> Result<Vec<Vec
         }
     }
     let factor = cholesky(gram).ok_or_else(|| {
-        Refusal::NoAnswer(
+        Refusal::Invalid(
             "the candidates cannot be told apart by their bits; use more bits, cohorts, or fewer candidates"
                 .into(),
         )

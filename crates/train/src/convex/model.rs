@@ -23,7 +23,7 @@ impl LinearModel {
         if scores > 0 && weights.len().is_multiple_of(scores) && weights.iter().all(|w| w.is_finite()) {
             return Ok(LinearModel::new(weights, scores, rows));
         }
-        Err(Refusal::NoAnswer(
+        Err(Refusal::Invalid(
             "weights do not fit their model, expected finite ones, as many for each score".into(),
         ))
     }
@@ -43,7 +43,7 @@ impl LinearModel {
         let features = BoundedFeatures::new(data, self.rows);
         let dimension = self.weights.len() / self.scores;
         if features.dimension() != dimension {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "the records have {} features with the intercept, expected {dimension} as the model has",
                 features.dimension()
             )));

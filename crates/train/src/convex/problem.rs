@@ -63,7 +63,7 @@ impl<'a> Problem<'a> {
         if suits {
             Ok(Problem { features, loss, regularisation })
         } else {
-            Err(Refusal::NoAnswer(
+            Err(Refusal::Invalid(
                 "the labels do not suit the loss, expected classes for logistic and huber-svm, numbers for squared"
                     .into(),
             ))

@@ -32,7 +32,7 @@ pub(super) fn minimise(objective: &Objective<'_>, tolerance: f64) -> Result<Vec<
             None => break,
         }
     }
-    Err(Refusal::NoAnswer(
+    Err(Refusal::NotCertified(
         "the minimiser could not be certified to the tolerance, so nothing is released; use more regularisation or fewer records"
             .into(),
     ))

@@ -62,7 +62,7 @@ impl Centre {
 /// Records less a mean that was taken before.
 pub fn take_off(mean: &[f32], data: Dataset) -> Result<Dataset, Refusal> {
     if data.width() != mean.len() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "records have {} features, expected {} as those of which the mean was taken",
             data.width(),
             mean.len()

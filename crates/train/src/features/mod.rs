@@ -185,7 +185,7 @@ impl FrontEnd {
     /// # Promise  Row i depends on record i alone, bit by bit
     pub fn apply(&self, data: &Dataset) -> Result<Dataset, Refusal> {
         if data.width() != self.input.size() {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "records have {} features, expected {} for this front end",
                 data.width(),
                 self.input

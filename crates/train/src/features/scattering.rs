@@ -58,7 +58,7 @@ struct Room<'a> {
 impl Scattering {
     pub(super) fn new(input: Shape, scales: usize, angles: usize) -> Result<Scattering, Refusal> {
         let Shape::Image { channels, height, width } = input else {
-            return Err(Refusal::NoAnswer(format!("scattering was given {input}, expected an image")));
+            return Err(Refusal::Invalid(format!("scattering was given {input}, expected an image")));
         };
         if !(1..=8).contains(&scales) {
             return Err(Refusal::out_of_range("scales", scales, "1 ≤ scales ≤ 8"));

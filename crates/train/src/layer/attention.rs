@@ -22,12 +22,12 @@ use veracity_core::Refusal;
 /// keys and values side by side, then those of the last.
 pub(super) fn new(input: Shape, heads: usize) -> Result<Chain, Refusal> {
     let Shape::Sequence { length, width } = input else {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "an attention layer was given {input}, expected a sequence of places × width"
         )));
     };
     if heads == 0 || width % heads != 0 {
-        return Err(Refusal::NoAnswer(format!("heads is {heads}, expected a divisor of the width {width}")));
+        return Err(Refusal::Invalid(format!("heads is {heads}, expected a divisor of the width {width}")));
     }
     let mut stack = Stack::on(input)?;
     stack.push(Box::new(LinearPlaces::new(length, width, 3 * width, Spread::Glorot)?))?;

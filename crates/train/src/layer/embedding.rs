@@ -20,7 +20,7 @@ pub(super) struct Embedding {
 impl Embedding {
     pub(super) fn new(input: Shape, tokens: usize, width: usize) -> Result<Embedding, Refusal> {
         let Shape::Sequence { length, width: 1 } = input else {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "an embedding layer was given {input}, expected a sequence with one number, the token, at each place"
             )));
         };

@@ -12,19 +12,19 @@ pub(super) fn new(input: Shape, groups: usize) -> Result<Normalise, Refusal> {
         Shape::Image { channels, height, width } => (channels, height * width),
         Shape::Flat(size) => (size, 1),
         Shape::Sequence { .. } => {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "a group-norm layer was given {input}, expected an image or plain numbers; use layer-norm on sequences"
             )));
         }
     };
     if groups == 0 || channels % groups != 0 {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "groups is {groups}, expected a divisor of the {channels} channels"
         )));
     }
     // The variance of one number is zero, and nothing would be left of it.
     if channels / groups * columns == 1 {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "groups is {groups}, expected at least two numbers in each group of an input of {input}"
         )));
     }

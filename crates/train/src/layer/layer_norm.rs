@@ -12,7 +12,7 @@ pub(super) fn new(input: Shape) -> Result<Normalise, Refusal> {
         Shape::Flat(size) => (1, size),
         Shape::Sequence { length, width } => (length, width),
         Shape::Image { .. } => {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "a layer-norm layer was given {input}, expected a sequence or plain numbers; use group-norm on images"
             )));
         }

@@ -29,7 +29,7 @@ impl Linear {
         match input {
             Shape::Flat(inputs) if (1..=1 << 24).contains(&outputs) => Ok(Linear { inputs, outputs }),
             Shape::Flat(_) => Err(Refusal::out_of_range("outputs", outputs, "1 ≤ outputs ≤ 2^24")),
-            Shape::Image { .. } | Shape::Sequence { .. } => Err(Refusal::NoAnswer(format!(
+            Shape::Image { .. } | Shape::Sequence { .. } => Err(Refusal::Invalid(format!(
                 "a linear layer was given {input}, expected plain numbers; put a flatten layer before it"
             ))),
         }

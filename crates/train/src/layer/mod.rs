@@ -184,13 +184,13 @@ impl Layer {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         Some(match plain.to_ascii_lowercase().as_str() {
             "batchnorm" | "batchnorm1d" | "batchnorm2d" | "batchnormalization" | "syncbatchnorm" => {
-                Refusal::NoAnswer(
+                Refusal::Invalid(
                     "batch-norm mixes the examples of a batch, so that no gradient belongs to one record; \
                      use group-norm, which looks at one example only"
                         .into(),
                 )
             }
-            "instancenorm" | "instancenorm2d" => Refusal::NoAnswer(
+            "instancenorm" | "instancenorm2d" => Refusal::Invalid(
                 "instance-norm is not a layer here; use group-norm with as many groups as channels".into(),
             ),
             _ => Refusal::out_of_range(

@@ -14,7 +14,7 @@ use veracity_core::Refusal;
 pub(super) fn new(input: Shape, layers: &[Layer]) -> Result<Chain, Refusal> {
     let stack = Stack::of_layers(input, layers)?;
     if stack.output() != input {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "a residual block turns {input} into {}, expected the same shape so that they can be added",
             stack.output()
         )));

@@ -32,7 +32,7 @@ impl Window {
         padding: usize,
     ) -> Result<Window, Refusal> {
         let Shape::Image { channels, height, width } = input else {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "a {layer} layer was given {input}, expected an image of channels × height × width"
             )));
         };
@@ -45,13 +45,13 @@ impl Window {
         }
         let (padded_height, padded_width) = (height + 2 * padding, width + 2 * padding);
         if kernel == 0 || kernel > padded_height.min(padded_width) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "kernel is {kernel}, expected 1 ≤ kernel ≤ {} for an input of {input}, padding included",
                 padded_height.min(padded_width)
             )));
         }
         if stride == 0 || stride > padded_height.max(padded_width) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "stride is {stride}, expected 1 ≤ stride ≤ {} for an input of {input}",
                 padded_height.max(padded_width)
             )));

@@ -72,7 +72,7 @@ impl Noises {
 
     fn seeded(self) -> Result<Noises, Refusal> {
         if self.family.stream(0).origin().is_releasable() {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "a tape of what noise hides was asked for with system entropy, expected seeded entropy"
                     .into(),
             ));

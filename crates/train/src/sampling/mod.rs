@@ -87,7 +87,7 @@ impl Sampling {
     pub fn rate(self) -> Result<SamplingRate, Refusal> {
         let (batch, population) = (self.planned(), self.population());
         if batch > population {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "batch is {}, expected at most {}, the number of records",
                 batch.get(),
                 population.get()
@@ -162,7 +162,7 @@ impl Sampling {
             }
             Sampling::Poisson { .. } => Ok(()),
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } if population != positions as u64 => {
-                Err(Refusal::NoAnswer(format!(
+                Err(Refusal::Invalid(format!(
                     "the plan is for {population} records, expected as many as there are for {} batches",
                     self.name()
                 )))

@@ -197,7 +197,7 @@ impl Certificate {
     pub fn to_json(&self) -> Result<String, Refusal> {
         serde_json::to_string_pretty(self)
             .map(|text| text + "\n")
-            .map_err(|error| Refusal::NoAnswer(format!("certificate cannot be written: {error}")))
+            .map_err(|error| Refusal::Invalid(format!("certificate cannot be written: {error}")))
     }
 
     /// Whether a file is a certificate.
@@ -208,12 +208,12 @@ impl Certificate {
     /// Reads a certificate.
     pub fn parse(text: &str) -> Result<Certificate, Refusal> {
         let read: Certificate = serde_json::from_str(text).map_err(|error| {
-            Refusal::NoAnswer(format!("certificate is not one that veracity wrote ({error})"))
+            Refusal::Invalid(format!("certificate is not one that veracity wrote ({error})"))
         })?;
         if read.schema == SCHEMA {
             Ok(read)
         } else {
-            Err(Refusal::NoAnswer(format!("schema of the certificate is another, expected {SCHEMA}")))
+            Err(Refusal::Invalid(format!("schema of the certificate is another, expected {SCHEMA}")))
         }
     }
 
@@ -270,7 +270,7 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Refusal> {
     let stated = Certificate::parse(text)?;
     let path = folder.join(journal::TRIALS);
     let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
-        Refusal::NoAnswer(format!(
+        Refusal::Invalid(format!(
             "{} is missing, expected the trials beside their certificate",
             path.display()
         ))
@@ -316,7 +316,7 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Refusal> {
 
 fn counted(certificate: &Certificate) -> Result<String, Refusal> {
     serde_json::to_string(&certificate.counted)
-        .map_err(|error| Refusal::NoAnswer(format!("counts cannot be written: {error}")))
+        .map_err(|error| Refusal::Invalid(format!("counts cannot be written: {error}")))
 }
 
 #[cfg(test)]

@@ -90,12 +90,12 @@ pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<(Case,
 
 fn words(spec: &Spec) -> Result<Vec<String>, Refusal> {
     let words = shlex::split(&spec.line).filter(|words| !words.is_empty()).ok_or_else(|| {
-        Refusal::NoAnswer(
+        Refusal::Invalid(
             "command is empty or has a quote without its end, expected words as for a shell".into(),
         )
     })?;
     let says = |placeholder: &str| words.iter().any(|word| word.contains(placeholder));
-    let refuse = |what: &str| Err(Refusal::NoAnswer(what.to_owned()));
+    let refuse = |what: &str| Err(Refusal::Invalid(what.to_owned()));
     if !says("{out}") {
         return refuse(
             "command has no {out}, expected it where the program is told where to leave its score",

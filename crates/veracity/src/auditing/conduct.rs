@@ -79,7 +79,7 @@ pub fn conduct(
 /// Refuses to go on when asked to stop: what was interrupted is no failed trial.
 fn must_go_on() -> Result<(), Refusal> {
     if interrupt::is_asked() {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "the audit was interrupted; the trials that had ended are kept, --resume goes on with the others"
                 .into(),
         ));
@@ -99,7 +99,7 @@ pub(super) fn refuse_failures(trials: &super::Trials, order: &super::Order) -> R
         return Ok(());
     }
     let (reason, times) = trials.most_frequent_failure().unwrap_or_default();
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::Invalid(format!(
         "{failed} trials failed, expected at most {} of {}: {reason} ({times} times)",
         order.max_failures, order.trials
     )))
@@ -137,7 +137,7 @@ fn plan_by(
         let trials: Vec<u64> = (first..first + jobs).collect();
         for outcome in veracity_audit::observe(subject, seed, &trials, jobs as usize) {
             if let Some(failure) = outcome.failure {
-                return Err(Refusal::NoAnswer(format!("a pilot trial failed: {failure}")));
+                return Err(Refusal::Invalid(format!("a pilot trial failed: {failure}")));
             }
         }
         rounds += 1;
@@ -148,7 +148,7 @@ fn plan_by(
     let trials = (0.9 * left.max(0.0) / round * jobs as f64) as u64;
     let trials = (trials - trials % 2).min(most - most % 2);
     if trials < 4 {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "budget is {} s and {jobs} trials at once take {} s, expected time for at least 4",
             budget.as_secs_f64(),
             veracity_report::decimal::nearest(round, 2)

@@ -83,9 +83,7 @@ impl FinalModel {
             ));
         }
         if !matches!(planted.inside.labels(), Labels::Classes { .. }) {
-            return Err(Refusal::NoAnswer(
-                "planted records have numbers for labels, expected classes".into(),
-            ));
+            return Err(Refusal::Invalid("planted records have numbers for labels, expected classes".into()));
         }
         let probes = every(&planted.inside, copies)?;
         let blank = match scoring {
@@ -150,7 +148,7 @@ impl FinalModel {
         // Worlds of shadows have a seed of their own, so that they are no copy of the trials'.
         for outcome in observe(&Shadow(self), !seed, &trials, threads) {
             if let Some(failure) = outcome.failure {
-                return Err(Refusal::NoAnswer(format!("a shadow model failed: {failure}")));
+                return Err(Refusal::Invalid(format!("a shadow model failed: {failure}")));
             }
             for told in outcome.observations {
                 let seen = &mut seen[told.canary as usize];

@@ -70,7 +70,7 @@ impl Journal {
         let known = read_order(folder)?;
         match (&known, opening) {
             (Some(_), Opening::Fresh) => {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::Invalid(format!(
                     "out is {}, expected a new folder; --resume goes on with the audit that is in it",
                     folder.display()
                 )));
@@ -158,7 +158,7 @@ impl Journal {
 /// Reads the order and the trials of a folder, finished or not, without changing anything there.
 pub fn read(folder: &Path) -> Result<(Order, Trials), Refusal> {
     let Some(order) = read_order(folder)? else {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{} holds no {ORDER}, expected the folder of an audit",
             folder.display()
         )));
@@ -174,7 +174,7 @@ pub fn read(folder: &Path) -> Result<(Order, Trials), Refusal> {
 /// Puts the shares of one audit together.
 pub fn merge(folders: &[PathBuf]) -> Result<(Order, Trials), Refusal> {
     let Some((first, rest)) = folders.split_first() else {
-        return Err(Refusal::NoAnswer("no folder is given, expected those of an audit's shards".into()));
+        return Err(Refusal::Invalid("no folder is given, expected those of an audit's shards".into()));
     };
     let (order, mut trials) = read(first)?;
     for folder in rest {
@@ -187,13 +187,13 @@ pub fn merge(folders: &[PathBuf]) -> Result<(Order, Trials), Refusal> {
 }
 
 fn refuse(path: &Path, expected: &str, error: &std::io::Error) -> Refusal {
-    Refusal::NoAnswer(format!("out is {}, expected {expected} ({error})", path.display()))
+    Refusal::Invalid(format!("out is {}, expected {expected} ({error})", path.display()))
 }
 
 fn must_agree(folder: &Path, ordered: &Order, known: &Order) -> Result<(), Refusal> {
     match ordered.difference(known) {
         None => Ok(()),
-        Some(what) => Err(Refusal::NoAnswer(format!(
+        Some(what) => Err(Refusal::Invalid(format!(
             "{} holds an audit with another {what}, expected the same order: nothing may change once trials are seen",
             folder.display()
         ))),
@@ -205,7 +205,7 @@ fn refuse_foreign_files(folder: &Path) -> Result<(), Refusal> {
     let names = [TRIALS, PART, certificate::FILE, REPORT, command::WORK, command::LOG];
     let stranger = names.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     match stranger {
-        Some(name) => Err(Refusal::NoAnswer(format!(
+        Some(name) => Err(Refusal::Invalid(format!(
             "out is {}, expected a new folder, found {name} and no {ORDER}",
             folder.display()
         ))),
@@ -242,7 +242,7 @@ fn lock(folder: &Path) -> Result<Option<File>, Refusal> {
             Ok(()) | Err(_) => return Ok(Some(file)),
         }
     }
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::Invalid(format!(
         "out is {}, expected a folder that no other audit is writing to; give each shard its own",
         folder.display()
     )))
@@ -265,20 +265,20 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
         .read_to_end(&mut bytes)
         .map_err(|error| refuse(path, "a readable file", &error))?;
     if bytes.len() as u64 > LONGEST {
-        return Err(Refusal::NoAnswer(format!("{} is too long, expected at most 4 GiB", path.display())));
+        return Err(Refusal::Invalid(format!("{} is too long, expected at most 4 GiB", path.display())));
     }
     Ok(Some(bytes))
 }
 
 fn read_text(path: &Path) -> Result<Option<String>, Refusal> {
-    let not_text = |_| Refusal::NoAnswer(format!("{} is not UTF-8 text", path.display()));
+    let not_text = |_| Refusal::Invalid(format!("{} is not UTF-8 text", path.display()));
     read_bytes(path)?.map(|bytes| String::from_utf8(bytes).map_err(not_text)).transpose()
 }
 
 /// The order of a folder, if there is one.
 pub(super) fn read_order(folder: &Path) -> Result<Option<Order>, Refusal> {
     let path = folder.join(ORDER);
-    let place = |refusal| Refusal::NoAnswer(format!("{}: {refusal}", path.display()));
+    let place = |refusal| Refusal::Invalid(format!("{}: {refusal}", path.display()));
     read_text(&path)?.map(|text| Order::parse(&text).map_err(place)).transpose()
 }
 
@@ -289,8 +289,7 @@ fn read_trials(path: &Path) -> Result<Option<Trials>, Refusal> {
 /// The trials of a file that was read.
 pub(super) fn parse_trials(path: &Path, bytes: Vec<u8>) -> Result<Trials, Refusal> {
     let name = path.display().to_string();
-    let text =
-        String::from_utf8(bytes).map_err(|_| Refusal::NoAnswer(format!("{name} is not UTF-8 text")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Refusal::Invalid(format!("{name} is not UTF-8 text")))?;
     Trials::parse(&name, &text)
 }
 
@@ -321,7 +320,7 @@ fn whole_lines(path: &Path, bytes: &[u8]) -> Result<(Trials, u64), Refusal> {
         end += piece.len() as u64;
         match unsealed(piece) {
             Some(_) if torn => {
-                return Err(Refusal::NoAnswer(format!(
+                return Err(Refusal::Invalid(format!(
                     "{} is damaged in its middle, expected whole lines; begin again in a new folder",
                     path.display()
                 )));

@@ -45,7 +45,7 @@ impl Case {
         let calls = calls(&subject.mechanism, added, subject.adjacency)?;
         let draws = calls.iter().try_fold(0u64, |sum, call| sum.checked_add(call.times));
         if draws.is_none_or(|draws| draws > MOST_DRAWS) {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "the mechanism draws more than 2^24 numbers, expected fewer: each trial draws them all"
                     .into(),
             ));
@@ -57,7 +57,7 @@ impl Case {
         };
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             why.unwrap_or_else(|| {
-                Refusal::NoAnswer("the accountant has no upper bound; claim an epsilon".into())
+                Refusal::Invalid("the accountant has no upper bound; claim an epsilon".into())
             })
         })?;
         let claim = Claim { epsilon, delta, adjacency: subject.adjacency };
@@ -69,7 +69,7 @@ impl Case {
 
 fn note(subject: &Subject, added: f64) -> Result<SubjectNote, Refusal> {
     let written = serde_json::to_string(&MechanismSpec::from(&subject.mechanism))
-        .map_err(|error| Refusal::NoAnswer(format!("mechanism cannot be written: {error}")))?;
+        .map_err(|error| Refusal::Invalid(format!("mechanism cannot be written: {error}")))?;
     let settings = BTreeMap::from([
         ("mechanism".to_owned(), written),
         ("adjacency".to_owned(), subject.adjacency.name().to_owned()),
@@ -206,7 +206,7 @@ fn law(mechanism: &Mechanism, factor: f64, records: Count, adjacency: Adjacency)
 }
 
 fn no_sampler(what: &str) -> Refusal {
-    Refusal::NoAnswer(format!(
+    Refusal::Invalid(format!(
         "mechanism is {what}, expected gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response or \
          dp-sgd: those can be run here"
     ))

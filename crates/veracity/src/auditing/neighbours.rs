@@ -48,7 +48,7 @@ impl Neighbours {
         }
         let width = base_lines.first().map_or(0, |line| line.2);
         if let Some(line) = canary_lines.iter().find(|line| line.2 != width) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "canary has {} cells in a record, expected {width} as the first line of the data has",
                 line.2
             )));
@@ -100,7 +100,7 @@ fn shared(
         Adjacency::ReplaceOne => {
             let kept = lines.len().checked_sub(records as usize).filter(|kept| *kept > 0);
             kept.map(|kept| lines[kept].0).ok_or_else(|| {
-                Refusal::NoAnswer(format!(
+                Refusal::Invalid(format!(
                     "data has {} lines, expected more than the {records} that the canary takes the place of",
                     lines.len()
                 ))
@@ -116,7 +116,7 @@ fn shared(
 
 /// A file with its last line ended once.
 fn read(what: &str, path: &Path) -> Result<Vec<u8>, Refusal> {
-    let refuse = |why: String| Refusal::NoAnswer(format!("{what} is {}, expected {why}", path.display()));
+    let refuse = |why: String| Refusal::Invalid(format!("{what} is {}, expected {why}", path.display()));
     let unreadable = |error: io::Error| refuse(format!("a readable file ({error})"));
     let mut bytes = Vec::new();
     File::open(path).map_err(unreadable)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -138,7 +138,7 @@ fn lines(what: &str, bytes: &[u8]) -> Result<Vec<(usize, usize, usize)>, Refusal
     let mut record = csv::ByteRecord::new();
     while reader
         .read_byte_record(&mut record)
-        .map_err(|_| Refusal::NoAnswer(format!("{what} is not CSV, expected records")))?
+        .map_err(|_| Refusal::Invalid(format!("{what} is not CSV, expected records")))?
     {
         let from = record.position().map_or(0, |position| position.byte() as usize);
         // The reader counts what ends a line, or is empty, to the record after it.

@@ -68,7 +68,7 @@ fn plant(
     seed: u64,
 ) -> Result<(Dataset, Planted), Refusal> {
     let Labels::Classes { of, classes } = data.labels() else {
-        return Err(Refusal::NoAnswer("the records have numbers for labels, expected classes".into()));
+        return Err(Refusal::Invalid("the records have numbers for labels, expected classes".into()));
     };
     if canaries < 2 || canaries + 2 > data.len() {
         return Err(Refusal::out_of_range(
@@ -78,7 +78,7 @@ fn plant(
         ));
     }
     if adjacency == Adjacency::ReplaceOne && kind == Kind::Member {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "members are attacked under replace-one, expected add-remove or zero-out, or another canary"
                 .into(),
         ));
@@ -118,7 +118,7 @@ fn canary(
         Kind::Checkerboard => Canary::checkerboard(features.len() / width, width, any),
         Kind::Backdoor => Canary::patched(features, width, PATCH.min(width), wrong),
         Kind::LeastDirection => {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "canary is clip-bkd, expected member, mislabelled, blank, checkerboard or backdoor: there is only one \
                  least direction"
                     .into(),

@@ -95,7 +95,7 @@ impl Order {
     /// Refuses what no audit can be run by.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.schema != SCHEMA {
-            return Err(Refusal::NoAnswer(format!("schema of the order is another, expected {SCHEMA}")));
+            return Err(Refusal::Invalid(format!("schema of the order is another, expected {SCHEMA}")));
         }
         self.claim.claim()?;
         self.method.method()?.must_fit(u64::from(self.canaries))?;
@@ -119,7 +119,7 @@ impl Order {
     /// Reads an order.
     pub fn parse(text: &str) -> Result<Order, Refusal> {
         let order: Order = serde_json::from_str(text)
-            .map_err(|error| Refusal::NoAnswer(format!("order is not one that veracity wrote ({error})")))?;
+            .map_err(|error| Refusal::Invalid(format!("order is not one that veracity wrote ({error})")))?;
         order.check()?;
         Ok(order)
     }
@@ -128,7 +128,7 @@ impl Order {
     pub fn to_json(&self) -> Result<String, Refusal> {
         serde_json::to_string_pretty(self)
             .map(|text| text + "\n")
-            .map_err(|error| Refusal::NoAnswer(format!("order cannot be written: {error}")))
+            .map_err(|error| Refusal::Invalid(format!("order cannot be written: {error}")))
     }
 
     /// The first thing in which another order differs, in words.

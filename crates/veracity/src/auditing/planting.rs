@@ -80,7 +80,7 @@ pub(super) fn plant(
     sampling: Sampling,
 ) -> Result<(Dataset, Planted), Refusal> {
     let Labels::Classes { of, classes } = data.labels() else {
-        return Err(Refusal::NoAnswer("the records have numbers for labels, expected classes".into()));
+        return Err(Refusal::Invalid("the records have numbers for labels, expected classes".into()));
     };
     if copies == 0 || copies + 2 > data.len() {
         return Err(Refusal::out_of_range("copies", copies, "at least 1, and fewer than there are records"));
@@ -112,7 +112,7 @@ pub(super) fn plant(
             Some(repeated(&other, copies, classes)?)
         }
         (Adjacency::ReplaceOne, Kind::Member) => {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "a member is attacked under replace-one, expected add-remove or zero-out, or another canary"
                     .into(),
             ));

@@ -30,7 +30,7 @@ pub struct Recorded {
 
 /// Reads a file of scores.
 pub fn read(path: &Path, seed: u64) -> Result<Recorded, Refusal> {
-    let refuse = |why: String| Refusal::NoAnswer(format!("scores is {}, expected {why}", path.display()));
+    let refuse = |why: String| Refusal::Invalid(format!("scores is {}, expected {why}", path.display()));
     let unreadable = |error: std::io::Error| refuse(format!("a readable file ({error})"));
     let mut bytes = Vec::new();
     File::open(path).map_err(unreadable)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -26,13 +26,13 @@ pub const WORLD: &str = "world";
 /// # Assumes  Each canary was in by a fair coin of its own that nothing else depended on
 pub fn score(model: &Path, canaries: &Path) -> Result<Recorded, Refusal> {
     let weights = std::fs::read(model).map_err(|error| {
-        Refusal::NoAnswer(format!("model is {}, expected a readable file ({error})", model.display()))
+        Refusal::Invalid(format!("model is {}, expected a readable file ({error})", model.display()))
     })?;
     let model = Model::read(model)?;
     let worlds = worlds(&model.card.data, canaries)?;
     let records = model.records(canaries, None, Wanted::Labelled)?;
     let Labels::Classes { of, .. } = records.labels() else {
-        return Err(Refusal::NoAnswer("the canaries have numbers for labels, expected classes".into()));
+        return Err(Refusal::Invalid("the canaries have numbers for labels, expected classes".into()));
     };
     let mut trials = Trials::default();
     let outputs = model.class_scores(&records)?;
@@ -80,7 +80,7 @@ fn worlds(layout: &DataSpec, path: &Path) -> Result<Vec<World>, Refusal> {
             *label_bounds = None;
         }
         DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Idx { .. } => {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "the model's records have no place for a column world, expected a model of CSV, Parquet or NPZ records"
                     .into(),
             ));
@@ -90,7 +90,7 @@ fn worlds(layout: &DataSpec, path: &Path) -> Result<Vec<World>, Refusal> {
         Labels::Classes { of, .. } => {
             Ok(of.iter().map(|class| if *class == 1 { World::In } else { World::Out }).collect())
         }
-        Labels::Values(_) => Err(Refusal::NoAnswer("world is a number, expected in or out".into())),
+        Labels::Values(_) => Err(Refusal::Invalid("world is a number, expected in or out".into())),
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn must_be_fair(worlds: &[World]) -> Result<(), Refusal> {
     if canaries >= 2 && off <= 3.3 * (canaries as f64).sqrt() && ins > 0 && ins < canaries {
         return Ok(());
     }
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::Invalid(format!(
         "{ins} of {canaries} canaries are in, expected about half: each is in by a fair coin of its own"
     )))
 }

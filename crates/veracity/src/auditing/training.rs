@@ -98,10 +98,10 @@ impl Stakes {
     /// The claim is `claimed`, or what the accountant proves.
     pub(super) fn of(prepared: &Prepared, claimed: Option<Epsilon>) -> Result<Stakes, Refusal> {
         let Some(cost) = prepared.cost.clone() else {
-            return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
+            return Err(Refusal::Invalid("training without noise has no claim to attack".into()));
         };
         if !cost.charges.is_empty() {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "the plan learns means or bounds of its records before the first step, expected none: an audit attacks the \
                  steps alone"
                     .into(),
@@ -109,7 +109,7 @@ impl Stakes {
         }
         let proved = cost.answer.epsilon.upper();
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
-            Refusal::NoAnswer("the accountant has no upper bound for this plan; claim an epsilon".into())
+            Refusal::Invalid("the accountant has no upper bound for this plan; claim an epsilon".into())
         })?;
         let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
         Ok(Stakes { cost, proved, claim })
@@ -188,7 +188,7 @@ pub fn best_canary(
     match (best, refused) {
         (Some((canary, _)), _) => Ok(canary),
         (None, Some(refusal)) => Err(refusal),
-        (None, None) => Err(Refusal::NoAnswer("there is no canary to choose from".into())),
+        (None, None) => Err(Refusal::Invalid("there is no canary to choose from".into())),
     }
 }
 

@@ -95,7 +95,7 @@ impl Trials {
     pub fn add(&mut self, record: Record) -> Result<(), Refusal> {
         let key = record.key();
         match self.0.get(&key) {
-            Some(known) if !known.same(&record) => Err(Refusal::NoAnswer(format!(
+            Some(known) if !known.same(&record) => Err(Refusal::Invalid(format!(
                 "trial {} was run twice and left two different results, expected the same: the subject must depend on \
                  nothing but its data and its seed",
                 key.0
@@ -151,7 +151,7 @@ impl Trials {
             there.retain(|trial| *trial < order.trials && self.has(*trial, order.canaries));
             let whole = there.len() as u64;
             let first = (0..whole).find(|at| there[*at as usize] != *at).unwrap_or(whole);
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "{} of {} trials are missing, the first is {first}; run them with --resume or merge the other shards",
                 order.trials - whole,
                 order.trials
@@ -164,7 +164,7 @@ impl Trials {
     /// Refuses trials that an order does not have, and canaries in the wrong world.
     pub fn must_belong(&self, order: &Order) -> Result<(), Refusal> {
         let foreign =
-            |what: String| Err(Refusal::NoAnswer(format!("{what}; these are not the trials of this order")));
+            |what: String| Err(Refusal::Invalid(format!("{what}; these are not the trials of this order")));
         // What someone else has run brings its worlds with it.
         let given =
             [super::recorded::KIND, super::trained_model::KIND].contains(&order.subject.kind.as_str());
@@ -200,7 +200,7 @@ impl Trials {
     /// Reads a whole file; `what` names it in a refusal.
     pub fn parse(what: &str, text: &str) -> Result<Trials, Refusal> {
         let refuse = |line: u64| {
-            Refusal::NoAnswer(format!(
+            Refusal::Invalid(format!(
                 "{what}: line {line} is not a trial, expected {HEADER} as veracity writes it"
             ))
         };

@@ -113,7 +113,7 @@ impl Game {
         let (noise, clip): (NoiseMultiplier, _) = match &plan.privacy {
             Privacy::Gaussian { noise, clip, .. } | Privacy::Laplace { noise, clip } => (*noise, *clip),
             Privacy::None => {
-                return Err(Refusal::NoAnswer("training without noise has no claim to attack".into()));
+                return Err(Refusal::Invalid("training without noise has no claim to attack".into()));
             }
         };
         if copies == 0 {

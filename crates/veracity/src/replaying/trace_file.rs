@@ -26,11 +26,11 @@ struct Line {
 /// Reads a trace. A refusal names the line and never a number on it.
 pub fn read_trace(path: &Path) -> Result<Trace, Refusal> {
     let unreadable = |error: std::io::Error| {
-        Refusal::NoAnswer(format!("trace {} cannot be read ({error})", path.display()))
+        Refusal::Invalid(format!("trace {} cannot be read ({error})", path.display()))
     };
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.len() > MOST_BYTES {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "trace {} is too long, expected at most 1 GiB",
             path.display()
         )));
@@ -44,7 +44,7 @@ pub fn read_trace(path: &Path) -> Result<Trace, Refusal> {
         }
     }
     if calls.is_empty() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "trace {} has no noise call, expected a line for each",
             path.display()
         )));
@@ -61,7 +61,7 @@ fn call(line: &str) -> Result<TraceCall, String> {
 }
 
 fn at_line(path: &Path, number: usize, why: &str) -> Refusal {
-    Refusal::NoAnswer(format!("trace {} line {number}: {why}", path.display()))
+    Refusal::Invalid(format!("trace {} line {number}: {why}", path.display()))
 }
 
 /// Compares a recorded run with its replay on an adjacent dataset.

@@ -20,7 +20,7 @@ const SEEN: usize = 3;
 /// Replays the first steps of a plan under every adjacency that it has a theorem for.
 pub fn training(recipe: &Recipe, seed: u64) -> Result<Replays, Refusal> {
     if recipe.is_convex() {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "the plan is of a convex model, expected one that is trained in steps".into(),
         ));
     }

@@ -114,7 +114,7 @@ impl Chain {
     /// The free stages before the first that is charged: nothing of them needs noise.
     pub(super) fn begin(&self, data: Dataset) -> Result<Dataset, Refusal> {
         pass(&self.stages[..self.price()], data, |_, _| {
-            Err(Refusal::NoAnswer("a charged stage is no free one".into()))
+            Err(Refusal::Invalid("a charged stage is no free one".into()))
         })
     }
 
@@ -141,7 +141,7 @@ impl Chain {
         let mut learnt = statistics.0.iter();
         pass(&self.stages[self.price()..], data, |_, _| {
             learnt.next().cloned().ok_or_else(|| {
-                Refusal::NoAnswer("a statistic is missing, expected one for each charged feature".into())
+                Refusal::Invalid("a statistic is missing, expected one for each charged feature".into())
             })
         })
     }
@@ -192,7 +192,7 @@ impl Statistics {
     /// What was kept, if it is of this plan. Whether it is of these records shows in the checkpoint: that of others is refused.
     pub(super) fn load(path: &Path, chain: &Chain, plan: u64) -> Result<Statistics, Refusal> {
         let refuse =
-            |why: &str| Refusal::NoAnswer(format!("statistics is {}, expected {why}", path.display()));
+            |why: &str| Refusal::Invalid(format!("statistics is {}, expected {why}", path.display()));
         let found = Tensors::read("statistics", path)?;
         if found.about.get(PLAN) != Some(&format!("{plan:016x}")) {
             return Err(refuse("those of this plan: resume with the plan it began with"));

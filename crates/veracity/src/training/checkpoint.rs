@@ -114,7 +114,7 @@ impl Checkpoint {
             clip: hex(state.clip.to_bits()),
         };
         let card = serde_json::to_string(&card)
-            .map_err(|error| Refusal::NoAnswer(format!("checkpoint cannot be written: {error}")))?;
+            .map_err(|error| Refusal::Invalid(format!("checkpoint cannot be written: {error}")))?;
         let parts = [&state.parameters, &state.first, &state.second, &state.average];
         let tensors = PARTS.iter().zip(parts).map(|(name, values)| Tensor {
             name: (*name).to_owned(),
@@ -140,7 +140,7 @@ impl Checkpoint {
     ) -> Result<SavedRun, Refusal> {
         let [place, key] = places(folder);
         let refuse =
-            |why: &str| Refusal::NoAnswer(format!("checkpoint is {}, expected {why}", place.display()));
+            |why: &str| Refusal::Invalid(format!("checkpoint is {}, expected {why}", place.display()));
         let (card, state) = read(&place)?;
         if card.plan != plan_mark(prepared) {
             return Err(refuse(
@@ -216,7 +216,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 fn read(path: &Path) -> Result<(Card, State), Refusal> {
     let damaged = || {
         let place = path.display();
-        Refusal::NoAnswer(format!("checkpoint is {place}, expected a checkpoint that veracity wrote"))
+        Refusal::Invalid(format!("checkpoint is {place}, expected a checkpoint that veracity wrote"))
     };
     let found = Tensors::read("checkpoint", path)?;
     let card = found.about.get(CARD).ok_or_else(damaged)?;

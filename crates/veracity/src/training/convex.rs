@@ -93,7 +93,7 @@ impl Recipe {
     /// Finds the noise of a convex model within the budget.
     pub fn prepare_convex(&self, data: &Dataset, protection: Protection) -> Result<ConvexPrepared, Refusal> {
         let spec = self.model().convex.clone().ok_or_else(|| {
-            Refusal::NoAnswer("the plan has layers, expected [model.convex] for a convex model".into())
+            Refusal::Invalid("the plan has layers, expected [model.convex] for a convex model".into())
         })?;
         self.training().only_records()?;
         let loss = spec.loss(self.data().has_label_bounds()?)?;
@@ -124,7 +124,7 @@ impl Recipe {
         let charges = chain.mechanisms(self.adjacency)?;
         let noise = match (privacy.epsilon, privacy.noise_multiplier, family) {
             (Some(_), Some(_), _) => {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "epsilon is given together with noise_multiplier, expected one or the other".into(),
                 ));
             }
@@ -133,7 +133,7 @@ impl Recipe {
                 ConvexNoise::Output(OutputNoise::Gaussian { noise: NoiseMultiplier::new(noise)? })
             }
             (None, Some(_), _) => {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "noise_multiplier is given, expected epsilon: only gaussian noise on the output has a multiplier"
                         .into(),
                 ));
@@ -207,7 +207,7 @@ impl Family {
                 Ok(ConvexNoise::Objective(ObjectiveNoise::Gaussian { epsilon, delta }))
             }
             Family::OutputGaussian => {
-                Err(Refusal::NoAnswer("gaussian noise on the output has a multiplier and no epsilon".into()))
+                Err(Refusal::Invalid("gaussian noise on the output has a multiplier and no epsilon".into()))
             }
         }
     }
@@ -263,7 +263,7 @@ impl ConvexPrepared {
             statistics,
         };
         if model.parameters.iter().any(|weight| !weight.is_finite()) {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "weights are too large for a model file, expected more regularisation".into(),
             ));
         }
@@ -299,7 +299,7 @@ fn noisy(
     };
     // What was drawn says for itself what it is; anything else would be accounted as what it is not.
     if released.mechanism != noise.mechanism() {
-        return Err(Refusal::NoAnswer("the release is of another mechanism than was accounted for".into()));
+        return Err(Refusal::Invalid("the release is of another mechanism than was accounted for".into()));
     }
     Ok((released.model, released.granularity))
 }
@@ -367,10 +367,10 @@ impl ConvexSpec {
     fn suits(&self, loss: ConvexLoss, labels: &Labels) -> Result<(), Refusal> {
         match (loss, labels) {
             (ConvexLoss::Squared { .. }, Labels::Classes { .. }) => {
-                Err(Refusal::NoAnswer("loss is ridge, expected logistic or huber-svm for classes".into()))
+                Err(Refusal::Invalid("loss is ridge, expected logistic or huber-svm for classes".into()))
             }
             (ConvexLoss::Logistic | ConvexLoss::HuberSvm { .. }, Labels::Values(_)) => {
-                Err(Refusal::NoAnswer("loss is for classes, expected ridge for numbers".into()))
+                Err(Refusal::Invalid("loss is for classes, expected ridge for numbers".into()))
             }
             (ConvexLoss::Squared { .. }, Labels::Values(_))
             | (ConvexLoss::Logistic | ConvexLoss::HuberSvm { .. }, Labels::Classes { .. }) => Ok(()),

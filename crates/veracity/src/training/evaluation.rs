@@ -45,7 +45,7 @@ impl Model {
             self.card.data.read(path, labels, wanted)?
         };
         if data.is_empty() {
-            return Err(Refusal::NoAnswer("there are no records to look at, expected at least one".into()));
+            return Err(Refusal::Invalid("there are no records to look at, expected at least one".into()));
         }
         self.card.chain()?.apply(data, &self.statistics)
     }
@@ -60,7 +60,7 @@ impl Model {
             let outputs = cohort::predict(&network, &self.parameters, data)?;
             return Ok(outputs.chunks_exact(network.output().size()).map(<[f32]>::to_vec).collect());
         }
-        Err(Refusal::NoAnswer(
+        Err(Refusal::Invalid(
             "the model is convex or tells numbers, expected layers that tell classes".into(),
         ))
     }
@@ -109,7 +109,7 @@ pub fn evaluate(model: &Model, data: &Dataset) -> Result<Score, Refusal> {
             });
             let error = (squares.sum::<f64>() / records as f64).sqrt();
             if error.is_nan() {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "the model tells classes and the labels are numbers, expected classes".into(),
                 ));
             }

@@ -79,7 +79,7 @@ impl ModelSpec {
             return Ok(None);
         }
         let sides = self.input.as_deref().ok_or_else(|| {
-            Refusal::NoAnswer(
+            Refusal::Invalid(
                 "input is missing, expected the sides of one record in [model] with features".into(),
             )
         })?;

@@ -92,7 +92,7 @@ pub(super) fn shape(sides: Option<&[usize]>, width: usize) -> Result<Shape, Refu
     if size == Some(width) && width > 0 {
         return Ok(shape);
     }
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::Invalid(format!(
         "input has another size than the records, expected {width} numbers for each"
     )))
 }

@@ -61,7 +61,7 @@ impl ModelCard {
             "logistic" => Ok(Loss::Logistic),
             // Predictions are the same for both, whatever the slope was limited to.
             "squared" | "huber" => Ok(Loss::Squared),
-            _ => Err(Refusal::NoAnswer(
+            _ => Err(Refusal::Invalid(
                 "the model's loss is not known, expected a model of this version".into(),
             )),
         }
@@ -108,13 +108,13 @@ impl Model {
 
     fn file(&self) -> Result<Tensors, Refusal> {
         if !self.parameters.iter().chain(self.statistics.0.iter().flatten()).all(|value| value.is_finite()) {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "weights are not finite after the last step, expected a smaller learning_rate; what the run cost is spent"
                     .into(),
             ));
         }
         let card = serde_json::to_string(&self.card)
-            .map_err(|error| Refusal::NoAnswer(format!("model cannot be written: {error}")))?;
+            .map_err(|error| Refusal::Invalid(format!("model cannot be written: {error}")))?;
         let (mut statistics, mut weights) = self.card.tensors()?;
         for (tensor, values) in statistics.iter_mut().zip(&self.statistics.0) {
             tensor.values.clone_from(values);
@@ -132,7 +132,7 @@ impl Model {
 
     /// Reads a model. Never panics, whatever the file.
     pub fn read(path: &Path) -> Result<Model, Refusal> {
-        let refuse = |why: &str| Refusal::NoAnswer(format!("model is {}, expected {why}", path.display()));
+        let refuse = |why: &str| Refusal::Invalid(format!("model is {}, expected {why}", path.display()));
         let found = Tensors::read("model", path)?;
         let card =
             found.about.get(CARD).ok_or_else(|| refuse("a model that veracity wrote, found another's"))?;

@@ -86,7 +86,7 @@ impl Left {
             is_paused: is_file(checkpoint::FILE) || is_file(run_key::FILE),
         };
         let refuse =
-            |why: &str| Err(Refusal::NoAnswer(format!("out is {}, expected {why}", folder.display())));
+            |why: &str| Err(Refusal::Invalid(format!("out is {}, expected {why}", folder.display())));
         match (entry, left.is_paused, left.is_finished) {
             (Entry::Fresh, true, _) => refuse(
                 "a folder without a run that is laid aside: --resume goes on with it, --force destroys it, or name another --out",
@@ -102,7 +102,7 @@ impl Left {
 impl OutFolder {
     /// Makes the folder if it is not there, and keeps other runs out of it.
     pub fn open(path: &Path, entry: Entry) -> Result<OutFolder, Refusal> {
-        let refuse = |why: String| Refusal::NoAnswer(format!("out is {}, expected {why}", path.display()));
+        let refuse = |why: String| Refusal::Invalid(format!("out is {}, expected {why}", path.display()));
         fs::create_dir_all(path).map_err(|error| refuse(format!("a folder that can be made ({error})")))?;
         let lock = lock(path).map_err(refuse)?;
         // Once more, now that nobody else can change it.

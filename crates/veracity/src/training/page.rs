@@ -291,7 +291,7 @@ fn protection(privacy: &Privacy) -> Vec<(&'static str, String)> {
 fn chain(specs: &[impl Serialize]) -> Result<String, Refusal> {
     let words = specs.iter().map(|spec| {
         let value = serde_json::to_value(spec)
-            .map_err(|error| Refusal::NoAnswer(format!("layer cannot be written down: {error}")))?;
+            .map_err(|error| Refusal::Invalid(format!("layer cannot be written down: {error}")))?;
         Ok(in_words(&value))
     });
     Ok(words.collect::<Result<Vec<String>, Refusal>>()?.join(" → "))

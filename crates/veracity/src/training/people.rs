@@ -10,7 +10,7 @@ use veracity_train::{Dataset, Labels, People};
 /// The records of `data` person by person, in the order in which people first appear.
 pub(super) fn by_person(data: &Dataset, persons: &[Option<String>]) -> Result<Dataset, Refusal> {
     if persons.len() != data.len() {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "persons are {}, expected one for each of {} records",
             persons.len(),
             data.len()

@@ -105,7 +105,7 @@ impl Recipe {
         let answer = account(&subject, Target::Delta(delta), Choice::Best)?;
         let within = |epsilon| answer.epsilon.upper().is_some_and(|upper| upper.0.get() <= epsilon);
         if self.privacy().epsilon.is_some_and(|epsilon| !within(epsilon)) {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "no noise was certified within this epsilon, expected a larger epsilon".into(),
             ));
         }
@@ -121,12 +121,12 @@ impl Recipe {
                 };
                 calibrate::least_noise(&family, self.adjacency, Epsilon::new(epsilon)?, delta)
             }
-            (None, Some(0.0)) => Err(Refusal::NoAnswer(
+            (None, Some(0.0)) => Err(Refusal::Invalid(
                 "noise_multiplier is 0, expected noise > 0, or --non-private to train without any protection"
                     .into(),
             )),
             (None, Some(noise)) => NoiseMultiplier::new(noise),
-            (Some(_), Some(_)) => Err(Refusal::NoAnswer(
+            (Some(_), Some(_)) => Err(Refusal::Invalid(
                 "epsilon is given together with noise_multiplier, expected one or the other".into(),
             )),
             (None, None) => Err(missing("epsilon or noise_multiplier")),
@@ -135,7 +135,7 @@ impl Recipe {
 }
 
 pub(super) fn missing(word: &str) -> Refusal {
-    Refusal::NoAnswer(format!("{word} is missing, expected it in [privacy], or --non-private"))
+    Refusal::Invalid(format!("{word} is missing, expected it in [privacy], or --non-private"))
 }
 
 impl Prepared {
@@ -204,7 +204,7 @@ impl Prepared {
             Privacy::Laplace { noise, clip } => {
                 ("laplace-vector", *noise, *clip, Calibrated::laplace(*noise, *clip, parameters, rounding)?)
             }
-            Privacy::None => return Err(Refusal::NoAnswer("there is no noise to note".into())),
+            Privacy::None => return Err(Refusal::Invalid("there is no noise to note".into())),
         };
         let steps = clip.get() / calibrated.granularity();
         // An adaptive clip norm takes its grid along, and its gradients get a little more noise than the step is charged for.

@@ -155,7 +155,7 @@ impl Charged for PrivateBounds {
         for (column, bounds) in self.0.iter().zip(statistic.as_chunks::<2>().0) {
             let [lower, upper] = *bounds;
             if !(lower < upper && column.at < width) {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "bounds do not fit their columns, expected lower < upper for columns of the file".into(),
                 ));
             }

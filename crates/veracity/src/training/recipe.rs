@@ -131,7 +131,7 @@ impl Recipe {
         let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;
         let unit = unit(file.unit.as_deref(), file.data.person())?;
         if file.model.layer.is_empty() == file.model.convex.is_none() {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "[model] has both layers and a convex model or neither, expected [[model.layer]] or [model.convex]".into(),
             ));
         }
@@ -147,10 +147,10 @@ impl Recipe {
         let charged = self.chain()?.is_charged();
         match (self.is_convex(), charged) {
             (false, false) => Ok(()),
-            (true, _) => Err(Refusal::NoAnswer(
+            (true, _) => Err(Refusal::Invalid(
                 "person is given with a convex model, expected layers to train: there each record counts".into(),
             )),
-            (false, true) => Err(Refusal::NoAnswer(
+            (false, true) => Err(Refusal::Invalid(
                 "person is given with private bounds or a private mean, expected neither: there each record counts"
                     .into(),
             )),
@@ -222,7 +222,7 @@ impl Recipe {
     /// The plan at a noise multiplier, or without noise.
     pub(super) fn plan(&self, data: &Dataset, noise: Option<NoiseMultiplier>) -> Result<Plan, Refusal> {
         if self.is_convex() {
-            return Err(Refusal::NoAnswer("a convex model has no steps, expected layers to train".into()));
+            return Err(Refusal::Invalid("a convex model has no steps, expected layers to train".into()));
         }
         let training = &self.file.training;
         let sampling = training.sampling(data.units())?;
@@ -252,7 +252,7 @@ impl Recipe {
     /// The whole plan in one line, for files that must say what was run.
     pub(crate) fn written(&self) -> Result<String, Refusal> {
         serde_json::to_string(&self.file)
-            .map_err(|error| Refusal::NoAnswer(format!("plan cannot be written down: {error}")))
+            .map_err(|error| Refusal::Invalid(format!("plan cannot be written down: {error}")))
     }
 }
 
@@ -266,12 +266,12 @@ fn unit(name: Option<&str>, person: Option<&str>) -> Result<PrivacyUnit, Refusal
         (Some(name), Some(_)) if !is_record(name) => PrivacyUnit::new(name),
         (Some(other), None) => {
             let shown: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
-            Err(Refusal::NoAnswer(format!(
+            Err(Refusal::Invalid(format!(
                 "unit is {shown}, expected record or example, or person = \"COLUMN\" in [data] to say which records are of one \
                  {shown}"
             )))
         }
-        (Some(name), Some(_)) => Err(Refusal::NoAnswer(format!(
+        (Some(name), Some(_)) => Err(Refusal::Invalid(format!(
             "unit is {name} together with person in [data], expected another name for whose records they are"
         ))),
     }
@@ -295,7 +295,7 @@ impl ModelSpec {
     fn views(&self, training: &TrainingSpec, width: usize) -> Result<Option<Box<dyn Views>>, Refusal> {
         let Some(views) = training.views()? else { return Ok(None) };
         if !self.feature.is_empty() {
-            return Err(Refusal::NoAnswer(
+            return Err(Refusal::Invalid(
                 "views are given beside features, expected one or the other: views are of the image itself"
                     .into(),
             ));

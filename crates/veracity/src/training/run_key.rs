@@ -28,7 +28,7 @@ pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Refusal> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let refuse = |error: &io::Error| {
         let place = path.display();
-        Refusal::NoAnswer(format!("key is {place}, expected a new file that can be written ({error})"))
+        Refusal::Invalid(format!("key is {place}, expected a new file that can be written ({error})"))
     };
     let mut file = options.open(path).map_err(|error| refuse(&error))?;
     let mut write = || {
@@ -47,7 +47,7 @@ pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Refusal> {
 
 /// The entropy that was laid aside; nothing where there is no file.
 pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Refusal> {
-    let refuse = |why: &str| Refusal::NoAnswer(format!("key is {}, expected {why}", path.display()));
+    let refuse = |why: &str| Refusal::Invalid(format!("key is {}, expected {why}", path.display()));
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -87,7 +87,7 @@ pub(super) fn destroy(path: &Path) -> Result<(), Refusal> {
         sync_folder(path)
     };
     match wipe() {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Refusal::NoAnswer(format!(
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Refusal::Invalid(format!(
             "key is {}, expected a file that can be destroyed ({error}); destroy it by hand",
             path.display()
         ))),

@@ -70,14 +70,14 @@ pub struct PrivacySpec {
 pub(super) fn unused(words: &[(&str, bool)], chosen: &str) -> Result<(), Refusal> {
     match words.iter().find(|(_, given)| *given) {
         Some((word, _)) => {
-            Err(Refusal::NoAnswer(format!("{word} is given, expected no such line with {chosen}")))
+            Err(Refusal::Invalid(format!("{word} is given, expected no such line with {chosen}")))
         }
         None => Ok(()),
     }
 }
 
 pub(super) fn missing(word: &str, beside: &str) -> Refusal {
-    Refusal::NoAnswer(format!("{word} is missing, expected it in {beside}"))
+    Refusal::Invalid(format!("{word} is missing, expected it in {beside}"))
 }
 
 /// A word fit to be shown.
@@ -111,7 +111,7 @@ impl TrainingSpec {
         let population = self.population(records)?;
         if batch > population {
             let (batch, population) = (batch.get(), population.get());
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "batch_size is {batch}, expected at most the number of records, {population}"
             )));
         }
@@ -131,9 +131,9 @@ impl TrainingSpec {
                 Whole(exact.round().max(1.0)).count("steps")
             }
             (None, Some(epochs)) => Err(Refusal::out_of_range("epochs", epochs, "a finite number > 0")),
-            (Some(_), Some(_)) => Err(Refusal::NoAnswer(
-                "steps is given together with epochs, expected one or the other".into(),
-            )),
+            (Some(_), Some(_)) => {
+                Err(Refusal::Invalid("steps is given together with epochs, expected one or the other".into()))
+            }
             (None, None) => Err(missing("steps or epochs", "[training]")),
         }
     }
@@ -255,7 +255,7 @@ impl TrainingSpec {
         if *self == (TrainingSpec { records: self.records, ..TrainingSpec::default() }) {
             return Ok(());
         }
-        Err(Refusal::NoAnswer(
+        Err(Refusal::Invalid(
             "[training] says more than records, expected no such line with [model.convex], which has no steps".into(),
         ))
     }

@@ -193,7 +193,7 @@ impl DataSpec {
         match read.values.into_iter().next() {
             Some(Values::Texts(persons)) => Ok(persons),
             Some(Values::Numbers(_)) | None => {
-                Err(Refusal::NoAnswer("persons were not read as texts, expected them to be".into()))
+                Err(Refusal::Invalid("persons were not read as texts, expected them to be".into()))
             }
         }
     }
@@ -229,7 +229,7 @@ impl DataSpec {
         let beside = |read: fn(&Source, &Limits) -> Result<Array, Refusal>| match (labelled, labels) {
             (false, _) => Ok(None),
             (true, Some(labels)) => read(&Source::at(labels, &limits)?, &limits).map(Some),
-            (true, None) => Err(Refusal::NoAnswer(
+            (true, None) => Err(Refusal::Invalid(
                 "labels are missing, expected a file of labels beside the features".into(),
             )),
         };
@@ -238,7 +238,7 @@ impl DataSpec {
         };
         let table = match self {
             DataSpec::Digits {} => {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "the model was trained on the built-in digits, expected the word digits for its held-out ones".into(),
                 ));
             }
@@ -311,7 +311,7 @@ impl DataSpec {
         };
         let kind = match (classes, bounds) {
             (Some(_), Some(_)) => {
-                return Err(Refusal::NoAnswer(
+                return Err(Refusal::Invalid(
                     "label_bounds is given together with classes, expected one or the other".into(),
                 ));
             }
@@ -348,7 +348,7 @@ impl DataSpec {
             }
             DataSpec::Parquet { column, label, .. } => (Form::default(), column, label),
             DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Npz { .. } | DataSpec::Idx { .. } => {
-                return Err(Refusal::NoAnswer("only CSV and Parquet files have columns".into()));
+                return Err(Refusal::Invalid("only CSV and Parquet files have columns".into()));
             }
         };
         let layout = Layout {
@@ -369,7 +369,7 @@ fn from(folder: &Path, place: &Path) -> PathBuf {
 fn single_byte(delimiter: char) -> Result<u8, Refusal> {
     let byte = u8::try_from(delimiter).ok().filter(|byte| byte.is_ascii() && !b"\"\r\n".contains(byte));
     byte.ok_or_else(|| {
-        Refusal::NoAnswer("delimiter is not one byte, expected one character such as a comma".into())
+        Refusal::Invalid("delimiter is not one byte, expected one character such as a comma".into())
     })
 }
 
@@ -386,7 +386,7 @@ impl ColumnSpec {
     fn column(&self) -> Result<Column, Refusal> {
         let wrong = |why: &str| {
             let name: String = self.name.chars().filter(|c| !c.is_control()).take(80).collect();
-            Err(Refusal::NoAnswer(format!("column {name} has {why}")))
+            Err(Refusal::Invalid(format!("column {name} has {why}")))
         };
         if self.private_bounds.is_some() && self.bounds.is_none() {
             return wrong(
@@ -418,7 +418,7 @@ impl ColumnSpec {
 fn scale(bounds: Option<[f64; 2]>, onto: Option<&str>) -> Result<Option<Scale>, Refusal> {
     match bounds {
         Some([lower, upper]) => Scale::new(lower, upper, target(onto)?).map(Some),
-        None if onto.is_some() => Err(Refusal::NoAnswer("bounds is missing, expected it beside onto".into())),
+        None if onto.is_some() => Err(Refusal::Invalid("bounds is missing, expected it beside onto".into())),
         None => Ok(None),
     }
 }
@@ -427,7 +427,7 @@ fn target(onto: Option<&str>) -> Result<Onto, Refusal> {
     match onto {
         None | Some("unit") => Ok(Onto::Unit),
         Some("symmetric") => Ok(Onto::Symmetric),
-        Some(_) => Err(Refusal::NoAnswer("onto is another word, expected unit or symmetric".into())),
+        Some(_) => Err(Refusal::Invalid("onto is another word, expected unit or symmetric".into())),
     }
 }
 
@@ -457,13 +457,13 @@ pub(super) fn digits(part: Part) -> Result<Dataset, Refusal> {
 /// Checks a training set as a whole: some records, and an example of every class.
 pub(super) fn check(data: &Dataset) -> Result<(), Refusal> {
     if data.is_empty() {
-        return Err(Refusal::NoAnswer("there are no records to train on, expected at least one".into()));
+        return Err(Refusal::Invalid("there are no records to train on, expected at least one".into()));
     }
     let Labels::Classes { of, classes } = data.labels() else { return Ok(()) };
     let mut seen = vec![false; *classes];
     of.iter().for_each(|class| seen[*class as usize] = true);
     match seen.iter().position(|seen| !seen) {
-        Some(class) => Err(Refusal::NoAnswer(format!(
+        Some(class) => Err(Refusal::Invalid(format!(
             "class {class} has no example among the records, expected one or more of each of the {classes} classes"
         ))),
         None => Whole(of.len() as f64).count("records").map(drop),

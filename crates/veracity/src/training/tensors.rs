@@ -86,7 +86,7 @@ impl Tensors {
 
     /// Reads a file. `what` names it in a refusal.
     pub fn read(what: &str, path: &Path) -> Result<Tensors, Refusal> {
-        let refuse = |why: String| Refusal::NoAnswer(format!("{what} is {}, expected {why}", path.display()));
+        let refuse = |why: String| Refusal::Invalid(format!("{what} is {}, expected {why}", path.display()));
         let unreadable = |error: std::io::Error| refuse(format!("a readable file ({})", error.kind()));
         let length = std::fs::metadata(path).map_err(unreadable)?;
         if length.is_dir() {

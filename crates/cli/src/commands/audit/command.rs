@@ -45,7 +45,7 @@ pub fn run(args: &AuditArgs, line: &str) -> Result<Outcome, Refusal> {
 /// The claim of the flags.
 pub fn claim(args: &AuditArgs) -> Result<Claim, Refusal> {
     let Some(epsilon) = args.claim_epsilon else {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--claim-epsilon is missing, expected the ε that is claimed of the subject".into(),
         ));
     };

@@ -10,9 +10,7 @@ const TRIALS: f64 = 1e6;
 /// Attacks a mechanism.
 pub fn run(args: &AuditArgs, kind: &str) -> Result<Outcome, Refusal> {
     if args.declared.unit.is_some() {
-        return Err(Refusal::NoAnswer(
-            "--unit is given, expected none: an audit speaks of one record".into(),
-        ));
+        return Err(Refusal::Invalid("--unit is given, expected none: an audit speaks of one record".into()));
     }
     let subject = meaning::subject(kind, &args.declared)?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
@@ -28,7 +26,7 @@ fn added(args: &AuditArgs) -> Result<f64, Refusal> {
     let flags = &args.declared;
     let declared = [flags.noise_multiplier, flags.sigma, flags.scale, flags.noise_parameter];
     let Some(declared) = declared.into_iter().flatten().next() else {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--noise-added is given without declared noise, expected --noise-multiplier, --sigma, --scale or \
              --noise-parameter"
                 .into(),

@@ -19,7 +19,7 @@ const PORTION: usize = 50;
 pub fn run(args: &AuditArgs, case: &Case, terms: Terms, max_failures: u64) -> Result<Outcome, Refusal> {
     let path = Path::new(FOLDER).join(REPORT);
     fs::create_dir_all(FOLDER).map_err(|error| {
-        Refusal::NoAnswer(format!("{FOLDER} cannot be made here, expected --out DIR ({error})"))
+        Refusal::Invalid(format!("{FOLDER} cannot be made here, expected --out DIR ({error})"))
     })?;
     refuse_foreign_file("report", &path, html::is_page)?;
     let trials: Vec<u64> = (0..terms.trials.get()).collect();
@@ -52,7 +52,7 @@ fn check_failure_limit(now: Progress, max_failures: u64, failure: &Failure) -> R
     if now.failed <= max_failures {
         return Ok(());
     }
-    Err(Refusal::NoAnswer(format!(
+    Err(Refusal::Invalid(format!(
         "{} trials failed, expected at most {max_failures} of {}: {failure}",
         now.failed, now.of
     )))

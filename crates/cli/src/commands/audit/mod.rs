@@ -49,7 +49,7 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     }
     meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND")?;
     if args.canary.is_some() && !args.one_run && (args.command.is_none() || args.data.is_none()) {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--canary is given, expected it with --command and --data, or with --one-run".into(),
         ));
     }
@@ -104,7 +104,7 @@ fn run_case(args: &AuditArgs, mut case: Case, method: MethodNote) -> Result<Outc
     match &args.out {
         Some(folder) => run_in(folder, args, &case, &order),
         None if args.resume => {
-            Err(Refusal::NoAnswer("--out is missing, expected the folder of the audit to --resume".into()))
+            Err(Refusal::Invalid("--out is missing, expected the folder of the audit to --resume".into()))
         }
         None => {
             let terms = Terms {
@@ -186,7 +186,7 @@ fn one_run_method(args: &AuditArgs) -> Result<MethodNote, Refusal> {
     let bound = args.bound.as_deref().unwrap_or("one-run");
     let threshold = args.threshold.as_deref().unwrap_or(ENDS);
     if bound != "one-run" || threshold == "split" {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "canaries of one run are guessed together, expected --bound one-run and --threshold ends:PART"
                 .into(),
         ));
@@ -201,7 +201,7 @@ fn method(args: &AuditArgs, bound: &str, records: u64) -> Result<MethodNote, Ref
     let group =
         args.group_size.map_or(Ok(records), |size| Whole(size).count("group-size").map(|size| size.get()))?;
     if group < records {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "group-size is {group}, expected at least {records}: so many records separate the worlds"
         )));
     }

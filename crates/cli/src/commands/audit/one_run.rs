@@ -16,7 +16,7 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
     let stated =
         [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.declared.adjacency.is_some())];
     if let Some((flag, _)) = stated.iter().find(|(_, given)| *given) {
-        return Err(Refusal::NoAnswer(format!("{flag} is given, expected none: a plan has its own")));
+        return Err(Refusal::Invalid(format!("{flag} is given, expected none: a plan has its own")));
     }
     let recipe = match &args.plan {
         None => Recipe::audited_by_default()?,

@@ -31,7 +31,7 @@ fn case(args: &AuditArgs) -> Result<(Case, usize), Refusal> {
     let stated =
         [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.declared.adjacency.is_some())];
     if let Some((flag, _)) = stated.iter().find(|(_, given)| *given) {
-        return Err(Refusal::NoAnswer(format!(
+        return Err(Refusal::Invalid(format!(
             "{flag} is given, expected it with --command or --scores: a plan has its own"
         )));
     }
@@ -55,7 +55,7 @@ fn attack(args: &AuditArgs, recipe: &Recipe) -> Result<(Attack, usize), Refusal>
     if name == "white-box" {
         let flags = [("--score", args.score.is_some()), ("--worst-case-start", args.worst_case_start)];
         if let Some((flag, _)) = flags.iter().find(|(_, given)| *given) {
-            return Err(Refusal::NoAnswer(format!(
+            return Err(Refusal::Invalid(format!(
                 "{flag} is given with a white-box attack, expected it with an --attack on the last model"
             )));
         }
@@ -63,7 +63,7 @@ fn attack(args: &AuditArgs, recipe: &Recipe) -> Result<(Attack, usize), Refusal>
         return Ok((Attack::WhiteBox { canaries, copies }, copies));
     }
     if args.canaries.is_some() {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--canaries is given with an attack on the last model, expected it with white-box".into(),
         ));
     }

@@ -16,13 +16,13 @@ pub fn run(
     protection: Protection,
 ) -> Result<Outcome, Refusal> {
     if args.resume || args.checkpoint_every.is_some() {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--resume or --checkpoint-every is given, expected neither with [model.convex], which has no steps"
                 .into(),
         ));
     }
     if args.with_training_metrics {
-        return Err(Refusal::NoAnswer(
+        return Err(Refusal::Invalid(
             "--with-training-metrics is given, expected no such flag with [model.convex], which has no report".into(),
         ));
     }

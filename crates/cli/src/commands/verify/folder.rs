@@ -13,7 +13,7 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
 /// Checks a model and its claim, which is in the same folder.
 pub fn model(args: &VerifyArgs) -> Result<Outcome, Refusal> {
     let name = args.file.file_name().unwrap_or_default();
-    let refuse = |why: &str| Refusal::NoAnswer(format!("file is {}, expected {why}", args.file.display()));
+    let refuse = |why: &str| Refusal::Invalid(format!("file is {}, expected {why}", args.file.display()));
     if !args.file.exists() {
         return Err(refuse("a file that is there"));
     }
