@@ -7,12 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("numerics", &[]),
     ("core", &["numerics"]),
+    ("files", &["core"]),
     ("noise", &["numerics", "core"]),
     ("account", &["numerics", "core"]),
-    ("claims", &["core", "account"]),
+    ("claims", &["core", "files", "account"]),
     ("ledger", &["numerics", "core", "account"]),
     ("query", &["numerics", "core", "noise"]),
     ("local", &["numerics", "core", "noise"]),
@@ -20,12 +21,21 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("records", &["core"]),
     ("audit", &["numerics", "core", "noise"]),
     ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
-    ("report", &["numerics", "core"]),
+    ("report", &["numerics", "core", "account", "claims"]),
+    ("release", &["core", "files", "account", "claims", "noise", "query", "local", "records"]),
+    ("trainer", &["core", "files", "account", "claims", "noise", "query", "train", "records", "report"]),
+    (
+        "evidence",
+        &[
+            "core", "files", "account", "claims", "noise", "query", "local", "train", "records", "audit",
+            "zoo", "report", "trainer",
+        ],
+    ),
     (
         "veracity",
         &[
-            "numerics", "core", "noise", "account", "claims", "ledger", "query", "local", "train", "records",
-            "audit", "zoo", "report",
+            "numerics", "core", "files", "noise", "account", "claims", "ledger", "query", "local", "train",
+            "records", "audit", "zoo", "report", "release", "trainer", "evidence",
         ],
     ),
     ("cli", &["veracity"]),

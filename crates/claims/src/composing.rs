@@ -5,8 +5,8 @@
 //! other units, other data, the same claim twice, and claims that promise nothing.
 
 use crate::{
-    ClaimFile, Mechanism, Method, Refusal, Subject,
-    plan::{MOST_MECHANISMS, read_text},
+    ClaimFile, Error, Mechanism, Method, Refusal, Subject,
+    plan::MOST_MECHANISMS,
     verification::{must_be_whole, subject_of},
 };
 use std::{
@@ -14,6 +14,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+use veracity_files::read_text;
 
 /// Claims, composed.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +29,7 @@ pub struct Composed {
 
 /// Composes the claims in these files; a folder stands for all claims in it. A `dataset` that is given takes the place of the
 /// names in the claims: to add up what was released from several files is always safe.
-pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Refusal> {
+pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Error> {
     let mut claims: Vec<(PathBuf, ClaimFile)> = Vec::new();
     for place in places {
         match place.is_dir() {
@@ -37,13 +38,13 @@ pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Re
         }
     }
     if claims.is_empty() || claims.len() > MOST_MECHANISMS {
-        return Err(Refusal::out_of_range("number of claims", claims.len(), "1 to 1000"));
+        return Err(Error::out_of_range("number of claims", claims.len(), "1 to 1000"));
     }
     let mut seen = BTreeMap::new();
     for (file, claim) in &claims {
         must_count(file, claim)?;
         if let Some(first) = seen.insert(claim.identity()?, file) {
-            return Err(Refusal::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "claim is {}, expected each claim once, found it in {} too; leave one out",
                 file.display(),
                 first.display()
@@ -51,7 +52,7 @@ pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Re
         }
     }
     let (first, rest) =
-        claims.split_first().ok_or(Refusal::out_of_range("number of claims", 0, "1 to 1000"))?;
+        claims.split_first().ok_or(Error::out_of_range("number of claims", 0, "1 to 1000"))?;
     rest.iter().try_for_each(|other| must_agree(first, other, dataset.is_some()))?;
     let subject = subject_of(&first.1)?;
     let parts = claims
@@ -69,20 +70,14 @@ pub fn compose(places: &[PathBuf], dataset: Option<&str>) -> Result<Composed, Re
     Ok(Composed { subject: Subject { mechanism, ..subject }, dataset, claims: claims.len() })
 }
 
-fn read(file: &Path) -> Result<ClaimFile, Refusal> {
+fn read(file: &Path) -> Result<ClaimFile, Error> {
     let text = read_text("claim", file)?;
-    ClaimFile::parse(&text).map_err(|refusal| place(file, &refusal))
-}
-
-fn place(file: &Path, refusal: &Refusal) -> Refusal {
-    Refusal::Invalid(format!("{}: {refusal}", file.display()))
+    ClaimFile::parse(&text).map_err(|refusal| Error::damaged(file, refusal))
 }
 
 /// All claims of a folder. One that is damaged is not left out of the sum: it is refused.
-fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
-    let unreadable = |error: std::io::Error| {
-        Refusal::Invalid(format!("folder is {}, expected one that can be read ({error})", folder.display()))
-    };
+fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Error> {
+    let unreadable = |error: std::io::Error| Error::io("folder", folder, "one that can be read", error);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
@@ -96,40 +91,39 @@ fn in_folder(folder: &Path) -> Result<Vec<(PathBuf, ClaimFile)>, Refusal> {
         match crate::recognition::claim_at(&file) {
             None => {}
             Some(Ok(claim)) => claims.push((file, claim)),
-            Some(Err(refusal)) => return Err(place(&file, &refusal)),
+            Some(Err(refusal)) => return Err(Error::damaged(&file, refusal)),
         }
     }
     if claims.is_empty() {
-        return Err(Refusal::Invalid(format!(
-            "{} holds no claim, expected the claims of releases",
-            folder.display()
-        )));
+        let why = format!("{} holds no claim, expected the claims of releases", folder.display());
+        return Err(Error::invalid(why));
     }
     Ok(claims)
 }
 
 /// Refuses a claim that promises nothing, or contradicts itself. Its numbers are not recomputed: only its mechanism counts.
-fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Refusal> {
-    let refuse = |why: &str| Err(Refusal::Invalid(format!("claim is {}, expected {why}", file.display())));
+fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::file("claim", file, why));
     if claim.release.as_ref().is_some_and(|release| !release.for_release) {
         return refuse("one for release, found one of seeded noise, which protects nobody; leave it out");
     }
-    let method: Method = claim.method.name.parse().map_err(|refusal| place(file, &refusal))?;
+    let method: Method =
+        claim.method.name.parse().map_err(|refusal: Refusal| Error::damaged(file, refusal))?;
     let bounds = claim.epsilon.upper.is_some_and(|upper| upper.is_finite() && upper >= 0.0);
     if claim.epsilon.approximate.is_some() || !bounds || matches!(method, Method::GdpClt | Method::Edgeworth)
     {
         return refuse("a bound, found an approximation, which promises nothing; leave it out");
     }
-    must_be_whole(claim).map_err(|refusal| place(file, &refusal))
+    must_be_whole(claim).map_err(|refusal| Error::damaged(file, refusal))
 }
 
 fn must_agree(
     (first, one): &(PathBuf, ClaimFile),
     (file, other): &(PathBuf, ClaimFile),
     is_named: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let refuse = |what: &str, one: &str, other: &str, remedy: &str| {
-        Err(Refusal::Invalid(format!(
+        Err(Error::invalid(format!(
             "claim {} has {what} {} and {} has {}, expected one {what}; {remedy}",
             first.display(),
             shown(one),

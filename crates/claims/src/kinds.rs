@@ -222,7 +222,7 @@ pub fn table() -> String {
 /// The documentation of all kinds, as Markdown.
 pub fn pages() -> String {
     let mut text = String::from(
-        "# Mechanisms\n\nEvery kind that a plan may list, made from `crates/veracity/src/kinds.rs` by \
+        "# Mechanisms\n\nEvery kind that a plan may list, made from `crates/claims/src/kinds.rs` by \
          `cargo run -p veracity --example mechanism_pages`. In a TOML plan each is a `[[mechanism]]` table with its `kind` and \
          fields, and `times` to repeat it; `mechanism` and `parts` hold further tables. `adjacency` and `unit` stand at the top \
          of the plan.\n",

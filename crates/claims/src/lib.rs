@@ -49,6 +49,6 @@ pub use verification::{Check, Confirmation, Stated, Tie, Verifier, verify};
 
 pub use veracity_account::{Method, Question};
 pub use veracity_core::{
-    Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
-    Probability, Refusal, SamplingRate, Standing, Upper,
+    Adjacency, Bracket, Count, Delta, Epsilon, Error, Finding, Lower, Mechanism, NoiseMultiplier,
+    PrivacyUnit, Probability, Refusal, SamplingRate, Standing, Upper,
 };

@@ -23,38 +23,11 @@ use crate::{
     spec::{DEEPEST, MechanismSpec, Whole},
 };
 use serde::Deserialize;
-use std::{ops::Range, path::Path};
+use std::ops::Range;
 use toml::{Spanned, Table, Value};
 
-/// The longest plan or claim that is read.
-pub const LONGEST_FILE: u64 = 1 << 20;
 /// The most mechanisms in one plan.
 pub(crate) const MOST_MECHANISMS: usize = 1000;
-
-/// Reads a file of at most [`LONGEST_FILE`] bytes, or says in one line why not.
-pub fn read_text(what: &str, path: &Path) -> Result<String, Refusal> {
-    read_text_within(what, path, LONGEST_FILE)
-}
-
-/// Reads a file of at most `longest` bytes, a whole number of MiB.
-pub fn read_text_within(what: &str, path: &Path, longest: u64) -> Result<String, Refusal> {
-    use std::io::Read;
-    let refuse = |why: String| Refusal::Invalid(format!("{what} is {}, expected {why}", path.display()));
-    let unreadable = |error: std::io::Error| refuse(format!("a readable file ({error})"));
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.is_dir() {
-        return Err(refuse("a file, found a directory".into()));
-    }
-    let mut bytes = Vec::new();
-    file.take(longest + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > longest {
-        return Err(refuse(format!("a file of at most {} MiB", longest >> 20)));
-    }
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(refuse("a file with something in it, found it empty".into()));
-    }
-    String::from_utf8(bytes).map_err(|_| refuse("UTF-8 text, found other bytes".into()))
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

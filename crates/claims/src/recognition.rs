@@ -1,8 +1,9 @@
 //! What a JSON file is, by what is in it.
 
-use crate::{ClaimFile, Refusal, plan::read_text};
+use crate::{ClaimFile, Error};
 use serde::Deserialize;
 use std::path::Path;
+use veracity_files::read_text;
 
 /// The name under which an audit leaves its certificate.
 pub const CERTIFICATE: &str = "certificate.json";
@@ -14,7 +15,7 @@ pub enum Kind {
     /// The certificate of an audit.
     Certificate,
     /// What is called or says it is one of them, and cannot be read.
-    Damaged(Refusal),
+    Damaged(Error),
     /// Nobody's business here.
     Other,
 }
@@ -40,7 +41,7 @@ pub fn kind_of(path: &Path) -> Kind {
         Ok(named) if named.schema.starts_with("veracity.claim/") || is_called_ours => {
             match ClaimFile::parse(&text) {
                 Ok(claim) => Kind::Claim(Box::new(claim)),
-                Err(refusal) => Kind::Damaged(refusal),
+                Err(refusal) => Kind::Damaged(refusal.into()),
             }
         }
         Ok(_) => Kind::Other,
@@ -50,14 +51,14 @@ pub fn kind_of(path: &Path) -> Kind {
                 || text.contains("\"veracity.claim/")
                 || text.contains("\"veracity.certificate/") =>
         {
-            Kind::Damaged(Refusal::Invalid("not readable, expected a claim or a certificate as JSON".into()))
+            Kind::Damaged(Error::invalid("not readable, expected a claim or a certificate as JSON"))
         }
         Err(_) => Kind::Other,
     }
 }
 
 /// The claim in a file; nothing where it is something else, and why not where it is a damaged one.
-pub fn claim_at(path: &Path) -> Option<Result<ClaimFile, Refusal>> {
+pub fn claim_at(path: &Path) -> Option<Result<ClaimFile, Error>> {
     match kind_of(path) {
         Kind::Claim(claim) => Some(Ok(*claim)),
         Kind::Damaged(refusal) => Some(Err(refusal)),

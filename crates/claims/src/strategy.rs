@@ -1,8 +1,7 @@
 //! Strategy matrices for correlated noise: read from a file, or computed and compared.
 
 use crate::{
-    Count, Refusal,
-    plan::read_text_within,
+    Count, Error, Refusal,
     spec::{StrategySpec, Whole},
 };
 use serde::Serialize;
@@ -13,6 +12,7 @@ use veracity_account::matrix::{
 };
 pub use veracity_core::Strategy;
 use veracity_core::{Coefficients, TriangularMatrix};
+use veracity_files::read_text_within;
 
 pub use veracity_account::matrix::{StrategySensitivity, band, optimal::Aim, sensitivity};
 
@@ -21,7 +21,7 @@ const LONGEST_FILE: u64 = 64 << 20;
 
 /// A strategy from a file: rows of numbers, a line each, or JSON as in a plan or as bare rows. Rows may be whole, with zeros
 /// after the diagonal, or end there.
-pub fn read(path: &Path) -> Result<Strategy, Refusal> {
+pub fn read(path: &Path) -> Result<Strategy, Error> {
     let text = read_text_within("strategy", path, LONGEST_FILE)?;
     let json = |error: serde_json::Error| {
         Refusal::Invalid(format!(
@@ -31,9 +31,9 @@ pub fn read(path: &Path) -> Result<Strategy, Refusal> {
         ))
     };
     match text.trim_start().as_bytes().first() {
-        Some(b'{') => Strategy::try_from(&serde_json::from_str::<StrategySpec>(&text).map_err(json)?),
-        Some(b'[') => triangular(serde_json::from_str(&text).map_err(json)?),
-        _ => triangular(rows(&text)?),
+        Some(b'{') => Ok(Strategy::try_from(&serde_json::from_str::<StrategySpec>(&text).map_err(json)?)?),
+        Some(b'[') => Ok(triangular(serde_json::from_str(&text).map_err(json)?)?),
+        _ => Ok(triangular(rows(&text)?)?),
     }
 }
 

@@ -11,7 +11,7 @@ mod train;
 mod zoo;
 
 pub use account::{AccountArgs, CalibrateArgs, CurveArgs, ExplainArgs, MechanismArgs};
-pub use audit::{AuditAction, AuditArgs, MergeArgs, ReplayArgs};
+pub use audit::{AuditAction, AuditArgs, ReplayArgs};
 pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};

@@ -12,7 +12,7 @@ mod usage;
 use args::{Cli, Command};
 use clap::Parser;
 use std::{io::Write, process::ExitCode};
-use veracity::Refusal;
+use veracity::Error;
 
 /// What a command leaves behind.
 pub struct Outcome {
@@ -23,7 +23,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn done(text: String) -> Result<Outcome, Refusal> {
+    fn done(text: String) -> Result<Outcome, Error> {
         Ok(Outcome { text, stands: true })
     }
 }
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<Outcome, Refusal> {
+fn run(command: Command) -> Result<Outcome, Error> {
     match command {
         Command::Account(args) => commands::account::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),

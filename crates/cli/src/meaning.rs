@@ -5,7 +5,7 @@ mod strategy;
 use crate::args::{FormArgs, MechanismArgs};
 use std::{path::Path, time::Duration};
 use veracity::{
-    Adjacency, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Subject, Target, events, plan,
+    Adjacency, Delta, Epsilon, Error, Mechanism, PrivacyUnit, Subject, Target, events, plan, read_text,
     reading::{Form, Header, Notation},
     spec::{MechanismSpec, Whole},
 };
@@ -23,13 +23,13 @@ pub const KINDS: [&str; 8] = [
 ];
 
 /// The subject that a kind or a plan and its flags describe.
-pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Refusal> {
+pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Error> {
     let (mechanism, adjacency, unit) = if KINDS.contains(&kind) {
         refuse_unread(kind, args)?;
         let subject = Subject::new(Mechanism::try_from(&spec(kind, args)?)?);
         (subject.mechanism, subject.adjacency, subject.unit)
     } else {
-        let read = plan::read_text("plan", Path::new(kind)).map_err(|refusal| unknown_kind(kind, refusal))?;
+        let read = read_text("plan", Path::new(kind)).map_err(|refusal| unknown_kind(kind, refusal))?;
         refuse_unread("a plan", args)?;
         let planned = match events::is_events(&read) {
             true => Subject::new(events::parse(&read)?),
@@ -46,14 +46,14 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Refusal> {
 }
 
 /// A word that is neither a kind nor a file was probably meant to be a kind.
-fn unknown_kind(kind: &str, refusal: Refusal) -> Refusal {
+fn unknown_kind(kind: &str, refusal: Error) -> Error {
     let looks_like_a_path = kind.contains(['/', '\\', '.']) || Path::new(kind).exists();
     if looks_like_a_path {
         return refusal;
     }
     let shown: String = kind.chars().take(60).collect();
     let meant = nearest(kind).map_or(String::new(), |name| format!("; did you mean {name}?"));
-    Refusal::Invalid(format!(
+    Error::invalid(format!(
         "kind is {shown}, expected {} or the path of a TOML plan{meant}",
         KINDS.join(", ")
     ))
@@ -70,18 +70,18 @@ fn nearest(word: &str) -> Option<&'static str> {
 }
 
 /// What was asked: exactly one of δ and ε is given.
-pub fn target(delta: Option<f64>, epsilon: Option<f64>) -> Result<Target, Refusal> {
+pub fn target(delta: Option<f64>, epsilon: Option<f64>) -> Result<Target, Error> {
     match (delta, epsilon) {
         (Some(delta), None) => Ok(Target::Delta(Delta::new(delta)?)),
         (None, Some(epsilon)) if epsilon.is_infinite() => {
-            Err(Refusal::out_of_range("epsilon", epsilon, "a finite number ≥ 0"))
+            Err(Error::out_of_range("epsilon", epsilon, "a finite number ≥ 0"))
         }
         (None, Some(epsilon)) => Ok(Target::Epsilon(Epsilon::new(epsilon)?)),
-        (Some(_), Some(_)) => Err(Refusal::Invalid(
-            "--delta is given together with --epsilon, expected one: the other is the answer".into(),
+        (Some(_), Some(_)) => Err(Error::invalid(
+            "--delta is given together with --epsilon, expected one: the other is the answer",
         )),
-        (None, None) => Err(Refusal::Invalid(
-            "--delta is missing, expected --delta to ask for epsilon, or --epsilon to ask for delta".into(),
+        (None, None) => Err(Error::invalid(
+            "--delta is missing, expected --delta to ask for epsilon, or --epsilon to ask for delta",
         )),
     }
 }
@@ -95,9 +95,9 @@ pub fn claim_range(kind: &str, args: &mut MechanismArgs, epsilon: &mut Option<f6
 }
 
 /// Reads the flags of one kind.
-fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
+fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Error> {
     let need = |value: Option<f64>, flag: &str| {
-        value.ok_or_else(|| Refusal::Invalid(format!("{flag} is missing, expected {flag} with {kind}")))
+        value.ok_or_else(|| Error::invalid(format!("{flag} is missing, expected {flag} with {kind}")))
     };
     let whole = |value: Option<f64>| value.map(Whole);
     Ok(match kind {
@@ -137,10 +137,10 @@ fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
 }
 
 /// Refuses the flags of a mechanism where there is none to describe; an adjacency has a meaning of its own.
-pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Refusal> {
+pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Error> {
     let times = MechanismArgs { range: args.range.or(args.times), ..args.clone() };
     refuse_unread("", &times)
-        .map_err(|_| Refusal::Invalid(format!("flags of a mechanism are given, expected {remedy}")))
+        .map_err(|_| Error::invalid(format!("flags of a mechanism are given, expected {remedy}")))
 }
 
 /// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like, and speak of no
@@ -149,15 +149,15 @@ pub fn is_claim(word: &str) -> bool {
     let path = Path::new(word);
     !KINDS.contains(&word)
         && (path.is_dir()
-            || plan::read_text("claim", path)
+            || read_text("claim", path)
                 .is_ok_and(|text| text.trim_start().starts_with('{') && !events::is_events(&text)))
 }
 
 /// Refuses what goes with a mechanism or a plan and not with claims.
-pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), Refusal> {
+pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), Error> {
     if let Some(other) = words.iter().find(|word| !is_claim(word)) {
         let shown = clean(other);
-        return Err(Refusal::Invalid(match Path::new(other).exists() {
+        return Err(Error::invalid(match Path::new(other).exists() {
             true => format!("{shown} is no claim, expected nothing but claims beside a claim"),
             false => format!("claim is {shown}, expected a file that is there"),
         }));
@@ -169,7 +169,7 @@ pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), 
         ("--unit", args.unit.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Refusal::Invalid(format!(
+        Some((flag, _)) => Err(Error::invalid(format!(
             "{flag} is given, expected no such flag with claims, which have their own"
         ))),
         None => Ok(()),
@@ -177,7 +177,7 @@ pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), 
 }
 
 /// A flag that a kind would ignore is a misunderstanding, and those are cheap to clear up only beforehand.
-fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
+fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Error> {
     let read: &[&str] = match kind {
         "gaussian" => &["--noise-multiplier", "--sigma", "--sensitivity"],
         "laplace" => &["--noise-multiplier", "--scale", "--sensitivity"],
@@ -234,7 +234,7 @@ fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Refusal> {
             } else {
                 format!("{} or --times", read.join(", "))
             };
-            Err(Refusal::Invalid(format!("{flag} is {value}, expected {expected} with {kind}")))
+            Err(Error::invalid(format!("{flag} is {value}, expected {expected} with {kind}")))
         }
         _ => Ok(()),
     }
@@ -246,12 +246,12 @@ pub fn clean(word: &str) -> String {
 }
 
 /// How a table is written.
-pub fn form(args: &FormArgs) -> Result<Form, Refusal> {
+pub fn form(args: &FormArgs) -> Result<Form, Error> {
     let one = |name: &'static str, text: &str| {
         let mut chars = text.chars();
         match (chars.next(), chars.next()) {
             (Some(only), None) => Ok(only),
-            _ => Err(Refusal::out_of_range(name, clean(text), "one character")),
+            _ => Err(Error::out_of_range(name, clean(text), "one character")),
         }
     };
     let thousands = args.thousands.as_deref().map(|text| one("thousands", text)).transpose()?;
@@ -263,16 +263,16 @@ pub fn form(args: &FormArgs) -> Result<Form, Refusal> {
 }
 
 /// The byte between cells.
-fn delimiter(text: &str) -> Result<u8, Refusal> {
+fn delimiter(text: &str) -> Result<u8, Error> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
         _ if text == "\\t" || text == "tab" => Ok(b'\t'),
-        _ => Err(Refusal::out_of_range("delimiter", clean(text), "one character, or tab")),
+        _ => Err(Error::out_of_range("delimiter", clean(text), "one character, or tab")),
     }
 }
 
 /// A time such as `90s`, `10m`, `1h`, `500ms`, or plain seconds.
-pub fn duration(name: &'static str, text: &str) -> Result<Duration, Refusal> {
+pub fn duration(name: &'static str, text: &str) -> Result<Duration, Error> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 1e-3,
@@ -285,7 +285,7 @@ pub fn duration(name: &'static str, text: &str) -> Result<Duration, Refusal> {
     if (1e-3..=1e9).contains(&seconds) {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(Refusal::out_of_range(name, clean(text), "a time from 1ms to 1e9s, such as 90s, 10m or 1h"))
+        Err(Error::out_of_range(name, clean(text), "a time from 1ms to 1e9s, such as 90s, 10m or 1h"))
     }
 }
 

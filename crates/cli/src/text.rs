@@ -1,6 +1,6 @@
 //! Answers as text: the answer first, then its conditions, then its method.
 
-use veracity::{Answer, Finding, Refusal, Subject, Target, report::decimal};
+use veracity::{Answer, Error, Finding, Refusal, Subject, Target, report::decimal};
 
 /// Digits of the answer.
 const DIGITS: usize = 9;
@@ -84,8 +84,8 @@ pub fn numbers<T: Copy>(found: &Finding<T>, number: impl Fn(T) -> f64) -> Number
 }
 
 /// A file as JSON text.
-pub fn json(value: &impl serde::Serialize) -> Result<String, Refusal> {
+pub fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
-        .map_err(|error| Refusal::Invalid(format!("answer cannot be written as JSON: {error}")))
+        .map_err(|error| Error::invalid(format!("answer cannot be written as JSON: {error}")))
 }

@@ -41,6 +41,13 @@ pub enum Error {
         /// What the operating system said.
         source: Option<Arc<io::Error>>,
     },
+    /// What a file holds is refused.
+    Damaged {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        why: Box<Error>,
+    },
     /// Too many trials of an audit failed for a verdict; with the most frequent reasons.
     TrialsFailed(String),
     /// Someone asked to stop; says what was kept.
@@ -78,11 +85,16 @@ impl Error {
         Error::io(what, path, "a readable file", source)
     }
 
+    /// A file whose content is refused.
+    pub fn damaged(path: &Path, why: impl Into<Error>) -> Error {
+        Error::Damaged { path: path.to_owned(), why: Box::new(why.into()) }
+    }
+
     /// What sort of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Refused(refusal) => refusal.kind(),
-            Error::File { .. } => ErrorKind::File,
+            Error::File { .. } | Error::Damaged { .. } => ErrorKind::File,
             Error::TrialsFailed(_) => ErrorKind::TrialsFailed,
             Error::Interrupted(_) => ErrorKind::Interrupted,
         }
@@ -97,6 +109,7 @@ impl fmt::Display for Error {
                 write!(f, "{what} is {}, expected {expected}", path.display())?;
                 source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))
             }
+            Error::Damaged { path, why } => write!(f, "{}: {why}", path.display()),
             Error::TrialsFailed(why) | Error::Interrupted(why) => f.write_str(why),
         }
     }
@@ -108,6 +121,7 @@ impl std::error::Error for Error {
             // Its line is the refusal's, so what is behind it is behind the refusal.
             Error::Refused(refusal) => std::error::Error::source(refusal),
             Error::File { source, .. } => source.as_ref().map(|source| &**source as _),
+            Error::Damaged { why, .. } => Some(&**why),
             Error::TrialsFailed(_) | Error::Interrupted(_) => None,
         }
     }
@@ -116,5 +130,12 @@ impl std::error::Error for Error {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Error {
         Error::Refused(refusal)
+    }
+}
+
+/// Errors are equal that are of one kind and say the same: what an operating system says is not compared otherwise.
+impl PartialEq for Error {
+    fn eq(&self, other: &Error) -> bool {
+        self.kind() == other.kind() && self.to_string() == other.to_string()
     }
 }

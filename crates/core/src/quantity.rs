@@ -101,6 +101,11 @@ quantity!(
     Probability, "probability", "0 ≤ probability ≤ 1", |x| (0.0..=1.0).contains(&x)
 );
 
+impl Delta {
+    /// Nothing may fail.
+    pub const ZERO: Delta = Delta(0.0);
+}
+
 impl Epsilon {
     /// No loss at all.
     pub const ZERO: Epsilon = Epsilon(0.0);

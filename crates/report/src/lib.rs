@@ -2,7 +2,7 @@
 //!
 //! [`decimal`] rounds numbers to their safe side and [`table`] lines them up. A drawing such as [`curve`], [`chart`],
 //! [`histogram`] or [`sandwich`] becomes a [`picture::Picture`], a plain list of marks, which [`svg`] and [`png`] each turn
-//! into a file. [`html`] puts words, tables and pictures on a page that is one file.
+//! into a file. [`privacy`] draws what the accountant says of a subject. [`html`] puts words, tables and pictures on a page that is one file.
 //!
 //! An ε that lies between 1.946 and 1.9723, as text and as a picture:
 //!
@@ -36,6 +36,7 @@ pub mod html;
 mod markup;
 pub mod picture;
 pub mod png;
+pub mod privacy;
 pub mod sandwich;
 pub mod svg;
 pub mod table;

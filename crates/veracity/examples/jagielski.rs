@@ -10,7 +10,7 @@
 
 use std::{path::Path, time::Instant};
 use veracity_audit::{Canary, Choice, Scores, bound::FromCounts, threshold};
-use veracity_core::{Adjacency, ClipNorm, Count, Delta, NoiseMultiplier, Refusal, Significance};
+use veracity_core::{Adjacency, ClipNorm, Count, Delta, Error, NoiseMultiplier, Significance};
 use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
 use veracity_report::{
     axis::{Axis, Scale},
@@ -38,7 +38,7 @@ fn main() {
     }
 }
 
-fn run(arguments: &[String]) -> Result<(), Refusal> {
+fn run(arguments: &[String]) -> Result<(), Error> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["run", folder, runs, hidden, scale, claims] => {
@@ -47,20 +47,19 @@ fn run(arguments: &[String]) -> Result<(), Refusal> {
                 hidden: number(hidden)?,
                 initial_scale: number::<u32>(scale)? as f32,
             };
-            let claims: Result<Vec<f64>, Refusal> = claims.split(',').map(number).collect();
+            let claims: Result<Vec<f64>, Error> = claims.split(',').map(number).collect();
             panels(Path::new(folder), settings, &claims?)
         }
         ["draw", counts, figure] => draw(Path::new(counts), Path::new(figure)),
-        _ => Err(Refusal::Invalid(
+        _ => Err(Error::invalid(
             "expected: run FOLDER RUNS HIDDEN SCALE EPSILONS (0 hidden units for logistic regression; initial weights are \
-             multiplied by a scale of 0 or 1; epsilons such as 1,4), or: draw CSV FIGURE"
-                .into(),
+             multiplied by a scale of 0 or 1; epsilons such as 1,4), or: draw CSV FIGURE",
         )),
     }
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, Refusal> {
-    text.parse().map_err(|_| Refusal::out_of_range("number", text.to_owned(), "one that fits"))
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, Error> {
+    text.parse().map_err(|_| Error::out_of_range("number", text.to_owned(), "one that fits"))
 }
 
 /// What the panels are of.
@@ -74,7 +73,7 @@ struct Settings {
     initial_scale: f32,
 }
 
-fn panels(folder: &Path, settings: Settings, claims: &[f64]) -> Result<(), Refusal> {
+fn panels(folder: &Path, settings: Settings, claims: &[f64]) -> Result<(), Error> {
     let (data, spare) = two_classes(folder)?;
     eprintln!("{} records, {} spare", data.len(), spare.len());
     println!("attack,copies,claimed,noise_multiplier,proved,runs,tp,fn,fp,tn,epsilon_lower,ceiling");
@@ -88,18 +87,18 @@ fn panels(folder: &Path, settings: Settings, claims: &[f64]) -> Result<(), Refus
 }
 
 /// Draws what a run has printed.
-fn draw(counts: &Path, figure: &Path) -> Result<(), Refusal> {
+fn draw(counts: &Path, figure: &Path) -> Result<(), Error> {
     let text = std::fs::read_to_string(counts)
-        .map_err(|error| Refusal::Invalid(format!("counts cannot be read ({error})")))?;
-    let found = |line: &str| -> Result<Found, Refusal> {
+        .map_err(|error| Error::invalid(format!("counts cannot be read ({error})")))?;
+    let found = |line: &str| -> Result<Found, Error> {
         let cells: Vec<&str> = line.split(',').collect();
         let cell = |at: usize| cells.get(at).copied().unwrap_or_default();
         Ok(Found { attack: cell(0).to_owned(), claimed: number(cell(2))?, shown: number(cell(10))? })
     };
-    let found: Result<Vec<Found>, Refusal> = text.lines().skip(1).map(found).collect();
+    let found: Result<Vec<Found>, Error> = text.lines().skip(1).map(found).collect();
     let drawn = svg::render(&chart::draw(&picture(&found?)));
     std::fs::write(figure, drawn)
-        .map_err(|error| Refusal::Invalid(format!("figure cannot be written ({error})")))
+        .map_err(|error| Error::invalid(format!("figure cannot be written ({error})")))
 }
 
 /// What one attack showed with so many copies.
@@ -137,11 +136,11 @@ fn picture(found: &[Found]) -> Chart {
 }
 
 /// Records of the classes 0 and 1: a random half to train on, and the other half.
-fn two_classes(folder: &Path) -> Result<(Dataset, Dataset), Refusal> {
+fn two_classes(folder: &Path) -> Result<(Dataset, Dataset), Error> {
     let text = "[data]\nformat = \"idx\"\npath = \"train-images-idx3-ubyte.gz\"\n\
                 labels = \"train-labels-idx1-ubyte.gz\"\nclasses = 10\n\
                 [[model.layer]]\nkind = \"linear\"\noutputs = 10\n[training]\nbatch_size = 1\n";
-    let all = veracity::training::Recipe::parse(text, folder)?.records()?;
+    let all = veracity::training::TrainingPlan::parse(text, folder)?.records()?;
     let Labels::Classes { of, .. } = all.labels() else { unreachable!("the plan reads classes") };
     let mut chosen: Vec<usize> = (0..all.len()).filter(|at| of[*at] < 2).collect();
     let mut stream = Entropy::seeded(SEED).stream(Purpose::Split, Key::default());
@@ -156,7 +155,7 @@ fn two_classes(folder: &Path) -> Result<(Dataset, Dataset), Refusal> {
     Ok((part(&chosen[..RECORDS])?.packed(), part(&chosen[RECORDS..])?))
 }
 
-fn plan(noise: f64, settings: Settings) -> Result<Plan, Refusal> {
+fn plan(noise: f64, settings: Settings) -> Result<Plan, Error> {
     let Settings { hidden, initial_scale, .. } = settings;
     let mut layers = vec![Layer::Linear { outputs: 2 }];
     if hidden > 0 {
@@ -190,7 +189,7 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    fn run(&self) -> Result<(), Refusal> {
+    fn run(&self) -> Result<(), Error> {
         let class_of = |data: &Dataset, at: usize| match data.labels() {
             Labels::Classes { of, .. } => of[at],
             Labels::Values(_) => 0,
@@ -202,7 +201,7 @@ impl Panel<'_> {
         let clean = self.models(self.data.into(), 0)?;
         for (run, copies) in (1..).step_by(8).zip(COPIES) {
             let kept = self.kept(RECORDS - copies)?;
-            let planted = |canary: &Canary, run: u64| -> Result<Vec<Vec<f32>>, Refusal> {
+            let planted = |canary: &Canary, run: u64| -> Result<Vec<Vec<f32>>, Error> {
                 let labels = Labels::Classes { of: vec![canary.class; copies], classes: 2 };
                 let canaries = Dataset::new(canary.features.repeat(copies), WIDTH, labels)?;
                 self.models(World::from(&kept).with(&canaries)?, run)
@@ -220,7 +219,7 @@ impl Panel<'_> {
     }
 
     /// The direction in which the records vary least, with the class that a model without privacy finds less likely there.
-    fn clip_bkd(&self) -> Result<Canary, Refusal> {
+    fn clip_bkd(&self) -> Result<Canary, Error> {
         let rows: Vec<f32> = (0..self.data.len()).flat_map(|at| self.data.row(at)).copied().collect();
         let canary = Canary::least_direction(&rows, WIDTH, 10.0, 0)?;
         let bare =
@@ -233,14 +232,14 @@ impl Panel<'_> {
     }
 
     /// The first records; a canary's copies come in the place of the last ones.
-    fn kept(&self, count: usize) -> Result<Dataset, Refusal> {
+    fn kept(&self, count: usize) -> Result<Dataset, Error> {
         let Labels::Classes { of, classes } = self.data.labels() else { unreachable!("classes were read") };
         let features = (0..count).flat_map(|at| self.data.row(at)).copied().collect();
         let labels = Labels::Classes { of: of[..count].to_vec(), classes: *classes };
         Ok(Dataset::new(features, WIDTH, labels)?.packed())
     }
 
-    fn models(&self, data: World<'_>, run: u64) -> Result<Vec<Vec<f32>>, Refusal> {
+    fn models(&self, data: World<'_>, run: u64) -> Result<Vec<Vec<f32>>, Error> {
         // Each noise has runs of its own.
         let run = run + 1000 * self.claimed as u64;
         let trained =
@@ -255,10 +254,10 @@ impl Panel<'_> {
         planted: &[Vec<f32>],
         without: &[Vec<f32>],
         canary: &Canary,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Error> {
         let record =
             Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
-        let margins = |models: &[Vec<f32>]| -> Result<Vec<f64>, Refusal> {
+        let margins = |models: &[Vec<f32>]| -> Result<Vec<f64>, Error> {
             models
                 .iter()
                 .map(|parameters| {

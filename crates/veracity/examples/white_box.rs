@@ -6,9 +6,9 @@
 
 use std::{path::Path, time::Instant};
 use veracity::{
-    Count, Refusal,
-    auditing::{Attack, Case, Choice, Method, Terms, attack, examine},
-    training::Recipe,
+    AuditDone, AuditSettings, Count, Error, audit,
+    auditing::{Attack, Case, Choice, Method, Terms, examine},
+    training::TrainingPlan,
 };
 
 /// The built-in digits that are trained on.
@@ -22,7 +22,7 @@ fn main() {
     let result = match asked {
         None => table(TRAININGS),
         Some(Ok(trainings)) => table(trainings),
-        Some(Err(_)) => Err(Refusal::Invalid("trainings is no whole number".into())),
+        Some(Err(_)) => Err(Error::invalid("trainings is no whole number")),
     };
     if let Err(refusal) = result {
         eprintln!("white_box: {refusal}");
@@ -30,7 +30,7 @@ fn main() {
     }
 }
 
-fn table(trainings: u64) -> Result<(), Refusal> {
+fn table(trainings: u64) -> Result<(), Error> {
     println!(
         "| epsilon proved | batches | steps | trainings | shown, proved | share | shown, if Gaussian | share | seconds |"
     );
@@ -43,27 +43,27 @@ fn table(trainings: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn row(epsilon: f64, batch: u64, steps: u64, trainings: u64) -> Result<(), Refusal> {
+fn row(epsilon: f64, batch: u64, steps: u64, trainings: u64) -> Result<(), Error> {
     let plan = format!(
         "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
          [training]\nbatch_size = {batch}\nsteps = {steps}\nlearning_rate = 1.0\n\
          [privacy]\nepsilon = {epsilon}\ndelta = 1e-5\n"
     );
-    let recipe = Recipe::parse(&plan, Path::new(""))?;
+    let recipe = TrainingPlan::parse(&plan, Path::new(""))?;
     let trials = Count::new(trainings)?;
     let how = Attack::WhiteBox { canaries: CANARIES, copies: 1 };
     let case = Case::training(&recipe, how, None, 1, trials)?;
     let start = Instant::now();
-    let many = Method::ManyCanaries { guessed: None };
-    let terms = Terms { method: many, trials, seed: 1, significance: SIGNIFICANCE };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (audited, seen) = attack(&case, terms, threads)?;
+    let settings = AuditSettings { significance: SIGNIFICANCE, ..AuditSettings::default() };
+    let AuditDone::Judged { audited, trials } = audit(&case, &settings, None)? else {
+        return Err(Error::invalid("trials are missing"));
+    };
     // With all records in every step a score is their number of steps, or nothing, and noise: the middle is known beforehand.
     let choice = if batch == RECORDS { Choice::Fixed(steps as f64 / 2.0) } else { Choice::Split };
-    let gaussian = Terms { method: Method::Gaussian { choice }, ..terms };
-    let gaussian = examine(case.note, case.claim, case.proved, gaussian, &seen)?;
+    let gaussian = Terms { method: Method::Gaussian { choice }, ..audited.terms };
+    let gaussian = examine(case.note, case.claim, case.proved, gaussian, &trials.observations())?;
     let proved = audited.proved.map_or(f64::INFINITY, |proved| proved.0.get());
-    let [any, bell] = [&audited, &gaussian].map(|audited| audited.evidence.shown.epsilon.0.get());
+    let [any, bell] = [&*audited, &gaussian].map(|audited| audited.evidence.shown.epsilon.0.get());
     let batches = if batch == RECORDS { "all records".to_owned() } else { format!("{batch} of {RECORDS}") };
     println!(
         "| {proved:.3} | {batches} | {steps} | {trainings} | {any:.3} | {:.0} % | {bell:.3} | {:.0} % | {:.0} |",

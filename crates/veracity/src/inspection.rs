@@ -4,7 +4,7 @@
 //! the same release, or of the same model, all but the first are copies.
 
 use crate::{
-    ClaimFile, Confirmation, Refusal,
+    ClaimFile, Confirmation, Error,
     auditing::certificate::Recomputed,
     training::{MODEL, Model},
     verify_file::{Verified, verify_file},
@@ -25,7 +25,7 @@ const DEEPEST: usize = 16;
 const LONGEST_MODEL: u64 = 1 << 33;
 
 /// The files of a folder that may be models.
-type Models = BTreeMap<PathBuf, Result<Tensors, Refusal>>;
+type Models = BTreeMap<PathBuf, Result<Tensors, Error>>;
 
 /// One file, and what came of checking it.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +60,7 @@ pub enum Found {
     /// A claim whose model is not there.
     NoModel,
     /// Damaged, or of a kind that cannot be checked.
-    Unreadable(Refusal),
+    Unreadable(Error),
 }
 
 impl Inspected {
@@ -76,12 +76,12 @@ impl Inspected {
 }
 
 /// Checks everything in a folder and in those below it. Links are not followed.
-pub fn inspect(folder: &Path) -> Result<Vec<Inspected>, Refusal> {
+pub fn inspect(folder: &Path) -> Result<Vec<Inspected>, Error> {
     let mut all = Vec::new();
     let mut claims = BTreeMap::new();
     walk(folder, Path::new(""), DEEPEST, &mut claims, &mut all)?;
     if all.is_empty() {
-        return Err(Refusal::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{} holds no claim, model or certificate, expected something to verify",
             folder.display()
         )));
@@ -95,13 +95,13 @@ fn walk(
     depth: usize,
     known: &mut BTreeMap<String, PathBuf>,
     all: &mut Vec<Inspected>,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let folder = root.join(within);
     let unreadable = |error: std::io::Error| {
-        Refusal::Invalid(format!("folder is {}, expected one that can be read ({error})", folder.display()))
+        Error::invalid(format!("folder is {}, expected one that can be read ({error})", folder.display()))
     };
     if depth == 0 {
-        return Err(Refusal::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{} is deeper than {DEEPEST} folders, expected less",
             folder.display()
         )));
@@ -127,7 +127,7 @@ fn look_at(
     root: &Path,
     files: &[PathBuf],
     known: &mut BTreeMap<String, PathBuf>,
-) -> Result<Vec<Inspected>, Refusal> {
+) -> Result<Vec<Inspected>, Error> {
     let ends = |file: &&PathBuf, ending: &str| file.extension().is_some_and(|found| found == ending);
     let mut models: Models = BTreeMap::new();
     for file in files.iter().filter(|file| ends(file, "safetensors")) {
@@ -186,7 +186,7 @@ fn judge(claim: ClaimFile, file: &Path, models: &Models, tied: &mut BTreeMap<Str
     let digest = claim.model().map(str::to_owned);
     let mut confirmation = match recompute_claim(claim) {
         Ok(confirmation) => confirmation,
-        Err(refusal) => return Found::Unreadable(refusal),
+        Err(refusal) => return Found::Unreadable(refusal.into()),
     };
     let Some(digest) = digest else { return Found::Claim(Box::new(confirmation)) };
     let mine = models
@@ -216,8 +216,8 @@ pub(crate) struct Tensors {
 }
 
 /// The tensors of a file; nothing where they are of a kind that only others write.
-pub(crate) fn tensors_at(path: &Path) -> Result<Option<Tensors>, Refusal> {
-    let refuse = |why: &str| Refusal::Invalid(format!("not readable as a model, found {why}"));
+pub(crate) fn tensors_at(path: &Path) -> Result<Option<Tensors>, Error> {
+    let refuse = |why: &str| Error::invalid(format!("not readable as a model, found {why}"));
     let bytes = fs::metadata(path)
         .and_then(|about| if about.len() > LONGEST_MODEL { Ok(None) } else { fs::read(path).map(Some) })
         .map_err(|error| refuse(&error.to_string()))?

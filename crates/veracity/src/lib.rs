@@ -1,8 +1,12 @@
-//! Differential privacy that can be checked: the facade that wires the rooms together.
+//! Differential privacy that can be checked: one door to all rooms.
 //!
-//! A [`Subject`] says what is done to whose data; [`account`] answers what it can leak, [`calibration`] finds the noise
-//! for a budget, [`explain`] puts the answer in words, [`ClaimFile`] writes it down and [`verify`] checks it again.
-//! [`compose`] adds claims up, [`inspect`] checks a folder of claims and models.
+//! Three calls are whole jobs. [`train`] turns a plan and its data into a model, its claim and its report; [`audit`] attacks a claim
+//! and says what it leaks at least; [`release`] answers a question about a table. Each takes the other end of a channel, or
+//! nothing, to tell how far it is, and the command line calls exactly these.
+//!
+//! A [`Subject`] says what is done to whose data; [`account`] answers what it can leak, [`calibration`] finds the noise for a
+//! budget, [`explain`] puts the answer in words, [`ClaimFile`] writes it down and [`verify`] checks it again. [`compose`] adds
+//! claims up, [`inspect`] checks a folder of claims and models.
 //!
 //! ```
 //! use veracity::{Choice, Delta, Mechanism, NoiseMultiplier, Subject, Target, account};
@@ -13,25 +17,10 @@
 //! # Ok::<(), veracity::Refusal>(())
 //! ```
 
-mod answer_note;
-pub mod auditing;
-pub mod claim_place;
-pub mod collecting;
-pub mod drawing;
 mod inspection;
-pub mod lower_bounds;
-mod persons;
-pub mod reading;
-pub mod releasing;
-pub mod replaying;
-pub mod saving;
-pub mod training;
 mod verify_file;
-pub mod zoo;
 
-pub use answer_note::provenance;
 pub use inspection::{Found, Inspected, inspect};
-pub use persons::{Bounded, Persons};
 pub use verify_file::{Verified, verify_file};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
@@ -43,11 +32,22 @@ pub use veracity_claims::{
     events, explain, explain_promise, kinds, plan, spec, strategy, verify,
 };
 pub use veracity_core::{
-    Adjacency, Bracket, Count, Delta, Epsilon, Finding, Lower, Mechanism, NoiseMultiplier, PrivacyUnit,
-    Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
+    Adjacency, Bracket, Count, Delta, Epsilon, Error, ErrorKind, Finding, Lower, Mechanism, NoiseMultiplier,
+    PrivacyUnit, Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
 };
+pub use veracity_evidence as auditing;
+pub use veracity_evidence::{AuditDone, AuditSettings, Case, audit, lower_bounds, replaying, zoo};
+pub use veracity_files::{LONGEST_TEXT, read_text, saving};
 pub use veracity_local as local;
 pub use veracity_noise as noise;
 pub use veracity_noise::{Entropy, Origin};
 pub use veracity_query as query;
+pub use veracity_release as releasing;
+pub use veracity_release::{
+    Bounded, Persons, ReleaseDone, ReleaseRequest, ReleaseSettings, Table, claim_place, collecting,
+    columns as reading, preview, provenance, release,
+};
 pub use veracity_report as report;
+pub use veracity_report::privacy as drawing;
+pub use veracity_trainer as training;
+pub use veracity_trainer::{TrainEvent, TrainSettings, TrainingDone, TrainingPlan, train};

@@ -1,11 +1,10 @@
 //! Checks a file again: a claim, with the model beside it, or the certificate of an audit, with its trials.
 
 use crate::{
-    Confirmation, Refusal,
+    Confirmation, Error,
     auditing::certificate::{self, Recomputed},
     inspection::tensors_at,
-    plan::read_text,
-    verify,
+    read_text, verify,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ pub enum Verified {
 
 /// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which. The claim of a
 /// model must be that of the model beside it, where there is one.
-pub fn verify_file(path: &Path) -> Result<Verified, Refusal> {
+pub fn verify_file(path: &Path) -> Result<Verified, Error> {
     let text = read_text("claim", path)?;
     let is_certificate = serde_json::from_str::<Schema>(&text)
         .is_ok_and(|named| named.schema.starts_with(certificate::SCHEMA.trim_end_matches(char::is_numeric)));
@@ -42,7 +41,7 @@ pub fn verify_file(path: &Path) -> Result<Verified, Refusal> {
 
 /// The model of a folder that has a digest, or else the first of its models; nothing where there is none. A claim that has a
 /// number is of a model that was replaced.
-fn model_beside(folder: &Path, stated: &str, is_replaced: bool) -> Result<Option<(String, String)>, Refusal> {
+fn model_beside(folder: &Path, stated: &str, is_replaced: bool) -> Result<Option<(String, String)>, Error> {
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()

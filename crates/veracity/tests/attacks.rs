@@ -4,35 +4,41 @@
 
 use std::path::Path;
 use veracity::{
-    Count, Epsilon, Verdict,
-    auditing::{Attack, Audited, Case, Choice, Kind, Method, Scoring, Start, Terms, attack},
-    training::Recipe,
+    AuditDone, AuditSettings, Count, Epsilon, TrainingPlan, Verdict, audit,
+    auditing::{Attack, Audited, CanaryKind, Case, Choice, Method, Scoring, Start},
 };
 
 /// A linear model of the digits, all of them in every batch.
-fn recipe(epsilon: f64, adjacency: &str) -> Recipe {
+fn recipe(epsilon: f64, adjacency: &str) -> TrainingPlan {
     let text = format!(
         "adjacency = \"{adjacency}\"\n[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
          [training]\nbatch_size = 1438\nrecords = 1438\nsteps = 8\nlearning_rate = 1.0\n\
          [privacy]\nepsilon = {epsilon}\ndelta = 1e-5\n"
     );
-    Recipe::parse(&text, Path::new("")).unwrap()
+    TrainingPlan::parse(&text, Path::new("")).unwrap()
 }
 
-fn audited(recipe: &Recipe, how: Attack, claimed: Option<f64>, trials: u64, method: Method) -> Audited {
+fn audited(recipe: &TrainingPlan, how: Attack, claimed: Option<f64>, trials: u64, method: Method) -> Audited {
     let claimed = claimed.map(|epsilon| Epsilon::new(epsilon).unwrap());
     let trials = Count::new(trials).unwrap();
     let case = Case::training(recipe, how, claimed, 5, trials).unwrap();
-    let terms = Terms { method, trials, seed: 5, significance: 0.01 };
-    let (found, seen) = attack(&case, terms, 2).unwrap();
+    let run = |jobs| {
+        let jobs = Some(Count::new(jobs).unwrap());
+        let settings = AuditSettings { method: Some(method), jobs, ..AuditSettings::default() };
+        match audit(&case, &settings, None).unwrap() {
+            AuditDone::Judged { audited, trials } => (*audited, trials),
+            share => panic!("{share:?}"),
+        }
+    };
+    let (found, seen) = run(2);
     assert_eq!(found.failures, 0);
-    assert_eq!(attack(&case, terms, 1).unwrap().1, seen, "the same trials tell the same");
+    assert_eq!(run(1).1, seen, "the same trials tell the same");
     found
 }
 
 const SPLIT: Method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
 
-fn last_model(canary: Kind, scoring: Scoring, start: Start) -> Attack {
+fn last_model(canary: CanaryKind, scoring: Scoring, start: Start) -> Attack {
     Attack::FinalModel { canary, copies: 1, scoring, start }
 }
 
@@ -41,8 +47,8 @@ fn every_canary_and_scoring_runs_and_none_refutes_what_is_proved() {
     let scorings =
         [Scoring::Loss, Scoring::Margin { against_blank: true }, Scoring::LikelihoodRatio { shadows: 8 }];
     for adjacency in ["add-remove", "zero-out", "replace-one"] {
-        for canary in Kind::ALL {
-            if adjacency == "replace-one" && canary == Kind::Member {
+        for canary in CanaryKind::ALL {
+            if adjacency == "replace-one" && canary == CanaryKind::Member {
                 continue;
             }
             for scoring in scorings {
@@ -60,7 +66,7 @@ fn every_canary_and_scoring_runs_and_none_refutes_what_is_proved() {
 fn the_last_model_tells_nearly_all_from_a_worst_case_start() {
     let margin = Scoring::Margin { against_blank: false };
     let gaussian = Method::Gaussian { choice: Choice::Split };
-    let worst = last_model(Kind::LeastDirection, margin, Start::WorstCase);
+    let worst = last_model(CanaryKind::LeastDirection, margin, Start::WorstCase);
     let found = audited(&recipe(10.0, "add-remove"), worst, None, 800, gaussian);
     let shown = found.evidence.shown.epsilon.0.get();
     assert!(shown > 5.5 && shown < 10.0, "{shown}");
@@ -68,7 +74,7 @@ fn the_last_model_tells_nearly_all_from_a_worst_case_start() {
     let found = audited(&recipe(10.0, "add-remove"), worst, Some(1.0), 800, SPLIT);
     assert!(matches!(found.verdict, Verdict::Refuted { .. }), "{:?}", found.evidence);
     // A plain member at a plain start tells next to nothing.
-    let plain = last_model(Kind::Member, Scoring::Loss, Start::AsPlanned);
+    let plain = last_model(CanaryKind::Member, Scoring::Loss, Start::AsPlanned);
     let found = audited(&recipe(10.0, "add-remove"), plain, None, 400, gaussian);
     assert!(found.evidence.shown.epsilon.0.get() < 2.0, "{:?}", found.evidence);
 }
@@ -92,11 +98,12 @@ fn a_plan_that_learns_before_its_first_step_is_not_attacked_in_part() {
                 [[model.feature]]\nkind = \"private-mean\"\nnoise_multiplier = 8\n\
                 [[model.layer]]\nkind = \"flatten\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
                 [training]\nbatch_size = 256\nsteps = 8\nlearning_rate = 1\n[privacy]\nepsilon = 3\ndelta = 1e-5\n";
-    let (recipe, trials) = (Recipe::parse(text, Path::new("")).unwrap(), Count::new(4).unwrap());
+    let (recipe, trials) = (TrainingPlan::parse(text, Path::new("")).unwrap(), Count::new(4).unwrap());
     let how = Attack::WhiteBox { canaries: 1, copies: 1 };
     let by_steps = Case::training(&recipe, how, None, 5, trials).err().map(|refusal| refusal.to_string());
-    let by_model =
-        Case::one_run(&recipe, Kind::Blank, None, None, 5, trials).err().map(|refusal| refusal.to_string());
+    let by_model = Case::one_run(&recipe, CanaryKind::Blank, None, None, 5, trials)
+        .err()
+        .map(|refusal| refusal.to_string());
     for refused in [by_steps, by_model] {
         let refused = refused.unwrap();
         assert!(refused.starts_with("the plan learns means or bounds of its records"), "{refused}");
@@ -115,11 +122,11 @@ fn other_records_are_another_subject() {
     let note = |last: &str| {
         let rows: String = (0..19).map(|at| format!("0.{at},{}\n", ["no", "yes"][at % 2])).collect();
         std::fs::write(room.join("records.csv"), format!("x,class\n{rows}{last}\n")).unwrap();
-        let (recipe, trials) = (Recipe::parse(plan, &room).unwrap(), Count::new(4).unwrap());
+        let (recipe, trials) = (TrainingPlan::parse(plan, &room).unwrap(), Count::new(4).unwrap());
         let how = Attack::WhiteBox { canaries: 2, copies: 1 };
         let (steps, model) = (
             Case::training(&recipe, how, None, 5, trials).unwrap(),
-            Case::one_run(&recipe, Kind::Blank, Some(4), None, 5, trials).unwrap(),
+            Case::one_run(&recipe, CanaryKind::Blank, Some(4), None, 5, trials).unwrap(),
         );
         [steps.note, model.note]
     };

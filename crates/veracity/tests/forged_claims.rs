@@ -15,7 +15,7 @@ use veracity::{
     noise::{Key, NoiseStream, Purpose},
     provenance,
     query::{Bounds, Column, Question, Statistic},
-    releasing::{Order, prepare},
+    releasing::{ReleaseRequest, prepare},
     spec::MechanismSpec,
 };
 
@@ -110,10 +110,11 @@ fn released() -> Vec<ClaimFile> {
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
     let column = Column::Numbers(vec![Some(0.5); 9]);
     let provenance = provenance("visits.csv").unwrap();
-    let order = |statistic, persons: Option<Persons>| Order {
+    let order = |statistic, persons: Option<Persons>| ReleaseRequest {
         question: Question { statistic, adjacency: Adjacency::AddRemove },
+        column: Some("age".into()),
+        unit: persons.as_ref().map(|_| PrivacyUnit::new("patient").unwrap()),
         persons,
-        unit: PrivacyUnit::new("patient").unwrap(),
         epsilon: Epsilon::new(1.0).unwrap(),
         delta: Delta::new(1e-6).unwrap(),
         kind: None,

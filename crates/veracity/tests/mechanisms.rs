@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use veracity::{
-    Adjacency, Count, Delta, Epsilon, Mechanism, Subject, Verdict,
-    auditing::{Audited, Case, Choice, Method, Observation, Terms, attack},
+    Adjacency, AuditDone, AuditSettings, Count, Delta, Epsilon, Mechanism, Subject, Verdict, audit,
+    auditing::{Audited, Case, Observation},
     spec::MechanismSpec,
 };
 
@@ -16,8 +16,15 @@ fn subject(json: &str, adjacency: Adjacency) -> Subject {
 fn audited(subject: &Subject, added: f64, trials: u64) -> (Audited, Vec<Observation>) {
     let (trials, seed) = (Count::new(trials).unwrap(), 1);
     let case = Case::mechanism(subject, added, None, Delta::new(1e-5).unwrap(), seed, trials).unwrap();
-    let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
-    attack(&case, Terms { method, trials, seed, significance: 1e-3 }, 2).unwrap()
+    judged(&case, 1e-3, 2)
+}
+
+fn judged(case: &Case, significance: f64, jobs: u64) -> (Audited, Vec<Observation>) {
+    let jobs = Some(Count::new(jobs).unwrap());
+    match audit(case, &AuditSettings { significance, jobs, ..AuditSettings::default() }, None).unwrap() {
+        AuditDone::Judged { audited, trials } => (*audited, trials.observations()),
+        share => panic!("{share:?}"),
+    }
 }
 
 /// Every mechanism that can be run, under every adjacency that it has, with so much noise that half of it shows.
@@ -83,8 +90,7 @@ fn the_same_seed_tells_the_same_and_another_does_not() {
         let trials = Count::new(50).unwrap();
         let scores = |seed, threads| {
             let case = Case::mechanism(&subject, 1.0, None, Delta::new(1e-5).unwrap(), seed, trials).unwrap();
-            let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
-            attack(&case, Terms { method, trials, seed, significance: 0.01 }, threads).unwrap().1
+            judged(&case, 0.01, threads).1
         };
         assert_eq!(scores(3, 1), scores(3, 4));
         assert_ne!(scores(3, 1), scores(4, 1), "{}", subject.describe());

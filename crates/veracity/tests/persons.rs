@@ -6,11 +6,11 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use veracity::{
-    Adjacency, Count, Delta, Entropy, Epsilon, Mechanism, NoiseMultiplier, Persons, PrivacyUnit,
+    Adjacency, Count, Delta, Entropy, Epsilon, Mechanism, NoiseMultiplier, Persons,
     noise::{Distance, Key, NoiseStream, Purpose, Stream, exact::uniform_below},
     provenance,
     query::{Bins, Bounds, Column, Design, ErrorBar, NoiseKind, Question, Rank, Statistic},
-    releasing::{Order, prepare},
+    releasing::{ReleaseRequest, prepare},
     verify,
 };
 
@@ -141,10 +141,11 @@ fn no_person_moves_a_call_by_more_than_their_rows() {
     }
 }
 
-fn order(statistic: Statistic, persons: Option<Persons>, adjacency: Adjacency) -> Order {
-    Order {
+fn order(statistic: Statistic, persons: Option<Persons>, adjacency: Adjacency) -> ReleaseRequest {
+    ReleaseRequest {
         question: Question { statistic, adjacency },
-        unit: PrivacyUnit::new(if persons.is_some() { "person" } else { "row" }).unwrap(),
+        column: Some("value".into()),
+        unit: None,
         persons,
         epsilon: Epsilon::new(1.0).unwrap(),
         delta: Delta::new(0.0).unwrap(),

@@ -3,19 +3,20 @@
 #![allow(clippy::unwrap_used)]
 
 use veracity::{
-    Adjacency, Delta, Entropy, Epsilon, PrivacyUnit,
+    Adjacency, Delta, Entropy, Epsilon,
     noise::{Key, NoiseStream, Purpose},
     provenance,
     query::{Column, Question, Statistic},
-    releasing::{Order, prepare},
+    releasing::{ReleaseRequest, prepare},
 };
 
 /// A count at ε = 0.001.
-fn order() -> Order {
-    Order {
+fn order() -> ReleaseRequest {
+    ReleaseRequest {
         question: Question { statistic: Statistic::Count, adjacency: Adjacency::AddRemove },
+        column: None,
         persons: None,
-        unit: PrivacyUnit::new("person").unwrap(),
+        unit: None,
         epsilon: Epsilon::new(0.001).unwrap(),
         delta: Delta::new(0.0).unwrap(),
         kind: None,

@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 use veracity::{
     Adjacency, NoiseMultiplier,
+    auditing::default_plan,
     query::{Bins, Bounds, Column, ErrorBar, NoiseKind, Question, Rank, Statistic},
     replaying::{Fault, release, traces, training},
-    training::Recipe,
 };
 
 fn trace(name: &str, text: &str) -> PathBuf {
@@ -18,7 +18,7 @@ fn trace(name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn training_uses_nearly_all_that_it_declares_and_not_more() {
-    let replays = training(&Recipe::audited_by_default().unwrap(), 1).unwrap();
+    let replays = training(&default_plan().unwrap(), 1).unwrap();
     assert_eq!(replays.fault(), None);
     assert!(replays.used() > 0.9 && replays.used() <= 1.0, "{}", replays.used());
     for word in ["removed", "blanked", "replaced by a record whose gradient is no number", "added"] {

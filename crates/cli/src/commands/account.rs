@@ -8,15 +8,14 @@ use crate::{
 };
 use std::path::PathBuf;
 use veracity::{
-    AnswerFile, Choice, ClaimFile, CompareFile, Composed, Refusal, Row, Subject, Target, account, compare,
-    compose,
-    plan::LONGEST_FILE,
+    AnswerFile, Choice, ClaimFile, CompareFile, Composed, Error, LONGEST_TEXT, Row, Subject, Target, account,
+    compare, compose,
     report::{decimal, table},
     saving::{create, must_be_new},
 };
 
 /// Answers, compares or writes a claim.
-pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &AccountArgs) -> Result<Outcome, Error> {
     args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
     let Asked { subject, target, composed } = asked(args)?;
     if args.compare {
@@ -31,9 +30,9 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Refusal> {
     if let Some(path) = &args.claim {
         let claim = ClaimFile::new(&subject, &answer)?;
         let written = claim.to_json()?;
-        if written.len() as u64 > LONGEST_FILE {
-            return Err(Refusal::Invalid(
-                "claim is longer than 1 MiB, which nobody could verify; give the strategy as a band, or fewer parts".into(),
+        if written.len() as u64 > LONGEST_TEXT {
+            return Err(Error::invalid(
+                "claim is longer than 1 MiB, which nobody could verify; give the strategy as a band, or fewer parts",
             ));
         }
         create("claim", path, written.as_bytes())?;
@@ -54,7 +53,7 @@ struct Asked {
     composed: Option<Composed>,
 }
 
-fn asked(args: &AccountArgs) -> Result<Asked, Refusal> {
+fn asked(args: &AccountArgs) -> Result<Asked, Error> {
     let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
     if args.subject.iter().any(|one| meaning::is_claim(one)) {
         meaning::refuse_with_claims(&args.subject, &mechanism)?;
@@ -64,13 +63,13 @@ fn asked(args: &AccountArgs) -> Result<Asked, Refusal> {
         return Ok(Asked { subject: composed.subject.clone(), target, composed: Some(composed) });
     }
     let [kind] = &args.subject[..] else {
-        return Err(Refusal::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{} mechanisms or plans are given, expected one, or claims of one dataset; a plan lists several mechanisms",
             args.subject.len()
         )));
     };
     if args.dataset.is_some() {
-        return Err(Refusal::Invalid("--dataset is given, expected it with claims only".into()));
+        return Err(Error::invalid("--dataset is given, expected it with claims only"));
     }
     meaning::claim_range(kind, &mut mechanism, &mut epsilon);
     let subject = meaning::subject(kind, &mechanism)?;

@@ -2,7 +2,7 @@
 
 use crate::{Outcome, args::BatchingArgs, text};
 use veracity::{
-    Delta, NoiseMultiplier, Refusal,
+    Delta, Error, NoiseMultiplier,
     batching::{BatchingFile, Comparison, Gap, Row, Training, compare_batches},
     report::{
         decimal::{down, nearest, up},
@@ -15,7 +15,7 @@ use veracity::{
 const DIGITS: usize = 6;
 
 /// Compares the ways to draw batches.
-pub fn run(args: &BatchingArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &BatchingArgs) -> Result<Outcome, Error> {
     let sizes =
         (Whole(args.dataset_size).count("dataset size")?, Whole(args.batch_size).count("batch size")?);
     let max_batch = args.max_batch.map(|most| Whole(most).count("max batch")).transpose()?;
@@ -23,7 +23,7 @@ pub fn run(args: &BatchingArgs) -> Result<Outcome, Refusal> {
     let training = Training::new(sizes, noise_multiplier, Whole(args.epochs).count("epochs")?, max_batch)?;
     let delta = Delta::new(args.delta)?;
     if delta.get() == 0.0 {
-        return Err(Refusal::out_of_range("delta", delta, "delta > 0 with gaussian noise"));
+        return Err(Error::out_of_range("delta", delta, "delta > 0 with gaussian noise"));
     }
     let comparison = compare_batches(&training, delta)?;
     Outcome::done(match args.json {

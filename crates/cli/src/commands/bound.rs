@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use veracity::{
-    Count, Delta, Epsilon, Probability, Refusal, Significance,
+    Count, Delta, Epsilon, Error, Probability, Significance,
     lower_bounds::{
         self, Counts, Row,
         bound::{Basis, FromCounts, Shown, one_run, one_run::Guesses, one_run_fdp},
@@ -25,7 +25,7 @@ use veracity::{
 const DIGITS: usize = 6;
 
 /// Runs one of the four.
-pub fn run(args: &BoundArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &BoundArgs) -> Result<Outcome, Error> {
     match &args.command {
         None => from_counts(args),
         Some(BoundCommand::OneRun(args)) => from_one_run(args),
@@ -34,7 +34,7 @@ pub fn run(args: &BoundArgs) -> Result<Outcome, Refusal> {
     }
 }
 
-fn from_counts(args: &BoundArgs) -> Result<Outcome, Refusal> {
+fn from_counts(args: &BoundArgs) -> Result<Outcome, Error> {
     let counts = Counts {
         true_positives: whole("tp", args.tp)?,
         false_negatives: whole("fn", args.fn_)?,
@@ -42,9 +42,7 @@ fn from_counts(args: &BoundArgs) -> Result<Outcome, Refusal> {
         true_negatives: whole("tn", args.tn)?,
     };
     if counts.ins() == 0 || counts.outs() == 0 {
-        return Err(Refusal::Invalid(
-            "one world has no runs, expected tp + fn ≥ 1 and fp + tn ≥ 1".to_owned(),
-        ));
+        return Err(Error::invalid("one world has no runs, expected tp + fn ≥ 1 and fp + tn ≥ 1".to_owned()));
     }
     let method: FromCounts = args.bound.parse()?;
     let delta = Delta::new(args.question.delta)?;
@@ -66,7 +64,7 @@ fn from_counts(args: &BoundArgs) -> Result<Outcome, Refusal> {
     })
 }
 
-fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Refusal> {
+fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Error> {
     let number = |name, value| whole(name, Some(value));
     let (canaries, made) = (number("canaries", args.canaries)?, number("guesses", args.guesses)?);
     let guesses = Guesses::new(canaries, made, number("correct", args.correct)?)?;
@@ -86,7 +84,7 @@ fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Refusal> {
     })
 }
 
-fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Refusal> {
+fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Error> {
     let delta = Delta::new(args.question.delta)?;
     // Checked here, spent once for each row.
     let level = Significance::new(args.question.significance)?.spend();
@@ -137,13 +135,13 @@ fn row_json(row: &Row) -> Value {
     })
 }
 
-fn plan(args: &BoundPowerArgs) -> Result<Outcome, Refusal> {
+fn plan(args: &BoundPowerArgs) -> Result<Outcome, Error> {
     let delta = Delta::new(args.question.delta)?;
     let truth = Epsilon::new(args.true_epsilon)?;
     let truth = match args.mechanism.as_str() {
         "gaussian" => Truth::gaussian(truth, delta)?,
         "pure" => Truth::Pure(truth),
-        other => return Err(Refusal::out_of_range("mechanism", other, "gaussian or pure")),
+        other => return Err(Error::out_of_range("mechanism", other, "gaussian or pure")),
     };
     let trial = Trial { claim: Epsilon::new(args.claim_epsilon)?, delta, choice: choice(args)? };
     let significance = Significance::new(args.question.significance)?;
@@ -154,14 +152,14 @@ fn plan(args: &BoundPowerArgs) -> Result<Outcome, Refusal> {
     Outcome::done(if args.question.json { plan_json(args, &plan)? } else { plan_words(args, &plan) })
 }
 
-fn choice(args: &BoundPowerArgs) -> Result<Choice, Refusal> {
+fn choice(args: &BoundPowerArgs) -> Result<Choice, Error> {
     match args.choice.as_str() {
         // Which score it is at does not matter to a plan.
         "fixed" => Ok(Choice::Fixed(0.0)),
         "split" => Ok(Choice::Split),
         "folds" => Ok(Choice::Folds(Whole(args.folds).count("folds")?)),
         "union" => Ok(Choice::Union),
-        other => Err(Refusal::out_of_range("choice", other, "fixed, split, folds or union")),
+        other => Err(Error::out_of_range("choice", other, "fixed, split, folds or union")),
     }
 }
 
@@ -182,7 +180,7 @@ fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
     )
 }
 
-fn plan_json(args: &BoundPowerArgs, plan: &Plan) -> Result<String, Refusal> {
+fn plan_json(args: &BoundPowerArgs, plan: &Plan) -> Result<String, Error> {
     text::json(&json!({
         "schema": "veracity.bound-power/1",
         "trials": plan.trials.get(),
@@ -206,7 +204,7 @@ fn printed(
     evidence: &str,
     question: &BoundQuestion,
     more: impl Fn(&mut Value),
-) -> Result<Outcome, Refusal> {
+) -> Result<Outcome, Error> {
     if question.json {
         let mut value = json!({
             "schema": "veracity.bound/1",
@@ -250,9 +248,9 @@ fn sign(basis: Basis) -> &'static str {
     }
 }
 
-fn refuse_no_delta(delta: Delta) -> Result<(), Refusal> {
+fn refuse_no_delta(delta: Delta) -> Result<(), Error> {
     if delta.get() == 0.0 {
-        return Err(Refusal::Invalid(
+        return Err(Error::invalid(
             "delta is 0, where epsilon of a Gaussian mechanism is infinite; expected --delta above 0"
                 .to_owned(),
         ));
@@ -261,13 +259,13 @@ fn refuse_no_delta(delta: Delta) -> Result<(), Refusal> {
 }
 
 /// A whole number that may be zero.
-fn whole(name: &'static str, value: Option<f64>) -> Result<u64, Refusal> {
+fn whole(name: &'static str, value: Option<f64>) -> Result<u64, Error> {
     match value {
         Some(0.0) => Ok(0),
         Some(value) => Whole(value)
             .count(name)
             .map(Count::get)
-            .map_err(|_| Refusal::out_of_range(name, value, "a whole number from 0 to 10^15")),
-        None => Err(Refusal::Invalid(format!("--{name} is missing, expected --tp, --fn, --fp and --tn"))),
+            .map_err(|_| Error::out_of_range(name, value, "a whole number from 0 to 10^15")),
+        None => Err(Error::invalid(format!("--{name} is missing, expected --tp, --fn, --fp and --tn"))),
     }
 }

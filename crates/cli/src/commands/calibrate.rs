@@ -6,13 +6,13 @@ use crate::{
     meaning, text,
 };
 use veracity::{
-    CalibrationFile, Delta, Epsilon, Refusal, Subject,
+    CalibrationFile, Delta, Epsilon, Error, Subject,
     calibration::{self, Calibration, Solve, Solved},
     report::decimal,
 };
 
 /// Solves and prints what was found, with the certified ε it gives.
-pub fn run(args: &CalibrateArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &CalibrateArgs) -> Result<Outcome, Error> {
     let solve: Solve = args.solve.parse()?;
     let (epsilon, delta) = (Epsilon::new(args.epsilon)?, Delta::new(args.delta)?);
     let template = template(&args.kind, &args.mechanism, solve)?;
@@ -47,11 +47,11 @@ fn answer_first(kind: &str, found: &Calibration, scale: Option<f64>) -> String {
 }
 
 /// The subject with a placeholder for what is looked for, which must not be given.
-fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, Refusal> {
+fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, Error> {
     let mut args = args.clone();
     let refuse = |flag: &str, value: Option<f64>| match value {
         Some(value) => {
-            Err(Refusal::Invalid(format!("{flag} is {value}, expected it left out: it is looked for")))
+            Err(Error::invalid(format!("{flag} is {value}, expected it left out: it is looked for")))
         }
         None => Ok(()),
     };
@@ -69,7 +69,7 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
             }
         }
         Solve::Steps if kind == "matrix" => {
-            return Err(Refusal::out_of_range(
+            return Err(Error::out_of_range(
                 "solve",
                 "steps",
                 "noise, or sampling-rate with --groups, for matrix",
@@ -87,8 +87,8 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, R
             refuse("--sampling-rate", args.sampling_rate)?;
             refuse("--batch-size", args.batch_size)?;
             if args.epochs.is_some() {
-                return Err(Refusal::Invalid(
-                    "--epochs is given, expected --steps to solve for the sampling rate".into(),
+                return Err(Error::invalid(
+                    "--epochs is given, expected --steps to solve for the sampling rate",
                 ));
             }
             // The dataset size turns nothing here; the rate is what is asked.

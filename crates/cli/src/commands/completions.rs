@@ -6,13 +6,13 @@ use crate::{
 };
 use clap::CommandFactory;
 use clap_complete::Shell;
-use veracity::Refusal;
+use veracity::Error;
 
 /// Prints the script.
-pub fn run(args: &CompletionsArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &CompletionsArgs) -> Result<Outcome, Error> {
     let shell: Shell = args.shell.parse().map_err(|_| {
         let shown: String = args.shell.chars().take(40).collect();
-        Refusal::out_of_range("shell", shown, "bash, zsh, fish, elvish or powershell")
+        Error::out_of_range("shell", shown, "bash, zsh, fish, elvish or powershell")
     })?;
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "veracity", &mut script);

@@ -3,7 +3,7 @@
 use crate::{Outcome, args::CurveArgs, meaning, text};
 use std::path::Path;
 use veracity::{
-    Delta, Refusal, drawing,
+    Delta, Error, drawing,
     report::{
         curve::{self, Curves, Panels},
         png, svg,
@@ -12,7 +12,7 @@ use veracity::{
 };
 
 /// Draws into the file that `--out` names.
-pub fn run(args: &CurveArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &CurveArgs) -> Result<Outcome, Error> {
     let panels = panels(&args.what)?;
     let format = Format::of(&args.out)?;
     let subject = meaning::subject(&args.subject, &args.mechanism)?;
@@ -34,12 +34,12 @@ pub fn run(args: &CurveArgs) -> Result<Outcome, Refusal> {
     })
 }
 
-fn panels(what: &str) -> Result<Panels, Refusal> {
+fn panels(what: &str) -> Result<Panels, Error> {
     match what {
         "profile" => Ok(Panels::Profile),
         "tradeoff" => Ok(Panels::Tradeoff),
         "both" => Ok(Panels::Both),
-        _ => Err(Refusal::out_of_range("kind of curve", what, "profile, tradeoff or both")),
+        _ => Err(Error::out_of_range("kind of curve", what, "profile, tradeoff or both")),
     }
 }
 
@@ -51,13 +51,13 @@ enum Format {
 }
 
 impl Format {
-    fn of(path: &Path) -> Result<Format, Refusal> {
+    fn of(path: &Path) -> Result<Format, Error> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
             "svg" => Ok(Format::Svg),
             "png" => Ok(Format::Png),
             "csv" => Ok(Format::Csv),
-            _ => Err(Refusal::out_of_range("out", path.display(), "a path that ends in .svg, .png or .csv")),
+            _ => Err(Error::out_of_range("out", path.display(), "a path that ends in .svg, .png or .csv")),
         }
     }
 
@@ -70,12 +70,12 @@ impl Format {
         }
     }
 
-    fn render(&self, curves: &Curves, panels: Panels) -> Result<Vec<u8>, Refusal> {
+    fn render(&self, curves: &Curves, panels: Panels) -> Result<Vec<u8>, Error> {
         match self {
             Format::Csv => Ok(drawing::csv(curves, panels).into_bytes()),
             Format::Svg => Ok(svg::render(&curve::draw(curves, panels)).into_bytes()),
             Format::Png => png::render(&curve::draw(curves, panels)).ok_or_else(|| {
-                Refusal::Invalid("picture could not be encoded as PNG, expected --out FILE.svg".into())
+                Error::invalid("picture could not be encoded as PNG, expected --out FILE.svg")
             }),
         }
     }

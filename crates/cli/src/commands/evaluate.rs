@@ -3,13 +3,13 @@
 use crate::{Outcome, args::EvaluateArgs, text};
 use serde_json::{Value, json};
 use veracity::{
-    Refusal,
+    Error,
     report::decimal,
     training::{Model, Score, Wanted, evaluate},
 };
 
 /// Reads the model, then the records, and compares.
-pub fn run(args: &EvaluateArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &EvaluateArgs) -> Result<Outcome, Error> {
     let model = Model::read(&args.model)?;
     let data = model.records(&args.data, args.labels.as_deref(), Wanted::Labelled)?;
     let score = evaluate(&model, &data)?;

@@ -2,19 +2,19 @@
 
 use crate::{Outcome, args::ExplainArgs, meaning, text};
 use veracity::{
-    Adjacency, Delta, Epsilon, Explanation, ExplanationFile, PrivacyUnit, Probability, Promise, Refusal,
+    Adjacency, Delta, Epsilon, Error, Explanation, ExplanationFile, PrivacyUnit, Probability, Promise,
     explain, explain_promise, gdp,
     report::{decimal, table},
 };
 
 /// Explains a mechanism, or an (ε, δ) on its own.
-pub fn run(args: &ExplainArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &ExplainArgs) -> Result<Outcome, Error> {
     let priors = if args.prior.is_empty() { &[0.01, 0.5] } else { args.prior.as_slice() };
     let priors = priors.iter().map(|&prior| match Probability::new(prior) {
         Ok(prior) if prior.get() > 0.0 && prior.get() < 1.0 => Ok(prior),
-        _ => Err(Refusal::out_of_range("prior", prior, "0 < prior < 1")),
+        _ => Err(Error::out_of_range("prior", prior, "0 < prior < 1")),
     });
-    let priors = priors.collect::<Result<Vec<Probability>, Refusal>>()?;
+    let priors = priors.collect::<Result<Vec<Probability>, Error>>()?;
     let explanation = match &args.kind {
         Some(kind) => {
             let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
@@ -31,14 +31,12 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Refusal> {
     })
 }
 
-fn from_promise(args: &ExplainArgs, priors: &[Probability]) -> Result<Explanation, Refusal> {
+fn from_promise(args: &ExplainArgs, priors: &[Probability]) -> Result<Explanation, Error> {
     let Some(epsilon) = args.epsilon else {
-        return Err(Refusal::Invalid(
-            "--epsilon is missing, expected KIND, or --epsilon with --delta".into(),
-        ));
+        return Err(Error::invalid("--epsilon is missing, expected KIND, or --epsilon with --delta"));
     };
     if epsilon.is_infinite() {
-        return Err(Refusal::out_of_range("epsilon", epsilon, "a finite number ≥ 0"));
+        return Err(Error::out_of_range("epsilon", epsilon, "a finite number ≥ 0"));
     }
     let unit = args.mechanism.unit.as_deref().map_or(Ok(PrivacyUnit::default()), PrivacyUnit::new)?;
     let promise = Promise {

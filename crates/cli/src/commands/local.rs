@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 use veracity::{
-    Count, Entropy, Epsilon, Refusal, collecting,
+    Count, Entropy, Epsilon, Error, collecting,
     local::{Confidence, Domain, Estimate, Kind, Mean, Plan, Reader, Report, Survey, plan},
     noise::{Key, Purpose},
     query::Column,
@@ -27,7 +27,7 @@ use veracity::{
 const BATCH: usize = 4096;
 
 /// Runs one of the three.
-pub fn run(command: &LocalCommand) -> Result<Outcome, Refusal> {
+pub fn run(command: &LocalCommand) -> Result<Outcome, Error> {
     match command {
         LocalCommand::Plan(args) => plan_collection(args),
         LocalCommand::Encode(args) => encode(args),
@@ -35,7 +35,7 @@ pub fn run(command: &LocalCommand) -> Result<Outcome, Refusal> {
     }
 }
 
-fn plan_collection(args: &LocalPlanArgs) -> Result<Outcome, Refusal> {
+fn plan_collection(args: &LocalPlanArgs) -> Result<Outcome, Error> {
     let domain = domain(&args.domain)?;
     let plan = plan(domain.size(), Epsilon::new(args.epsilon)?, Whole(args.reports).count("reports")?)?;
     Outcome::done(match args.json {
@@ -44,16 +44,17 @@ fn plan_collection(args: &LocalPlanArgs) -> Result<Outcome, Refusal> {
     })
 }
 
-fn domain(args: &DomainArgs) -> Result<Domain, Refusal> {
+fn domain(args: &DomainArgs) -> Result<Domain, Error> {
     match (&args.categories, args.domain_size) {
-        (Some(names), _) => Domain::categories(names.iter().map(|name| name.trim().to_owned()).collect()),
+        (Some(names), _) => {
+            Ok(Domain::categories(names.iter().map(|name| name.trim().to_owned()).collect())?)
+        }
         (None, Some(size)) => {
             let size = Whole(size).count("domain size")?.get();
-            Domain::range(u32::try_from(size).unwrap_or(u32::MAX))
+            Ok(Domain::range(u32::try_from(size).unwrap_or(u32::MAX))?)
         }
-        (None, None) => Err(Refusal::Invalid(
-            "--categories is missing, expected --categories A,B,… or --domain-size K (or --lower and --upper to encode numbers)"
-                .into(),
+        (None, None) => Err(Error::invalid(
+            "--categories is missing, expected --categories A,B,… or --domain-size K (or --lower and --upper to encode numbers)",
         )),
     }
 }
@@ -119,7 +120,7 @@ fn plan_json(plan: &Plan) -> serde_json::Value {
     })
 }
 
-fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
+fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Error> {
     // Reports of people, and what was promised to them, are never written over.
     args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
     args.out.as_ref().map_or(Ok(()), |path| refuse_foreign_file("out", path, never))?;
@@ -127,7 +128,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
     let mut rng = entropy.stream(Purpose::Report, Key::default());
     let survey = survey(args, rng.word())?;
     if let Some(most) = args.at_most {
-        let most = Epsilon::new(most).map_err(|_| Refusal::out_of_range("at-most", most, "0 ≤ at-most"))?;
+        let most = Epsilon::new(most).map_err(|_| Error::out_of_range("at-most", most, "0 ≤ at-most"))?;
         collecting::consent(&survey, most)?;
     }
     let column = column(args, &survey)?;
@@ -163,9 +164,9 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Refusal> {
 }
 
 /// What client and server agree on. `public` names the hash functions of a sketch.
-fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
+fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Error> {
     if let Some(path) = &args.survey {
-        return Reader::new(BufReader::new(open(path)?)).map(|reader| reader.survey().clone());
+        return Ok(Reader::new(BufReader::new(open(path)?))?.survey().clone());
     }
     let epsilon = Epsilon::new(args.epsilon.unwrap_or_default())?;
     if let (Some(lower), Some(upper)) = (args.lower, args.upper) {
@@ -176,21 +177,21 @@ fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Refusal> {
             ("--other", args.other.is_some()),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(Refusal::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "{flag} is given, expected no such flag with --lower and --upper"
             )));
         }
-        return Mean::new(lower, upper, epsilon).map(Survey::Mean);
+        return Ok(Survey::Mean(Mean::new(lower, upper, epsilon)?));
     }
     let domain = domain(&args.domain)?;
     let kind = match args.protocol.as_deref() {
         Some(name) => Kind::named(&clean(name))?,
         None => plan(domain.size(), epsilon, Count::ONE)?.choice(),
     };
-    Survey::frequency(domain, kind, epsilon, public)
+    Ok(Survey::frequency(domain, kind, epsilon, public)?)
 }
 
-fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
+fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Error> {
     let kind = match survey {
         Survey::Frequency { .. } => Read::Texts,
         Survey::Mean(_) => Read::Numbers,
@@ -204,20 +205,20 @@ fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Refusal> {
         return collecting::answer(survey, form.notation, io::stdin().lock());
     };
     let Some(name) = &args.column else {
-        return Err(Refusal::Invalid("--column is missing, expected it with a file".into()));
+        return Err(Error::invalid("--column is missing, expected it with a file"));
     };
     let request = Request { column: Some(name), kind, person: None, form };
     Ok(reading::read(&Source::at(file, &Limits::default())?, &request)?.column)
 }
 
-fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Refusal> {
+fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
     let confidence = Confidence::new(args.confidence)?;
     let mut reader = Reader::new(BufReader::new(open(&args.file)?))?;
     let survey = reader.survey().clone();
     match &survey {
         Survey::Frequency { domain, protocol } => {
             let mut tally = protocol.tally();
-            absorb(&mut reader, |reports| tally.absorb(reports))?;
+            absorb(&mut reader, |reports| Ok(tally.absorb(reports)?))?;
             let estimates = tally.estimate();
             let frequencies = if args.project { estimates.projected() } else { estimates.frequencies() };
             let mut order: Vec<usize> = (0..estimates.values.len()).collect();
@@ -240,7 +241,7 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Refusal> {
         }
         Survey::Mean(mean) => {
             let mut tally = mean.tally();
-            absorb(&mut reader, |reports| tally.absorb(reports))?;
+            absorb(&mut reader, |reports| Ok(tally.absorb(reports)?))?;
             let found = tally.estimate()?;
             let interval = found.interval(confidence);
             let bar = (interval.high - interval.low) / 2.0;
@@ -270,8 +271,8 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Refusal> {
 /// Hands the reports over in batches, so that a file of any size fits into memory.
 fn absorb(
     reader: &mut Reader<BufReader<File>>,
-    mut take: impl FnMut(&[Report]) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+    mut take: impl FnMut(&[Report]) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut batch = Vec::with_capacity(BATCH);
     for report in reader {
         batch.push(report?);
@@ -283,8 +284,8 @@ fn absorb(
     take(&batch)
 }
 
-fn open(path: &Path) -> Result<File, Refusal> {
-    let refuse = |why: String| Refusal::Invalid(format!("file is {}, expected {why}", path.display()));
+fn open(path: &Path) -> Result<File, Error> {
+    let refuse = |why: String| Error::invalid(format!("file is {}, expected {why}", path.display()));
     let file = File::open(path).map_err(|error| refuse(format!("a readable file of reports ({error})")))?;
     match file.metadata() {
         Ok(about) if about.is_dir() => Err(refuse("a file of reports, found a directory".into())),

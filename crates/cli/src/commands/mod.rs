@@ -1,4 +1,4 @@
-//! The commands, one file each; every one has the same door: `run(&args) -> Result<Outcome, Refusal>`.
+//! The commands, one file each; every one has the same door: `run(&args) -> Result<Outcome, Error>`.
 
 pub mod account;
 pub mod audit;

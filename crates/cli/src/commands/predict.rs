@@ -2,13 +2,13 @@
 
 use crate::{Outcome, args::PredictArgs};
 use veracity::{
-    Refusal,
+    Error,
     saving::{never, refuse_foreign_file, replace},
     training::{Model, Prediction, Wanted, predict},
 };
 
 /// Reads the model, then the records.
-pub fn run(args: &PredictArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &PredictArgs) -> Result<Outcome, Error> {
     // Predictions are plain lines, so that nothing tells them from a file of someone else.
     args.out.as_ref().map_or(Ok(()), |path| refuse_foreign_file("predictions", path, never))?;
     let model = Model::read(&args.model)?;

@@ -10,13 +10,12 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
-    Adjacency, AnswerFile, Count, Delta, Entropy, Epsilon, Persons, PrivacyUnit, Refusal,
-    claim_place::ClaimPlace,
-    noise::{Key, NoiseStream, Purpose},
-    provenance,
+    Adjacency, AnswerFile, Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest,
+    ReleaseSettings, Table, preview,
     query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
-    reading::{self, Kind, Limits, Notation, Request, Source},
-    releasing::{Order, Prepared, Released, USUAL_ROWS, prepare},
+    reading::{Kind, Notation},
+    release,
+    releasing::{Prepared, Released, USUAL_ROWS, cells_of, prepare},
     replaying,
     report::{decimal, table::align},
     spec::Whole,
@@ -26,19 +25,11 @@ use veracity::{
 const ERROR_DIGITS: usize = 2;
 
 /// Previews or releases. The claim is on disk before the answer is on the screen.
-pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
-    let statistic = statistic(args)?;
-    let order = order(args, statistic)?;
-    let request = Request {
-        column: args.column.as_deref(),
-        kind: kind(&order.question.statistic),
-        person: args.person.as_deref(),
-        form: form(&args.form)?,
-    };
-    let prepared = prepare(&order)?;
-    let open = || Source::at(&args.file, &Limits::default());
+pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
+    let request = request(args)?;
+    let table = Table { path: args.file.clone(), form: form(&args.form)? };
     if args.dry_run {
-        reading::check(&open()?, &request)?;
+        let prepared = preview(&request, &table)?;
         let rows =
             args.rows.map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
         return Outcome::done(match args.json {
@@ -47,45 +38,21 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Refusal> {
         });
     }
     if args.replay {
-        let read = reading::read(&open()?, &request)?;
-        return replay::show(
-            &replaying::release(&prepared.design, &read.column, args.seed.unwrap_or(1))?,
-            args.json,
-        );
+        let design = prepare(&request)?.design;
+        let replays = replaying::release(&design, &table.column(&request)?, args.seed.unwrap_or(1))?;
+        return replay::show(&replays, args.json);
     }
-    // Before the data are opened: a claim that cannot be written is no reason to read them.
-    let place = ClaimPlace::find(args.claim.as_deref(), statistic_name(&order), request.column)?;
-    let provenance = provenance(&dataset(args))?;
-    let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let read = reading::read(&open()?, &request)?;
-    let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let named = (&provenance, request.column);
-    let released = match (&prepared.persons, &read.persons) {
-        (Some(persons), Some(of)) => {
-            prepared.release_bounded(&persons.bound(&read.column, of, &entropy)?, named, &mut rng)?
-        }
-        (Some(_), None) | (None, _) => prepared.release(&read.column, named, &mut rng)?,
-    };
-    let claim = place.write(&released.claim)?;
+    let settings =
+        ReleaseSettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
+    let ReleaseDone { prepared, released, claim } = release(&request, &table, &settings)?;
     Outcome::done(match args.json {
         true => text::json(&release_json(args, &prepared, &released, &claim))?,
         false => release_words(args, &prepared, &released, &claim),
     })
 }
 
-fn statistic_name(order: &Order) -> &'static str {
-    order.question.statistic.name()
-}
-
-/// What the data are called in the claim: the name that is given, or that of the file, without its folder.
-fn dataset(args: &ReleaseArgs) -> String {
-    match &args.dataset {
-        Some(name) => name.clone(),
-        None => args.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-    }
-}
-
-fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
+fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
+    let statistic = statistic(args)?;
     if args.column.is_none() && statistic != Statistic::Count {
         return Err(missing("--column", statistic.name()));
     }
@@ -93,11 +60,12 @@ fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
         None => None,
         Some("laplace") => Some(NoiseKind::Laplace),
         Some("gaussian") => Some(NoiseKind::Gaussian),
-        Some(other) => return Err(Refusal::out_of_range("noise", clean(other), "laplace or gaussian")),
+        Some(other) => return Err(Error::out_of_range("noise", clean(other), "laplace or gaussian")),
     };
-    Ok(Order {
+    Ok(ReleaseRequest {
         question: Question { statistic, adjacency: args.adjacency.parse::<Adjacency>()? },
-        unit: unit(args)?,
+        column: args.column.clone(),
+        unit: args.unit.as_deref().map(PrivacyUnit::new).transpose()?,
         persons: persons(args)?,
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
@@ -105,37 +73,16 @@ fn order(args: &ReleaseArgs, statistic: Statistic) -> Result<Order, Refusal> {
     })
 }
 
-/// What is protected. A name that no column backs would be a promise that nobody keeps.
-fn unit(args: &ReleaseArgs) -> Result<PrivacyUnit, Refusal> {
-    let name = match (args.person.is_some(), args.unit.as_deref()) {
-        (false, None | Some("row")) => "row",
-        (true, None) => "person",
-        (false, Some(other)) => {
-            let other = clean(other);
-            return Err(Refusal::Invalid(format!(
-                "unit is {other}, expected row, or --person COLUMN to say which rows are of one {other}"
-            )));
-        }
-        (true, Some("row")) => {
-            return Err(Refusal::Invalid(
-                "unit is row together with --person, expected another name for whose rows they are".into(),
-            ));
-        }
-        (true, Some(other)) => other,
-    };
-    PrivacyUnit::new(name)
-}
-
-fn persons(args: &ReleaseArgs) -> Result<Option<Persons>, Refusal> {
+fn persons(args: &ReleaseArgs) -> Result<Option<Persons>, Error> {
     let rows = args.rows_per_person.map_or(Ok(Count::ONE), |rows| Whole(rows).count("rows per person"))?;
-    args.person.as_deref().map(|column| Persons::new(column, rows)).transpose()
+    Ok(args.person.as_deref().map(|column| Persons::new(column, rows)).transpose()?)
 }
 
 /// The statistic that the flags describe. A flag that it would ignore is a misunderstanding, and is refused.
-fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
+fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
     let name = args.statistic.as_str();
     let bounds = || match (args.lower, args.upper) {
-        (Some(lower), Some(upper)) => Bounds::new(lower, upper),
+        (Some(lower), Some(upper)) => Ok(Bounds::new(lower, upper)?),
         (None, _) => Err(missing("--lower", name)),
         (_, None) => Err(missing("--upper", name)),
     };
@@ -147,7 +94,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
         "histogram" => &["--lower", "--upper", "--bins"],
         other => {
             let expected = "count, sum, mean, variance, quantile or histogram";
-            return Err(Refusal::out_of_range("statistic", clean(other), expected));
+            return Err(Error::out_of_range("statistic", clean(other), expected));
         }
     };
     let given = [
@@ -158,7 +105,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
         ("--categories", args.categories.is_some()),
     ];
     if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
-        return Err(Refusal::Invalid(format!("{flag} is given, expected no such flag with this {name}")));
+        return Err(Error::invalid(format!("{flag} is given, expected no such flag with this {name}")));
     }
     Ok(match name {
         "count" => Statistic::Count,
@@ -176,27 +123,15 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Refusal> {
             None => {
                 let bins = Whole(args.bins.ok_or_else(|| missing("--bins or --categories", name))?);
                 let bins = u32::try_from(bins.count("bins")?.get())
-                    .map_err(|_| Refusal::out_of_range("bins", bins.0, "1 to 10^6 bins"))?;
+                    .map_err(|_| Error::out_of_range("bins", bins.0, "1 to 10^6 bins"))?;
                 Bins::Numeric { bounds: bounds()?, bins }
             }
         }),
     })
 }
 
-fn missing(flag: &str, statistic: &str) -> Refusal {
-    Refusal::Invalid(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
-}
-
-/// How the cells of a column are read for a statistic.
-fn kind(statistic: &Statistic) -> Kind {
-    match statistic {
-        Statistic::Count | Statistic::Histogram(Bins::Categories(_)) => Kind::Texts,
-        Statistic::Sum(_)
-        | Statistic::Mean(_)
-        | Statistic::Variance(_)
-        | Statistic::Quantile { .. }
-        | Statistic::Histogram(Bins::Numeric { .. }) => Kind::Numbers,
-    }
+fn missing(flag: &str, statistic: &str) -> Error {
+    Error::invalid(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
 }
 
 fn title(args: &ReleaseArgs) -> String {
@@ -296,7 +231,7 @@ fn reading_words(args: &ReleaseArgs, prepared: &Prepared) -> String {
 /// How numbers are written, where numbers are read and it is not as usual.
 fn notation(args: &ReleaseArgs, prepared: &Prepared) -> Option<Notation> {
     let notation = form(&args.form).ok()?.notation;
-    let reads_numbers = kind(&prepared.design.question().statistic) == Kind::Numbers;
+    let reads_numbers = cells_of(&prepared.design.question().statistic) == Kind::Numbers;
     (reads_numbers && notation != Notation::default()).then_some(notation)
 }
 

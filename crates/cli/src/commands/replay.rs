@@ -6,36 +6,37 @@ use crate::{Outcome, args::ReplayArgs, text};
 use serde_json::json;
 use std::path::Path;
 use veracity::{
-    Refusal,
-    plan::read_text,
+    Error,
+    auditing::default_plan,
+    read_text,
     replaying::{self, Fault, Pair, Replays},
     report::decimal::up,
-    training::Recipe,
+    training::TrainingPlan,
 };
 
 /// Two recorded traces of anyone's code, or a plan's training, or that of the embedded default.
-pub fn run(args: &ReplayArgs, plan: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Refusal> {
+pub fn run(args: &ReplayArgs, plan: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Error> {
     let replays = match (&args.trace, &args.trace_neighbour) {
         (Some(_), Some(_)) if plan.is_some() => {
-            return Err(Refusal::Invalid(
-                "a plan is given together with traces, expected one or the other".into(),
-            ));
+            return Err(Error::invalid("a plan is given together with traces, expected one or the other"));
         }
         (Some(run), Some(neighbour)) => replaying::traces(run, neighbour)?,
-        (None, _) | (_, None) => replaying::training(&recipe(plan)?, seed)?,
+        (None, _) | (_, None) => replaying::training(&plan_of(plan)?, seed)?,
     };
     show(&replays, is_json)
 }
 
-fn recipe(plan: Option<&Path>) -> Result<Recipe, Refusal> {
+fn plan_of(plan: Option<&Path>) -> Result<TrainingPlan, Error> {
     match plan {
-        Some(path) => Recipe::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new(""))),
-        None => Recipe::audited_by_default(),
+        Some(path) => {
+            Ok(TrainingPlan::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new("")))?)
+        }
+        None => Ok(default_plan()?),
     }
 }
 
 /// Prints what replays showed; exit code 1 when there is a fault.
-pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Refusal> {
+pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Error> {
     let fault = replays.fault();
     let text = if is_json { as_json(replays)? } else { words(replays) };
     Ok(Outcome { text, stands: fault.is_none() })
@@ -59,7 +60,7 @@ fn words(replays: &Replays) -> String {
     }
 }
 
-fn as_json(replays: &Replays) -> Result<String, Refusal> {
+fn as_json(replays: &Replays) -> Result<String, Error> {
     let fault = |(pair, fault): (&Pair, &Fault)| {
         json!({
             "kind": fault.kind(),

@@ -2,7 +2,7 @@
 
 use crate::{Outcome, args::StrategyArgs, meaning, text};
 use veracity::{
-    Refusal,
+    Error,
     report::{decimal, table},
     saving::{create, must_be_new},
     spec::Whole,
@@ -13,12 +13,12 @@ use veracity::{
 const SHOWN: usize = 12;
 
 /// Finds, writes and prints.
-pub fn run(args: &StrategyArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &StrategyArgs) -> Result<Outcome, Error> {
     args.out.as_ref().map_or(Ok(()), |path| must_be_new("strategy", path))?;
     let aim = match args.aim.as_str() {
         "mean" => Aim::Mean,
         "largest" => Aim::Largest,
-        other => return Err(Refusal::out_of_range("aim", meaning::clean(other), "mean or largest")),
+        other => return Err(Error::out_of_range("aim", meaning::clean(other), "mean or largest")),
     };
     let found = compare(Whole(args.steps).count("steps")?, Whole(args.bands).count("bands")?, aim)?;
     if let Some(path) = &args.out {

@@ -5,14 +5,14 @@ mod folder;
 use crate::{Outcome, args::VerifyArgs, text};
 use serde_json::Value;
 use veracity::{
-    Check, Confirmation, Refusal, Stated, Tie, Verified,
+    Check, Confirmation, Error, Stated, Tie, Verified,
     auditing::certificate::{Recomputed, Statement},
     report::decimal::{down, nearest, up},
     verify_file,
 };
 
 /// Says whether a claim or a certificate holds; exit code 1 when it does not.
-pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
     if args.file.is_dir() {
         return folder::run(args);
     }
@@ -140,7 +140,7 @@ fn one_line(stated: &str) -> String {
     stated.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 
-fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Refusal> {
+fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Error> {
     let text =
         if args.json { text::json(&certificate_json(recomputed))? } else { certificate_words(recomputed) };
     Ok(Outcome { text, stands: recomputed.failure().is_none() })

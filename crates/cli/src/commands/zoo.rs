@@ -3,7 +3,7 @@
 use crate::{Outcome, args::ZooArgs, meaning::clean, text};
 use serde_json::{Value, json};
 use veracity::{
-    Refusal, Significance,
+    Error, Significance,
     report::{
         decimal::{down, nearest, up},
         table::align,
@@ -12,23 +12,23 @@ use veracity::{
 };
 
 /// Audits planted bugs, all of which should be refuted, or their honest twins, none of which should; exit code 1 otherwise.
-pub fn run(args: &ZooArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &ZooArgs) -> Result<Outcome, Error> {
     Significance::new(args.significance)?;
     let breed = if args.honest { Breed::Honest } else { Breed::Planted };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let terms = Terms { seed: args.seed, significance: args.significance, threads };
     let chosen = chosen(exhibits(args.seed)?, &args.names)?;
     let visits: Vec<Visit> =
-        chosen.iter().map(|exhibit| visit(exhibit, breed, terms)).collect::<Result<_, Refusal>>()?;
+        chosen.iter().map(|exhibit| visit(exhibit, breed, terms)).collect::<Result<_, Error>>()?;
     let stands = visits.iter().all(|visit| visit.is_refuted() == (breed == Breed::Planted));
     let text = if args.json { text::json(&as_json(&visits, args))? } else { words(&visits, args) };
     Ok(Outcome { text, stands })
 }
 
 /// Those that are named, in the order of the zoo; all of them when none is.
-fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Refusal> {
+fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Error> {
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|exhibit| exhibit.name != **name)) {
-        return Err(Refusal::out_of_range("bug", clean(unknown), "a name that `veracity zoo` lists"));
+        return Err(Error::out_of_range("bug", clean(unknown), "a name that `veracity zoo` lists"));
     }
     Ok(all
         .into_iter()

@@ -3,13 +3,13 @@
 use crate::args::MechanismArgs;
 use std::path::Path;
 use veracity::{
-    Count, Refusal,
+    Count, Error,
     spec::{MechanismSpec, ParticipationSpec, StrategySpec, Whole},
     strategy::{self, Aim, Strategy},
 };
 
 /// The mechanism that the flags describe.
-pub fn mechanism(args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
+pub fn mechanism(args: &MechanismArgs) -> Result<MechanismSpec, Error> {
     let strategy = strategy(args)?;
     let noise_multiplier = args.noise_multiplier.ok_or_else(|| missing("--noise-multiplier", "matrix"))?;
     Ok(MechanismSpec::Matrix {
@@ -19,18 +19,18 @@ pub fn mechanism(args: &MechanismArgs) -> Result<MechanismSpec, Refusal> {
     })
 }
 
-fn missing(flag: &str, with: &str) -> Refusal {
-    Refusal::Invalid(format!("{flag} is missing, expected {flag} with {with}"))
+fn missing(flag: &str, with: &str) -> Error {
+    Error::invalid(format!("{flag} is missing, expected {flag} with {with}"))
 }
 
 /// A strategy by its name, or from a file.
-fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
+fn strategy(args: &MechanismArgs) -> Result<Strategy, Error> {
     let word = args.strategy.as_deref().ok_or_else(|| {
-        Refusal::Invalid("--strategy is missing, expected tree, banded, square-root or a file".into())
+        Error::invalid("--strategy is missing, expected tree, banded, square-root or a file")
     })?;
     let named = format!("--strategy {word}");
     let count = |flag: &str, name, value: Option<f64>| {
-        value.map_or_else(|| Err(missing(flag, &named)), |value| Whole(value).count(name))
+        value.map_or_else(|| Err(missing(flag, &named)), |value| Ok(Whole(value).count(name)?))
     };
     let steps = || count("--steps", "steps", args.steps);
     match word {
@@ -38,17 +38,17 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
             refuse("--bands", args.bands, &named)?;
             Ok(Strategy::Tree { steps: steps()? })
         }
-        "banded" => strategy::optimal(steps()?, count("--bands", "bands", args.bands)?, Aim::Mean),
+        "banded" => Ok(strategy::optimal(steps()?, count("--bands", "bands", args.bands)?, Aim::Mean)?),
         "square-root" => {
             let steps = steps()?;
             let bands = args.bands.map_or(Ok(steps), |bands| Whole(bands).count("bands"))?;
-            strategy::square_root(steps, bands)
+            Ok(strategy::square_root(steps, bands)?)
         }
         file => {
             refuse("--steps", args.steps, "a strategy from a file")?;
             refuse("--bands", args.bands, "a strategy from a file")?;
             if !file.contains(['/', '\\', '.']) && !Path::new(file).exists() {
-                return Err(Refusal::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "--strategy is {}, expected tree, banded, square-root or a file",
                     super::clean(file)
                 )));
@@ -58,15 +58,15 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Refusal> {
     }
 }
 
-fn refuse(flag: &str, value: Option<f64>, with: &str) -> Result<(), Refusal> {
+fn refuse(flag: &str, value: Option<f64>, with: &str) -> Result<(), Error> {
     match value {
-        Some(value) => Err(Refusal::Invalid(format!("{flag} is {value}, expected no such flag with {with}"))),
+        Some(value) => Err(Error::invalid(format!("{flag} is {value}, expected no such flag with {with}"))),
         None => Ok(()),
     }
 }
 
 /// Once, several times at a distance, or in turns.
-fn participation(args: &MechanismArgs, strategy: &Strategy) -> Result<ParticipationSpec, Refusal> {
+fn participation(args: &MechanismArgs, strategy: &Strategy) -> Result<ParticipationSpec, Error> {
     if let Some(rate) = args.cyclic_rate {
         refuse("--participations", args.participations, "--cyclic-rate")?;
         refuse("--separation", args.separation, "--cyclic-rate")?;

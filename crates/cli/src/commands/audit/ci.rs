@@ -1,7 +1,7 @@
 //! A verdict for machines that run checks: JUnit XML and SARIF 2.1.0, as small as both formats allow.
 
 use serde_json::json;
-use veracity::{Refusal, Verdict, auditing::Audited};
+use veracity::{Error, Verdict, auditing::Audited};
 
 /// The rule that a refuted claim breaks.
 const RULE: &str = "privacy-claim-refuted";
@@ -63,7 +63,7 @@ fn escape(text: &str) -> String {
 }
 
 /// One run with one result: an error when the claim is refuted, open otherwise; an audit never says "pass".
-pub fn sarif(audited: &Audited, line: &str) -> Result<String, Refusal> {
+pub fn sarif(audited: &Audited, line: &str) -> Result<String, Error> {
     let (kind, level) = match audited.verdict {
         Verdict::Refuted { .. } => ("fail", "error"),
         Verdict::NotRefuted { .. } => ("open", "none"),

@@ -1,44 +1,26 @@
 //! `veracity audit --one-run [PLAN]`: one training, many canaries.
 
-use super::{one_run_method, run_case};
-use crate::{Outcome, args::AuditArgs, meaning};
-use std::path::Path;
-use veracity::{
-    Epsilon, Refusal,
-    auditing::{Case, Kind},
-    plan::read_text,
-    spec::Whole,
-    training::Recipe,
-};
+use super::plan;
+use crate::{args::AuditArgs, meaning};
+use veracity::{Case, Epsilon, Error, auditing::CanaryKind, spec::Whole};
 
-/// Trains once and guesses.
-pub fn run(args: &AuditArgs) -> Result<Outcome, Refusal> {
-    let stated =
-        [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.declared.adjacency.is_some())];
-    if let Some((flag, _)) = stated.iter().find(|(_, given)| *given) {
-        return Err(Refusal::Invalid(format!("{flag} is given, expected none: a plan has its own")));
-    }
-    let recipe = match &args.plan {
-        None => Recipe::audited_by_default()?,
-        Some(path) => Recipe::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new("")))?,
-    };
+/// One training with many canaries.
+pub fn case(args: &AuditArgs) -> Result<Case, Error> {
     let canaries = args
         .canaries
         .map(|many| Whole(many).count("canaries").map(|many| many.get() as usize))
         .transpose()?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
     let trials = Whole(args.trials.unwrap_or(1.0)).count("trials")?;
-    let method = one_run_method(args)?;
-    let case = Case::one_run(&recipe, kind(args)?, canaries, claimed, args.seed, trials)?;
-    run_case(args, case, method)
+    Case::one_run(&plan(args)?, kind(args)?, canaries, claimed, args.seed, trials)
 }
 
-fn kind(args: &AuditArgs) -> Result<Kind, Refusal> {
+fn kind(args: &AuditArgs) -> Result<CanaryKind, Error> {
     let Some(name) = args.canary.as_deref().map(|name| name.to_string_lossy()) else {
-        return Ok(Kind::Mislabelled);
+        return Ok(CanaryKind::Mislabelled);
     };
-    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+    CanaryKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let expected = "member, mislabelled, blank, checkerboard or backdoor with --one-run";
-        Refusal::out_of_range("canary", meaning::clean(&name), expected)
+        Error::out_of_range("canary", meaning::clean(&name), expected)
     })
 }

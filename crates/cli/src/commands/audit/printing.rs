@@ -4,58 +4,68 @@ use super::ci;
 use crate::{Outcome, text};
 use std::path::{Path, PathBuf};
 use veracity::{
-    Refusal, Verdict,
-    auditing::{Audited, Counted, MethodNote, Order, Trials, certificate, round_distinctly},
+    AuditDone, Error, Verdict,
+    auditing::{
+        AuditProtocol, Audited, Counted, Keep, MethodNote, Trials, certificate, journal::REPORT,
+        round_distinctly,
+    },
     report::decimal::{down, nearest, up},
     saving::replace,
 };
 
 /// Whether JSON is wanted, and where JUnit and SARIF go.
-pub type Output<'a> = (bool, &'a Option<PathBuf>, &'a Option<PathBuf>);
-
-/// What was kept of an audit.
 #[derive(Clone, Copy)]
-pub enum Kept<'a> {
-    /// Trials, certificate and report, in this folder.
-    All(&'a Path),
-    /// A report, in this file.
-    Report(&'a Path),
-    /// Nothing.
-    Nothing,
+pub struct Output<'a> {
+    /// One JSON object.
+    pub is_json: bool,
+    /// A test case for machines.
+    pub junit: &'a Option<PathBuf>,
+    /// A result for machines.
+    pub sarif: &'a Option<PathBuf>,
 }
 
-/// Says a verdict, and writes it where machines look for it.
-pub fn verdict(audited: &Audited, kept: Kept, output: Output) -> Result<Outcome, Refusal> {
-    let (as_json, junit, sarif) = output;
+/// Says how an audit ended, and writes it where machines look for it.
+pub fn done(done: &AuditDone, kept: &Keep, output: Output) -> Result<Outcome, Error> {
+    match done {
+        AuditDone::Judged { audited, .. } => verdict(audited, kept, output),
+        AuditDone::Share { protocol, trials } => {
+            let Keep::Everything(folder, _) = kept else {
+                return Err(Error::invalid("--out is missing, expected a folder for the share"));
+            };
+            share(output.is_json, folder, protocol, trials)
+        }
+    }
+}
+
+fn verdict(audited: &Audited, kept: &Keep, output: Output) -> Result<Outcome, Error> {
     let line = headline(audited);
-    if let Some(path) = junit {
+    if let Some(path) = output.junit {
         replace("junit", path, ci::junit(audited, &line).as_bytes(), ci::is_junit)?;
     }
-    if let Some(path) = sarif {
+    if let Some(path) = output.sarif {
         replace("sarif", path, ci::sarif(audited, &line)?.as_bytes(), ci::is_sarif)?;
     }
-    let stands = matches!(audited.verdict, Verdict::NotRefuted { .. });
-    let text = if as_json { json(audited, kept)? } else { words(audited, &line, kept) };
-    Ok(Outcome { text, stands })
+    let text = if output.is_json { json(audited, kept)? } else { words(audited, &line, kept) };
+    Ok(Outcome { text, stands: !audited.is_refuted() })
 }
 
 /// Says what a share holds, which is no verdict.
-pub fn share(as_json: bool, folder: &Path, order: &Order, trials: &Trials) -> Result<Outcome, Refusal> {
-    let canaries = order.canaries as usize;
+fn share(is_json: bool, folder: &Path, protocol: &AuditProtocol, trials: &Trials) -> Result<Outcome, Error> {
+    let canaries = protocol.canaries as usize;
     let (here, failed) = (trials.observations().len() / canaries, trials.failures());
-    Outcome::done(if as_json {
+    Outcome::done(if is_json {
         text::json(&serde_json::json!({
             "schema": "veracity.share/1",
             "out": folder.display().to_string(),
             "trials": here,
-            "of": order.trials,
+            "of": protocol.trials,
             "failures": failed,
         }))?
     } else {
         format!(
             "{here} of {} trials in {}, {failed} failed; no verdict before the others are there\n\
              veracity audit merge DIR… --out DIR puts shares together\n",
-            order.trials,
+            protocol.trials,
             folder.display()
         )
     })
@@ -80,7 +90,7 @@ fn headline(audited: &Audited) -> String {
     }
 }
 
-fn words(audited: &Audited, line: &str, kept: Kept) -> String {
+fn words(audited: &Audited, line: &str, kept: &Keep) -> String {
     let (shown, claimed) = round_distinctly(audited);
     let delta = nearest(audited.claim.delta.get(), 6);
     let chance = nearest(100.0 * audited.evidence.significance, 15);
@@ -89,16 +99,18 @@ fn words(audited: &Audited, line: &str, kept: Kept) -> String {
         None => String::new(),
     };
     let evidence = match kept {
-        Kept::All(folder) => {
+        Keep::Everything(folder, _) => {
             let path = folder.join(certificate::FILE);
             format!(
                 "evidence {0}; veracity verify {0} recomputes it\nreport   {1}\n",
                 path.display(),
-                folder.join(super::REPORT).display()
+                folder.join(REPORT).display()
             )
         }
-        Kept::Report(path) => format!("report   {}   (--out DIR keeps the trials too)\n", path.display()),
-        Kept::Nothing => String::new(),
+        Keep::Report(folder) => {
+            format!("report   {}   (--out DIR keeps the trials too)\n", folder.join(REPORT).display())
+        }
+        Keep::Nothing => String::new(),
     };
     let method = MethodNote::of(audited.terms.method);
     let group =
@@ -149,13 +161,13 @@ fn counted(counted: &Counted) -> String {
     }
 }
 
-fn json(audited: &Audited, kept: Kept) -> Result<String, Refusal> {
+fn json(audited: &Audited, kept: &Keep) -> Result<String, Error> {
     let shown = &audited.evidence.shown;
     let method = MethodNote::of(audited.terms.method);
     let (certificate, report) = match kept {
-        Kept::All(folder) => (Some(folder.join(certificate::FILE)), Some(folder.join(super::REPORT))),
-        Kept::Report(path) => (None, Some(path.to_owned())),
-        Kept::Nothing => (None, None),
+        Keep::Everything(folder, _) => (Some(folder.join(certificate::FILE)), Some(folder.join(REPORT))),
+        Keep::Report(folder) => (None, Some(folder.join(REPORT))),
+        Keep::Nothing => (None, None),
     };
     let shown_path = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
     text::json(&serde_json::json!({

@@ -6,16 +6,13 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use veracity::{Refusal, auditing::Progress, report::decimal};
+use veracity::{Error, auditing::Progress, report::decimal};
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Runs something whose progress is shown meanwhile, if anyone is to see it.
-pub fn shown(
-    asked: bool,
-    work: impl FnOnce(&Sender<Progress>) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+pub fn shown<T>(asked: bool, work: impl FnOnce(&Sender<Progress>) -> Result<T, Error>) -> Result<T, Error> {
     let is_shown = asked || std::io::stderr().is_terminal();
     let (sender, progress) = channel::<Progress>();
     thread::scope(|scope| {

@@ -3,17 +3,17 @@
 use super::{certificate_json, certificate_words, json, one_line, verdict, words};
 use crate::{Outcome, args::VerifyArgs, text};
 use serde_json::{Value, json};
-use veracity::{Found, Inspected, Refusal, inspect};
+use veracity::{Error, Found, Inspected, inspect};
 
 /// Checks all that is in a folder; exit code 1 when something does not hold.
-pub fn run(args: &VerifyArgs) -> Result<Outcome, Refusal> {
+pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
     show(args, &inspect(&args.file)?)
 }
 
 /// Checks a model and its claim, which is in the same folder.
-pub fn model(args: &VerifyArgs) -> Result<Outcome, Refusal> {
+pub fn model(args: &VerifyArgs) -> Result<Outcome, Error> {
     let name = args.file.file_name().unwrap_or_default();
-    let refuse = |why: &str| Refusal::Invalid(format!("file is {}, expected {why}", args.file.display()));
+    let refuse = |why: &str| Error::invalid(format!("file is {}, expected {why}", args.file.display()));
     if !args.file.exists() {
         return Err(refuse("a file that is there"));
     }
@@ -35,7 +35,7 @@ pub fn model(args: &VerifyArgs) -> Result<Outcome, Refusal> {
     show(args, &about)
 }
 
-fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Refusal> {
+fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
     let held = all.iter().filter(|one| one.stands()).count();
     let stands = held == all.len();
     let text = match args.json {

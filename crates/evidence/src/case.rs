@@ -1,0 +1,152 @@
+//! A subject ready to be audited: what is run, what is claimed of it, and the words that a report needs.
+
+use crate::{Method, Trials};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use veracity_audit::{Choice, Subject};
+use veracity_core::{Claim, Count, Epsilon, Refusal, Upper};
+
+/// Which part of the canaries of one run is guessed, half of it at each end.
+const GUESSED: f64 = 0.2;
+
+/// What an audit is of.
+pub struct Case {
+    /// Where its trials come from.
+    pub runs: Runs,
+    /// What it is, in words and settings.
+    pub note: SubjectNote,
+    /// What is claimed of it.
+    pub claim: Claim,
+    /// What the accountant proves of it, where it can.
+    pub proved: Option<Upper<Epsilon>>,
+    /// How many trials it is meant for.
+    pub trials: Count,
+    /// What their randomness is drawn from.
+    pub seed: u64,
+    /// How many canaries each trial has.
+    pub canaries: u32,
+    /// How many records of the claim separate the worlds of one canary.
+    pub group: Count,
+    /// Whether all canaries of a trial are guessed at once, by their rank among each other.
+    pub is_one_run: bool,
+}
+
+/// Where trials come from.
+pub enum Runs {
+    /// They are run here.
+    Subject(Box<dyn Subject + Send>),
+    /// Someone else has run them.
+    Recorded(Trials),
+}
+
+impl Case {
+    /// Any code: `subject` runs trial n in the world that it is told, and leaves a score that is the higher the more it speaks for
+    /// the canary. What it is, `description` says in one line.
+    ///
+    /// ```
+    /// use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Upper};
+    /// use veracity_evidence::{AuditDone, AuditSettings, AuditSubject, Case, Failure, World, audit};
+    ///
+    /// /// Tells whether the canary was in, always.
+    /// struct Telltale;
+    /// impl AuditSubject for Telltale {
+    ///     fn run(&self, _trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+    ///         Ok(worlds.iter().map(|world| if *world == World::In { 1.0 } else { 0.0 }).collect())
+    ///     }
+    /// }
+    ///
+    /// let claim = Claim {
+    ///     epsilon: Upper(Epsilon::new(1.0)?),
+    ///     delta: Delta::new(1e-5)?,
+    ///     adjacency: Adjacency::AddRemove,
+    /// };
+    /// let case = Case::of_code("a telltale", Telltale, claim, Count::new(400)?, 1);
+    /// let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None)? else { panic!() };
+    /// assert!(audited.is_refuted());
+    /// # Ok::<(), veracity_core::Error>(())
+    /// ```
+    pub fn of_code(
+        description: &str,
+        subject: impl Subject + Send + 'static,
+        claim: Claim,
+        trials: Count,
+        seed: u64,
+    ) -> Case {
+        let note = SubjectNote {
+            kind: "code".to_owned(),
+            description: description.to_owned(),
+            attack: "the score that the code leaves".to_owned(),
+            access: "as the code has it".to_owned(),
+            settings: BTreeMap::new(),
+        };
+        Case::new(Box::new(subject), note, claim, trials, seed)
+    }
+
+    /// A subject whose trials are run here, one record of the claim between its worlds.
+    pub(crate) fn new(
+        subject: Box<dyn Subject + Send>,
+        note: SubjectNote,
+        claim: Claim,
+        trials: Count,
+        seed: u64,
+    ) -> Case {
+        let canaries = subject.canaries() as u32;
+        Case {
+            runs: Runs::Subject(subject),
+            note,
+            claim,
+            proved: None,
+            trials,
+            seed,
+            canaries,
+            group: Count::ONE,
+            is_one_run: false,
+        }
+    }
+
+    /// The method where none is asked for: a threshold chosen on half of the trials, or guesses at both ends of one run's ranking.
+    pub fn usual_method(&self) -> Method {
+        match (self.is_one_run, self.canaries) {
+            (true, _) => Method::ManyCanaries { guessed: Some(GUESSED) },
+            (false, 1) => Method::Threshold { choice: Choice::Split, group: self.group },
+            (false, _) => Method::ManyCanaries { guessed: None },
+        }
+    }
+
+    /// Refuses a method that would not hold for these scores.
+    pub(crate) fn check_method(&self, method: Method) -> Result<(), Refusal> {
+        if self.is_one_run && !matches!(method, Method::ManyCanaries { guessed: Some(_) }) {
+            return Err(Refusal::invalid(
+                "canaries of one run are guessed together, expected bound one-run and threshold ends:PART",
+            ));
+        }
+        let group = match method {
+            Method::Threshold { group, .. } => group,
+            Method::Gaussian { .. } | Method::ManyCanaries { .. } => Count::ONE,
+        };
+        if group < self.group {
+            return Err(Refusal::invalid(format!(
+                "group-size is {}, expected at least {}: so many records separate the worlds",
+                group.get(),
+                self.group.get()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What was audited, as it stands in a certificate. Two audits with the same note and seed run the same trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubjectNote {
+    /// The kind of subject: `training`, `one-run`, `mechanism`, `command`, `scores`, `model`, `code`.
+    pub kind: String,
+    /// What it is, in one line.
+    pub description: String,
+    /// What the attacker does, in one line.
+    pub attack: String,
+    /// What the attacker sees: `every step`, `final model`, `black box`.
+    pub access: String,
+    /// Every setting that a trial's score depends on, besides its number and the seed.
+    pub settings: BTreeMap<String, String>,
+}

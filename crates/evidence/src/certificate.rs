@@ -1,0 +1,406 @@
+//! What an audit found, in a file that anyone can recompute from the trials beside it.
+//!
+//! `certificate.json` follows from the order and the trials alone: no clock, no machine, no number of threads is in it, so
+//! one run, a run that was taken up again and shares put together give the same bytes.
+
+use crate::{
+    AuditProtocol, Audited, ClaimNote, Counted, MethodNote, SubjectNote, Trials, examine_trials, journal,
+    protocol::SCHEMA as ORDER, sha256,
+};
+use serde::{Deserialize, Serialize, Serializer};
+use std::path::Path;
+use veracity_claims::verification::ROUNDING;
+use veracity_core::{Error, Verdict};
+
+/// The schema of the file.
+pub const SCHEMA: &str = "veracity.certificate/1";
+/// Its name in the folder of an audit.
+pub const FILE: &str = veracity_claims::recognition::CERTIFICATE;
+
+/// The verdict of an audit and all that it rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// `refuted` or `not-refuted`.
+    pub verdict: String,
+    /// What was shown: the truth is at least this, up to the significance and what the basis says.
+    pub epsilon_lower: Number,
+    /// The largest ε that so many trials could have shown.
+    pub ceiling: Number,
+    /// What the bound rests on.
+    pub basis: String,
+    /// The chance of error that was spent.
+    pub significance: f64,
+    /// What was claimed.
+    pub claim: ClaimNote,
+    /// What the accountant proves, where it can.
+    pub proved: Option<f64>,
+    /// What was run.
+    pub subject: SubjectNote,
+    /// How scores became a bound.
+    pub method: MethodNote,
+    /// What was counted.
+    pub counted: CountedNote,
+    /// How many trials there were.
+    pub trials: u64,
+    /// How many canaries each had.
+    pub canaries: u32,
+    /// How many trials failed; each counts against the auditor.
+    pub failures: u64,
+    /// How many were allowed to.
+    pub max_failures: u64,
+    /// What the trials' randomness was drawn from.
+    pub seed: u64,
+    /// SHA-256 of `trials.csv`.
+    pub trials_sha256: String,
+    /// The version of veracity that ran the trials.
+    pub version: String,
+}
+
+/// Guesses as they stand in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, tag = "by", rename_all = "kebab-case")]
+pub enum CountedNote {
+    /// Guesses above and below a threshold.
+    Threshold {
+        /// The score above which the attacker said "in".
+        threshold: Number,
+        /// In, and found.
+        true_positives: u64,
+        /// In, and missed.
+        false_negatives: u64,
+        /// Out, and a false alarm.
+        false_positives: u64,
+        /// Out, and left alone.
+        true_negatives: u64,
+    },
+    /// Guesses at both ends of the ranking.
+    Ends {
+        /// Guessed "in".
+        highest: u64,
+        /// Guessed "out".
+        lowest: u64,
+        /// All that could have been guessed.
+        canaries: u64,
+        /// Guesses made.
+        guesses: u64,
+        /// Guesses that were right.
+        correct: u64,
+    },
+}
+
+impl From<&Counted> for CountedNote {
+    fn from(counted: &Counted) -> CountedNote {
+        match counted {
+            Counted::Threshold { threshold, counts } => CountedNote::Threshold {
+                threshold: Number(*threshold),
+                true_positives: counts.true_positives,
+                false_negatives: counts.false_negatives,
+                false_positives: counts.false_positives,
+                true_negatives: counts.true_negatives,
+            },
+            Counted::Ends { highest, lowest, guesses } => CountedNote::Ends {
+                highest: *highest,
+                lowest: *lowest,
+                canaries: guesses.canaries(),
+                guesses: guesses.guesses(),
+                correct: guesses.correct(),
+            },
+        }
+    }
+}
+
+/// A number that may be infinite, which JSON numbers may not: then it is the word `inf` or `-inf`.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Spelled")]
+pub struct Number(pub f64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Spelled {
+    Number(f64),
+    Word(String),
+}
+
+impl TryFrom<Spelled> for Number {
+    type Error = &'static str;
+
+    fn try_from(spelled: Spelled) -> Result<Number, Self::Error> {
+        match spelled {
+            Spelled::Number(number) => Ok(Number(number)),
+            Spelled::Word(word) if word == "inf" => Ok(Number(f64::INFINITY)),
+            Spelled::Word(word) if word == "-inf" => Ok(Number(f64::NEG_INFINITY)),
+            Spelled::Word(_) => Err("a number, inf or -inf"),
+        }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() { serializer.serialize_f64(self.0) } else { serializer.collect_str(&self.0) }
+    }
+}
+
+/// Turns complete trials into a verdict and its certificate.
+pub fn certify(order: &AuditProtocol, trials: &Trials) -> Result<(Audited, Certificate), Error> {
+    let audited = examine_trials(order, trials)?;
+    let evidence = &audited.evidence;
+    let certificate = Certificate {
+        schema: SCHEMA.to_owned(),
+        verdict: verdict(&audited.verdict).to_owned(),
+        epsilon_lower: Number(evidence.shown.epsilon.0.get()),
+        ceiling: Number(evidence.shown.ceiling.get()),
+        basis: evidence.shown.basis.name().to_owned(),
+        significance: evidence.significance,
+        claim: order.claim.clone(),
+        proved: order.proved,
+        subject: order.subject.clone(),
+        method: order.method.clone(),
+        counted: CountedNote::from(&evidence.counted),
+        trials: order.trials,
+        canaries: order.canaries,
+        failures: trials.failures(),
+        max_failures: order.max_failures,
+        seed: order.seed,
+        trials_sha256: sha256(&[trials.to_csv().as_bytes()]),
+        version: order.version.clone(),
+    };
+    Ok((audited, certificate))
+}
+
+/// A verdict's name in files.
+pub fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Refuted { .. } => "refuted",
+        Verdict::NotRefuted { .. } => "not-refuted",
+    }
+}
+
+impl Certificate {
+    /// The text of its file.
+    pub fn to_json(&self) -> Result<String, Error> {
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .map_err(|error| Error::invalid(format!("certificate cannot be written: {error}")))
+    }
+
+    /// Whether a file is a certificate.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        std::str::from_utf8(bytes).is_ok_and(|text| Certificate::parse(text).is_ok())
+    }
+
+    /// Reads a certificate.
+    pub fn parse(text: &str) -> Result<Certificate, Error> {
+        let read: Certificate = serde_json::from_str(text).map_err(|error| {
+            Error::invalid(format!("certificate is not one that veracity wrote ({error})"))
+        })?;
+        if read.schema == SCHEMA {
+            Ok(read)
+        } else {
+            Err(Error::invalid(format!("schema of the certificate is another, expected {SCHEMA}")))
+        }
+    }
+
+    /// The order that it states.
+    fn order(&self) -> AuditProtocol {
+        AuditProtocol {
+            schema: ORDER.to_owned(),
+            subject: self.subject.clone(),
+            claim: self.claim.clone(),
+            proved: self.proved,
+            method: self.method.clone(),
+            significance: self.significance,
+            trials: self.trials,
+            canaries: self.canaries,
+            seed: self.seed,
+            max_failures: self.max_failures,
+            version: self.version.clone(),
+        }
+    }
+}
+
+/// One statement of a certificate, and what was found in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// Which.
+    pub what: &'static str,
+    /// As stated.
+    pub stated: String,
+    /// As recomputed.
+    pub found: String,
+    /// Whether they agree.
+    pub holds: bool,
+}
+
+/// A certificate and every statement of it that was recomputed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recomputed {
+    /// As read.
+    pub certificate: Certificate,
+    /// The checks; the hash of the trials first.
+    pub statements: Vec<Statement>,
+}
+
+impl Recomputed {
+    /// The first statement that does not hold.
+    pub fn failure(&self) -> Option<&Statement> {
+        self.statements.iter().find(|statement| !statement.holds)
+    }
+}
+
+/// Recomputes a certificate from the `trials.csv` in its folder: hash, threshold, counts, bound and verdict. Where the order still
+/// lies beside them, it must be the one that the certificate states: what was fixed before the first trial stays fixed.
+pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
+    let stated = Certificate::parse(text)?;
+    let path = folder.join(journal::TRIALS);
+    let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
+        Error::invalid(format!("{} is missing, expected the trials beside their certificate", path.display()))
+    })?;
+    let words =
+        |what, stated: String, found: String| Statement { holds: stated == found, what, stated, found };
+    let mut statements = vec![words("trials_sha256", stated.trials_sha256.clone(), sha256(&[&bytes]))];
+    if !statements[0].holds {
+        // What follows from other trials says nothing of these.
+        return Ok(Recomputed { certificate: stated, statements });
+    }
+    if let Some(ordered) = journal::read_order(folder)? {
+        let found = ordered.difference(&stated.order()).map(|what| format!("another {what}"));
+        let same = "what order.json has";
+        statements.push(words("order", same.to_owned(), found.unwrap_or_else(|| same.to_owned())));
+    }
+    let trials = journal::parse_trials(&path, bytes)?;
+    let found = match certify(&stated.order(), &trials) {
+        Ok((_, found)) => found,
+        // The trials are those that were sealed, and there is no verdict from them as stated.
+        Err(refusal) => {
+            statements.push(words("order", "a verdict".to_owned(), refusal.to_string()));
+            return Ok(Recomputed { certificate: stated, statements });
+        }
+    };
+    let numbers = |what, stated: Number, found: Number| {
+        let slack = ROUNDING * found.0.abs().max(1.0);
+        let holds = stated == found || (stated.0 - found.0).abs() <= slack;
+        Statement { what, stated: format!("{:?}", stated.0), found: format!("{:?}", found.0), holds }
+    };
+    statements.extend([
+        // Lines in another order, or twice, are the same trials and not the same file.
+        words("trials_sha256", stated.trials_sha256.clone(), found.trials_sha256.clone()),
+        words("failures", stated.failures.to_string(), found.failures.to_string()),
+        words("counted", counted(&stated)?, counted(&found)?),
+        numbers("epsilon_lower", stated.epsilon_lower, found.epsilon_lower),
+        numbers("ceiling", stated.ceiling, found.ceiling),
+        words("basis", stated.basis.clone(), found.basis),
+        words("verdict", stated.verdict.clone(), found.verdict),
+    ]);
+    Ok(Recomputed { certificate: stated, statements })
+}
+
+fn counted(certificate: &Certificate) -> Result<String, Error> {
+    serde_json::to_string(&certificate.counted)
+        .map_err(|error| Error::invalid(format!("counts cannot be written: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{protocol::sample, trials::Record};
+    use super::*;
+    use veracity_audit::{Observation, World, worlds};
+
+    /// Trials whose worlds are told apart by every score.
+    fn trials(order: &AuditProtocol) -> Trials {
+        let mut trials = Trials::default();
+        for trial in 0..order.trials {
+            let world = worlds(order.seed, trial, 1)[0];
+            let score = if trial % 2 == 0 { f64::INFINITY } else { -1.0 };
+            let observation = Observation { trial, canary: 0, world, score: Some(score) };
+            trials.add(Record { observation, failure: String::new() }).unwrap();
+        }
+        trials
+    }
+
+    #[test]
+    fn a_certificate_reads_back_as_itself_also_with_infinite_thresholds() {
+        let mut order = sample(200);
+        for threshold in ["split", "fixed:0.0", "fixed:inf", "folds:4", "union"] {
+            order.method.threshold = threshold.into();
+            let (audited, certificate) = certify(&order, &trials(&order)).unwrap();
+            let text = certificate.to_json().unwrap();
+            assert_eq!(Certificate::parse(&text).unwrap(), certificate, "{threshold}");
+            assert_eq!(certificate.verdict, verdict(&audited.verdict));
+            // Nobody is above an infinite threshold, and then nothing is shown.
+            assert_eq!(certificate.epsilon_lower.0 > 1.0, threshold != "fixed:inf", "{threshold}: {text}");
+            assert_eq!(certificate.order(), order);
+        }
+        assert!(Certificate::parse("{}").is_err());
+        for bad in ["\"nan\"", "null", "[]"] {
+            assert!(serde_json::from_str::<Number>(bad).is_err(), "{bad}");
+        }
+    }
+
+    /// Each file is sealed again after it was touched, so that its hash holds.
+    #[test]
+    fn what_was_changed_and_sealed_again_is_found_where_it_can_be() {
+        let folder = std::env::temp_dir().join(format!("veracity-certificate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let order = sample(200);
+        let (kept, certificate) = (trials(&order).to_csv(), certify(&order, &trials(&order)).unwrap().1);
+        let failure = |certificate: &Certificate, kept: &str| {
+            std::fs::write(folder.join(journal::TRIALS), kept).unwrap();
+            let sealed = Certificate { trials_sha256: sha256(&[kept.as_bytes()]), ..certificate.clone() };
+            let found = recompute(&sealed.to_json().unwrap(), &folder).unwrap();
+            found.failure().map(|statement| (statement.what, statement.found.clone()))
+        };
+        std::fs::write(folder.join(journal::ORDER), order.to_json().unwrap()).unwrap();
+        assert_eq!(failure(&certificate, &kept), None);
+        // A larger claim would not be refuted; the order still has the one that was made.
+        let looser =
+            AuditProtocol { claim: ClaimNote { epsilon: 50.0, ..order.claim.clone() }, ..order.clone() };
+        let looser = certify(&looser, &trials(&order)).unwrap().1;
+        assert_eq!(looser.verdict, "not-refuted");
+        assert_eq!(failure(&looser, &kept), Some(("order", "another claim".to_owned())));
+        let twice = format!("{kept}{}\n", kept.lines().last().unwrap());
+        assert_eq!(failure(&certificate, &twice).unwrap().0, "trials_sha256");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Canaries of a foreign model, all of them in: whoever guesses "in" is right, and nothing is shown.
+    #[test]
+    fn worlds_that_no_coin_gave_have_no_certificate() {
+        let mut order = AuditProtocol { trials: 1, canaries: 100, max_failures: 0, ..sample(200) };
+        order.subject.kind = crate::trained_model::KIND.into();
+        order.method = MethodNote { bound: "one-run".into(), threshold: "ends:0.5".into(), group_size: 1 };
+        let by = |is_in: fn(u32) -> bool| {
+            let mut trials = Trials::default();
+            for canary in 0..100 {
+                let world = if is_in(canary) { World::In } else { World::Out };
+                let observation = Observation { trial: 0, canary, world, score: Some(f64::from(canary)) };
+                trials.add(Record { observation, failure: String::new() }).unwrap();
+            }
+            certify(&order, &trials).map(|_| ()).map_err(|refusal| refusal.to_string())
+        };
+        by(|canary| canary % 2 == 0).unwrap();
+        assert!(by(|_| true).unwrap_err().starts_with("100 of 100 canaries are in"));
+    }
+
+    #[test]
+    fn incomplete_or_failed_trials_have_no_certificate() {
+        let order = sample(200);
+        let other = AuditProtocol { trials: 202, ..order.clone() };
+        assert!(
+            certify(&other, &trials(&order)).unwrap_err().to_string().contains("2 of 202 trials are missing")
+        );
+        let mut failed = Trials::default();
+        for trial in 0..order.trials {
+            let world = worlds(order.seed, trial, 1)[0];
+            let score = (trial % 5 != 0).then_some(0.0);
+            let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
+            failed
+                .add(Record { observation: Observation { trial, canary: 0, world, score }, failure })
+                .unwrap();
+        }
+        let refused = certify(&order, &failed).unwrap_err().to_string();
+        assert_eq!(refused, "40 trials failed, expected at most 20 of 200: it broke (40 times)");
+    }
+}

@@ -1,0 +1,213 @@
+//! Running the trials that a journal lacks, on several threads, each kept as soon as it has ended.
+
+use crate::{AuditProtocol, Trials, interrupt, journal::Journal};
+use std::{
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{Sender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use veracity_audit::{Outcome, Shard, Subject, observe_one};
+use veracity_core::Error;
+
+/// How long trials are gathered before they are kept together: no more than this is lost in a crash.
+const PORTION: Duration = Duration::from_millis(20);
+/// The most of them.
+const LARGEST_PORTION: usize = 1000;
+
+/// Where an audit stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The trials of this run that have ended.
+    pub done: u64,
+    /// The trials of this run.
+    pub of: u64,
+    /// The trials that failed, those of earlier runs included.
+    pub failed: u64,
+}
+
+/// Runs all trials of a shard that are not yet in the journal. Whoever holds the other end of `watch` may follow.
+///
+/// # Promise  With more failures than the order allows it stops and names the most frequent reason; there is no verdict.
+pub fn conduct(
+    subject: &dyn Subject,
+    journal: &mut Journal,
+    shard: Shard,
+    jobs: usize,
+    watch: Option<&Sender<Progress>>,
+) -> Result<(), Error> {
+    let trials = journal.missing(shard);
+    let seed = journal.protocol().seed;
+    check_failures(journal.trials(), journal.protocol())?;
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let jobs = jobs.clamp(1, trials.len().max(1));
+    let (sender, portions) = sync_channel::<Vec<Outcome>>(4 * jobs);
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            let sender = sender.clone();
+            let (next, stop, trials) = (&next, &stop, &trials);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let portion = portion(subject, seed, trials, next);
+                    // Nobody listens once the audit has stopped.
+                    if portion.is_empty() || sender.send(portion).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut progress = Progress { done: 0, of: trials.len() as u64, failed: journal.trials().failures() };
+        for portion in portions {
+            let kept = must_go_on().and_then(|()| keep(journal, &portion, &mut progress));
+            // Nobody need watch.
+            let _ = watch.map(|watch| watch.send(progress));
+            if kept.is_err() {
+                stop.store(true, Ordering::Relaxed);
+                return kept;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Runs trials that nobody else has taken, until they are worth a message: one that takes long is told by itself.
+fn portion(subject: &dyn Subject, seed: u64, trials: &[u64], next: &AtomicUsize) -> Vec<Outcome> {
+    let began = Instant::now();
+    let mut outcomes = Vec::new();
+    while outcomes.len() < LARGEST_PORTION && (outcomes.is_empty() || began.elapsed() < PORTION) {
+        let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+        outcomes.push(observe_one(subject, seed, *trial));
+    }
+    outcomes
+}
+
+fn keep(journal: &mut Journal, portion: &[Outcome], progress: &mut Progress) -> Result<(), Error> {
+    for outcome in portion {
+        journal.keep(outcome)?;
+        progress.done += 1;
+        progress.failed += u64::from(outcome.failure.is_some());
+        if progress.failed > journal.protocol().max_failures {
+            check_failures(journal.trials(), journal.protocol())?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to go on when asked to stop: what was interrupted is no failed trial.
+fn must_go_on() -> Result<(), Error> {
+    if interrupt::is_asked() {
+        return Err(Error::Interrupted("the audit was interrupted".into()));
+    }
+    Ok(())
+}
+
+/// Refuses trials of which too many failed.
+pub(crate) fn check_failures(trials: &Trials, order: &AuditProtocol) -> Result<(), Error> {
+    let failed = trials.failures();
+    if failed <= order.max_failures {
+        return Ok(());
+    }
+    let (reason, times) = trials.most_frequent_failure().unwrap_or_default();
+    Err(Error::TrialsFailed(format!(
+        "{failed} trials failed, expected at most {} of {}: {reason} ({times} times)",
+        order.max_failures, order.trials
+    )))
+}
+
+/// How many trials fit into a time: a few are run for their duration only, under numbers that the audit does not use.
+///
+/// # Promise  The number depends on no score, so the audit that follows is one of a fixed size.
+pub fn plan_trials(
+    subject: &dyn Subject,
+    seed: u64,
+    budget: Duration,
+    jobs: usize,
+    most: u64,
+) -> Result<u64, Error> {
+    let began = Instant::now();
+    plan_by(|| began.elapsed(), subject, seed, budget, jobs, most)
+}
+
+/// The same by any clock that says how much time has passed.
+fn plan_by(
+    elapsed: impl Fn() -> Duration,
+    subject: &dyn Subject,
+    seed: u64,
+    budget: Duration,
+    jobs: usize,
+    most: u64,
+) -> Result<u64, Error> {
+    const PILOTS: u64 = super::protocol::MOST_TRIALS;
+    let jobs = jobs.max(1) as u64;
+    let mut rounds = 0;
+    // Until a tenth of the time is spent; at least once.
+    while rounds == 0 || elapsed() < budget / 10 && rounds < 1000 {
+        let first = PILOTS + rounds * jobs;
+        let trials: Vec<u64> = (first..first + jobs).collect();
+        for outcome in veracity_audit::observe(subject, seed, &trials, jobs as usize) {
+            if let Some(failure) = outcome.failure {
+                return Err(Error::invalid(format!("a pilot trial failed: {failure}")));
+            }
+        }
+        rounds += 1;
+    }
+    let spent = elapsed().as_secs_f64();
+    let (round, left) = (spent / rounds as f64, budget.as_secs_f64() - spent);
+    // A tenth is left for slower trials and for what comes after them.
+    let trials = (0.9 * left.max(0.0) / round * jobs as f64) as u64;
+    let trials = (trials - trials % 2).min(most - most % 2);
+    if trials < 4 {
+        return Err(Error::invalid(format!(
+            "budget is {} s and {jobs} trials at once take {} s, expected time for at least 4",
+            budget.as_secs_f64(),
+            veracity_report::decimal::nearest(round, 2)
+        )));
+    }
+    Ok(trials)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+    use veracity_audit::{Failure, World};
+
+    /// A subject that takes five milliseconds of a clock of its own, and notes the least number of a trial that it was given.
+    struct Timed {
+        clock: AtomicU64,
+        least: AtomicU64,
+    }
+
+    impl Subject for Timed {
+        fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+            self.clock.fetch_add(5, Ordering::SeqCst);
+            self.least.fetch_min(trial, Ordering::SeqCst);
+            Ok(vec![0.0; worlds.len()])
+        }
+    }
+
+    fn planned(budget: u64, jobs: usize, most: u64) -> (Result<u64, Error>, u64) {
+        let subject = Timed { clock: AtomicU64::new(0), least: AtomicU64::new(u64::MAX) };
+        let elapsed = || Duration::from_millis(subject.clock.load(Ordering::SeqCst));
+        let trials = plan_by(elapsed, &subject, 1, Duration::from_millis(budget), jobs, most);
+        (trials, subject.least.into_inner())
+    }
+
+    #[test]
+    fn a_time_holds_nine_tenths_of_the_trials_that_fit_and_counts_no_pilot() {
+        // Ten rounds of two are a tenth of a second; nine tenths of what is left hold 81 more.
+        let (trials, least) = planned(1000, 2, 1 << 20);
+        assert_eq!(trials, Ok(162));
+        assert!(least >= super::super::protocol::MOST_TRIALS, "pilot {least} has the number of a trial");
+        assert_eq!(planned(1000, 2, 101).0, Ok(100));
+        assert_eq!(planned(10_000, 1, 1 << 20).0, Ok(1620));
+        let refused = planned(20, 1, 1 << 20).0.unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "budget is 0.02 s and 1 trials at once take 0.005 s, expected time for at least 4"
+        );
+    }
+}

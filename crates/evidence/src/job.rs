@@ -1,0 +1,200 @@
+//! An audit from its subject to its verdict, in one call; and the shares of one, put together.
+
+use crate::{
+    AuditProtocol, Audited, Case, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Runs, Shard,
+    Trials,
+    certificate::{self, certify},
+    conduct, examine_trials,
+    journal::{self, Journal, REPORT},
+    page, plan_trials,
+    protocol::{SCHEMA, VERSION},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::mpsc::Sender,
+    thread::available_parallelism,
+    time::Duration,
+};
+use veracity_core::{Count, Error};
+use veracity_files::saving::{refuse_foreign_file, replace};
+use veracity_report::html;
+
+/// How a case is attacked, beside what it fixes itself. All of it is settled before the first trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditSettings {
+    /// How scores become a bound [default: the usual one of the case].
+    pub method: Option<Method>,
+    /// The chance of error to spend.
+    pub significance: f64,
+    /// Run as many trials as fit into this time, instead of as many as the case says.
+    pub budget: Option<Duration>,
+    /// With more failed trials than these there is no verdict [default: a tenth of them].
+    pub max_failures: Option<u64>,
+    /// How many trials are run at once [default: as many as there are cores].
+    pub jobs: Option<Count>,
+    /// Which share of the trials is run here.
+    pub shard: Shard,
+    /// What is kept of them.
+    pub keep: Keep,
+}
+
+/// What is kept of an audit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing: the verdict is returned.
+    Nothing,
+    /// A page, in this folder.
+    Report(PathBuf),
+    /// Every trial as it ends, and in the end a certificate and a page, in this folder.
+    Everything(PathBuf, Opening),
+}
+
+impl Default for AuditSettings {
+    fn default() -> AuditSettings {
+        AuditSettings {
+            method: None,
+            significance: 0.01,
+            budget: None,
+            max_failures: None,
+            jobs: None,
+            shard: Shard::WHOLE,
+            keep: Keep::Nothing,
+        }
+    }
+}
+
+/// How an audit ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AuditDone {
+    /// All trials are there.
+    Judged {
+        /// The verdict and what it rests on.
+        audited: Box<Audited>,
+        /// The trials.
+        trials: Trials,
+    },
+    /// Trials of other shares are missing: no verdict yet.
+    Share {
+        /// What was fixed beforehand.
+        protocol: Box<AuditProtocol>,
+        /// The trials that are there.
+        trials: Trials,
+    },
+}
+
+/// Attacks a claim: fixes everything, runs the trials that are missing, judges, and keeps what is to be kept. Whoever holds the
+/// other end of `watch` may follow.
+pub fn audit(
+    case: &Case,
+    settings: &AuditSettings,
+    watch: Option<&Sender<Progress>>,
+) -> Result<AuditDone, Error> {
+    let protocol = protocol(case, settings)?;
+    let mut journal = match &settings.keep {
+        Keep::Everything(folder, opening) => Journal::open(folder, &protocol, *opening)?,
+        Keep::Report(folder) => {
+            // A folder that cannot be written should not cost an hour of trials.
+            check_report(folder)?;
+            Journal::in_memory(&protocol)?
+        }
+        Keep::Nothing => Journal::in_memory(&protocol)?,
+    };
+    match &case.runs {
+        Runs::Recorded(trials) => journal.take(trials.clone())?,
+        Runs::Subject(subject) => {
+            conduct(subject.as_ref(), &mut journal, settings.shard, jobs(settings), watch)?;
+        }
+    }
+    if !journal.missing(Shard::WHOLE).is_empty() {
+        return Ok(AuditDone::Share { protocol: Box::new(protocol), trials: journal.settle(&[])? });
+    }
+    judge(journal, &settings.keep)
+}
+
+/// Puts the shares of an audit together in a folder of its own, and judges.
+pub fn merge(shares: &[PathBuf], out: &Path) -> Result<AuditDone, Error> {
+    let (protocol, trials) = journal::merge(shares)?;
+    // The same merge again is the same whole; another audit there is refused.
+    let mut journal = Journal::open(out, &protocol, Opening::Resume)?;
+    journal.take(trials)?;
+    judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume))
+}
+
+/// Everything that is fixed before the first trial.
+fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Error> {
+    let method = settings.method.unwrap_or_else(|| case.usual_method());
+    case.check_method(method)?;
+    let trials = trials(case, settings)?;
+    let protocol = AuditProtocol {
+        schema: SCHEMA.to_owned(),
+        subject: case.note.clone(),
+        claim: ClaimNote::from(&case.claim),
+        proved: case.proved.map(|proved| proved.0.get()),
+        method: MethodNote::of(method),
+        significance: settings.significance,
+        trials,
+        canaries: case.canaries,
+        seed: case.seed,
+        max_failures: settings.max_failures.unwrap_or(trials / 10),
+        version: VERSION.to_owned(),
+    };
+    protocol.check()?;
+    Ok(protocol)
+}
+
+/// How many trials there are: as many as the case is for, or as fit into a time. An audit that was planned for a time and is
+/// resumed has those that it had.
+fn trials(case: &Case, settings: &AuditSettings) -> Result<u64, Error> {
+    let (Some(budget), Runs::Subject(subject)) = (settings.budget, &case.runs) else {
+        return Ok(case.trials.get());
+    };
+    if let Keep::Everything(folder, Opening::Resume) = &settings.keep
+        && let Ok((known, _)) = journal::read(folder)
+    {
+        return Ok(known.trials);
+    }
+    plan_trials(subject.as_ref(), case.seed, budget, jobs(settings), MOST_TRIALS - 1)
+}
+
+fn jobs(settings: &AuditSettings) -> usize {
+    settings.jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), |jobs| jobs.get() as usize)
+}
+
+/// Judges complete trials, and writes what is to be kept of them.
+fn judge(journal: Journal, keep: &Keep) -> Result<AuditDone, Error> {
+    let (audited, trials) = match keep {
+        Keep::Everything(..) => {
+            let (audited, certificate) = certify(journal.protocol(), journal.trials())?;
+            let page = page(&audited, &journal.trials().observations(), recompute())?;
+            let files = [
+                ("certificate", certificate::FILE, certificate.to_json()?),
+                ("report", REPORT, page.render()),
+            ];
+            (audited, journal.settle(&files)?)
+        }
+        Keep::Report(folder) => {
+            let audited = examine_trials(journal.protocol(), journal.trials())?;
+            let page = page(&audited, &journal.trials().observations(), Vec::new())?;
+            replace("report", &folder.join(REPORT), page.render().as_bytes(), html::is_page)?;
+            (audited, journal.settle(&[])?)
+        }
+        Keep::Nothing => (examine_trials(journal.protocol(), journal.trials())?, journal.settle(&[])?),
+    };
+    Ok(AuditDone::Judged { audited: Box::new(audited), trials })
+}
+
+/// Refuses a folder in which no report can be written.
+fn check_report(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Error::io("report", folder, "a folder that can be made", error))?;
+    refuse_foreign_file("report", &folder.join(REPORT), html::is_page)
+}
+
+/// How anyone comes to the same verdict; the same for all audits, so that their pages differ in nothing but what they found.
+fn recompute() -> Vec<html::Command> {
+    vec![html::Command {
+        says: "Recompute the verdict from the trials beside this page".to_owned(),
+        line: format!("veracity verify {}", certificate::FILE),
+    }]
+}

@@ -1,0 +1,482 @@
+//! The trials of an audit on disk: what was run is there after a crash, whole or not at all.
+//!
+//! A folder holds `order.json`, and while trials run `trials.part`, to which every trial is appended with a checksum.
+//! A line that was torn when the program was killed is dropped, and its trial run again. At the end `trials.csv` has
+//! all of them in the order of their keys, whichever way they came.
+
+use super::{
+    certificate::{self, Certificate},
+    command,
+    protocol::AuditProtocol,
+    trials::{Record, Trials, line},
+};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+use veracity_audit::{Outcome, Shard};
+use veracity_core::Error;
+use veracity_files::saving::{Staged, create, refuse_foreign_file};
+use veracity_report::html;
+
+/// The file of the order.
+pub const ORDER: &str = "order.json";
+/// The file of all trials.
+pub const TRIALS: &str = "trials.csv";
+/// The file of the report.
+pub const REPORT: &str = "report.html";
+/// The file that is appended to while trials run.
+const PART: &str = "trials.part";
+/// The most bytes of trials that are read.
+const LONGEST: u64 = 1 << 32;
+
+/// How often a folder's lock is asked for, and how long is waited between.
+#[cfg(unix)]
+const LOCK_TRIES: u32 = 100;
+#[cfg(unix)]
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Whether an audit may be taken up that began in the same folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// Only in a folder without one.
+    Fresh,
+    /// Where there is one, under the same order.
+    Resume,
+}
+
+/// The trials of an audit, kept as they end: in memory, or in a folder that is open for one process.
+#[derive(Debug)]
+pub struct Journal {
+    protocol: AuditProtocol,
+    trials: Trials,
+    disk: Option<Disk>,
+}
+
+/// A folder that trials are written to.
+#[derive(Debug)]
+struct Disk {
+    folder: PathBuf,
+    part: File,
+    /// How much of the part is whole.
+    length: u64,
+    /// Open as long as the journal is: the lock ends with it, also when the process is killed.
+    _lock: Option<File>,
+}
+
+impl Journal {
+    /// Opens a folder for an order, and reads what it holds.
+    pub fn open(folder: &Path, order: &AuditProtocol, opening: Opening) -> Result<Journal, Error> {
+        order.check()?;
+        fs::create_dir_all(folder).map_err(|error| refuse(folder, "a folder that can be made", error))?;
+        let lock = lock(folder)?;
+        let known = read_order(folder)?;
+        match (&known, opening) {
+            (Some(_), Opening::Fresh) => {
+                return Err(Error::file("out", folder, "a new folder, or to resume the audit that is in it"));
+            }
+            (Some(known), Opening::Resume) => {
+                must_agree(folder, order, known)?;
+                refuse_foreign_file("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
+                refuse_foreign_file("report", &folder.join(REPORT), html::is_page)?;
+            }
+            (None, _) => {
+                refuse_foreign_files(folder)?;
+                create("order", &folder.join(ORDER), order.to_json()?.as_bytes())?;
+            }
+        }
+        sweep_work(&folder.join(command::WORK));
+        let mut trials = read_trials(&folder.join(TRIALS))?.unwrap_or_default();
+        let (part, length, torn_off) = open_part(&folder.join(PART))?;
+        trials.merge(torn_off)?;
+        trials.must_belong(order)?;
+        let disk = Some(Disk { folder: folder.to_owned(), part, length, _lock: lock });
+        Ok(Journal { protocol: order.clone(), trials, disk })
+    }
+
+    /// A journal that is gone with the program.
+    pub fn in_memory(protocol: &AuditProtocol) -> Result<Journal, Error> {
+        protocol.check()?;
+        Ok(Journal { protocol: protocol.clone(), trials: Trials::default(), disk: None })
+    }
+
+    /// What was fixed before its first trial.
+    pub fn protocol(&self) -> &AuditProtocol {
+        &self.protocol
+    }
+
+    /// The trials so far.
+    pub fn trials(&self) -> &Trials {
+        &self.trials
+    }
+
+    /// The trials of a shard that are still to be run.
+    pub fn missing(&self, shard: Shard) -> Vec<u64> {
+        let has = |trial: &u64| !self.trials.has(*trial, self.protocol.canaries);
+        shard.trials(self.protocol.trials).filter(has).collect()
+    }
+
+    /// Keeps a trial, in one write.
+    ///
+    /// # Promise  Where the disk is full, the trials before are still there and nothing of this one is.
+    pub fn keep(&mut self, outcome: &Outcome) -> Result<(), Error> {
+        let mut text = String::new();
+        for record in Record::of(outcome) {
+            if self.disk.is_some() {
+                text += &sealed(&record);
+            }
+            self.trials.add(record)?;
+        }
+        self.disk.as_mut().map_or(Ok(()), |disk| disk.append(&text))
+    }
+
+    /// Takes trials that were run elsewhere.
+    pub fn take(&mut self, trials: Trials) -> Result<(), Error> {
+        trials.must_belong(&self.protocol)?;
+        Ok(self.trials.merge(trials)?)
+    }
+
+    /// Writes all trials to their place, with other files beside them: all are whole on disk before the first has its
+    /// name. In memory there is nothing to write.
+    pub fn settle(self, beside: &[(&'static str, &str, String)]) -> Result<Trials, Error> {
+        if let Some(Disk { folder, .. }) = &self.disk {
+            let csv = self.trials.to_csv();
+            let trials = Staged::new("trials", &folder.join(TRIALS), csv.as_bytes())?;
+            let stage = |(what, name, text): &(&'static str, &str, String)| {
+                Staged::new(what, &folder.join(name), text.as_bytes())
+            };
+            let others = beside.iter().map(stage).collect::<Result<Vec<_>, _>>()?;
+            trials.settle()?;
+            others.into_iter().try_for_each(Staged::settle)?;
+            let part = folder.join(PART);
+            fs::remove_file(&part).map_err(|error| refuse(&part, "a file that can be removed", error))?;
+        }
+        Ok(self.trials)
+    }
+}
+
+impl Disk {
+    fn append(&mut self, text: &str) -> Result<(), Error> {
+        if let Err(error) = self.part.write_all(text.as_bytes()) {
+            // What cannot be taken back is dropped by its checksum when it is read.
+            let _ = self.part.set_len(self.length);
+            return Err(refuse(&self.folder.join(PART), "a file that can be written", error));
+        }
+        self.length += text.len() as u64;
+        Ok(())
+    }
+}
+
+/// Reads the order and the trials of a folder, finished or not, without changing anything there.
+pub fn read(folder: &Path) -> Result<(AuditProtocol, Trials), Error> {
+    let Some(order) = read_order(folder)? else {
+        return Err(Error::invalid(format!(
+            "{} holds no {ORDER}, expected the folder of an audit",
+            folder.display()
+        )));
+    };
+    let mut trials = read_trials(&folder.join(TRIALS))?.unwrap_or_default();
+    if let Some(bytes) = read_bytes(&folder.join(PART))? {
+        trials.merge(whole_lines(&folder.join(PART), &bytes)?.0)?;
+    }
+    trials.must_belong(&order)?;
+    Ok((order, trials))
+}
+
+/// Puts the shares of one audit together.
+pub fn merge(folders: &[PathBuf]) -> Result<(AuditProtocol, Trials), Error> {
+    let Some((first, rest)) = folders.split_first() else {
+        return Err(Error::invalid("no folder is given, expected those of an audit's shards"));
+    };
+    let (order, mut trials) = read(first)?;
+    for folder in rest {
+        let (other, more) = read(folder)?;
+        must_agree(folder, &order, &other)?;
+        trials.merge(more)?;
+    }
+    trials.must_complete(&order)?;
+    Ok((order, trials))
+}
+
+fn refuse(path: &Path, expected: &str, error: std::io::Error) -> Error {
+    Error::io("out", path, expected, error)
+}
+
+fn must_agree(folder: &Path, ordered: &AuditProtocol, known: &AuditProtocol) -> Result<(), Error> {
+    match ordered.difference(known) {
+        None => Ok(()),
+        Some(what) => Err(Error::invalid(format!(
+            "{} holds an audit with another {what}, expected the same order: nothing may change once trials are seen",
+            folder.display()
+        ))),
+    }
+}
+
+/// What has the name of a file of ours without an order beside it is not ours to write over.
+fn refuse_foreign_files(folder: &Path) -> Result<(), Error> {
+    let names = [TRIALS, PART, certificate::FILE, REPORT, command::WORK, command::LOG];
+    let stranger = names.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
+    match stranger {
+        Some(name) => Err(Error::file("out", folder, format!("a new folder, found {name} and no {ORDER}"))),
+        None => Ok(()),
+    }
+}
+
+/// Removes what trials left that were under way when the program was killed: folders called `trial-attempt-process`. Whatever
+/// else is there stays.
+fn sweep_work(work: &Path) {
+    for entry in fs::read_dir(work).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let numbers = name.split('-').filter(|part| part.parse::<u64>().is_ok()).count();
+        if numbers == 3 && name.split('-').count() == 3 {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    // Empty by now, unless something else is in it.
+    let _ = fs::remove_dir(work);
+}
+
+/// Two processes that append to one part would spoil it. The lock is on the folder itself, and leaves no file.
+///
+/// A command that was just being started when its audit was killed holds the lock until it runs; so it is waited for.
+#[cfg(unix)]
+fn lock(folder: &Path) -> Result<Option<File>, Error> {
+    use rustix::{fs::FlockOperation, io::Errno};
+    let file = File::open(folder).map_err(|error| refuse(folder, "a folder that can be read", error))?;
+    for _ in 0..LOCK_TRIES {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+            // Some network file systems have no locks.
+            Ok(()) | Err(_) => return Ok(Some(file)),
+        }
+    }
+    Err(Error::file("out", folder, "a folder that no other audit is writing to; give each shard its own"))
+}
+
+#[cfg(not(unix))]
+fn lock(_folder: &Path) -> Result<Option<File>, Error> {
+    Ok(None)
+}
+
+/// Reads a file, if it is there.
+pub(super) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refuse(path, "a readable file", error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| refuse(path, "a readable file", error))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::invalid(format!("{} is too long, expected at most 4 GiB", path.display())));
+    }
+    Ok(Some(bytes))
+}
+
+fn read_text(path: &Path) -> Result<Option<String>, Error> {
+    let not_text = |_| Error::invalid(format!("{} is not UTF-8 text", path.display()));
+    read_bytes(path)?.map(|bytes| String::from_utf8(bytes).map_err(not_text)).transpose()
+}
+
+/// The order of a folder, if there is one.
+pub(super) fn read_order(folder: &Path) -> Result<Option<AuditProtocol>, Error> {
+    let path = folder.join(ORDER);
+    let place = |refusal| Error::damaged(&path, refusal);
+    read_text(&path)?.map(|text| AuditProtocol::parse(&text).map_err(place)).transpose()
+}
+
+fn read_trials(path: &Path) -> Result<Option<Trials>, Error> {
+    read_bytes(path)?.map(|bytes| parse_trials(path, bytes)).transpose()
+}
+
+/// The trials of a file that was read.
+pub(super) fn parse_trials(path: &Path, bytes: Vec<u8>) -> Result<Trials, Error> {
+    let name = path.display().to_string();
+    let text = String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{name} is not UTF-8 text")))?;
+    Ok(Trials::parse(&name, &text)?)
+}
+
+/// Opens the part for appending, after its last whole line.
+fn open_part(path: &Path) -> Result<(File, u64, Trials), Error> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(|error| refuse(path, "a file that can be written", error))?;
+    let bytes = read_bytes(path)?.unwrap_or_default();
+    let (trials, length) = whole_lines(path, &bytes)?;
+    file.set_len(length)
+        .and_then(|()| file.seek(SeekFrom::Start(length)))
+        .map_err(|error| refuse(path, "a file that can be written", error))?;
+    Ok((file, length, trials))
+}
+
+/// The trials of the lines that are whole, and where those end. What is torn can only be at the end; elsewhere the file
+/// was damaged, and nothing of it is believed.
+fn whole_lines(path: &Path, bytes: &[u8]) -> Result<(Trials, u64), Error> {
+    let mut trials = Trials::default();
+    let (mut end, mut torn) = (0, false);
+    let mut length = 0;
+    for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+        end += piece.len() as u64;
+        match unsealed(piece) {
+            Some(_) if torn => {
+                return Err(Error::invalid(format!(
+                    "{} is damaged in its middle, expected whole lines; begin again in a new folder",
+                    path.display()
+                )));
+            }
+            Some(record) => {
+                trials.add(record)?;
+                length = end;
+            }
+            None => torn = true,
+        }
+    }
+    Ok((trials, length))
+}
+
+/// A record as a line that tells whether it is whole.
+fn sealed(record: &Record) -> String {
+    let text = line(&record.cells());
+    format!("{:016x},{text}\n", fingerprint(text.as_bytes()))
+}
+
+fn unsealed(piece: &[u8]) -> Option<Record> {
+    let text = std::str::from_utf8(piece).ok()?.strip_suffix('\n')?;
+    let (seal, text) = text.split_once(',')?;
+    if u64::from_str_radix(seal, 16).ok()? != fingerprint(text.as_bytes()) {
+        return None;
+    }
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let cells = reader.records().next()?.ok()?;
+    Record::read(cells.iter())
+}
+
+/// FNV-1a: it guards against torn writes, not against people; those meet the SHA-256 of the certificate.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::protocol::sample;
+    use super::*;
+    use veracity_audit::{Failure, Observation, worlds};
+
+    fn room(name: &str) -> PathBuf {
+        let room = std::env::temp_dir().join(format!("veracity-journal-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&room);
+        room
+    }
+
+    fn outcome(seed: u64, trial: u64) -> Outcome {
+        let score = (trial % 5 != 3).then_some(trial as f64 / 7.0);
+        Outcome {
+            observations: vec![Observation { trial, canary: 0, world: worlds(seed, trial, 1)[0], score }],
+            failure: score.is_none().then(|| Failure("it said \"no\", twice".into())),
+        }
+    }
+
+    fn fill(folder: &Path, order: &AuditProtocol) -> String {
+        let mut journal = Journal::open(folder, order, Opening::Resume).unwrap();
+        for trial in journal.missing(Shard::WHOLE) {
+            journal.keep(&outcome(order.seed, trial)).unwrap();
+        }
+        journal.settle(&[]).unwrap().to_csv()
+    }
+
+    /// The part cut off after every byte: what was whole is kept, the rest is run again, and the end is the same.
+    #[test]
+    fn a_kill_at_any_byte_changes_nothing() {
+        let (order, folder) = (sample(10), room("torn"));
+        let whole = fill(&folder, &order);
+        assert_eq!(fs::read_to_string(folder.join(TRIALS)).unwrap(), whole);
+        assert!(!folder.join(PART).exists());
+        fs::remove_file(folder.join(TRIALS)).unwrap();
+        let mut journal = Journal::open(&folder, &order, Opening::Resume).unwrap();
+        for trial in [4, 0, 3] {
+            journal.keep(&outcome(order.seed, trial)).unwrap();
+        }
+        drop(journal);
+        let part = fs::read(folder.join(PART)).unwrap();
+        for cut in 0..part.len() {
+            fs::write(folder.join(PART), &part[..cut]).unwrap();
+            let whole_lines = part[..cut].iter().filter(|byte| **byte == b'\n').count();
+            let journal = Journal::open(&folder, &order, Opening::Resume).unwrap();
+            assert_eq!(journal.missing(Shard::WHOLE).len(), 10 - whole_lines);
+            drop(journal);
+            assert_eq!(fill(&folder, &order), whole, "{cut}");
+            fs::remove_file(folder.join(TRIALS)).unwrap();
+        }
+        // A byte changed in the middle is damage, not a torn end.
+        let mut damaged = part.clone();
+        damaged[20] ^= 1;
+        fs::write(folder.join(PART), &damaged).unwrap();
+        let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
+        assert!(refused.contains("damaged in its middle"), "{refused}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_for_one_order_and_one_process() {
+        let (order, folder) = (sample(10), room("order"));
+        let journal = Journal::open(&folder, &order, Opening::Fresh).unwrap();
+        let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
+        assert!(refused.contains("no other audit"), "{refused}");
+        drop(journal);
+        assert!(Journal::open(&folder, &order, Opening::Fresh).unwrap_err().to_string().contains("--resume"));
+        let other = AuditProtocol { significance: 0.02, ..order.clone() };
+        let refused = Journal::open(&folder, &other, Opening::Resume).unwrap_err().to_string();
+        assert!(refused.contains("another significance"), "{refused}");
+        Journal::open(&folder, &order, Opening::Resume).unwrap();
+        // Trials without an order are someone else's.
+        let strange = room("strange");
+        fs::create_dir_all(&strange).unwrap();
+        fs::write(strange.join(TRIALS), "precious").unwrap();
+        assert!(Journal::open(&strange, &order, Opening::Resume).is_err());
+        assert_eq!(fs::read_to_string(strange.join(TRIALS)).unwrap(), "precious");
+        fs::remove_dir_all(strange).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn shares_put_together_are_the_whole() {
+        let order = sample(11);
+        let whole = fill(&room("whole"), &order);
+        let shares: Vec<PathBuf> = (0..3).map(|index| room(&format!("share{index}"))).collect();
+        for (index, folder) in shares.iter().enumerate() {
+            let mut journal = Journal::open(folder, &order, Opening::Fresh).unwrap();
+            for trial in journal.missing(Shard::new(index as u64, 3).unwrap()) {
+                journal.keep(&outcome(order.seed, trial)).unwrap();
+            }
+            // A share that was not finished counts as far as it came.
+            if index > 0 {
+                journal.settle(&[]).unwrap();
+            }
+        }
+        assert_eq!(merge(&shares).unwrap().1.to_csv(), whole);
+        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 4"));
+        assert!(merge(&[]).is_err());
+        // The same share twice is one; another order is none.
+        let twice = [&shares[..], &shares[1..2]].concat();
+        assert_eq!(merge(&twice).unwrap().1.to_csv(), whole);
+        let foreign = room("foreign");
+        fill(&foreign, &AuditProtocol { seed: 3, ..order });
+        assert!(
+            merge(&[&shares[..], std::slice::from_ref(&foreign)].concat())
+                .unwrap_err()
+                .to_string()
+                .contains("another seed")
+        );
+        for folder in shares.into_iter().chain([foreign, room("whole")]) {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}

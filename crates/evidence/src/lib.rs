@@ -1,0 +1,145 @@
+//! Claims attacked: what the accountant proves, what the attack shows, and the verdict between the two.
+//!
+//! A [`Case`] is a subject with its claim; [`subjects`] make them. [`audit`] is the whole job: an [`AuditProtocol`] fixes everything
+//! before the first trial, a [`Journal`] keeps every trial as it ends, in memory or on disk, [`conduct`] runs those that are
+//! missing, and a [`certificate`] lets anyone recompute the verdict. [`examine`] is the last step by itself, for whoever has
+//! trials. [`replaying`] compares two runs call by call, [`lower_bounds`] turns counts into bounds, [`zoo`] audits planted bugs.
+//!
+//! ```
+//! use veracity_claims::Subject;
+//! use veracity_core::{Count, Delta, Epsilon, Mechanism, NoiseMultiplier};
+//! use veracity_evidence::{AuditDone, AuditSettings, Case, audit};
+//!
+//! // Gaussian noise with half of what is declared: the claim of the declared noise does not stand.
+//! let declared = Subject::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? });
+//! let case = Case::mechanism(&declared, 0.5, None, Delta::new(1e-5)?, 1, Count::new(20_000)?)?;
+//! let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None)? else { panic!() };
+//! assert!(audited.is_refuted());
+//! # Ok::<(), veracity_core::Error>(())
+//! ```
+
+mod case;
+pub mod certificate;
+mod conduct;
+mod job;
+pub mod journal;
+pub mod lower_bounds;
+mod method_note;
+mod page;
+mod protocol;
+pub mod replaying;
+pub mod subjects;
+mod trials;
+pub mod zoo;
+
+pub use case::{Case, Runs, SubjectNote};
+pub use conduct::{Progress, conduct, plan_trials};
+pub use job::{AuditDone, AuditSettings, Keep, audit, merge};
+pub use journal::{Journal, Opening};
+pub use page::{page, round_distinctly};
+pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
+pub use subjects::{
+    Attack, CanaryKind, FinalModel, Planted, Scoring, Start, WhiteBox, best_canary, command, default_plan,
+    interrupt, recorded, trained_model,
+};
+pub use trials::{Record, Trials};
+pub use veracity_audit::{
+    Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
+    Subject as AuditSubject, World, bound, observe, worlds,
+};
+pub use veracity_core::Claim;
+
+use veracity_audit as audit;
+use veracity_core::{Count, Epsilon, Error, Significance, Upper, Verdict};
+use veracity_train::{Dataset, Labels};
+
+/// How a case is attacked; fixed before its first trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// How scores become a bound.
+    pub method: Method,
+    /// How many trials.
+    pub trials: Count,
+    /// What their randomness is drawn from.
+    pub seed: u64,
+    /// The chance of error to spend.
+    pub significance: f64,
+}
+
+/// The upper bound, the lower bound and the verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Audited {
+    /// What was attacked.
+    pub note: SubjectNote,
+    /// What was claimed of it.
+    pub claim: Claim,
+    /// What the accountant proves of it, where it can.
+    pub proved: Option<Upper<Epsilon>>,
+    /// How it was attacked.
+    pub terms: Terms,
+    /// What the attack shows.
+    pub evidence: Evidence,
+    /// Whether the claim is refuted.
+    pub verdict: Verdict,
+    /// How many trials left no score.
+    pub failures: u64,
+}
+
+impl Audited {
+    /// Whether the claim is refuted.
+    pub fn is_refuted(&self) -> bool {
+        matches!(self.verdict, Verdict::Refuted { .. })
+    }
+}
+
+/// What complete trials show, under the protocol that they were run by.
+pub fn examine_trials(protocol: &AuditProtocol, trials: &Trials) -> Result<Audited, Error> {
+    protocol.check()?;
+    trials.must_complete(protocol)?;
+    conduct::check_failures(trials, protocol)?;
+    let terms = Terms {
+        method: protocol.method.method()?,
+        trials: Count::new(protocol.trials)?,
+        seed: protocol.seed,
+        significance: protocol.significance,
+    };
+    let proved = protocol.proved.map(Epsilon::new).transpose()?.map(Upper);
+    let seen = trials.observations();
+    if protocol.subject.kind == trained_model::KIND {
+        trained_model::must_be_fair(&seen.iter().map(|told| told.world).collect::<Vec<_>>())?;
+    }
+    examine(protocol.subject.clone(), protocol.claim.claim()?, proved, terms, &seen)
+}
+
+/// What trials show of a claim.
+pub fn examine(
+    note: SubjectNote,
+    claim: Claim,
+    proved: Option<Upper<Epsilon>>,
+    terms: Terms,
+    seen: &[Observation],
+) -> Result<Audited, Error> {
+    let evidence = audit::show(terms.method, seen, claim.delta, Significance::new(terms.significance)?)?;
+    let failures = seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64;
+    let verdict = evidence.judge(&claim);
+    Ok(Audited { note, claim, proved, terms, evidence, verdict, failures })
+}
+
+/// SHA-256 of records, features and labels: shares of an audit, and what takes it up again, must be of the same.
+fn records_sha256(records: &Dataset) -> String {
+    let mut bytes = (records.width() as u64).to_le_bytes().to_vec();
+    bytes.extend((0..records.len()).flat_map(|at| records.row(at)).flat_map(|x| x.to_le_bytes()));
+    match records.labels() {
+        Labels::Classes { of, .. } => bytes.extend(of.iter().flat_map(|class| class.to_le_bytes())),
+        Labels::Values(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+    }
+    sha256(&[&bytes])
+}
+
+/// SHA-256 of pieces one after another, in hexadecimal.
+fn sha256(pieces: &[&[u8]]) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    pieces.iter().for_each(|piece| hash.update(piece));
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

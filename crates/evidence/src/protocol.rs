@@ -1,0 +1,209 @@
+//! What an audit is to do, fixed before its first trial: the subject, the claim, the method, how many trials, which seed.
+//!
+//! It lies beside the trials as `order.json`. An audit is taken up again, and its shares are put together, only under the
+//! order that it began with: whatever is changed after trials were seen would void the bound.
+
+use super::SubjectNote;
+use serde::{Deserialize, Serialize};
+use veracity_core::Claim;
+use veracity_core::{Adjacency, Delta, Epsilon, Refusal, Significance, Upper};
+
+/// The schema of the file.
+pub const SCHEMA: &str = "veracity.order/1";
+/// The version that runs trials: another one may draw or score them otherwise.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The most trials of one audit: seeds for commands stay distinct below, and their records fit into memory.
+pub const MOST_TRIALS: u64 = 1 << 30;
+
+/// All that decides which trials are run and what is made of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditProtocol {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// What is run.
+    pub subject: SubjectNote,
+    /// What is claimed of it.
+    pub claim: ClaimNote,
+    /// The ε that the accountant proves of it, where it can.
+    pub proved: Option<f64>,
+    /// How scores become a bound.
+    pub method: MethodNote,
+    /// The chance of error that may be spent.
+    pub significance: f64,
+    /// How many trials.
+    pub trials: u64,
+    /// How many canaries each has.
+    pub canaries: u32,
+    /// What their randomness is drawn from.
+    pub seed: u64,
+    /// With more failed trials than these there is no verdict.
+    pub max_failures: u64,
+    /// The version of veracity that runs them.
+    pub version: String,
+}
+
+/// A claim as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimNote {
+    /// The ε promised.
+    pub epsilon: f64,
+    /// Its δ.
+    pub delta: f64,
+    /// Which datasets must look alike.
+    pub adjacency: String,
+}
+
+/// A method as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MethodNote {
+    /// The bound, such as `clopper-pearson`.
+    pub bound: String,
+    /// How its threshold is chosen: `fixed:X`, `split`, `folds:K`, `union`.
+    pub threshold: String,
+    /// How many records of the claim the canary is.
+    pub group_size: u64,
+}
+
+impl From<&Claim> for ClaimNote {
+    fn from(claim: &Claim) -> ClaimNote {
+        ClaimNote {
+            epsilon: claim.epsilon.0.get(),
+            delta: claim.delta.get(),
+            adjacency: claim.adjacency.name().to_owned(),
+        }
+    }
+}
+
+impl ClaimNote {
+    /// The claim, checked.
+    pub fn claim(&self) -> Result<Claim, Refusal> {
+        if !self.epsilon.is_finite() {
+            return Err(Refusal::out_of_range("claim epsilon", self.epsilon, "a finite number ≥ 0"));
+        }
+        Ok(Claim {
+            epsilon: Upper(Epsilon::new(self.epsilon)?),
+            delta: Delta::new(self.delta)?,
+            adjacency: self.adjacency.parse::<Adjacency>()?,
+        })
+    }
+}
+
+impl AuditProtocol {
+    /// Refuses what no audit can be run by.
+    pub fn check(&self) -> Result<(), Refusal> {
+        if self.schema != SCHEMA {
+            return Err(Refusal::invalid(format!("schema of the order is another, expected {SCHEMA}")));
+        }
+        self.claim.claim()?;
+        self.method.method()?.must_fit(u64::from(self.canaries))?;
+        Significance::new(self.significance)?;
+        // One run with many canaries is as good as many runs with one.
+        let least = if self.canaries > 1 { 1 } else { 4 };
+        if !(least..MOST_TRIALS).contains(&self.trials) {
+            let expected = "4 ≤ trials < 2^30, or 1 ≤ trials with many canaries each";
+            return Err(Refusal::out_of_range("trials", self.trials, expected));
+        }
+        if self.canaries == 0 || self.trials.saturating_mul(u64::from(self.canaries)) >= MOST_TRIALS {
+            return Err(Refusal::out_of_range(
+                "canaries",
+                self.canaries,
+                "1 ≤ canaries, trials × canaries < 2^30",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads an order.
+    pub fn parse(text: &str) -> Result<AuditProtocol, Refusal> {
+        let order: AuditProtocol = serde_json::from_str(text)
+            .map_err(|error| Refusal::invalid(format!("order is not one that veracity wrote ({error})")))?;
+        order.check()?;
+        Ok(order)
+    }
+
+    /// The text of its file; the same order gives the same bytes.
+    pub fn to_json(&self) -> Result<String, Refusal> {
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .map_err(|error| Refusal::invalid(format!("order cannot be written: {error}")))
+    }
+
+    /// The first thing in which another order differs, in words.
+    pub fn difference(&self, other: &AuditProtocol) -> Option<&'static str> {
+        let parts = [
+            ("schema", self.schema == other.schema),
+            ("subject", self.subject == other.subject),
+            ("claim", self.claim == other.claim),
+            ("proof", self.proved == other.proved),
+            ("method", self.method == other.method),
+            ("significance", self.significance == other.significance),
+            ("trials", self.trials == other.trials),
+            ("canaries", self.canaries == other.canaries),
+            ("seed", self.seed == other.seed),
+            ("max-failures", self.max_failures == other.max_failures),
+            ("version of veracity", self.version == other.version),
+        ];
+        parts.into_iter().find(|(_, same)| !same).map(|(name, _)| name)
+    }
+}
+
+/// An order for tests.
+#[cfg(test)]
+pub(super) fn sample(trials: u64) -> AuditProtocol {
+    let words = |text: &str| text.to_owned();
+    AuditProtocol {
+        schema: words(SCHEMA),
+        subject: SubjectNote {
+            kind: words("command"),
+            description: words("a test"),
+            attack: words("none"),
+            access: words("black box"),
+            settings: [(words("command"), words("true"))].into(),
+        },
+        claim: ClaimNote { epsilon: 1.0, delta: 1e-5, adjacency: words("add-remove") },
+        proved: None,
+        method: MethodNote { bound: words("clopper-pearson"), threshold: words("split"), group_size: 1 },
+        significance: 0.01,
+        trials,
+        canaries: 1,
+        seed: u64::MAX,
+        max_failures: trials / 10,
+        version: words(VERSION),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_reads_back_to_the_same_bits_and_names_what_differs() {
+        let order = sample(40);
+        let text = order.to_json().unwrap();
+        let read = AuditProtocol::parse(&text).unwrap();
+        assert_eq!((read.difference(&order), read.to_json().unwrap()), (None, text.clone()));
+        let mut other = order.clone();
+        other.subject.settings.insert("timeout".into(), "1".into());
+        assert_eq!(order.difference(&other), Some("subject"));
+        other = AuditProtocol { seed: 1, ..order.clone() };
+        assert_eq!(order.difference(&other), Some("seed"));
+        other = AuditProtocol { version: "0.0.9".into(), ..order.clone() };
+        assert_eq!(order.difference(&other), Some("version of veracity"));
+        for (from, to) in [
+            ("\"trials\": 40", "\"trials\": 3"),
+            ("\"epsilon\": 1.0", "\"epsilon\": -1.0"),
+            ("order/1", "order/2"),
+            ("\"canaries\": 1", "\"canaries\": 0"),
+            ("\"seed\"", "\"sead\""),
+            ("\"significance\": 0.01", "\"significance\": 1.5"),
+            // One canary is in at every other trial, and the guesses about several in a run hang together.
+            ("\"bound\": \"clopper-pearson\"", "\"bound\": \"one-run\""),
+            ("\"canaries\": 1", "\"canaries\": 2"),
+        ] {
+            assert!(text.contains(from) && AuditProtocol::parse(&text.replace(from, to)).is_err(), "{to}");
+        }
+    }
+}

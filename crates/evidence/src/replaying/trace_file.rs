@@ -1,0 +1,68 @@
+//! Traces as files: a line of JSON for each noise call, as docs/trace.md has it.
+
+use super::{Pair, Replays, Trace, TraceCall, compare};
+use serde::Deserialize;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+};
+use veracity_core::Error;
+
+/// The longest trace that is read: two of them are held in memory.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// One line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    place: String,
+    norm: String,
+    sensitivity: f64,
+    input: Vec<f64>,
+    output: Vec<f64>,
+}
+
+/// Reads a trace. A refusal names the line and never a number on it.
+pub fn read_trace(path: &Path) -> Result<Trace, Error> {
+    let unreadable =
+        |error: std::io::Error| Error::invalid(format!("trace {} cannot be read ({error})", path.display()));
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.len() > MOST_BYTES {
+        return Err(Error::invalid(format!("trace {} is too long, expected at most 1 GiB", path.display())));
+    }
+    let mut calls = Vec::new();
+    // A pipe has no length to look at first.
+    for (number, line) in BufReader::new(file.take(MOST_BYTES)).lines().enumerate() {
+        let line = line.map_err(unreadable)?;
+        if !line.trim().is_empty() {
+            calls.push(call(&line).map_err(|why| at_line(path, number + 1, &why))?);
+        }
+    }
+    if calls.is_empty() {
+        return Err(Error::invalid(format!(
+            "trace {} has no noise call, expected a line for each",
+            path.display()
+        )));
+    }
+    Ok(Trace::new(calls))
+}
+
+fn call(line: &str) -> Result<TraceCall, String> {
+    let not_a_call = |_| "no noise call, expected place, norm, sensitivity, input and output".to_owned();
+    let line: Line = serde_json::from_str(line).map_err(not_a_call)?;
+    let norm = line.norm.parse().map_err(|refusal: veracity_core::Refusal| refusal.to_string())?;
+    let made = TraceCall::new(&line.place, norm, line.sensitivity, line.input, line.output);
+    made.map_err(|refusal| refusal.to_string())
+}
+
+fn at_line(path: &Path, number: usize, why: &str) -> Error {
+    Error::invalid(format!("trace {} line {number}: {why}", path.display()))
+}
+
+/// Compares a recorded run with its replay on an adjacent dataset.
+pub fn traces(run: &Path, replay: &Path) -> Result<Replays, Error> {
+    let replayed = compare(&read_trace(run)?, &read_trace(replay)?)?;
+    let pair = Pair { neighbour: format!("{} as replayed", replay.display()), replayed };
+    Ok(Replays { what: format!("trace {}", run.display()), pairs: vec![pair] })
+}

@@ -1,0 +1,147 @@
+//! Training replayed on neighbours of its records: some left out, some replaced, some added, two of them extreme.
+
+use super::{Pair, Replays, Trace, TraceCall, compare};
+use veracity_core::Error;
+use veracity_core::{Adjacency, Count};
+use veracity_noise::Entropy;
+use veracity_train::{Dataset, Draws, Labels, Plan, Run, World, replay::Recorded};
+use veracity_trainer::{Protection, TrainingPlan};
+
+/// The most steps that are replayed.
+pub const MOST_STEPS: u64 = 30;
+/// Parameters times steps that a tape may hold.
+const MOST_NUMBERS: u64 = 1 << 22;
+/// Records that are looked at, at most, until so many of them were seen to move a sum.
+const LOOKED_AT: usize = 24;
+const SEEN: usize = 3;
+
+/// Replays the first steps of a plan under every adjacency that it has a theorem for.
+pub fn training(recipe: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
+    if recipe.is_convex() {
+        return Err(Error::invalid("the plan is of a convex model, expected one that is trained in steps"));
+    }
+    let (data, entropy) = (recipe.records()?, Entropy::seeded(seed));
+    let prepared = recipe.prepare(&data, Protection::Private)?;
+    // What is learnt of the records beforehand is taken as said: the steps after it are what is replayed.
+    let data = prepared.learn(data, &entropy)?.data;
+    let mut plan = prepared.plan;
+    let (planned, parameters) = (plan.steps.get(), plan.network.parameters() as u64);
+    plan.steps = Count::new(planned.min(MOST_STEPS).min((MOST_NUMBERS / parameters).max(1)))?;
+    let what = format!("the first {} of {planned} steps on {} records", plan.steps.get(), data.len());
+    let mut pairs = Vec::new();
+    let valid = |adjacency: &Adjacency| plan.mechanism(*adjacency).is_ok();
+    for adjacency in Adjacency::ALL.into_iter().filter(valid) {
+        let recorder = Recorder::new(&plan, &data, adjacency, &entropy)?;
+        recorder.replay_all(&mut pairs)?;
+    }
+    Ok(Replays { what, pairs })
+}
+
+/// A recorded run, ready to be compared with its neighbours.
+struct Recorder<'a> {
+    plan: &'a Plan,
+    data: &'a Dataset,
+    adjacency: Adjacency,
+    entropy: &'a Entropy,
+    run: Recorded,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(
+        plan: &'a Plan,
+        data: &'a Dataset,
+        adjacency: Adjacency,
+        entropy: &'a Entropy,
+    ) -> Result<Recorder<'a>, Error> {
+        let draws = Draws { entropy, run: 0, trial: 0 };
+        let run = Recorded::of(Run::new(plan, data, draws)?.recording(adjacency)?)?;
+        Ok(Recorder { plan, data, adjacency, entropy, run })
+    }
+
+    /// Stops at the first fault.
+    fn replay_all(&self, pairs: &mut Vec<Pair>) -> Result<(), Error> {
+        let strangers = strangers(self.data)?;
+        let mut seen = 0;
+        let units = self.data.units();
+        for look in 0..LOOKED_AT.min(units) {
+            // Positions from end to end: a record that is in no batch shows nothing, so others are tried.
+            let position = look * units / LOOKED_AT.min(units);
+            for neighbour in self.changed(position, &strangers)? {
+                let pair = self.replay(neighbour)?;
+                seen += usize::from(pair.replayed.used > 0.0);
+                let done = pair.replayed.fault.is_some();
+                pairs.push(pair);
+                if done {
+                    return Ok(());
+                }
+            }
+            if seen >= SEEN {
+                break;
+            }
+        }
+        if self.adjacency == Adjacency::AddRemove
+            && self.plan.check(World::from(self.data).with(&strangers[0].1)?).is_ok()
+        {
+            for (name, stranger) in &strangers {
+                let world = World::from(self.data).with(stranger)?;
+                pairs.push(self.replay((format!("{name} added"), world))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The neighbours that differ at a position.
+    fn changed<'b>(
+        &'b self,
+        position: usize,
+        strangers: &'b [(&'static str, Dataset)],
+    ) -> Result<Vec<(String, World<'b>)>, Error> {
+        let world = World::from(self.data);
+        match self.adjacency {
+            Adjacency::AddRemove => {
+                Ok(vec![(format!("record {position} removed"), world.without(position)?)])
+            }
+            Adjacency::ZeroOut => Ok(vec![(format!("record {position} blanked"), world.without(position)?)]),
+            Adjacency::ReplaceOne => strangers
+                .iter()
+                .map(|(name, by)| {
+                    Ok((format!("record {position} replaced by {name}"), world.replacing(position, by)?))
+                })
+                .collect(),
+        }
+    }
+
+    fn replay(&self, (neighbour, world): (String, World<'_>)) -> Result<Pair, Error> {
+        let draws = Draws { entropy: self.entropy, run: 0, trial: 0 };
+        let again = Run::new(self.plan, world, draws)?.replaying(self.adjacency, self.run.tape.clone())?;
+        let replayed = compare(&trace(&self.run), &trace(&Recorded::of(again)?))?;
+        Ok(Pair { neighbour, replayed })
+    }
+}
+
+/// Every noise call, and the parameters at the end, which nothing but those calls may move.
+fn trace(run: &Recorded) -> Trace {
+    let parameters = run.parameters.iter().map(|w| f64::from(*w)).collect();
+    Trace::from(&run.tape).and(TraceCall::published("parameters", parameters))
+}
+
+/// Records that are not in the data: an ordinary one with another label, one that is far out, one whose gradient overflows.
+fn strangers(data: &Dataset) -> Result<Vec<(&'static str, Dataset)>, Error> {
+    let ordinary: Vec<f32> = if data.is_empty() { vec![0.5; data.width()] } else { data.row(0).to_vec() };
+    let far = |size: f32| ordinary.iter().map(|x| if *x < 0.0 { -size } else { size }).collect();
+    let one = |features: Vec<f32>| {
+        let label = match data.labels() {
+            Labels::Classes { of, classes } => {
+                let class = (of.first().copied().unwrap_or(0) + 1) % *classes as u32;
+                Labels::Classes { of: vec![class], classes: *classes }
+            }
+            Labels::Values(values) => Labels::Values(vec![-values.first().copied().unwrap_or(1.0)]),
+        };
+        Dataset::new(features, data.width(), label)
+    };
+    Ok(vec![
+        ("an ordinary record with another label", one(ordinary.clone())?),
+        ("a record that is far out", one(far(1e3))?),
+        ("a record whose gradient is no number", one(far(3e38))?),
+    ])
+}

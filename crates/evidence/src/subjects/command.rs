@@ -1,0 +1,271 @@
+//! Any program in any language as a subject: for each trial its data file is written, it is run, and the score is the one
+//! number that it leaves.
+//!
+//! Its words may hold `{data}` (the world's data file), `{seed}` (a whole number below 2^32, another for each trial),
+//! `{out}` (where the score goes) and `{world}` (`in` or `out`, for programs that make their own data). What it prints goes
+//! to a log. Anything but a number in time is a failure with its reason; after so many retries it counts against the auditor.
+
+use super::{
+    interrupt,
+    neighbours::Neighbours,
+    process::{self, Ending},
+};
+use crate::{Case, SubjectNote};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+use veracity_audit::{Failure, Subject, World};
+use veracity_core::Claim;
+use veracity_core::{Count, Error};
+use veracity_noise::Entropy;
+use veracity_noise::{Key, Purpose};
+
+/// The kind of these subjects.
+pub const KIND: &str = "command";
+/// The folder in which trials have their own, below that of the audit.
+pub const WORK: &str = "work";
+/// The log of what the programs said.
+pub const LOG: &str = "command.log";
+/// How much of what one run said is kept, from its end.
+const SAID: u64 = 16 << 10;
+/// The longest file that can be a number.
+const LONGEST_SCORE: u64 = 4096;
+/// Tells the seeds of commands from other draws of an attack.
+const SEEDS: u64 = u64::from_be_bytes(*b"command\0");
+
+/// What is run, and how.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The program and its words, quoted as for a shell.
+    pub line: String,
+    /// The user's records and the canary; none for programs that make their own from `{world}`.
+    pub data: Option<(PathBuf, PathBuf)>,
+    /// How often the canary's records are planted.
+    pub copies: u64,
+    /// How long one run may take.
+    pub timeout: Duration,
+    /// How often a failed trial is run again.
+    pub retries: u32,
+    /// Where the audit lies: trials have their folders there, and the log.
+    pub folder: PathBuf,
+}
+
+/// A program, ready to be run.
+#[derive(Debug)]
+struct Program {
+    words: Vec<String>,
+    data: Option<Neighbours>,
+    seed: u64,
+    spec: Spec,
+    log: Mutex<()>,
+}
+
+/// The case of a command.
+pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<Case, Error> {
+    let words = words(&spec)?;
+    let data = match &spec.data {
+        Some((data, canary)) => Some(Neighbours::read(data, canary, spec.copies, claim.adjacency)?),
+        None => None,
+    };
+    let records = data.as_ref().map_or(spec.copies, Neighbours::records);
+    let mut settings = vec![
+        ("command", spec.line.clone()),
+        ("canary_records", records.to_string()),
+        ("timeout_seconds", spec.timeout.as_secs_f64().to_string()),
+        ("retries", spec.retries.to_string()),
+    ];
+    settings.extend(data.as_ref().map(|data| ("data_sha256", data.fingerprint())));
+    let note = SubjectNote {
+        kind: KIND.to_owned(),
+        description: spec.line.clone(),
+        attack: "the score that the command leaves".to_owned(),
+        access: "as the command has it".to_owned(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    let subject = Box::new(Program { words, data, seed, spec, log: Mutex::new(()) });
+    Ok(Case { group: Count::new(records)?, ..Case::new(subject, note, claim, trials, seed) })
+}
+
+fn words(spec: &Spec) -> Result<Vec<String>, Error> {
+    let words = shlex::split(&spec.line).filter(|words| !words.is_empty()).ok_or_else(|| {
+        Error::invalid("command is empty or has a quote without its end, expected words as for a shell")
+    })?;
+    let says = |placeholder: &str| words.iter().any(|word| word.contains(placeholder));
+    let refuse = |what: &str| Err(Error::invalid(what.to_owned()));
+    if !says("{out}") {
+        return refuse(
+            "command has no {out}, expected it where the program is told where to leave its score",
+        );
+    }
+    match (&spec.data, says("{data}"), says("{world}")) {
+        (Some(_), false, _) => {
+            refuse("command has no {data}, expected it where the program is told its data file")
+        }
+        (None, true, _) => refuse("--data is missing, expected --data FILE and --canary FILE with {data}"),
+        (None, false, false) => {
+            refuse("command has neither {data} nor {world}: both worlds would be the same")
+        }
+        _ => Ok(words),
+    }
+}
+
+impl Subject for Program {
+    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+        let world = worlds.first().copied().unwrap_or(World::Out);
+        let mut left = self.spec.retries;
+        loop {
+            match self.attempt(trial, world, self.spec.retries - left) {
+                Ok(score) => return Ok(vec![score]),
+                Err(failure) if left == 0 || interrupt::is_asked() => return Err(failure),
+                Err(_) => left -= 1,
+            }
+        }
+    }
+}
+
+impl Program {
+    /// One run in a folder of its own, which is gone afterwards.
+    fn attempt(&self, trial: u64, world: World, attempt: u32) -> Result<f64, Failure> {
+        let name = format!("{trial}-{attempt}-{}", std::process::id());
+        let broken =
+            |error: std::io::Error| Failure(format!("the trial's folder cannot be used ({})", error.kind()));
+        let place = || {
+            let room = self.spec.folder.join(WORK).join(&name);
+            fs::create_dir_all(&room)?;
+            fs::canonicalize(room)
+        };
+        let room = Room(place().map_err(broken)?);
+        let result = self.run_in(&room.0, trial, world);
+        self.write_log(&room.0, trial, world, attempt, &result);
+        result
+    }
+
+    fn run_in(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
+        let broken = |error: std::io::Error| {
+            Failure(format!("the trial's files cannot be written ({})", error.kind()))
+        };
+        let (data, out) = (room.join("data.csv"), room.join("score"));
+        if let Some(neighbours) = &self.data {
+            neighbours.write(world, &data).map_err(broken)?;
+        }
+        let said = File::create(room.join("said")).map_err(broken)?;
+        let words = self.fill(&data, &out, trial, world);
+        match process::run(&words, self.spec.timeout, &said) {
+            Err(error) => Err(Failure(format!("the command cannot be started ({})", error.kind()))),
+            Ok(Ending::Interrupted) => Err(Failure("the command was interrupted".to_owned())),
+            Ok(Ending::TimedOut) => {
+                Err(Failure(format!("the command took longer than {} s", self.spec.timeout.as_secs_f64())))
+            }
+            Ok(Ending::Exit(status)) if !status.success() => {
+                Err(Failure(format!("the command ended with {status}")))
+            }
+            Ok(Ending::Exit(_)) => read_score(&out),
+        }
+    }
+
+    fn fill(&self, data: &Path, out: &Path, trial: u64, world: World) -> Vec<String> {
+        let seed = seed_of(self.seed, trial).to_string();
+        let fill = |word: &String| {
+            word.replace("{world}", world.name())
+                .replace("{seed}", &seed)
+                .replace("{data}", &data.to_string_lossy())
+                .replace("{out}", &out.to_string_lossy())
+        };
+        self.words.iter().map(fill).collect()
+    }
+
+    /// Adds what a run said to the log, in one piece. A log that cannot be written is no reason to stop.
+    fn write_log(&self, room: &Path, trial: u64, world: World, attempt: u32, result: &Result<f64, Failure>) {
+        let said = || {
+            let mut file = File::open(room.join("said"))?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(SAID)))?;
+            let mut bytes = Vec::new();
+            file.take(SAID).read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(bytes)
+        };
+        let said = said().unwrap_or_default();
+        let ending = result.as_ref().map_or_else(|failure| failure.0.as_str(), |_| "a score");
+        let mut text =
+            format!("── trial {trial}, world {}, attempt {}: {ending}\n", world.name(), attempt + 1)
+                .into_bytes();
+        text.extend(&said);
+        if said.last().is_some_and(|byte| *byte != b'\n') {
+            text.push(b'\n');
+        }
+        let _one_at_a_time = self.log.lock();
+        let log = OpenOptions::new().create(true).append(true).open(self.spec.folder.join(LOG));
+        let _ = log.and_then(|mut log| log.write_all(&text));
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Empty by now, unless another process works there.
+        let _ = fs::remove_dir(self.spec.folder.join(WORK));
+    }
+}
+
+/// A trial's folder; gone when dropped.
+struct Room(PathBuf);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed with the folder above.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The one number in a file.
+fn read_score(path: &Path) -> Result<f64, Failure> {
+    let failure = |why: &str| Failure(why.to_owned());
+    let file = File::open(path).map_err(|_| failure("the command left no score file"))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_SCORE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| failure("the command left a score file that cannot be read"))?;
+    let text = std::str::from_utf8(&bytes).ok().filter(|_| bytes.len() as u64 <= LONGEST_SCORE);
+    match text.and_then(|text| text.trim().parse::<f64>().ok()) {
+        Some(score) if score.is_nan() => Err(failure("the score is not a number (NaN)")),
+        Some(score) => Ok(score),
+        None if bytes.trim_ascii().is_empty() => Err(failure("the command left an empty score file")),
+        None => Err(failure("the command left something else than one number as its score")),
+    }
+}
+
+/// The seed of a trial, below 2^32 since that is what many programs take.
+///
+/// # Promise  Two trials below 2^32 of one audit never have the same seed: it is a permutation of the trial's number,
+/// four rounds of a Feistel network whose keys are drawn from the audit's seed.
+pub fn seed_of(seed: u64, trial: u64) -> u32 {
+    let mut keys = Entropy::seeded(seed).stream(Purpose::Attack, Key { run: SEEDS, ..Key::default() });
+    let number = trial as u32;
+    let (mut left, mut right) = (number >> 16, number & 0xffff);
+    for _ in 0..4 {
+        let key = keys.word();
+        let mixed = (u64::from(right) ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(key | 1);
+        (left, right) = (right, left ^ (mixed >> 48) as u32);
+    }
+    left << 16 | right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_trials_share_a_seed() {
+        let seeds: HashSet<u32> = (0..200_000).map(|trial| seed_of(7, trial)).collect();
+        assert_eq!(seeds.len(), 200_000);
+        assert_ne!(seed_of(7, 3), seed_of(8, 3));
+        // Half of the bits change between neighbours: 1000 pairs of 32 bits, 16 000 ± 800 but for chance 1e-17.
+        let changed: u32 = (0..1000).map(|t| (seed_of(7, 2 * t) ^ seed_of(7, 2 * t + 1)).count_ones()).sum();
+        assert!((15_200..=16_800).contains(&changed), "{changed}");
+    }
+}

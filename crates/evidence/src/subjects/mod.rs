@@ -1,0 +1,21 @@
+//! What can be audited, one file each: training plans from within or by their last model, many canaries in one run, our own
+//! mechanisms, any command, scores that someone recorded, a model that someone trained. Each becomes a [`Case`](crate::Case).
+
+pub mod command;
+mod final_model;
+pub mod interrupt;
+pub(crate) mod mechanism;
+mod neighbours;
+mod noise_call;
+mod one_run;
+mod planting;
+mod process;
+pub mod recorded;
+pub mod trained_model;
+mod training;
+mod white_box;
+
+pub use final_model::{FinalModel, Planted, Scoring};
+pub use planting::CanaryKind;
+pub use training::{Attack, Start, best_canary, default_plan};
+pub use white_box::WhiteBox;

@@ -1,0 +1,193 @@
+//! Scores that someone else has recorded: a CSV file with the columns `world` (in or out) and `score`, perhaps `trial`.
+//!
+//! Without a column `trial` the rows are numbered in an order drawn from the seed: a file that is sorted by score would
+//! otherwise have its threshold chosen on other scores than it is counted on. An empty score is a failed trial.
+
+use crate::{
+    Case, Runs, SubjectNote,
+    trials::{Record, Trials},
+};
+use std::{fs::File, io::Read, path::Path};
+use veracity_audit::{Observation, World};
+use veracity_core::{Claim, Count, Error};
+use veracity_noise::Entropy;
+use veracity_noise::{Key, Purpose};
+
+/// The kind of these subjects.
+pub const KIND: &str = "scores";
+/// The longest file.
+const LONGEST: u64 = 1 << 30;
+
+/// Scores, and what is known of where they come from.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    /// For the protocol and the certificate.
+    pub note: SubjectNote,
+    /// The scores as trials, numbered from 0 without gaps.
+    pub trials: Trials,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Case {
+    /// Scores in a file, one row for each trial.
+    pub fn scores(path: &Path, claim: Claim, seed: u64) -> Result<Case, Error> {
+        let Recorded { note, trials, count } = read(path, seed)?;
+        Ok(Case {
+            runs: Runs::Recorded(trials),
+            note,
+            claim,
+            proved: None,
+            trials: Count::new(count)?,
+            seed,
+            canaries: 1,
+            group: Count::ONE,
+            is_one_run: false,
+        })
+    }
+}
+
+fn read(path: &Path, seed: u64) -> Result<Recorded, Error> {
+    let refuse = |why: String| Error::file("scores", path, why);
+    let unreadable = |error: std::io::Error| Error::unreadable("scores", path, error);
+    let mut bytes = Vec::new();
+    File::open(path).map_err(unreadable)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(refuse("at most 1 GiB".into()));
+    }
+    parse(&bytes, seed).map_err(refuse)
+}
+
+/// One row: its trial's number where it has one, its world and its score.
+type Row = (Option<u64>, World, Option<f64>);
+
+fn parse(bytes: &[u8], seed: u64) -> Result<Recorded, String> {
+    let mut rows = rows(bytes)?;
+    if rows.len() < 4 {
+        return Err(format!("at least 4 rows, found {}", rows.len()));
+    }
+    if rows[0].0.is_some() {
+        // Numbers may have gaps; what counts is their order.
+        rows.sort_by_key(|row| row.0);
+        if rows.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err("each trial once, found one twice".into());
+        }
+    } else {
+        shuffle(&mut rows, seed);
+    }
+    let mut trials = Trials::default();
+    for (trial, (_, world, score)) in rows.iter().enumerate() {
+        let observation = Observation { trial: trial as u64, canary: 0, world: *world, score: *score };
+        let failure = if score.is_some() { String::new() } else { "no score was recorded".to_owned() };
+        trials.add(Record { observation, failure }).map_err(|refusal| refusal.to_string())?;
+    }
+    let settings = [("sha256", crate::sha256(&[bytes])), ("rows", rows.len().to_string())];
+    let note = SubjectNote {
+        kind: KIND.to_owned(),
+        description: "recorded scores".to_owned(),
+        attack: "the scores as recorded".to_owned(),
+        access: "not known".to_owned(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    Ok(Recorded { note, trials, count: rows.len() as u64 })
+}
+
+fn rows(bytes: &[u8]) -> Result<Vec<Row>, String> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let header = reader.headers().map_err(|_| "a header with world and score".to_owned())?.clone();
+    let column = |name: &str| {
+        let mut found =
+            header.iter().enumerate().filter(|(_, cell)| cell.trim_start_matches('\u{feff}') == name);
+        match (found.next(), found.next()) {
+            (Some((at, _)), None) => Ok(Some(at)),
+            (None, _) => Ok(None),
+            (Some(_), Some(_)) => Err(format!("one column {name}, found two")),
+        }
+    };
+    let need = |name: &str| column(name)?.ok_or_else(|| format!("a column {name}, found none"));
+    let (world, score, trial) = (need("world")?, need("score")?, column("trial")?);
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let line = rows.len() + 2;
+        let record = record.map_err(|_| format!("as many cells as the header has, record {line} has not"))?;
+        let cell = |at: usize| record.get(at).unwrap_or_default();
+        let world = match cell(world) {
+            "in" => World::In,
+            "out" => World::Out,
+            _ => return Err(format!("world = in or out, record {line} has another")),
+        };
+        let score =
+            match cell(score) {
+                "" => None,
+                text => Some(text.parse().ok().filter(|score: &f64| !score.is_nan()).ok_or_else(|| {
+                    format!("a number as score or nothing, record {line} has something else")
+                })?),
+            };
+        let number = |at: usize| {
+            cell(at)
+                .parse::<u64>()
+                .map_err(|_| format!("a whole number as trial, record {line} has something else"))
+        };
+        rows.push((trial.map(number).transpose()?, world, score));
+    }
+    Ok(rows)
+}
+
+/// Fisher–Yates; every order has the same chance, but for 2^-32 of rounding.
+fn shuffle(rows: &mut [Row], seed: u64) {
+    let mut rng = Entropy::seeded(seed).stream(Purpose::Split, Key::default());
+    for last in (1..rows.len()).rev() {
+        let chosen = ((u128::from(rng.word()) * (last as u128 + 1)) >> 64) as usize;
+        rows.swap(last, chosen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_with_trials_keep_their_order_and_others_are_drawn() {
+        let text = "score, world,trial\n1.5,in,7\n-inf,out,3\n,in,12\n1e-3,out,4\n";
+        let read = parse(text.as_bytes(), 1).unwrap();
+        let scores: Vec<_> = read.trials.observations().iter().map(|found| found.score).collect();
+        assert_eq!(scores, [Some(f64::NEG_INFINITY), Some(1e-3), Some(1.5), None]);
+        assert_eq!((read.trials.failures(), read.count), (1, 4));
+        let rows: String =
+            (0..100).map(|i| format!("{},{i}\n", if i % 2 == 0 { "in" } else { "out" })).collect();
+        let sorted = format!("world,score\n{rows}");
+        let order = |seed| parse(sorted.as_bytes(), seed).unwrap().trials.to_csv();
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let scores: Vec<f64> = parse(sorted.as_bytes(), 1)
+            .unwrap()
+            .trials
+            .observations()
+            .iter()
+            .filter_map(|o| o.score)
+            .collect();
+        assert!(!scores.is_sorted());
+    }
+
+    #[test]
+    fn hostile_files_are_refused_in_one_line_without_their_data() {
+        let many = |row: &str| format!("world,score\n{}", format!("{row}\n").repeat(5));
+        for bad in [
+            String::new(),
+            "world,score\n".into(),
+            "world\nin\n".into(),
+            "world,score,score\nin,1,1\n".into(),
+            many("in,NaN"),
+            many("in,secret"),
+            many("secret,1"),
+            many("in,1,2"),
+            "world,score,trial\nin,1,1\nin,1,1\nin,1,2\nin,1,3\n".into(),
+            "world,score,trial\nin,1,-1\nin,1,1\nin,1,2\nin,1,3\n".into(),
+            "\u{0}\u{1}\n".repeat(50),
+        ] {
+            let refused = parse(bad.as_bytes(), 1).unwrap_err();
+            assert!(!refused.contains('\n') && !refused.contains("secret"), "{refused}");
+        }
+        assert!(parse(&[0xff; 100], 1).is_err());
+    }
+}

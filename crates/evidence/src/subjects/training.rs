@@ -1,0 +1,234 @@
+//! Training as a case: a plan file, its proof, and an attack on the run that it describes.
+
+use super::planting::{self, CanaryKind};
+use crate::{Case, FinalModel, Runs, Scoring, SubjectNote, WhiteBox};
+use std::{collections::BTreeMap, path::Path};
+use veracity_audit::{Observation, Subject, World, observe};
+use veracity_core::{Claim, Count, Epsilon, Upper};
+use veracity_core::{Error, Refusal};
+use veracity_train::{Dataset, Initial, cohort::Cohort};
+use veracity_trainer::{Cost, Prepared, Protection, TrainingPlan};
+
+const DEFAULT: &str = include_str!("default.toml");
+
+/// The plan that is audited where none is given: a private model of the built-in digits.
+pub fn default_plan() -> Result<TrainingPlan, Refusal> {
+    TrainingPlan::parse(DEFAULT, Path::new(""))
+}
+
+/// How a training is attacked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Attack {
+    /// Canaries that own one parameter each; the attacker sees every step.
+    WhiteBox {
+        /// How many canaries, each in or out by itself.
+        canaries: usize,
+        /// How many records each of them is.
+        copies: usize,
+    },
+    /// A planted record; the attacker is given the last model.
+    FinalModel {
+        /// Which record.
+        canary: CanaryKind,
+        /// How many copies of it.
+        copies: usize,
+        /// How the model's answer is scored.
+        scoring: Scoring,
+        /// Where training starts.
+        start: Start,
+    },
+}
+
+/// Where an attacked training starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Where the plan says.
+    AsPlanned,
+    /// Where the records have nothing left to teach and the canary everything: the guarantee holds for every start.
+    ///
+    /// # Reference  [AnnamalaiDeCristofaro24]
+    WorstCase,
+}
+
+impl Attack {
+    /// What the attacker does, in one line.
+    fn describe(self) -> String {
+        match self {
+            Attack::WhiteBox { .. } => {
+                "canaries that own one parameter each; the noisy sum of every step is read".to_owned()
+            }
+            Attack::FinalModel { canary, copies, scoring, start } => {
+                let asked = match scoring {
+                    Scoring::Loss => "the last model's loss on it",
+                    Scoring::Margin { .. } => "the last model's margin on it",
+                    Scoring::LikelihoodRatio { .. } => "its likelihood ratio, from shadow models",
+                };
+                let from = match start {
+                    Start::AsPlanned => "",
+                    Start::WorstCase => ", from worst-case initial parameters",
+                };
+                let times = if copies == 1 { String::new() } else { format!(", {copies} times") };
+                format!("{} planted{times}{from}; {asked} is read", canary.describe())
+            }
+        }
+    }
+
+    /// How many records each canary is.
+    fn copies(self) -> usize {
+        match self {
+            Attack::WhiteBox { copies, .. } | Attack::FinalModel { copies, .. } => copies,
+        }
+    }
+
+    fn access(self) -> &'static str {
+        match self {
+            Attack::WhiteBox { .. } => "every step",
+            Attack::FinalModel { .. } => "final model",
+        }
+    }
+}
+
+/// What a prepared training proves of itself, and what is claimed of it.
+pub(super) struct Stakes {
+    pub(super) cost: Cost,
+    pub(super) proved: Option<Upper<Epsilon>>,
+    pub(super) claim: Claim,
+}
+
+impl Stakes {
+    /// The claim is `claimed`, or what the accountant proves.
+    pub(super) fn of(prepared: &Prepared, claimed: Option<Epsilon>) -> Result<Stakes, Error> {
+        let Some(cost) = prepared.cost.clone() else {
+            return Err(Error::invalid("training without noise has no claim to attack"));
+        };
+        if !cost.charges.is_empty() {
+            return Err(Error::invalid(
+                "the plan learns means or bounds of its records before the first step, expected none: an audit attacks the \
+                 steps alone",
+            ));
+        }
+        let proved = cost.answer.epsilon.upper();
+        let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
+            Error::invalid("the accountant has no upper bound for this plan; claim an epsilon")
+        })?;
+        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        Ok(Stakes { cost, proved, claim })
+    }
+}
+
+/// What every audit of a plan's training notes: shares of it, and what takes it up again, must have the same.
+pub(super) fn settings(recipe: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, String>, Error> {
+    Ok(BTreeMap::from([
+        ("plan".to_owned(), recipe.written()?),
+        ("records".to_owned(), data.len().to_string()),
+        ("records_sha256".to_owned(), crate::records_sha256(data)),
+    ]))
+}
+
+impl Case {
+    /// The training that a plan describes. The claim is `claimed`, or what the accountant proves.
+    pub fn training(
+        recipe: &TrainingPlan,
+        attack: Attack,
+        claimed: Option<Epsilon>,
+        seed: u64,
+        trials: Count,
+    ) -> Result<Case, Error> {
+        let data = recipe.records()?;
+        let prepared = recipe.prepare(&data, Protection::Private)?;
+        let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
+        let mut settings = settings(recipe, &data)?;
+        settings.insert("attack".to_owned(), format!("{attack:?}"));
+        let note = SubjectNote {
+            kind: "training".to_owned(),
+            description: format!("training, {}", cost.subject.describe()),
+            attack: attack.describe(),
+            access: attack.access().to_owned(),
+            settings,
+        };
+        let subject = subject(recipe, prepared, data, claim, attack, seed)?;
+        let group = Count::new(attack.copies() as u64)?;
+        Ok(Case { proved, group, ..Case::new(subject, note, claim, trials, seed) })
+    }
+}
+
+/// Trainings that a search spends on each kind of canary.
+const PILOTS: u64 = 60;
+
+/// The kind of canary that tells the worlds apart best in a few trainings of their own, which are not counted.
+///
+/// # Promise  None of the draws of an audit with this seed is looked at, so that the choice costs no significance
+pub fn best_canary(
+    recipe: &TrainingPlan,
+    copies: usize,
+    scoring: Scoring,
+    start: Start,
+    seed: u64,
+) -> Result<CanaryKind, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // Another seed: another family of streams.
+    let (elsewhere, pilots) = (seed ^ 0x7365_6172_6368, (0..PILOTS).collect::<Vec<u64>>());
+    let mut best: Option<(CanaryKind, f64)> = None;
+    let mut refused = None;
+    for canary in CanaryKind::ALL {
+        let attack = Attack::FinalModel { canary, copies, scoring, start };
+        let case = match Case::training(recipe, attack, None, elsewhere, Count::new(PILOTS)?) {
+            Ok(case) => case,
+            // Not every kind goes with every adjacency.
+            Err(refusal) => {
+                refused = Some(refusal);
+                continue;
+            }
+        };
+        let Runs::Subject(subject) = &case.runs else { continue };
+        let seen = observe(subject.as_ref(), elsewhere, &pilots, threads);
+        let apart = separation(seen.iter().flat_map(|outcome| &outcome.observations));
+        if best.is_none_or(|(_, most)| apart > most) {
+            best = Some((canary, apart));
+        }
+    }
+    match (best, refused) {
+        (Some((canary, _)), _) => Ok(canary),
+        (None, Some(refusal)) => Err(refusal),
+        (None, None) => Err(Error::invalid("there is no canary to choose from")),
+    }
+}
+
+/// How far apart the two worlds' scores are, in standard deviations.
+fn separation<'a>(seen: impl Iterator<Item = &'a Observation>) -> f64 {
+    let mut sums = [(0.0, 0.0, 0.0); 2];
+    for (told, score) in seen.filter_map(|told| Some((told, told.score?))) {
+        let sum = &mut sums[usize::from(told.world == World::In)];
+        *sum = (sum.0 + 1.0, sum.1 + score, sum.2 + score * score);
+    }
+    let [outside, inside] = sums.map(|(n, sum, squares): (f64, f64, f64)| {
+        let mean = sum / n.max(1.0);
+        (mean, squares / n.max(1.0) - mean * mean)
+    });
+    (inside.0 - outside.0) / (inside.1 + outside.1).max(f64::MIN_POSITIVE).sqrt()
+}
+
+fn subject(
+    recipe: &TrainingPlan,
+    prepared: Prepared,
+    data: Dataset,
+    claim: Claim,
+    attack: Attack,
+    seed: u64,
+) -> Result<Box<dyn Subject + Send>, Error> {
+    let (canary, copies, scoring, start) = match attack {
+        Attack::WhiteBox { canaries, copies } => {
+            let subject = WhiteBox::new(prepared.plan, data, claim.adjacency, canaries, copies, seed)?;
+            return Ok(Box::new(subject));
+        }
+        Attack::FinalModel { canary, copies, scoring, start } => (canary, copies, scoring, start),
+    };
+    let mut plan = prepared.plan;
+    // Without noise, for what an attacker who knows the records would know of them.
+    let bare = recipe.prepare(&data, Protection::None)?.plan;
+    let (base, planted) = planting::plant(&bare, &data, canary, copies, claim.adjacency, plan.sampling)?;
+    if start == Start::WorstCase {
+        plan.initial = Initial::At(planting::worst_start(&plan, &bare, &base, &planted.inside)?);
+    }
+    Ok(Box::new(FinalModel::new(Cohort::new(plan)?, base, planted, scoring, seed)?))
+}

@@ -1,0 +1,38 @@
+//! Private answers from files: a question about a column and a budget become an answer with its error bar and its claim.
+//!
+//! A [`ReleaseRequest`] says what is asked and what it may cost; [`prepare`] finds the least noise within that, before any data are
+//! seen; [`Prepared::release`] answers. [`release`] is the whole job, from the file to the claim on disk. [`collecting`] does the
+//! same for local privacy, where each person randomises their own answer.
+//!
+//! ```
+//! use veracity_core::{Adjacency, Epsilon};
+//! use veracity_query::{Question, Statistic};
+//! use veracity_release::{ReleaseRequest, ReleaseSettings, Table, release};
+//!
+//! let folder = std::env::temp_dir().join(format!("veracity-release-{}", std::process::id()));
+//! std::fs::create_dir_all(&folder).unwrap();
+//! std::fs::write(folder.join("people.csv"), "age\n41\n18\n67\n").unwrap();
+//!
+//! let question = Question { statistic: Statistic::Count, adjacency: Adjacency::AddRemove };
+//! let request = ReleaseRequest::new(question, None, Epsilon::new(1.0)?);
+//! let settings = ReleaseSettings { claim: Some(folder.join("claim.json")), ..ReleaseSettings::default() };
+//! let done = release(&request, &Table::new(folder.join("people.csv")), &settings)?;
+//! // Three rows and noise; what that costs is on disk.
+//! assert!((done.released.release.cells[0].value - 3.0).abs() < 100.0 && done.claim.exists());
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok::<(), veracity_core::Error>(())
+//! ```
+
+mod answer_note;
+pub mod claim_place;
+pub mod collecting;
+pub mod columns;
+mod job;
+mod persons;
+mod prepared;
+
+pub use answer_note::provenance;
+pub use claim_place::ClaimPlace;
+pub use job::{ReleaseDone, ReleaseSettings, Table, cells_of, preview, release};
+pub use persons::{Bounded, Persons};
+pub use prepared::{Prepared, ReleaseRequest, Released, USUAL_ROWS, prepare};

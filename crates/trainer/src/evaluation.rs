@@ -1,0 +1,117 @@
+//! A model at work on records that it was not trained on.
+//!
+//! What is measured here is about the records given, as they are: nothing protects them, so a score is not for release unless
+//! those records are public.
+
+use super::{Model, Part, Wanted, sources};
+use std::path::Path;
+use veracity_core::{Error, Refusal};
+use veracity_train::{Dataset, Labels, Loss, cohort};
+
+/// What a model says of one record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Prediction {
+    /// The class, counted from 0.
+    Class(u32),
+    /// A number, on the scale of the labels it was trained with.
+    Value(f32),
+}
+
+/// How often, or how nearly, a model is right.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Score {
+    /// The part of records whose class was told right.
+    Accuracy {
+        /// How many were.
+        right: usize,
+        /// Of so many.
+        records: usize,
+    },
+    /// The root of the mean squared error.
+    RootMeanSquare {
+        /// The error.
+        error: f64,
+        /// Over so many records.
+        records: usize,
+    },
+}
+
+impl Model {
+    /// Reads records of the layout that the model was trained on; the word `digits` stands for the held-out built-in ones.
+    pub fn records(&self, path: &Path, labels: Option<&Path>, wanted: Wanted) -> Result<Dataset, Error> {
+        let data = if path == Path::new("digits") && self.card.data == (super::DataSpec::Digits {}) {
+            sources::digits(Part::HeldOut)?
+        } else {
+            self.card.data.read(path, labels, wanted)?
+        };
+        if data.is_empty() {
+            return Err(Error::invalid("there are no records to look at, expected at least one"));
+        }
+        Ok(self.card.chain()?.apply(data, &self.statistics)?)
+    }
+
+    /// What the last layer says of each record, one row after another: scores of classes, or one that is positive for the
+    /// second of two.
+    pub fn class_scores(&self, data: &Dataset) -> Result<Vec<Vec<f32>>, Refusal> {
+        if self.card.model.convex.is_none()
+            && let Loss::SoftmaxCrossEntropy | Loss::Logistic = self.card.loss()?
+        {
+            let network = self.network()?;
+            let outputs = cohort::predict(&network, &self.parameters, data)?;
+            return Ok(outputs.chunks_exact(network.output().size()).map(<[f32]>::to_vec).collect());
+        }
+        Err(Refusal::invalid("the model is convex or tells numbers, expected layers that tell classes"))
+    }
+}
+
+/// What the model says of each record.
+pub fn predict(model: &Model, data: &Dataset) -> Result<Vec<Prediction>, Refusal> {
+    if let Some(convex) = &model.card.model.convex {
+        return convex.predict(model, data);
+    }
+    let network = model.network()?;
+    let outputs = cohort::predict(&network, &model.parameters, data)?;
+    let rows = outputs.chunks_exact(network.output().size());
+    Ok(match model.card.loss()? {
+        Loss::SoftmaxCrossEntropy => rows.map(|row| Prediction::Class(largest(row))).collect(),
+        Loss::Logistic => rows.map(|row| Prediction::Class(u32::from(row[0] > 0.0))).collect(),
+        Loss::Squared | Loss::Huber { .. } => rows.map(|row| Prediction::Value(row[0])).collect(),
+    })
+}
+
+/// The first of the largest.
+fn largest(row: &[f32]) -> u32 {
+    let mut best = 0;
+    for (at, value) in row.iter().enumerate() {
+        if *value > row[best] {
+            best = at;
+        }
+    }
+    best as u32
+}
+
+/// How right the model is on labelled records.
+pub fn evaluate(model: &Model, data: &Dataset) -> Result<Score, Refusal> {
+    let said = predict(model, data)?;
+    let records = said.len();
+    match data.labels() {
+        Labels::Classes { of, .. } => {
+            let right =
+                said.iter().zip(of).filter(|(said, class)| **said == Prediction::Class(**class)).count();
+            Ok(Score::Accuracy { right, records })
+        }
+        Labels::Values(values) => {
+            let squares = said.iter().zip(values).map(|(said, value)| match said {
+                Prediction::Value(said) => (f64::from(*said) - f64::from(*value)).powi(2),
+                Prediction::Class(_) => f64::NAN,
+            });
+            let error = (squares.sum::<f64>() / records as f64).sqrt();
+            if error.is_nan() {
+                return Err(Refusal::invalid(
+                    "the model tells classes and the labels are numbers, expected classes",
+                ));
+            }
+            Ok(Score::RootMeanSquare { error, records })
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Private training by a plan file: records → plan → noise for the budget → steps → a model and its claim.
+//!
+//! A [`TrainingPlan`] is read from TOML; [`train`] is the whole job. Its steps by themselves: [`TrainingPlan::records`] reads the data,
+//! [`TrainingPlan::prepare`] finds the least noise within the budget and gives a plan that both drives the run and is what the
+//! accountant reads. A [`Model`] is what is handed over: weights and all that is needed to use them; [`page`] is its report.
+//! [`Checkpoint`]s keep a run that may be stopped.
+//!
+//! A training set that is malformed (labels out of range, ragged rows, features that are not numbers, a class without an
+//! example) is refused in one line before the first step. That refusal depends on the data and is outside of the guarantee.
+//!
+//! ```
+//! use veracity_trainer::{TrainSettings, TrainingPlan, train};
+//!
+//! // The built-in digits; from a seed, to repeat it, which makes the model one for tests.
+//! let settings = TrainSettings { seed: Some(1), ..TrainSettings::default() };
+//! let done = train(&TrainingPlan::digits()?, &settings, None)?;
+//! let (_, answer) = done.cost.expect("the plan has a budget");
+//! assert!(answer.epsilon.upper().is_some_and(|epsilon| epsilon.0.get() <= 3.0));
+//! assert!(!done.model.card.for_release);
+//! # Ok::<(), veracity_core::Error>(())
+//! ```
+
+mod chain;
+mod checkpoint;
+mod convex;
+mod evaluation;
+mod features;
+mod job;
+mod layers;
+mod learning;
+mod mean;
+mod model;
+mod out_folder;
+mod page;
+mod people;
+mod prepared;
+mod private_bounds;
+mod run_key;
+mod settings;
+mod sources;
+mod tensors;
+mod training_plan;
+
+pub use chain::Statistics;
+pub use checkpoint::{Checkpoint, SavedRun};
+pub use convex::{ConvexPrepared, ConvexRelease, ConvexSpec};
+pub use evaluation::{Prediction, Score, evaluate, predict};
+pub use features::FeatureSpec;
+pub use job::{TrainEvent, TrainSettings, TrainingDone, train};
+pub use layers::LayerSpec;
+pub use learning::Learning;
+pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
+pub use out_folder::{CLAIM, Entry, Left, MODEL, OutFolder, REPORT, STATISTICS};
+pub use page::page;
+pub use prepared::{Cost, Prepared, Protection, Ready};
+pub use private_bounds::PrivateBoundsSpec;
+pub use settings::{PrivacySpec, TrainingSpec};
+pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
+pub use training_plan::{ModelSpec, TrainingPlan};
+pub use veracity_train::{Dataset, Draws, Labels, Plan, Run, State, Trained};

@@ -1,0 +1,359 @@
+//! A training plan as TOML, and what it stands for.
+//!
+//! ```toml
+//! unit = "example"
+//! adjacency = "add-remove"
+//!
+//! [data]
+//! format = "csv"                       # or npy, npz, idx, digits
+//! path = "people.csv.gz"               # relative to the plan
+//! # person = "customer"                # all records with one value there are one person's: clipped together
+//! label = "outcome"
+//! classes = ["no", ["yes", "yes."]]    # or a number of classes; without: numbers, by label_bounds
+//!
+//! [[data.column]]
+//! name = "age"
+//! bounds = [0, 100]                    # public, not read from the data
+//! # private_bounds = { epsilon = 0.1, quantiles = [0.05, 0.95] }   # within them, by private quantiles: charged
+//!
+//! [[data.column]]
+//! name = "city"
+//! categories = ["Basel", "Bern"]
+//! unknown = "other"
+//!
+//! # input = [1, 28, 28]              # sides of one record, where layers or features are for images or sequences
+//! # [[model.feature]]                 # fixed features of each record, which cost nothing
+//! # kind = "scattering"
+//! # scales = 2
+//! # angles = 8
+//! # [[model.feature]]                 # the private mean of what comes in, taken off: charged beside the training
+//! # kind = "private-mean"
+//! # noise_multiplier = 10
+//!
+//! [[model.layer]]
+//! kind = "linear"
+//! outputs = 2
+//!
+//! [training]
+//! batch_size = 256
+//! epochs = 10
+//! learning_rate = 0.5
+//! # views = 8                          # of each image, shifted by up to view_shift pixels: their mean gradient is clipped
+//! # view_shift = 1
+//!
+//! [privacy]
+//! epsilon = 1                          # of everything together
+//! delta = 1e-5
+//! clip_norm = 1
+//! ```
+//!
+//! Instead of layers there may be a convex model, which is minimised rather than trained; then `[training]` says nothing but
+//! the number of `records`, if that:
+//!
+//! ```toml
+//! [model.convex]
+//! loss = "logistic"                    # or huber-svm, ridge
+//! method = "objective"                 # where the noise goes; or output
+//! regularisation = 0.01
+//! ```
+
+use super::{
+    ConvexSpec, FeatureSpec, LayerSpec,
+    chain::Chain,
+    layers,
+    settings::{PrivacySpec, TrainingSpec, ViewSettings},
+    sources::{self, DataSpec},
+};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use veracity_claims::plan;
+use veracity_core::{Adjacency, Error, NoiseMultiplier, PrivacyUnit, Refusal};
+use veracity_train::{Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Unit, Views};
+
+/// The built-in plan.
+const DIGITS: &str = include_str!("digits.toml");
+
+/// `[model]`: the shape of one example and the layers on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelSpec {
+    /// One side for plain numbers, two for a sequence, three for an image: channels, height, width. Plain numbers without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Vec<usize>>,
+    /// Features of each record before the first layer, first to last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feature: Vec<FeatureSpec>,
+    /// What random features are drawn from; public.
+    #[serde(default)]
+    pub feature_seed: u64,
+    /// The layers, first to last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layer: Vec<LayerSpec>,
+    /// A convex model instead of layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convex: Option<ConvexSpec>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecipeFile {
+    adjacency: Option<String>,
+    unit: Option<String>,
+    data: DataSpec,
+    model: ModelSpec,
+    #[serde(default)]
+    training: TrainingSpec,
+    #[serde(default)]
+    privacy: PrivacySpec,
+}
+
+/// A training plan, read and not yet carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainingPlan {
+    file: RecipeFile,
+    folder: PathBuf,
+    pub(super) adjacency: Adjacency,
+    pub(super) unit: PrivacyUnit,
+}
+
+impl TrainingPlan {
+    /// Reads a plan. Relative paths in it start at `folder`. Never panics, whatever the text.
+    pub fn parse(text: &str, folder: &Path) -> Result<TrainingPlan, Refusal> {
+        let refuse = |error: toml::de::Error| plan::refuse(text, error.span(), error.message());
+        let table: toml::Table = toml::from_str(text).map_err(refuse)?;
+        let listed = table.get("model").and_then(|model| model.get("layer")).and_then(toml::Value::as_array);
+        for layer in listed.into_iter().flatten() {
+            let kind = layer.get("kind").and_then(toml::Value::as_str).unwrap_or_default();
+            if let Some(refusal) = Layer::refusal(kind) {
+                return Err(refusal);
+            }
+        }
+        let file: RecipeFile = toml::from_str(text).map_err(refuse)?;
+        let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;
+        let unit = unit(file.unit.as_deref(), file.data.person())?;
+        if file.model.layer.is_empty() == file.model.convex.is_none() {
+            return Err(Refusal::invalid(
+                "[model] has both layers and a convex model or neither, expected [[model.layer]] or [model.convex]",
+            ));
+        }
+        let recipe = TrainingPlan { file, folder: folder.to_owned(), adjacency, unit };
+        if recipe.file.data.person().is_some() {
+            recipe.check_people()?;
+        }
+        Ok(recipe)
+    }
+
+    /// What looks at records one by one, beside the steps, would count a person as often as there are records.
+    fn check_people(&self) -> Result<(), Refusal> {
+        let charged = self.chain()?.is_charged();
+        match (self.is_convex(), charged) {
+            (false, false) => Ok(()),
+            (true, _) => Err(Refusal::invalid(
+                "person is given with a convex model, expected layers to train: there each record counts",
+            )),
+            (false, true) => Err(Refusal::invalid(
+                "person is given with private bounds or a private mean, expected neither: there each record counts",
+            )),
+        }
+    }
+
+    /// The built-in plan: a linear model of handwritten digits.
+    pub fn digits() -> Result<TrainingPlan, Refusal> {
+        TrainingPlan::parse(DIGITS, Path::new(""))
+    }
+
+    /// Reads the records to train on, checks them as a whole, and computes the features that cost nothing, up to the first that
+    /// is charged.
+    pub fn records(&self) -> Result<Dataset, Error> {
+        let chain = self.chain()?;
+        // Features take their time; layers that do not fit them are refused before.
+        if !self.file.model.feature.is_empty() && !self.is_convex() {
+            self.file.model.network(0)?;
+        }
+        let data = self.file.data.records(&self.folder)?;
+        sources::check(&data)?;
+        Ok(chain.begin(data)?)
+    }
+
+    /// What becomes of the records before the model sees them.
+    pub(super) fn chain(&self) -> Result<Chain, Refusal> {
+        Chain::new(&self.file.data, &self.file.model)
+    }
+
+    /// Whether the model is a convex one, which is minimised rather than trained step by step.
+    pub fn is_convex(&self) -> bool {
+        self.file.model.convex.is_some()
+    }
+
+    /// What the records are like.
+    pub fn data(&self) -> &DataSpec {
+        &self.file.data
+    }
+
+    /// What the records are called in a claim: their file, without its folder.
+    pub fn dataset(&self) -> String {
+        match self.data() {
+            DataSpec::Digits {} => "digits".to_owned(),
+            DataSpec::Csv { path, .. }
+            | DataSpec::Parquet { path, .. }
+            | DataSpec::Npy { path, .. }
+            | DataSpec::Npz { path, .. }
+            | DataSpec::Idx { path, .. } => {
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
+        }
+    }
+
+    /// What is computed of them.
+    pub fn model(&self) -> &ModelSpec {
+        &self.file.model
+    }
+
+    /// The budget, and how gradients are clipped.
+    pub fn privacy(&self) -> &PrivacySpec {
+        &self.file.privacy
+    }
+
+    /// What is learnt, from which batches.
+    pub(super) fn training(&self) -> &TrainingSpec {
+        &self.file.training
+    }
+
+    /// The plan at a noise multiplier, or without noise.
+    pub(super) fn plan(&self, data: &Dataset, noise: Option<NoiseMultiplier>) -> Result<Plan, Refusal> {
+        if self.is_convex() {
+            return Err(Refusal::invalid("a convex model has no steps, expected layers to train"));
+        }
+        let training = &self.file.training;
+        let sampling = training.sampling(data.units())?;
+        let privacy = noise.map_or(Ok(Privacy::None), |noise| self.file.privacy.privacy(noise))?;
+        let mut plan = Plan::new(
+            self.file.model.network(data.width())?,
+            training.loss()?,
+            sampling,
+            training.steps(sampling)?,
+            privacy,
+            training.optimiser()?,
+            training.schedule()?,
+        );
+        plan.initial = Initial::Random { scale: training.initial_scale.unwrap_or(1.0) };
+        plan.weight_decay = training.weight_decay.unwrap_or(0.0);
+        plan.averaging = training.averaging()?;
+        plan.unit = if self.file.data.person().is_some() { Unit::Person } else { Unit::Record };
+        plan.views = self.file.model.views(training, data.width())?;
+        Ok(plan)
+    }
+
+    /// A number that another plan hardly shares: paths apart, every word counts.
+    pub(super) fn fingerprint(&self) -> Result<u64, Refusal> {
+        Ok(super::checkpoint::fingerprint(self.written()?.bytes()))
+    }
+
+    /// The whole plan in one line, for files that must say what was run.
+    pub fn written(&self) -> Result<String, Refusal> {
+        serde_json::to_string(&self.file)
+            .map_err(|error| Refusal::invalid(format!("plan cannot be written down: {error}")))
+    }
+}
+
+/// Whose data is protected: one record, or all records that a column says are of one person.
+fn unit(name: Option<&str>, person: Option<&str>) -> Result<PrivacyUnit, Refusal> {
+    let is_record = |name: &str| matches!(name, "record" | "example" | "row");
+    match (name, person) {
+        (None, None) => Ok(PrivacyUnit::default()),
+        (None, Some(_)) => PrivacyUnit::new("person"),
+        (Some(name), None) if is_record(name) => PrivacyUnit::new(name),
+        (Some(name), Some(_)) if !is_record(name) => PrivacyUnit::new(name),
+        (Some(other), None) => {
+            let shown: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
+            Err(Refusal::invalid(format!(
+                "unit is {shown}, expected record or example, or person = \"COLUMN\" in [data] to say which records are of one \
+                 {shown}"
+            )))
+        }
+        (Some(name), Some(_)) => Err(Refusal::invalid(format!(
+            "unit is {name} together with person in [data], expected another name for whose records they are"
+        ))),
+    }
+}
+
+impl ModelSpec {
+    /// The network on records of so many features.
+    pub(super) fn network(&self, width: usize) -> Result<Network, Refusal> {
+        Network::new(self.shape(width)?, self.layer.iter().map(Layer::from).collect())
+    }
+
+    /// The shape of what the first layer is shown.
+    fn shape(&self, width: usize) -> Result<Shape, Refusal> {
+        match self.front()? {
+            Some((_, output)) => Ok(output),
+            None => layers::shape(self.input.as_deref(), width),
+        }
+    }
+
+    /// What an example is shown as, where the plan asks for more than one view.
+    fn views(&self, training: &TrainingSpec, width: usize) -> Result<Option<Box<dyn Views>>, Refusal> {
+        let Some(views) = training.views()? else { return Ok(None) };
+        if !self.feature.is_empty() {
+            return Err(Refusal::invalid(
+                "views are given beside features, expected one or the other: views are of the image itself",
+            ));
+        }
+        let ViewSettings { count, shift, mirror } = views;
+        let shifted = Shifted::new(self.shape(width)?, count, shift, mirror, &mut self.stream(2))?;
+        Ok(Some(Box::new(shifted)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use veracity_train::Labels;
+
+    #[test]
+    fn the_built_in_plan_is_a_plan_and_its_parts_do_not_overlap() {
+        let recipe = TrainingPlan::digits().unwrap();
+        let (training, held_out) =
+            (recipe.records().unwrap(), sources::digits(sources::Part::HeldOut).unwrap());
+        assert_eq!((training.len(), held_out.len(), training.width()), (1438, 359, 64));
+        for data in [&training, &held_out] {
+            assert!(matches!(data.labels(), Labels::Classes { classes: 10, .. }));
+            sources::check(data).unwrap();
+        }
+        assert!((0..359).all(|at| held_out.row(at).iter().all(|grey| (0.0..=1.0).contains(grey))));
+        let plan = recipe.plan(&training, None).unwrap();
+        assert_eq!((plan.steps.get(), plan.network.parameters()), (112, 650));
+    }
+
+    #[test]
+    fn a_fingerprint_heeds_every_word_but_the_paths() {
+        let of = |text: &str| TrainingPlan::parse(text, Path::new("")).unwrap().fingerprint().unwrap();
+        assert_eq!(of(DIGITS), of(&format!("# a remark\n{DIGITS}")));
+        assert_ne!(of(DIGITS), of(&DIGITS.replace("momentum = 0.5", "momentum = 0.6")));
+        let idx = "[data]\nformat = \"idx\"\npath = \"a\"\nlabels = \"b\"\nclasses = 2\n\
+                   [[model.layer]]\nkind = \"relu\"\n[training]\n";
+        assert_eq!(of(idx), of(&idx.replace("\"a\"", "\"elsewhere\"")));
+        assert_ne!(of(idx), of(&idx.replace("classes = 2", "classes = 3")));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn no_text_makes_the_reader_panic(
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<char>()), 0..6),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut text: Vec<char> = DIGITS.chars().collect();
+            for (at, change) in changes {
+                let at = at.index(text.len());
+                text[at] = change;
+            }
+            text.truncate(cut.index(text.len() + 1));
+            let text: String = text.into_iter().collect();
+            if let Err(refusal) = TrainingPlan::parse(&text, Path::new("")) {
+                prop_assert!(!refusal.to_string().contains('\n') && refusal.to_string().len() < 600);
+            }
+        }
+    }
+}
