@@ -159,11 +159,27 @@ fn lines(path: &str, text: &str) -> Vec<String> {
         if rust && line.trim_start().starts_with("#[ignore") && !has_issue(line) {
             complain("a test is ignored without an issue number".to_owned());
         }
+        if rust && names_a_flag(path, line) {
+            complain("names a flag, which only the command line has".to_owned());
+        }
         if rust && line.contains("TODO") && line.contains("//") && !line.contains("TODO(#") {
             complain("a to-do without an issue number".to_owned());
         }
     }
     wrong
+}
+
+/// Whether a text of a room, in code, has a word like `--resume`: another door would have no such flag.
+fn names_a_flag(path: &str, line: &str) -> bool {
+    let is_room = path.starts_with("crates/") && path.contains("/src/") && !path.starts_with("crates/cli/");
+    // Names of colours in a style sheet, and the command that writes a page of the docs.
+    let is_other = path.ends_with("report/src/svg.rs")
+        || path.ends_with("report/src/html.rs")
+        || line.contains("cargo run");
+    let is_comment = line.trim_start().starts_with("//");
+    let is_flag = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+    let quoted = line.find('"').map_or("", |at| &line[at..]);
+    is_room && !is_other && !is_comment && quoted.split("--").skip(1).any(is_flag)
 }
 
 /// Whether `#` and a digit follow each other after the attribute's own `#`.
@@ -179,6 +195,18 @@ mod tests {
     fn the_house_is_in_order() {
         let wrong = check(&crate::root()).unwrap();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_flag_in_a_room_is_named() {
+        let line = concat!("    refuse(\"expected -", "-resume\")");
+        assert!(names_a_flag("crates/trainer/src/job.rs", line));
+        assert!(!names_a_flag("crates/cli/src/commands/train.rs", line));
+        assert!(!names_a_flag(
+            "crates/trainer/src/job.rs",
+            "    refuse(\"expected a resumed run -- or none\")"
+        ));
+        assert!(!names_a_flag("crates/trainer/src/job.rs", concat!("    /// See -", "-resume.")));
     }
 
     #[test]

@@ -265,7 +265,7 @@ fn another_order_is_refused_and_so_are_folders_that_cannot_be_written() {
     let out = room.join("out");
     done(&veracity(&audit(LEAKY, &out, &["--trials", "20"])));
     let before = fs::read(out.join("certificate.json")).unwrap();
-    assert!(refusal(&audit(LEAKY, &out, &["--trials", "20"])).contains("--resume goes on"));
+    assert!(refusal(&audit(LEAKY, &out, &["--trials", "20"])).contains("to resume the audit"));
     for (more, what) in [
         (&["--trials", "22"][..], "trials"),
         (&["--trials", "20", "--seed", "2"], "seed"),
@@ -303,7 +303,7 @@ fn flags_that_make_no_audit_are_refused_before_a_trial() {
         ("sh -c 'x", &[][..], "quote without its end"),
         ("true {world}", &[], "no {out}"),
         ("true {out}", &[], "both worlds would be the same"),
-        ("true {out} {data}", &[], "--data is missing"),
+        ("true {out} {data}", &[], "data are missing"),
         (LEAKY, &["--shard", "2/2"], "shard"),
         (LEAKY, &["--shard", "x"], "shard"),
         (LEAKY, &["--timeout", "soon"], "timeout is soon"),

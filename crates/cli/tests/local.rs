@@ -155,7 +155,7 @@ fn a_survey_that_asks_for_more_than_the_client_allows_is_refused() {
             assert_eq!(
                 String::from_utf8(output.stderr).unwrap(),
                 format!(
-                    "veracity: epsilon of the survey is {epsilon}, expected at most 1, as --at-most says; nothing was reported\n"
+                    "veracity: epsilon of the survey is {epsilon}, expected at most 1; nothing was reported\n"
                 )
             );
             let output = fed(&words(&format!("{encode} --at-most {epsilon}")), answer);

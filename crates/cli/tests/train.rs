@@ -303,7 +303,11 @@ fn what_is_wrong_with_the_data_is_one_line_and_nothing_is_written() {
 fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
     let sigma = "noise_multiplier = 0\ndelta = 1e-5";
     for (from, to, expected) in [
-        ("epsilon = 4\ndelta = 1e-5", sigma, "noise_multiplier is 0, expected noise > 0, or --non-private"),
+        (
+            "epsilon = 4\ndelta = 1e-5",
+            sigma,
+            "noise_multiplier is 0, expected noise > 0, or to train without",
+        ),
         ("epsilon = 4", "epsilon = 0", "epsilon"),
         ("epsilon = 4", "epsilon = 4\nnoise_multiplier = 1", "together with noise_multiplier"),
         ("delta = 1e-5\n", "", "delta is missing"),

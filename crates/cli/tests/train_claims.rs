@@ -265,13 +265,13 @@ fn a_finished_run_is_replaced_only_by_force_and_its_claim_stays() {
     for more in [&[][..], &["--non-private"], &["--seed", "1"], &["--checkpoint-every", "3"]] {
         let said = refusal(&[&again[..], more].concat());
         assert!(
-            said.contains("--force replaces its model and keeps its claim, or name another --out"),
+            said.contains("force replaces its model and keeps its claim, or name another folder"),
             "{said}"
         );
     }
     // Nothing was read: the records are not even there.
     fs::rename(room.join("points.csv"), room.join("away.csv")).unwrap();
-    assert!(refusal(&again).contains("--force replaces"));
+    assert!(refusal(&again).contains("force replaces"));
     fs::rename(room.join("away.csv"), room.join("points.csv")).unwrap();
     let after: Vec<Vec<u8>> = FILES.iter().map(|name| fs::read(out.join(name)).unwrap()).collect();
     assert!(names(&out) == FILES && before == after);
@@ -379,7 +379,7 @@ mod killed {
         for more in [&[][..], &["--checkpoint-every", "3"], &["--non-private"]] {
             let said = refusal(&[&fresh[..], more].concat());
             assert!(
-                said.contains("--resume goes on with it, --force destroys it, or name another --out"),
+                said.contains("resume goes on with it, force destroys it, or name another folder"),
                 "{said}"
             );
             assert_eq!(fs::read(out.join("checkpoint.key")).unwrap(), key, "the key was destroyed");

@@ -233,7 +233,7 @@ fn a_crash_while_the_model_is_handed_over_is_taken_up_cleanly() {
     for (at, state) in states[..3].iter().enumerate() {
         fs::write(&aside, &sealed).unwrap();
         state();
-        assert!(refusal(&train(&plan, &out, &["--checkpoint-every", "9000"])).contains("--resume goes on"));
+        assert!(refusal(&train(&plan, &out, &["--checkpoint-every", "9000"])).contains("resume goes on"));
         done(&train(&plan, &out, &["--checkpoint-every", "9000", "--force"]));
         let numbered = (1..=at + 1).map(|number| format!("claim-{number}.json"));
         let expected: Vec<String> = numbered.chain(FILES.map(str::to_owned)).collect();
@@ -254,7 +254,7 @@ fn a_seeded_run_is_taken_up_with_its_own_seed_only() {
         kill_after(spawn(&train(&plan, &out, &["--seed", "5", "--checkpoint-every", "7"])), &out, 7);
         assert!(!out.join("checkpoint.key").exists(), "a seed was written down");
         assert!(refusal(&train(&plan, &out, &["--resume", "--seed", "6"])).contains("one of this entropy"));
-        assert!(refusal(&train(&plan, &out, &["--resume"])).contains("resume with --seed"));
+        assert!(refusal(&train(&plan, &out, &["--resume"])).contains("resume with that seed"));
         done(&train(&plan, &out, &["--resume", "--seed", "5"]));
     }
 }

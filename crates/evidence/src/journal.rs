@@ -431,7 +431,12 @@ mod tests {
         let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("no other audit"), "{refused}");
         drop(journal);
-        assert!(Journal::open(&folder, &order, Opening::Fresh).unwrap_err().to_string().contains("--resume"));
+        assert!(
+            Journal::open(&folder, &order, Opening::Fresh)
+                .unwrap_err()
+                .to_string()
+                .contains("to resume the audit")
+        );
         let other = AuditProtocol { significance: 0.02, ..order.clone() };
         let refused = Journal::open(&folder, &other, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("another significance"), "{refused}");

@@ -152,7 +152,7 @@ impl Trials {
             let whole = there.len() as u64;
             let first = (0..whole).find(|at| there[*at as usize] != *at).unwrap_or(whole);
             return Err(Refusal::invalid(format!(
-                "{} of {} trials are missing, the first is {first}; run them with --resume or merge the other shards",
+                "{} of {} trials are missing, the first is {first}; resume the audit or merge the other shards",
                 order.trials - whole,
                 order.trials
             )));

@@ -40,7 +40,7 @@ pub fn consent(survey: &Survey, at_most: Epsilon) -> Result<(), Refusal> {
         Ok(())
     } else {
         Err(Refusal::invalid(format!(
-            "epsilon of the survey is {}, expected at most {at_most}, as --at-most says; nothing was reported",
+            "epsilon of the survey is {}, expected at most {at_most}; nothing was reported",
             survey.epsilon()
         )))
     }
@@ -100,7 +100,7 @@ pub fn encode(
 }
 
 fn unknown_other() -> Refusal {
-    Refusal::invalid("--other is not among the categories, expected one of them")
+    Refusal::invalid("other is not among the categories, expected one of them")
 }
 
 #[cfg(test)]
@@ -189,9 +189,6 @@ mod tests {
             }
         }
         let refused = consent(&surveys()[0], Epsilon::new(0.5).unwrap()).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "epsilon of the survey is 1, expected at most 0.5, as --at-most says; nothing was reported"
-        );
+        assert_eq!(refused, "epsilon of the survey is 1, expected at most 0.5; nothing was reported");
     }
 }

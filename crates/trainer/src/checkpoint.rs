@@ -148,11 +148,13 @@ impl Checkpoint {
         let entropy = match (card.origin == Origin::Seeded.name(), seed) {
             (true, Some(seed)) => Entropy::seeded(seed),
             (true, None) => {
-                return Err(refuse("one of system entropy, found one drawn from a seed: resume with --seed"));
+                return Err(refuse(
+                    "one of system entropy, found one drawn from a seed: resume with that seed",
+                ));
             }
             (false, Some(_)) => {
                 return Err(refuse(
-                    "one drawn from a seed, found one of system entropy: resume without --seed",
+                    "one drawn from a seed, found one of system entropy: resume without a seed",
                 ));
             }
             (false, None) => match run_key::find(&key) {
@@ -173,7 +175,7 @@ impl Checkpoint {
         let marks = Marks::new(&entropy, data);
         if card.entropy != marks.entropy {
             return Err(refuse(
-                "one of this entropy, found that of another: resume with the key or --seed it began with",
+                "one of this entropy, found that of another: resume with the key or the seed it began with",
             ));
         }
         if card.data != marks.data {

@@ -87,10 +87,10 @@ impl Left {
         let refuse = |why: &str| Err(Error::invalid(format!("out is {}, expected {why}", folder.display())));
         match (entry, left.is_paused, left.is_finished) {
             (Entry::Fresh, true, _) => refuse(
-                "a folder without a run that is laid aside: --resume goes on with it, --force destroys it, or name another --out",
+                "a folder without a paused run: resume goes on with it, force destroys it, or name another folder",
             ),
             (Entry::Fresh, false, true) => refuse(
-                "a folder without a finished run: --force replaces its model and keeps its claim, or name another --out",
+                "a folder without a finished run: force replaces its model and keeps its claim, or name another folder",
             ),
             (Entry::Fresh, false, false) | (Entry::Force | Entry::Resume, _, _) => Ok(left),
         }
@@ -204,7 +204,7 @@ fn lock(folder: &Path) -> Result<Option<File>, String> {
     let file = File::open(folder).map_err(|error| format!("a folder that can be read ({error})"))?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => {
-            Err("a folder that no other run is writing to: wait for it, or name another --out".to_owned())
+            Err("a folder that no other run is writing to: wait for it, or name another folder".to_owned())
         }
         // Some network file systems have no locks.
         Ok(()) | Err(_) => Ok(Some(file)),
@@ -387,10 +387,10 @@ mod tests {
         assert!(OutFolder::open(&path, Entry::Force).unwrap_err().to_string().contains("no other run"));
         hand_over(&out, &run(1.0, true));
         drop(out);
-        assert!(OutFolder::open(&path, Entry::Fresh).unwrap_err().to_string().contains("--force replaces"));
+        assert!(OutFolder::open(&path, Entry::Fresh).unwrap_err().to_string().contains("force replaces"));
         assert!(Left::look(&path, Entry::Force).unwrap().is_finished);
         fs::write(path.join(run_key::FILE), b"").unwrap();
-        assert!(Left::look(&path, Entry::Fresh).unwrap_err().to_string().contains("--resume goes on"));
+        assert!(Left::look(&path, Entry::Fresh).unwrap_err().to_string().contains("resume goes on"));
         for name in [MODEL, CLAIM, REPORT, checkpoint::FILE, run_key::FILE] {
             let kept = fs::read(path.join(name)).unwrap_or_default();
             fs::write(path.join(name), b"{\"schema\": \"veracity.claim/2\"} of someone").unwrap();

@@ -122,7 +122,7 @@ impl TrainingPlan {
                 calibrate::least_noise(&family, self.adjacency, Epsilon::new(epsilon)?, delta)
             }
             (None, Some(0.0)) => Err(Refusal::invalid(
-                "noise_multiplier is 0, expected noise > 0, or --non-private to train without any protection",
+                "noise_multiplier is 0, expected noise > 0, or to train without any protection",
             )),
             (None, Some(noise)) => NoiseMultiplier::new(noise),
             (Some(_), Some(_)) => Err(Refusal::invalid(
@@ -134,7 +134,9 @@ impl TrainingPlan {
 }
 
 pub(super) fn missing(word: &str) -> Refusal {
-    Refusal::invalid(format!("{word} is missing, expected it in [privacy], or --non-private"))
+    Refusal::invalid(format!(
+        "{word} is missing, expected it in [privacy], or to train without any protection"
+    ))
 }
 
 impl Prepared {

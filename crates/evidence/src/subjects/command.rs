@@ -105,7 +105,9 @@ fn words(spec: &Spec) -> Result<Vec<String>, Error> {
         (Some(_), false, _) => {
             refuse("command has no {data}, expected it where the program is told its data file")
         }
-        (None, true, _) => refuse("--data is missing, expected --data FILE and --canary FILE with {data}"),
+        (None, true, _) => {
+            refuse("data are missing, expected a file of records and one of the canary with {data}")
+        }
         (None, false, false) => {
             refuse("command has neither {data} nor {world}: both worlds would be the same")
         }
