@@ -111,29 +111,16 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
                 .map(|&(order, value)| convert::epsilon_of(order, value, delta))
                 .fold(f64::INFINITY, f64::min))
         }
-        Part::PoissonSampled { rate, part, neighbours: Neighbours::Replaced } => match **part {
-            Part::Gaussian { mu } => Ok(replaced_gaussian_epsilon(*rate, mu * OUTWARD, delta)),
-            Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
-            | Part::RandomizedResponse { .. }
-            | Part::BoundedRange { .. }
-            | Part::Approximate { .. }
-            | Part::Zcdp { .. }
-            | Part::Rdp { .. }
-            | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. }
-            | Part::Mixture { .. }
-            | Part::Allocated { .. }
-            | Part::Listed { .. }
-            | Part::BestOf { .. }
-            | Part::Either { .. }
-            | Part::AtMost(_) => Err(Refusal::no_theorem(
-                format!("poisson-sampled {}", name(part)),
-                "replace-one",
-                "use add-remove or zero-out",
-            )),
-        },
+        Part::PoissonSampled { rate, part, neighbours: Neighbours::Replaced } => {
+            match part.gaussian_shift() {
+                Some(mu) => Ok(replaced_gaussian_epsilon(*rate, mu * OUTWARD, delta)),
+                None => Err(Refusal::no_theorem(
+                    format!("poisson-sampled {}", name(part)),
+                    "replace-one",
+                    "use add-remove or zero-out",
+                )),
+            }
+        }
         // Both directions of a pair obey δ'(log(1 + q (e^ε − 1))) ≤ q δ(ε); for a Gaussian this is its exact profile.
         Part::PoissonSampled { rate, part, neighbours: Neighbours::Present }
         | Part::FixedSizeSampled { rate, part } => {

@@ -141,114 +141,52 @@ fn first_within<T>(
 /// A mechanism that leaks as much at any noise, with every strategy matrix as the one number that it moves: a search looks
 /// at it many times, and the number does not depend on the noise.
 fn condensed(mechanism: &Mechanism) -> Result<Mechanism, Refusal> {
-    Ok(match mechanism {
-        Mechanism::Matrix {
-            strategy,
-            participation: participation @ (Participation::Once | Participation::Separated { .. }),
-            noise_multiplier,
-        } => {
-            let moved = sensitivity(strategy, *participation)?.upper();
-            let alone = Strategy::Banded { steps: Count::ONE, coefficients: Coefficients::new(vec![moved])? };
-            Mechanism::Matrix {
-                strategy: alone,
-                participation: Participation::Once,
-                noise_multiplier: *noise_multiplier,
-            }
-        }
-        Mechanism::Repeated { times, mechanism } => {
-            Mechanism::Repeated { times: *times, mechanism: Box::new(condensed(mechanism)?) }
-        }
-        Mechanism::Group { size, mechanism } => {
-            Mechanism::Group { size: *size, mechanism: Box::new(condensed(mechanism)?) }
-        }
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::DiscreteGaussian { .. }
-        | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::PoissonSampled { .. }
-        | Mechanism::FixedSizeSampled { .. }
-        | Mechanism::TruncatedPoissonSampled { .. }
-        | Mechanism::RandomAllocation { .. }
-        | Mechanism::Shuffled { .. }
-        | Mechanism::Matrix { .. }
-        | Mechanism::BestOf { .. }
-        | Mechanism::Losses { .. }
-        | Mechanism::Composed(_)
-        | Mechanism::Parallel(_) => mechanism.clone(),
-    })
+    if let Mechanism::Matrix {
+        strategy,
+        participation: participation @ (Participation::Once | Participation::Separated { .. }),
+        noise_multiplier,
+    } = mechanism
+    {
+        let moved = sensitivity(strategy, *participation)?.upper();
+        let alone = Strategy::Banded { steps: Count::ONE, coefficients: Coefficients::new(vec![moved])? };
+        return Ok(Mechanism::Matrix {
+            strategy: alone,
+            participation: Participation::Once,
+            noise_multiplier: *noise_multiplier,
+        });
+    }
+    if let Mechanism::Repeated { .. } | Mechanism::Group { .. } = mechanism {
+        let mut refusal = None;
+        let inside = |inside: &Mechanism| condensed(inside).map_err(|why| refusal = Some(why)).ok();
+        let changed = mechanism.with_inside(inside);
+        return refusal.map_or(Ok(changed.unwrap_or_else(|| mechanism.clone())), Err);
+    }
+    Ok(mechanism.clone())
 }
 
 /// The mechanism with other noise, where it has noise of one kind.
 fn with_noise(mechanism: &Mechanism, noise: NoiseMultiplier) -> Option<Mechanism> {
-    let inner = |mechanism: &Mechanism| with_noise(mechanism, noise).map(Box::new);
-    Some(match mechanism {
-        Mechanism::Gaussian { .. } => Mechanism::Gaussian { noise_multiplier: noise },
-        Mechanism::Laplace { .. } => Mechanism::Laplace { noise_multiplier: noise },
+    match mechanism {
+        Mechanism::Gaussian { .. } => Some(Mechanism::Gaussian { noise_multiplier: noise }),
+        Mechanism::Laplace { .. } => Some(Mechanism::Laplace { noise_multiplier: noise }),
         Mechanism::DiscreteGaussian { sensitivity, .. } => {
-            Mechanism::DiscreteGaussian { sigma: noise, sensitivity: *sensitivity }
+            Some(Mechanism::DiscreteGaussian { sigma: noise, sensitivity: *sensitivity })
         }
         Mechanism::DiscreteLaplace { sensitivity, .. } => {
-            Mechanism::DiscreteLaplace { scale: noise, sensitivity: *sensitivity }
+            Some(Mechanism::DiscreteLaplace { scale: noise, sensitivity: *sensitivity })
         }
-        Mechanism::PoissonSampled { rate, mechanism } => {
-            Mechanism::PoissonSampled { rate: *rate, mechanism: inner(mechanism)? }
-        }
-        Mechanism::FixedSizeSampled { batch, population, mechanism } => Mechanism::FixedSizeSampled {
-            batch: *batch,
-            population: *population,
-            mechanism: inner(mechanism)?,
-        },
-        Mechanism::TruncatedPoissonSampled { rate, most, population, mechanism } => {
-            Mechanism::TruncatedPoissonSampled {
-                rate: *rate,
-                most: *most,
-                population: *population,
-                mechanism: inner(mechanism)?,
-            }
-        }
-        Mechanism::RandomAllocation { batches, mechanism } => {
-            Mechanism::RandomAllocation { batches: *batches, mechanism: inner(mechanism)? }
-        }
-        Mechanism::Shuffled { batches, mechanism } => {
-            Mechanism::Shuffled { batches: *batches, mechanism: inner(mechanism)? }
-        }
-        Mechanism::Matrix { strategy, participation, .. } => Mechanism::Matrix {
+        Mechanism::Matrix { strategy, participation, .. } => Some(Mechanism::Matrix {
             strategy: strategy.clone(),
             participation: *participation,
             noise_multiplier: noise,
-        },
-        Mechanism::BestOf { runs, mechanism } => {
-            Mechanism::BestOf { runs: *runs, mechanism: inner(mechanism)? }
-        }
-        Mechanism::Repeated { times, mechanism } => {
-            Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? }
-        }
-        Mechanism::Group { size, mechanism } => {
-            Mechanism::Group { size: *size, mechanism: inner(mechanism)? }
-        }
-        Mechanism::RandomizedResponse { .. }
-        | Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::Losses { .. }
-        | Mechanism::Composed(_)
-        | Mechanism::Parallel(_) => return None,
-    })
+        }),
+        // What has no noise of its own has that of the one inside, if there is one; else it is refused.
+        other => other.with_inside(|inside| with_noise(inside, noise)),
+    }
 }
 
 /// The mechanism at another sampling rate, where it is sampled.
 fn with_rate(mechanism: &Mechanism, rate: SamplingRate) -> Option<Mechanism> {
-    let inner = |mechanism: &Mechanism| with_rate(mechanism, rate).map(Box::new);
     match mechanism {
         Mechanism::PoissonSampled { mechanism, .. } => {
             Some(Mechanism::PoissonSampled { rate, mechanism: mechanism.clone() })
@@ -262,31 +200,10 @@ fn with_rate(mechanism: &Mechanism, rate: SamplingRate) -> Option<Mechanism> {
             participation: Participation::CyclicPoisson { groups: *groups, rate },
             noise_multiplier: *noise_multiplier,
         }),
-        Mechanism::Repeated { times, mechanism } => {
-            Some(Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? })
+        Mechanism::Repeated { .. } | Mechanism::Group { .. } => {
+            mechanism.with_inside(|inside| with_rate(inside, rate))
         }
-        Mechanism::Group { size, mechanism } => {
-            Some(Mechanism::Group { size: *size, mechanism: inner(mechanism)? })
-        }
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::DiscreteGaussian { .. }
-        | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::FixedSizeSampled { .. }
-        | Mechanism::TruncatedPoissonSampled { .. }
-        | Mechanism::RandomAllocation { .. }
-        | Mechanism::Shuffled { .. }
-        | Mechanism::Matrix { .. }
-        | Mechanism::BestOf { .. }
-        | Mechanism::Losses { .. }
-        | Mechanism::Composed(_)
-        | Mechanism::Parallel(_) => None,
+        // Whatever else is sampled is not sampled at a rate, or not at one that may be searched for.
+        _ => None,
     }
 }

@@ -390,10 +390,7 @@ mod killed {
         kill(child);
         assert_eq!(fs::read(out.join("checkpoint.key")).unwrap(), key);
         let said = train(&short, &out, &["--force"]);
-        assert!(
-            said.contains("a run that is laid aside, with its key") && said.lines().count() == 1,
-            "{said}"
-        );
+        assert!(said.contains("a paused run, with its key") && said.lines().count() == 1, "{said}");
         assert_eq!(names(&out), FILES);
     }
 

@@ -222,6 +222,39 @@ impl Mechanism {
         if times == Count::ONE { self } else { Mechanism::Repeated { times, mechanism: Box::new(self) } }
     }
 
+    /// This mechanism around another inside, which `change` makes of the one that it has; nothing for those that have none or
+    /// several, and where there is no such change.
+    pub fn with_inside(&self, change: impl FnOnce(&Mechanism) -> Option<Mechanism>) -> Option<Mechanism> {
+        let mut changed = self.clone();
+        let inside = match &mut changed {
+            Mechanism::PoissonSampled { mechanism, .. }
+            | Mechanism::FixedSizeSampled { mechanism, .. }
+            | Mechanism::TruncatedPoissonSampled { mechanism, .. }
+            | Mechanism::RandomAllocation { mechanism, .. }
+            | Mechanism::Shuffled { mechanism, .. }
+            | Mechanism::BestOf { mechanism, .. }
+            | Mechanism::Repeated { mechanism, .. }
+            | Mechanism::Group { mechanism, .. } => mechanism,
+            Mechanism::Gaussian { .. }
+            | Mechanism::Laplace { .. }
+            | Mechanism::DiscreteGaussian { .. }
+            | Mechanism::DiscreteLaplace { .. }
+            | Mechanism::RandomizedResponse { .. }
+            | Mechanism::Exponential { .. }
+            | Mechanism::Pure { .. }
+            | Mechanism::Approximate { .. }
+            | Mechanism::Zcdp { .. }
+            | Mechanism::Rdp { .. }
+            | Mechanism::Gdp { .. }
+            | Mechanism::Matrix { .. }
+            | Mechanism::Losses { .. }
+            | Mechanism::Composed(_)
+            | Mechanism::Parallel(_) => return None,
+        };
+        **inside = change(inside)?;
+        Some(changed)
+    }
+
     /// The name of its kind, as on the command line and in files.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! What an audit found, in a file that anyone can recompute from the trials beside it.
 //!
 //! `certificate.json` follows from the order and the trials alone: no clock, no machine, no number of threads is in it, so
-//! one run, a run that was taken up again and shares put together give the same bytes.
+//! one run, a run that was resumed and shares put together give the same bytes.
 
 use crate::{
     AuditProtocol, Audited, ClaimNote, Counted, MethodNote, SubjectNote, Trials, examine_trials, journal,
@@ -144,8 +144,8 @@ impl Serialize for Number {
 }
 
 /// Turns complete trials into a verdict and its certificate.
-pub fn certify(order: &AuditProtocol, trials: &Trials) -> Result<(Audited, Certificate), Error> {
-    let audited = examine_trials(order, trials)?;
+pub fn certify(protocol: &AuditProtocol, trials: &Trials) -> Result<(Audited, Certificate), Error> {
+    let audited = examine_trials(protocol, trials)?;
     let evidence = &audited.evidence;
     let certificate = Certificate {
         schema: SCHEMA.to_owned(),
@@ -154,18 +154,18 @@ pub fn certify(order: &AuditProtocol, trials: &Trials) -> Result<(Audited, Certi
         ceiling: Number(evidence.shown.ceiling.get()),
         basis: evidence.shown.basis.name().to_owned(),
         significance: evidence.significance,
-        claim: order.claim.clone(),
-        proved: order.proved,
-        subject: order.subject.clone(),
-        method: order.method.clone(),
+        claim: protocol.claim.clone(),
+        proved: protocol.proved,
+        subject: protocol.subject.clone(),
+        method: protocol.method.clone(),
         counted: CountedNote::from(&evidence.counted),
-        trials: order.trials,
-        canaries: order.canaries,
+        trials: protocol.trials,
+        canaries: protocol.canaries,
         failures: trials.failures(),
-        max_failures: order.max_failures,
-        seed: order.seed,
+        max_failures: protocol.max_failures,
+        seed: protocol.seed,
         trials_sha256: sha256(&[trials.to_csv().as_bytes()]),
-        version: order.version.clone(),
+        version: protocol.version.clone(),
     };
     Ok((audited, certificate))
 }
@@ -204,7 +204,7 @@ impl Certificate {
     }
 
     /// The order that it states.
-    fn order(&self) -> AuditProtocol {
+    fn protocol(&self) -> AuditProtocol {
         AuditProtocol {
             schema: ORDER.to_owned(),
             subject: self.subject.clone(),
@@ -265,13 +265,13 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
         // What follows from other trials says nothing of these.
         return Ok(Recomputed { certificate: stated, statements });
     }
-    if let Some(ordered) = journal::read_order(folder)? {
-        let found = ordered.difference(&stated.order()).map(|what| format!("another {what}"));
+    if let Some(ordered) = journal::read_protocol(folder)? {
+        let found = ordered.difference(&stated.protocol()).map(|what| format!("another {what}"));
         let same = "what order.json has";
         statements.push(words("order", same.to_owned(), found.unwrap_or_else(|| same.to_owned())));
     }
     let trials = journal::parse_trials(&path, bytes)?;
-    let found = match certify(&stated.order(), &trials) {
+    let found = match certify(&stated.protocol(), &trials) {
         Ok((_, found)) => found,
         // The trials are those that were sealed, and there is no verdict from them as stated.
         Err(refusal) => {
@@ -309,10 +309,10 @@ mod tests {
     use veracity_audit::{Observation, World, worlds};
 
     /// Trials whose worlds are told apart by every score.
-    fn trials(order: &AuditProtocol) -> Trials {
+    fn trials(protocol: &AuditProtocol) -> Trials {
         let mut trials = Trials::default();
-        for trial in 0..order.trials {
-            let world = worlds(order.seed, trial, 1)[0];
+        for trial in 0..protocol.trials {
+            let world = worlds(protocol.seed, trial, 1)[0];
             let score = if trial % 2 == 0 { f64::INFINITY } else { -1.0 };
             let observation = Observation { trial, canary: 0, world, score: Some(score) };
             trials.add(Record { observation, failure: String::new() }).unwrap();
@@ -322,16 +322,16 @@ mod tests {
 
     #[test]
     fn a_certificate_reads_back_as_itself_also_with_infinite_thresholds() {
-        let mut order = sample(200);
+        let mut protocol = sample(200);
         for threshold in ["split", "fixed:0.0", "fixed:inf", "folds:4", "union"] {
-            order.method.threshold = threshold.into();
-            let (audited, certificate) = certify(&order, &trials(&order)).unwrap();
+            protocol.method.threshold = threshold.into();
+            let (audited, certificate) = certify(&protocol, &trials(&protocol)).unwrap();
             let text = certificate.to_json().unwrap();
             assert_eq!(Certificate::parse(&text).unwrap(), certificate, "{threshold}");
             assert_eq!(certificate.verdict, verdict(&audited.verdict));
             // Nobody is above an infinite threshold, and then nothing is shown.
             assert_eq!(certificate.epsilon_lower.0 > 1.0, threshold != "fixed:inf", "{threshold}: {text}");
-            assert_eq!(certificate.order(), order);
+            assert_eq!(certificate.protocol(), protocol);
         }
         assert!(Certificate::parse("{}").is_err());
         for bad in ["\"nan\"", "null", "[]"] {
@@ -344,20 +344,23 @@ mod tests {
     fn what_was_changed_and_sealed_again_is_found_where_it_can_be() {
         let folder = std::env::temp_dir().join(format!("veracity-certificate-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let order = sample(200);
-        let (kept, certificate) = (trials(&order).to_csv(), certify(&order, &trials(&order)).unwrap().1);
+        let protocol = sample(200);
+        let (kept, certificate) =
+            (trials(&protocol).to_csv(), certify(&protocol, &trials(&protocol)).unwrap().1);
         let failure = |certificate: &Certificate, kept: &str| {
             std::fs::write(folder.join(journal::TRIALS), kept).unwrap();
             let sealed = Certificate { trials_sha256: sha256(&[kept.as_bytes()]), ..certificate.clone() };
             let found = recompute(&sealed.to_json().unwrap(), &folder).unwrap();
             found.failure().map(|statement| (statement.what, statement.found.clone()))
         };
-        std::fs::write(folder.join(journal::ORDER), order.to_json().unwrap()).unwrap();
+        std::fs::write(folder.join(journal::ORDER), protocol.to_json().unwrap()).unwrap();
         assert_eq!(failure(&certificate, &kept), None);
         // A larger claim would not be refuted; the order still has the one that was made.
-        let looser =
-            AuditProtocol { claim: ClaimNote { epsilon: 50.0, ..order.claim.clone() }, ..order.clone() };
-        let looser = certify(&looser, &trials(&order)).unwrap().1;
+        let looser = AuditProtocol {
+            claim: ClaimNote { epsilon: 50.0, ..protocol.claim.clone() },
+            ..protocol.clone()
+        };
+        let looser = certify(&looser, &trials(&protocol)).unwrap().1;
         assert_eq!(looser.verdict, "not-refuted");
         assert_eq!(failure(&looser, &kept), Some(("order", "another claim".to_owned())));
         let twice = format!("{kept}{}\n", kept.lines().last().unwrap());
@@ -368,9 +371,9 @@ mod tests {
     /// Canaries of a foreign model, all of them in: whoever guesses "in" is right, and nothing is shown.
     #[test]
     fn worlds_that_no_coin_gave_have_no_certificate() {
-        let mut order = AuditProtocol { trials: 1, canaries: 100, max_failures: 0, ..sample(200) };
-        order.subject.kind = crate::trained_model::KIND.into();
-        order.method = MethodNote { bound: "one-run".into(), threshold: "ends:0.5".into(), group_size: 1 };
+        let mut protocol = AuditProtocol { trials: 1, canaries: 100, max_failures: 0, ..sample(200) };
+        protocol.subject.kind = crate::trained_model::KIND.into();
+        protocol.method = MethodNote { bound: "one-run".into(), threshold: "ends:0.5".into(), group_size: 1 };
         let by = |is_in: fn(u32) -> bool| {
             let mut trials = Trials::default();
             for canary in 0..100 {
@@ -378,7 +381,7 @@ mod tests {
                 let observation = Observation { trial: 0, canary, world, score: Some(f64::from(canary)) };
                 trials.add(Record { observation, failure: String::new() }).unwrap();
             }
-            certify(&order, &trials).map(|_| ()).map_err(|refusal| refusal.to_string())
+            certify(&protocol, &trials).map(|_| ()).map_err(|refusal| refusal.to_string())
         };
         by(|canary| canary % 2 == 0).unwrap();
         assert!(by(|_| true).unwrap_err().starts_with("100 of 100 canaries are in"));
@@ -386,21 +389,24 @@ mod tests {
 
     #[test]
     fn incomplete_or_failed_trials_have_no_certificate() {
-        let order = sample(200);
-        let other = AuditProtocol { trials: 202, ..order.clone() };
+        let protocol = sample(200);
+        let other = AuditProtocol { trials: 202, ..protocol.clone() };
         assert!(
-            certify(&other, &trials(&order)).unwrap_err().to_string().contains("2 of 202 trials are missing")
+            certify(&other, &trials(&protocol))
+                .unwrap_err()
+                .to_string()
+                .contains("2 of 202 trials are missing")
         );
         let mut failed = Trials::default();
-        for trial in 0..order.trials {
-            let world = worlds(order.seed, trial, 1)[0];
+        for trial in 0..protocol.trials {
+            let world = worlds(protocol.seed, trial, 1)[0];
             let score = (trial % 5 != 0).then_some(0.0);
             let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
             failed
                 .add(Record { observation: Observation { trial, canary: 0, world, score }, failure })
                 .unwrap();
         }
-        let refused = certify(&order, &failed).unwrap_err().to_string();
+        let refused = certify(&protocol, &failed).unwrap_err().to_string();
         assert_eq!(refused, "40 trials failed, expected at most 20 of 200: it broke (40 times)");
     }
 }

@@ -105,15 +105,15 @@ fn must_go_on() -> Result<(), Error> {
 }
 
 /// Refuses trials of which too many failed.
-pub(crate) fn check_failures(trials: &Trials, order: &AuditProtocol) -> Result<(), Error> {
+pub(crate) fn check_failures(trials: &Trials, protocol: &AuditProtocol) -> Result<(), Error> {
     let failed = trials.failures();
-    if failed <= order.max_failures {
+    if failed <= protocol.max_failures {
         return Ok(());
     }
     let (reason, times) = trials.most_frequent_failure().unwrap_or_default();
     Err(Error::TrialsFailed(format!(
         "{failed} trials failed, expected at most {} of {}: {reason} ({times} times)",
-        order.max_failures, order.trials
+        protocol.max_failures, protocol.trials
     )))
 }
 

@@ -37,7 +37,7 @@ const LOCK_TRIES: u32 = 100;
 #[cfg(unix)]
 const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Whether an audit may be taken up that began in the same folder.
+/// Whether an audit may be resumed that began in the same folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     /// Only in a folder without one.
@@ -67,32 +67,32 @@ struct Disk {
 
 impl Journal {
     /// Opens a folder for an order, and reads what it holds.
-    pub fn open(folder: &Path, order: &AuditProtocol, opening: Opening) -> Result<Journal, Error> {
-        order.check()?;
+    pub fn open(folder: &Path, protocol: &AuditProtocol, opening: Opening) -> Result<Journal, Error> {
+        protocol.check()?;
         fs::create_dir_all(folder).map_err(|error| refuse(folder, "a folder that can be made", error))?;
         let lock = lock(folder)?;
-        let known = read_order(folder)?;
+        let known = read_protocol(folder)?;
         match (&known, opening) {
             (Some(_), Opening::Fresh) => {
                 return Err(Error::file("out", folder, "a new folder, or to resume the audit that is in it"));
             }
             (Some(known), Opening::Resume) => {
-                must_agree(folder, order, known)?;
+                must_agree(folder, protocol, known)?;
                 refuse_foreign_file("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
                 refuse_foreign_file("report", &folder.join(REPORT), html::is_page)?;
             }
             (None, _) => {
                 refuse_foreign_files(folder)?;
-                create("order", &folder.join(ORDER), order.to_json()?.as_bytes())?;
+                create("order", &folder.join(ORDER), protocol.to_json()?.as_bytes())?;
             }
         }
         sweep_work(&folder.join(command::WORK));
         let mut trials = read_trials(&folder.join(TRIALS))?.unwrap_or_default();
         let (part, length, torn_off) = open_part(&folder.join(PART))?;
         trials.merge(torn_off)?;
-        trials.must_belong(order)?;
+        trials.must_belong(protocol)?;
         let disk = Some(Disk { folder: folder.to_owned(), part, length, _lock: lock });
-        Ok(Journal { protocol: order.clone(), trials, disk })
+        Ok(Journal { protocol: protocol.clone(), trials, disk })
     }
 
     /// A journal that is gone with the program.
@@ -170,7 +170,7 @@ impl Disk {
 
 /// Reads the order and the trials of a folder, finished or not, without changing anything there.
 pub fn read(folder: &Path) -> Result<(AuditProtocol, Trials), Error> {
-    let Some(order) = read_order(folder)? else {
+    let Some(protocol) = read_protocol(folder)? else {
         return Err(Error::invalid(format!(
             "{} holds no {ORDER}, expected the folder of an audit",
             folder.display()
@@ -180,8 +180,8 @@ pub fn read(folder: &Path) -> Result<(AuditProtocol, Trials), Error> {
     if let Some(bytes) = read_bytes(&folder.join(PART))? {
         trials.merge(whole_lines(&folder.join(PART), &bytes)?.0)?;
     }
-    trials.must_belong(&order)?;
-    Ok((order, trials))
+    trials.must_belong(&protocol)?;
+    Ok((protocol, trials))
 }
 
 /// Puts the shares of one audit together.
@@ -189,14 +189,14 @@ pub fn merge(folders: &[PathBuf]) -> Result<(AuditProtocol, Trials), Error> {
     let Some((first, rest)) = folders.split_first() else {
         return Err(Error::invalid("no folder is given, expected those of an audit's shards"));
     };
-    let (order, mut trials) = read(first)?;
+    let (protocol, mut trials) = read(first)?;
     for folder in rest {
         let (other, more) = read(folder)?;
-        must_agree(folder, &order, &other)?;
+        must_agree(folder, &protocol, &other)?;
         trials.merge(more)?;
     }
-    trials.must_complete(&order)?;
-    Ok((order, trials))
+    trials.must_complete(&protocol)?;
+    Ok((protocol, trials))
 }
 
 fn refuse(path: &Path, expected: &str, error: std::io::Error) -> Error {
@@ -281,7 +281,7 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
 }
 
 /// The order of a folder, if there is one.
-pub(super) fn read_order(folder: &Path) -> Result<Option<AuditProtocol>, Error> {
+pub(super) fn read_protocol(folder: &Path) -> Result<Option<AuditProtocol>, Error> {
     let path = folder.join(ORDER);
     let place = |refusal| Error::damaged(&path, refusal);
     read_text(&path)?.map(|text| AuditProtocol::parse(&text).map_err(place)).transpose()
@@ -384,10 +384,10 @@ mod tests {
         }
     }
 
-    fn fill(folder: &Path, order: &AuditProtocol) -> String {
-        let mut journal = Journal::open(folder, order, Opening::Resume).unwrap();
+    fn fill(folder: &Path, protocol: &AuditProtocol) -> String {
+        let mut journal = Journal::open(folder, protocol, Opening::Resume).unwrap();
         for trial in journal.missing(Shard::WHOLE) {
-            journal.keep(&outcome(order.seed, trial)).unwrap();
+            journal.keep(&outcome(protocol.seed, trial)).unwrap();
         }
         journal.settle(&[]).unwrap().to_csv()
     }
@@ -395,57 +395,57 @@ mod tests {
     /// The part cut off after every byte: what was whole is kept, the rest is run again, and the end is the same.
     #[test]
     fn a_kill_at_any_byte_changes_nothing() {
-        let (order, folder) = (sample(10), room("torn"));
-        let whole = fill(&folder, &order);
+        let (protocol, folder) = (sample(10), room("torn"));
+        let whole = fill(&folder, &protocol);
         assert_eq!(fs::read_to_string(folder.join(TRIALS)).unwrap(), whole);
         assert!(!folder.join(PART).exists());
         fs::remove_file(folder.join(TRIALS)).unwrap();
-        let mut journal = Journal::open(&folder, &order, Opening::Resume).unwrap();
+        let mut journal = Journal::open(&folder, &protocol, Opening::Resume).unwrap();
         for trial in [4, 0, 3] {
-            journal.keep(&outcome(order.seed, trial)).unwrap();
+            journal.keep(&outcome(protocol.seed, trial)).unwrap();
         }
         drop(journal);
         let part = fs::read(folder.join(PART)).unwrap();
         for cut in 0..part.len() {
             fs::write(folder.join(PART), &part[..cut]).unwrap();
             let whole_lines = part[..cut].iter().filter(|byte| **byte == b'\n').count();
-            let journal = Journal::open(&folder, &order, Opening::Resume).unwrap();
+            let journal = Journal::open(&folder, &protocol, Opening::Resume).unwrap();
             assert_eq!(journal.missing(Shard::WHOLE).len(), 10 - whole_lines);
             drop(journal);
-            assert_eq!(fill(&folder, &order), whole, "{cut}");
+            assert_eq!(fill(&folder, &protocol), whole, "{cut}");
             fs::remove_file(folder.join(TRIALS)).unwrap();
         }
         // A byte changed in the middle is damage, not a torn end.
         let mut damaged = part.clone();
         damaged[20] ^= 1;
         fs::write(folder.join(PART), &damaged).unwrap();
-        let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
+        let refused = Journal::open(&folder, &protocol, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("damaged in its middle"), "{refused}");
         fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn a_folder_is_for_one_order_and_one_process() {
-        let (order, folder) = (sample(10), room("order"));
-        let journal = Journal::open(&folder, &order, Opening::Fresh).unwrap();
-        let refused = Journal::open(&folder, &order, Opening::Resume).unwrap_err().to_string();
+        let (protocol, folder) = (sample(10), room("order"));
+        let journal = Journal::open(&folder, &protocol, Opening::Fresh).unwrap();
+        let refused = Journal::open(&folder, &protocol, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("no other audit"), "{refused}");
         drop(journal);
         assert!(
-            Journal::open(&folder, &order, Opening::Fresh)
+            Journal::open(&folder, &protocol, Opening::Fresh)
                 .unwrap_err()
                 .to_string()
                 .contains("to resume the audit")
         );
-        let other = AuditProtocol { significance: 0.02, ..order.clone() };
+        let other = AuditProtocol { significance: 0.02, ..protocol.clone() };
         let refused = Journal::open(&folder, &other, Opening::Resume).unwrap_err().to_string();
         assert!(refused.contains("another significance"), "{refused}");
-        Journal::open(&folder, &order, Opening::Resume).unwrap();
+        Journal::open(&folder, &protocol, Opening::Resume).unwrap();
         // Trials without an order are someone else's.
         let strange = room("strange");
         fs::create_dir_all(&strange).unwrap();
         fs::write(strange.join(TRIALS), "precious").unwrap();
-        assert!(Journal::open(&strange, &order, Opening::Resume).is_err());
+        assert!(Journal::open(&strange, &protocol, Opening::Resume).is_err());
         assert_eq!(fs::read_to_string(strange.join(TRIALS)).unwrap(), "precious");
         fs::remove_dir_all(strange).unwrap();
         fs::remove_dir_all(folder).unwrap();
@@ -453,13 +453,13 @@ mod tests {
 
     #[test]
     fn shares_put_together_are_the_whole() {
-        let order = sample(11);
-        let whole = fill(&room("whole"), &order);
+        let protocol = sample(11);
+        let whole = fill(&room("whole"), &protocol);
         let shares: Vec<PathBuf> = (0..3).map(|index| room(&format!("share{index}"))).collect();
         for (index, folder) in shares.iter().enumerate() {
-            let mut journal = Journal::open(folder, &order, Opening::Fresh).unwrap();
+            let mut journal = Journal::open(folder, &protocol, Opening::Fresh).unwrap();
             for trial in journal.missing(Shard::new(index as u64, 3).unwrap()) {
-                journal.keep(&outcome(order.seed, trial)).unwrap();
+                journal.keep(&outcome(protocol.seed, trial)).unwrap();
             }
             // A share that was not finished counts as far as it came.
             if index > 0 {
@@ -473,7 +473,7 @@ mod tests {
         let twice = [&shares[..], &shares[1..2]].concat();
         assert_eq!(merge(&twice).unwrap().1.to_csv(), whole);
         let foreign = room("foreign");
-        fill(&foreign, &AuditProtocol { seed: 3, ..order });
+        fill(&foreign, &AuditProtocol { seed: 3, ..protocol });
         assert!(
             merge(&[&shares[..], std::slice::from_ref(&foreign)].concat())
                 .unwrap_err()

@@ -322,18 +322,18 @@ mod tests {
 
     /// An audit of 200 trials, `failed` of them without a score, of a claim that is `below` under what is shown.
     fn audited(failed: u64, below: f64) -> (Audited, Vec<Observation>) {
-        let mut order = sample(200);
+        let mut protocol = sample(200);
         let mut trials = Trials::default();
-        for trial in 0..order.trials {
-            let world = worlds(order.seed, trial, 1)[0];
+        for trial in 0..protocol.trials {
+            let world = worlds(protocol.seed, trial, 1)[0];
             let score = (trial >= failed).then_some(f64::from(u8::from(world == World::In)));
             let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
             let observation = Observation { trial, canary: 0, world, score };
             trials.add(Record { observation, failure }).unwrap();
         }
-        let found = certify(&order, &trials).unwrap().0;
-        order.claim.epsilon = shown(&found) - below;
-        (certify(&order, &trials).unwrap().0, trials.observations())
+        let found = certify(&protocol, &trials).unwrap().0;
+        protocol.claim.epsilon = shown(&found) - below;
+        (certify(&protocol, &trials).unwrap().0, trials.observations())
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What an audit is to do, fixed before its first trial: the subject, the claim, the method, how many trials, which seed.
 //!
-//! It lies beside the trials as `order.json`. An audit is taken up again, and its shares are put together, only under the
+//! It lies beside the trials as `order.json`. An audit is resumed, and its shares are put together, only under the
 //! order that it began with: whatever is changed after trials were seen would void the bound.
 
 use super::SubjectNote;
@@ -118,10 +118,10 @@ impl AuditProtocol {
 
     /// Reads an order.
     pub fn parse(text: &str) -> Result<AuditProtocol, Refusal> {
-        let order: AuditProtocol = serde_json::from_str(text)
+        let protocol: AuditProtocol = serde_json::from_str(text)
             .map_err(|error| Refusal::invalid(format!("order is not one that veracity wrote ({error})")))?;
-        order.check()?;
-        Ok(order)
+        protocol.check()?;
+        Ok(protocol)
     }
 
     /// The text of its file; the same order gives the same bytes.
@@ -181,17 +181,17 @@ mod tests {
 
     #[test]
     fn an_order_reads_back_to_the_same_bits_and_names_what_differs() {
-        let order = sample(40);
-        let text = order.to_json().unwrap();
+        let protocol = sample(40);
+        let text = protocol.to_json().unwrap();
         let read = AuditProtocol::parse(&text).unwrap();
-        assert_eq!((read.difference(&order), read.to_json().unwrap()), (None, text.clone()));
-        let mut other = order.clone();
+        assert_eq!((read.difference(&protocol), read.to_json().unwrap()), (None, text.clone()));
+        let mut other = protocol.clone();
         other.subject.settings.insert("timeout".into(), "1".into());
-        assert_eq!(order.difference(&other), Some("subject"));
-        other = AuditProtocol { seed: 1, ..order.clone() };
-        assert_eq!(order.difference(&other), Some("seed"));
-        other = AuditProtocol { version: "0.0.9".into(), ..order.clone() };
-        assert_eq!(order.difference(&other), Some("version of veracity"));
+        assert_eq!(protocol.difference(&other), Some("subject"));
+        other = AuditProtocol { seed: 1, ..protocol.clone() };
+        assert_eq!(protocol.difference(&other), Some("seed"));
+        other = AuditProtocol { version: "0.0.9".into(), ..protocol.clone() };
+        assert_eq!(protocol.difference(&other), Some("version of veracity"));
         for (from, to) in [
             ("\"trials\": 40", "\"trials\": 3"),
             ("\"epsilon\": 1.0", "\"epsilon\": -1.0"),

@@ -144,41 +144,41 @@ impl Trials {
     /// Refuses trials that an order does not have, canaries in the wrong world, and gaps.
     ///
     /// # Promise  Takes no longer than the trials that are there, however many an order states
-    pub fn must_complete(&self, order: &AuditProtocol) -> Result<(), Refusal> {
-        if (self.0.len() as u64) < order.trials.saturating_mul(u64::from(order.canaries)) {
+    pub fn must_complete(&self, protocol: &AuditProtocol) -> Result<(), Refusal> {
+        if (self.0.len() as u64) < protocol.trials.saturating_mul(u64::from(protocol.canaries)) {
             let mut there: Vec<u64> = self.0.keys().map(|(trial, _)| *trial).collect();
             there.dedup();
-            there.retain(|trial| *trial < order.trials && self.has(*trial, order.canaries));
+            there.retain(|trial| *trial < protocol.trials && self.has(*trial, protocol.canaries));
             let whole = there.len() as u64;
             let first = (0..whole).find(|at| there[*at as usize] != *at).unwrap_or(whole);
             return Err(Refusal::invalid(format!(
                 "{} of {} trials are missing, the first is {first}; resume the audit or merge the other shards",
-                order.trials - whole,
-                order.trials
+                protocol.trials - whole,
+                protocol.trials
             )));
         }
         // As many as there should be, each once and none a stranger: all of them.
-        self.must_belong(order)
+        self.must_belong(protocol)
     }
 
     /// Refuses trials that an order does not have, and canaries in the wrong world.
-    pub fn must_belong(&self, order: &AuditProtocol) -> Result<(), Refusal> {
+    pub fn must_belong(&self, protocol: &AuditProtocol) -> Result<(), Refusal> {
         let foreign =
             |what: String| Err(Refusal::invalid(format!("{what}; these are not the trials of this order")));
         // What someone else has run brings its worlds with it.
         let given =
-            [super::recorded::KIND, super::trained_model::KIND].contains(&order.subject.kind.as_str());
+            [super::recorded::KIND, super::trained_model::KIND].contains(&protocol.subject.kind.as_str());
         let mut known: Option<(u64, Vec<World>)> = None;
         for record in self.0.values() {
             let Observation { trial, canary, world, .. } = record.observation;
-            if trial >= order.trials || canary >= order.canaries {
+            if trial >= protocol.trials || canary >= protocol.canaries {
                 return foreign(format!("trial {trial}, canary {canary} is beyond those ordered"));
             }
             if given {
                 continue;
             }
             if known.as_ref().is_none_or(|(of, _)| *of != trial) {
-                known = Some((trial, worlds(order.seed, trial, order.canaries as usize)));
+                known = Some((trial, worlds(protocol.seed, trial, protocol.canaries as usize)));
             }
             if known.as_ref().is_some_and(|(_, worlds)| worlds[canary as usize] != world) {
                 return foreign(format!("trial {trial}, canary {canary} is in the wrong world"));
@@ -290,32 +290,32 @@ mod tests {
 
     #[test]
     fn gaps_strangers_and_wrong_worlds_are_refused() {
-        let order = sample(4);
+        let protocol = sample(4);
         let of = |numbers: &[u64]| {
             let mut trials = Trials::default();
             numbers.iter().try_for_each(|trial| trials.add(record(*trial, 0.0))).unwrap();
             trials
         };
-        of(&[0, 1, 2, 3]).must_complete(&order).unwrap();
-        let refused = of(&[0, 3]).must_complete(&order).unwrap_err().to_string();
+        of(&[0, 1, 2, 3]).must_complete(&protocol).unwrap();
+        let refused = of(&[0, 3]).must_complete(&protocol).unwrap_err().to_string();
         assert!(refused.starts_with("2 of 4 trials are missing, the first is 1"), "{refused}");
-        assert!(of(&[0, 4]).must_belong(&order).is_err());
-        assert!(of(&[0, 1, 2, 4]).must_complete(&order).is_err());
+        assert!(of(&[0, 4]).must_belong(&protocol).is_err());
+        assert!(of(&[0, 1, 2, 4]).must_complete(&protocol).is_err());
         // A file can state any number; what is missing is told from what is there.
-        let many = AuditProtocol { trials: 1 << 29, ..order.clone() };
+        let many = AuditProtocol { trials: 1 << 29, ..protocol.clone() };
         let refused = of(&[0, 1, 3]).must_complete(&many).unwrap_err().to_string();
         assert!(
             refused.starts_with("536870909 of 536870912 trials are missing, the first is 2"),
             "{refused}"
         );
-        let wide = AuditProtocol { trials: 1, canaries: 1 << 29, ..order.clone() };
+        let wide = AuditProtocol { trials: 1, canaries: 1 << 29, ..protocol.clone() };
         let refused = of(&[0]).must_complete(&wide).unwrap_err().to_string();
         assert!(refused.starts_with("1 of 1 trials are missing, the first is 0"), "{refused}");
         let mut swapped = record(2, 0.0);
         swapped.observation.world = World::Out;
         let mut trials = of(&[0, 1]);
         trials.add(swapped).unwrap();
-        assert!(trials.must_belong(&order).is_err());
+        assert!(trials.must_belong(&protocol).is_err());
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) trait Charged: fmt::Debug {
     fn learn(&self, data: &Dataset, learner: &Learner<'_>, place: u64) -> Result<Vec<f32>, Refusal>;
 
     /// Learns without noise: for comparison, never for release.
-    fn look(&self, data: &Dataset) -> Result<Vec<f32>, Refusal>;
+    fn fit_without_noise(&self, data: &Dataset) -> Result<Vec<f32>, Refusal>;
 
     /// Applies what was learnt to each record.
     fn apply(&self, statistic: &[f32], data: Dataset) -> Result<Dataset, Refusal>;
@@ -130,7 +130,7 @@ impl Chain {
         let data = pass(&self.stages[self.price()..], data, |stage, data| {
             let learnt = match learner {
                 Some(learner) => stage.learn(data, learner, statistics.len() as u64)?,
-                None => stage.look(data)?,
+                None => stage.fit_without_noise(data)?,
             };
             statistics.push(learnt.clone());
             Ok(learnt)

@@ -1,15 +1,15 @@
-//! A run laid aside: all that is needed to take it up again, besides its plan and data, with the same bits.
+//! A saved run: all that is needed to resume it with the same bits, besides its plan and data.
 //!
-//! A checkpoint holds what came out of noise, and what ties it to its plan, its records and its entropy, so that it is not taken
-//! up with others. Beside it, for system entropy, lies the key of the run (`run_key`), a secret, for as long as steps are left.
+//! A checkpoint holds what came out of noise, and what ties it to its plan, its records and its entropy, so that it is not resumed
+//! with others. Beside it, for system entropy, lies the key of the run (`run_key`), a secret, for as long as steps are left.
 //! What was computed after a checkpoint was seen by nobody and comes out again bit by bit, so no step is charged twice.
 //!
 //! The order of things on disk, any of which may be the last before a crash:
 //!
-//! 1. the key, then a checkpoint before the first step: without a checkpoint there is nothing to take up, and nothing was done;
+//! 1. the key, then a checkpoint before the first step: without a checkpoint there is nothing to resume, and nothing was done;
 //! 2. checkpoints, each whole or not at all;
 //! 3. a checkpoint after the last step, then the key is destroyed: from here on nothing is drawn any more;
-//! 4. the claim, the model and the report get their names (`out_folder`); then the checkpoint goes. Taken up between these, the
+//! 4. the claim, the model and the report get their names (`out_folder`); then the checkpoint goes. Resumed between these, the
 //!    same files are written once more.
 
 use super::{
@@ -61,19 +61,19 @@ pub struct Checkpoint {
     origin: Origin,
 }
 
-/// A run that was laid aside.
+/// A run that was saved.
 #[derive(Debug)]
 pub struct SavedRun {
     /// Where it was.
     pub state: State,
     /// What its steps are drawn from.
     pub entropy: Entropy,
-    /// Where it is laid aside again; nothing where no step is left.
+    /// Where it is saved again; nothing where no step is left.
     pub checkpoint: Option<Checkpoint>,
 }
 
 impl Checkpoint {
-    /// Begins anew in a folder: what was laid aside there is gone, the key is kept, and the run is laid aside before its first
+    /// Begins anew in a folder: what was saved there is gone, the key is kept, and the run is saved before its first
     /// step. Where that fails, nothing is left.
     pub fn begin(
         folder: &Path,
@@ -99,7 +99,7 @@ impl Checkpoint {
         Checkpoint { place, key, plan: plan_mark(prepared), marks, origin }
     }
 
-    /// Lays a state aside, whole or not at all.
+    /// Saves a state, whole or not at all.
     pub fn save(&self, state: &State) -> Result<(), Error> {
         let card = Card {
             schema: SCHEMA.to_owned(),
@@ -124,13 +124,13 @@ impl Checkpoint {
         Staged::new("checkpoint", &self.place, &file.to_bytes())?.settle()
     }
 
-    /// Lays the state after the last step aside, and destroys the key: nothing is drawn any more.
+    /// Saves the state after the last step, and destroys the key: nothing is drawn any more.
     pub fn seal(&self, last: &State) -> Result<(), Error> {
         self.save(last)?;
         run_key::destroy(&self.key)
     }
 
-    /// Takes up what was laid aside in a folder; refused when it is of another plan, other records or another entropy.
+    /// Resumes what was saved in a folder; refused when it is of another plan, other records or another entropy.
     pub fn resume(
         folder: &Path,
         (prepared, data): (&Prepared, &Dataset),
@@ -192,7 +192,7 @@ impl Checkpoint {
         Ok(SavedRun { state, entropy, checkpoint })
     }
 
-    /// Removes what was laid aside in a folder, if anything was. The checkpoint goes first: a key alone is of no use.
+    /// Removes what was saved in a folder, if anything was. The checkpoint goes first: a key alone is of no use.
     pub fn clear(folder: &Path) -> Result<(), Error> {
         let [place, key] = places(folder);
         remove("checkpoint", &place, is_one)?;

@@ -1,6 +1,6 @@
 //! Convex models by a plan: noise on the minimiser or on the objective, within the budget of the plan.
 //!
-//! A recipe with `[model.convex]` is prepared as one with layers is: the budget, less what its features are charged, gives the
+//! A plan with `[model.convex]` is prepared as one with layers is: the budget, less what its features are charged, gives the
 //! noise before a record is looked at. Then the records are bounded, the problem is minimised, and what is released is a
 //! [`Model`] with its claim.
 

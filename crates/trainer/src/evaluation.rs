@@ -90,7 +90,7 @@ fn largest(row: &[f32]) -> u32 {
     best as u32
 }
 
-/// How right the model is on labelled records.
+/// The model's accuracy, or its error, on labelled records.
 pub fn evaluate(model: &Model, data: &Dataset) -> Result<Score, Refusal> {
     let said = predict(model, data)?;
     let records = said.len();

@@ -9,14 +9,14 @@ const MOST_RECORDS: usize = 1000;
 /// About so many times.
 const LOOKS: u64 = 60;
 
-/// The mean loss after some of the steps, and how right the model was in the end. Nothing protects these numbers.
+/// The mean loss after some of the steps, and the model's accuracy in the end. Nothing protects these numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learning {
     /// Steps done and the mean loss then.
     pub losses: Vec<(u64, f64)>,
     /// How many records were looked at.
     pub records: usize,
-    /// How right the model is on all of them, once it is known.
+    /// The model's accuracy on all of them, once it is known.
     pub score: Option<Score>,
     sample: Dataset,
     every: u64,

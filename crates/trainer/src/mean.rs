@@ -65,7 +65,7 @@ impl Charged for PrivateMean {
         Ok(centre.mean().to_vec())
     }
 
-    fn look(&self, data: &Dataset) -> Result<Vec<f32>, Refusal> {
+    fn fit_without_noise(&self, data: &Dataset) -> Result<Vec<f32>, Refusal> {
         Ok(mean_without_privacy(data, self.clip))
     }
 

@@ -35,16 +35,16 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
-    pub(super) fn new(recipe: &TrainingPlan, data: &Dataset) -> Result<ModelCard, Refusal> {
-        let loss = match &recipe.model().convex {
+    pub(super) fn new(plan: &TrainingPlan, data: &Dataset) -> Result<ModelCard, Refusal> {
+        let loss = match &plan.model().convex {
             Some(convex) => convex.loss.clone(),
-            None => recipe.training().loss()?.name().to_owned(),
+            None => plan.training().loss()?.name().to_owned(),
         };
         Ok(ModelCard {
             schema: SCHEMA.to_owned(),
-            data: recipe.data().clone(),
+            data: plan.data().clone(),
             width: data.width(),
-            model: recipe.model().clone(),
+            model: plan.model().clone(),
             loss,
             for_release: false,
         })

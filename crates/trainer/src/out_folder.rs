@@ -1,6 +1,6 @@
 //! The folder of a run: what another run left there, and how a model is handed over.
 //!
-//! A run that is finished or laid aside is not written over unasked, and what is not ours is not written over at all. The
+//! A run that is finished or paused is not written over unasked, and what is not ours is not written over at all. The
 //! claim of a model outlives it, since its budget is spent: before another model takes its place, it becomes `claim-1.json`.
 //!
 //! The order of things on disk, any of which may be the last before a crash:
@@ -38,7 +38,7 @@ pub enum Entry {
     Fresh,
     /// Begins in the place of whatever run is there.
     Force,
-    /// Goes on with the one that was laid aside.
+    /// Resumes the one that was paused.
     Resume,
 }
 
@@ -47,7 +47,7 @@ pub enum Entry {
 pub struct Left {
     /// A model or a claim: it came to its end.
     pub is_finished: bool,
-    /// A checkpoint or a key: it may be taken up again.
+    /// A checkpoint or a key: it may be resumed.
     pub is_paused: bool,
 }
 
@@ -74,7 +74,7 @@ impl Left {
             ("key", run_key::FILE, run_key::is_one),
         ];
         for (what, name, is_ours) in names {
-            // What is to be taken up is judged when it is read, with the reason.
+            // What is to be resumed is judged when it is read, with the reason.
             let is_read = entry == Entry::Resume && [checkpoint::FILE, run_key::FILE].contains(&name);
             if is_file(name) && !is_read {
                 refuse_foreign_file(what, &folder.join(name), is_ours)?;
@@ -150,7 +150,7 @@ impl OutFolder {
         Ok(steps)
     }
 
-    /// Removes what was laid aside: the run is over, and it is not for release.
+    /// Removes the checkpoint and the key: the run is over.
     pub fn clear(&self) -> Result<(), Error> {
         Checkpoint::clear(&self.path)?;
         remove("statistics", &self.statistics(), super::chain::is_statistics)
@@ -238,9 +238,9 @@ mod tests {
     }
 
     fn runs() -> impl Fn(f32, bool) -> Handed {
-        let recipe = TrainingPlan::parse(PLAN, Path::new("")).unwrap();
-        let data = recipe.records().unwrap();
-        let prepared = recipe.prepare(&data, Protection::Private).unwrap();
+        let plan = TrainingPlan::parse(PLAN, Path::new("")).unwrap();
+        let data = plan.records().unwrap();
+        let prepared = plan.prepare(&data, Protection::Private).unwrap();
         let claim = prepared.claim(Origin::System).unwrap().unwrap();
         let provenance = provenance("digits").unwrap();
         move |weight, is_private| {
@@ -336,7 +336,7 @@ mod tests {
                         "after {killed_after} steps a claim is gone"
                     );
                 }
-                // Taken up again, it ends as if it had never been killed.
+                // Resumed, it ends as if it had never been killed.
                 let path = out.path.clone();
                 drop(out);
                 let out = OutFolder::open(&path, Entry::Resume).unwrap();

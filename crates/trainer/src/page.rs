@@ -332,8 +332,7 @@ fn measured(learning: &Learning) -> Section {
         scale: Scale::Linear,
     };
     let from = learning.losses.first().map_or(0, |pair| pair.0);
-    let resumed =
-        if from > 1 { format!(" The run was taken up again at step {from}.") } else { String::new() };
+    let resumed = if from > 1 { format!(" The run was resumed at step {from}.") } else { String::new() };
     let chart = Chart {
         description: "mean training loss over the steps; not private".to_owned(),
         x: axis("steps", last),
@@ -402,7 +401,7 @@ fn limits() -> Vec<String> {
     let all = [
         "Other releases from the same records. Each has a claim of its own, and what they cost adds up.",
         "How long the training took, and whether the records were refused as malformed.",
-        "Any file besides the model, its claim and this page. The checkpoint and the key of a run that is laid aside are secret.",
+        "Any file besides the model, its claim and this page. The checkpoint and the key of a paused run are secret.",
         "How good the model is. Scores on held-out records tell about those records, and nothing protects them.",
     ];
     all.map(str::to_owned).to_vec()
@@ -417,7 +416,7 @@ fn recompute() -> Section {
             "veracity verify claim.json",
         ),
         command(
-            "How right the model is on records of your own, of the same layout:",
+            "Its accuracy on records of your own, of the same layout:",
             "veracity evaluate model.safetensors DATA",
         ),
     ])

@@ -1,4 +1,4 @@
-//! From a recipe and its budget to a run that is accounted for before its first step.
+//! From a plan and its budget to a run that is accounted for before its first step.
 
 use super::{
     Model, TrainingPlan,
@@ -152,7 +152,7 @@ impl Prepared {
         Ok(Ready { data, statistics })
     }
 
-    /// The same with what was learnt before and kept in a file, for a run that is taken up again.
+    /// The same with what was learnt before and kept in a file, for a run that is resumed.
     pub fn recall(&self, data: Dataset, path: &Path) -> Result<Ready, Error> {
         let statistics = match self.chain.is_charged() {
             true => Statistics::load(path, &self.chain, self.fingerprint)?,
@@ -271,10 +271,10 @@ mod tests {
          [privacy]\nepsilon = 3\ndelta = 1e-5\n";
 
     fn prepared(text: &str) -> (TrainingPlan, Dataset, Prepared) {
-        let recipe = TrainingPlan::parse(text, Path::new("")).unwrap();
-        let data = recipe.records().unwrap();
-        let prepared = recipe.prepare(&data, Protection::Private).unwrap();
-        (recipe, data, prepared)
+        let asked = TrainingPlan::parse(text, Path::new("")).unwrap();
+        let data = asked.records().unwrap();
+        let prepared = asked.prepare(&data, Protection::Private).unwrap();
+        (asked, data, prepared)
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_model_treats_other_records_as_it_did_those_it_learnt_from() {
-        let (recipe, data, prepared) = prepared(MEAN);
+        let (asked, data, prepared) = prepared(MEAN);
         let entropy = Entropy::seeded(1);
         let Ready { data: mapped, statistics } = prepared.learn(data.clone(), &entropy).unwrap();
         assert_eq!((mapped.width(), statistics.0.len(), statistics.0[0].len()), (20, 1, 64));
@@ -330,13 +330,13 @@ mod tests {
         std::fs::write(&path, model.to_bytes().unwrap()).unwrap();
         let read = Model::read(&path).unwrap();
         assert_eq!(read, model);
-        let raw = recipe.data().records(Path::new("")).unwrap();
+        let raw = asked.data().records(Path::new("")).unwrap();
         assert_eq!(read.card.chain().unwrap().apply(raw, &read.statistics).unwrap(), mapped);
         // Kept and recalled it is the same; without noise it is another.
         prepared.keep(&statistics, &room.join("kept")).unwrap();
         let again = prepared.recall(data.clone(), &room.join("kept")).unwrap();
         assert_eq!((&again.data, &again.statistics), (&mapped, &statistics));
-        let bare = recipe.prepare(&data, Protection::None).unwrap();
+        let bare = asked.prepare(&data, Protection::None).unwrap();
         assert_ne!(bare.learn(data.clone(), &entropy).unwrap().statistics, statistics);
         let other = TrainingPlan::parse(&MEAN.replace("steps = 8", "steps = 9"), Path::new("")).unwrap();
         let other = other.prepare(&data, Protection::None).unwrap();

@@ -135,7 +135,7 @@ impl Charged for PrivateBounds {
         Ok(bounds)
     }
 
-    fn look(&self, data: &Dataset) -> Result<Vec<f32>, Refusal> {
+    fn fit_without_noise(&self, data: &Dataset) -> Result<Vec<f32>, Refusal> {
         let of = |column: &Bounded| {
             let mut values = column.column(data);
             values.sort_unstable_by(f64::total_cmp);
@@ -207,7 +207,7 @@ mod tests {
             let [first, last] = [0, 1999].map(|at| mapped.row(at));
             assert_eq!((first, last), (&[7.0, -1.0][..], &[7.0, 1.0][..]));
         }
-        let exact = bounds.look(&data()).unwrap();
+        let exact = bounds.fit_without_noise(&data()).unwrap();
         assert!((exact[0] + 0.4625).abs() < 1e-3 && (exact[1] - 0.2125).abs() < 1e-3, "{exact:?}");
     }
 

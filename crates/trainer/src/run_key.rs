@@ -1,6 +1,6 @@
 //! The key of a run that may be killed: system entropy in a file that only its owner can read, for as long as steps are left.
 //!
-//! With the key, a run that is taken up again draws what it would have drawn: the same bits, and nothing is charged twice. With
+//! With the key, a run that is resumed draws what it would have drawn: the same bits, and nothing is charged twice. With
 //! the key *and* the model, the noise can be taken off. So the key is made before the first step and destroyed after the last,
 //! before the model gets its name: there is no moment at which both are there.
 
@@ -21,7 +21,7 @@ const ROOT: usize = 32;
 const HEAD: &[u8] = b"veracity.run-key/1\n\
     secret: with this key and the model, the noise can be taken off. Destroyed when the run ends.\n";
 
-/// Lays the root aside in a new file, on disk before this returns. Where that fails, there is no file.
+/// Saves the root in a new file, on disk before this returns. Where that fails, there is no file.
 pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
     let aside = entropy.lay_aside()?;
     let mut options = OpenOptions::new();
@@ -47,7 +47,7 @@ pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
     })
 }
 
-/// The entropy that was laid aside; nothing where there is no file.
+/// The entropy that was saved; nothing where there is no file.
 pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Error> {
     let refuse = |why: &str| Error::invalid(format!("key is {}, expected {why}", path.display()));
     let mut file = match File::open(path) {
@@ -63,7 +63,7 @@ pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Error> {
         }
     }
     let mut head = [0; HEAD.len()];
-    let damaged = |_| refuse("the key of a run that was laid aside, found something else");
+    let damaged = |_| refuse("the key of a paused run, found something else");
     file.read_exact(&mut head).map_err(damaged)?;
     if head != HEAD {
         return Err(damaged(io::ErrorKind::InvalidData.into()));

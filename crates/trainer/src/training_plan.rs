@@ -121,6 +121,11 @@ impl TrainingPlan {
     pub fn parse(text: &str, folder: &Path) -> Result<TrainingPlan, Refusal> {
         let refuse = |error: toml::de::Error| plan::refuse(text, error.span(), error.message());
         let table: toml::Table = toml::from_str(text).map_err(refuse)?;
+        if table.contains_key("mechanism") {
+            return Err(Refusal::invalid(
+                "the plan lists mechanisms, expected that of a training: [data], [model], [training] and [privacy]",
+            ));
+        }
         let listed = table.get("model").and_then(|model| model.get("layer")).and_then(toml::Value::as_array);
         for layer in listed.into_iter().flatten() {
             let kind = layer.get("kind").and_then(toml::Value::as_str).unwrap_or_default();
@@ -136,11 +141,11 @@ impl TrainingPlan {
                 "[model] has both layers and a convex model or neither, expected [[model.layer]] or [model.convex]",
             ));
         }
-        let recipe = TrainingPlan { file, folder: folder.to_owned(), adjacency, unit };
-        if recipe.file.data.person().is_some() {
-            recipe.check_people()?;
+        let parsed = TrainingPlan { file, folder: folder.to_owned(), adjacency, unit };
+        if parsed.file.data.person().is_some() {
+            parsed.check_people()?;
         }
-        Ok(recipe)
+        Ok(parsed)
     }
 
     /// What looks at records one by one, beside the steps, would count a person as often as there are records.
@@ -313,16 +318,16 @@ mod tests {
 
     #[test]
     fn the_built_in_plan_is_a_plan_and_its_parts_do_not_overlap() {
-        let recipe = TrainingPlan::digits().unwrap();
+        let asked = TrainingPlan::digits().unwrap();
         let (training, held_out) =
-            (recipe.records().unwrap(), sources::digits(sources::Part::HeldOut).unwrap());
+            (asked.records().unwrap(), sources::digits(sources::Part::HeldOut).unwrap());
         assert_eq!((training.len(), held_out.len(), training.width()), (1438, 359, 64));
         for data in [&training, &held_out] {
             assert!(matches!(data.labels(), Labels::Classes { classes: 10, .. }));
             sources::check(data).unwrap();
         }
         assert!((0..359).all(|at| held_out.row(at).iter().all(|grey| (0.0..=1.0).contains(grey))));
-        let plan = recipe.plan(&training, None).unwrap();
+        let plan = asked.plan(&training, None).unwrap();
         assert_eq!((plan.steps.get(), plan.network.parameters()), (112, 650));
     }
 

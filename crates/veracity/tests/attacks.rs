@@ -9,7 +9,7 @@ use veracity::{
 };
 
 /// A linear model of the digits, all of them in every batch.
-fn recipe(epsilon: f64, adjacency: &str) -> TrainingPlan {
+fn plan(epsilon: f64, adjacency: &str) -> TrainingPlan {
     let text = format!(
         "adjacency = \"{adjacency}\"\n[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
          [training]\nbatch_size = 1438\nrecords = 1438\nsteps = 8\nlearning_rate = 1.0\n\
@@ -18,10 +18,10 @@ fn recipe(epsilon: f64, adjacency: &str) -> TrainingPlan {
     TrainingPlan::parse(&text, Path::new("")).unwrap()
 }
 
-fn audited(recipe: &TrainingPlan, how: Attack, claimed: Option<f64>, trials: u64, method: Method) -> Audited {
+fn audited(plan: &TrainingPlan, how: Attack, claimed: Option<f64>, trials: u64, method: Method) -> Audited {
     let claimed = claimed.map(|epsilon| Epsilon::new(epsilon).unwrap());
     let trials = Count::new(trials).unwrap();
-    let case = Case::training(recipe, how, claimed, 5, trials).unwrap();
+    let case = Case::training(plan, how, claimed, 5, trials).unwrap();
     let run = |jobs| {
         let jobs = Some(Count::new(jobs).unwrap());
         let settings = AuditSettings { method: Some(method), jobs, ..AuditSettings::default() };
@@ -53,7 +53,7 @@ fn every_canary_and_scoring_runs_and_none_refutes_what_is_proved() {
             }
             for scoring in scorings {
                 let how = last_model(canary, scoring, Start::AsPlanned);
-                let found = audited(&recipe(1.0, adjacency), how, None, 12, SPLIT);
+                let found = audited(&plan(1.0, adjacency), how, None, 12, SPLIT);
                 assert!(matches!(found.verdict, Verdict::NotRefuted { .. }), "{canary:?} {scoring:?}");
             }
         }
@@ -67,15 +67,15 @@ fn the_last_model_tells_nearly_all_from_a_worst_case_start() {
     let margin = Scoring::Margin { against_blank: false };
     let gaussian = Method::Gaussian { choice: Choice::Split };
     let worst = last_model(CanaryKind::LeastDirection, margin, Start::WorstCase);
-    let found = audited(&recipe(10.0, "add-remove"), worst, None, 800, gaussian);
+    let found = audited(&plan(10.0, "add-remove"), worst, None, 800, gaussian);
     let shown = found.evidence.shown.epsilon.0.get();
     assert!(shown > 5.5 && shown < 10.0, "{shown}");
     // The twin that must fail: the same training against a claim of half of that.
-    let found = audited(&recipe(10.0, "add-remove"), worst, Some(1.0), 800, SPLIT);
+    let found = audited(&plan(10.0, "add-remove"), worst, Some(1.0), 800, SPLIT);
     assert!(matches!(found.verdict, Verdict::Refuted { .. }), "{:?}", found.evidence);
     // A plain member at a plain start tells next to nothing.
     let plain = last_model(CanaryKind::Member, Scoring::Loss, Start::AsPlanned);
-    let found = audited(&recipe(10.0, "add-remove"), plain, None, 400, gaussian);
+    let found = audited(&plan(10.0, "add-remove"), plain, None, 400, gaussian);
     assert!(found.evidence.shown.epsilon.0.get() < 2.0, "{:?}", found.evidence);
 }
 
@@ -84,7 +84,7 @@ fn the_last_model_tells_nearly_all_from_a_worst_case_start() {
 fn many_canaries_in_every_step_show_much_and_refute_nothing_under_each_adjacency() {
     for adjacency in ["add-remove", "zero-out", "replace-one"] {
         let how = Attack::WhiteBox { canaries: 20, copies: 1 };
-        let found = audited(&recipe(4.0, adjacency), how, None, 200, Method::ManyCanaries { guessed: None });
+        let found = audited(&plan(4.0, adjacency), how, None, 200, Method::ManyCanaries { guessed: None });
         assert!(matches!(found.verdict, Verdict::NotRefuted { .. }), "{adjacency}: {:?}", found.evidence);
         assert!(found.evidence.shown.epsilon.0.get() > 0.8, "{adjacency}: {:?}", found.evidence);
     }
@@ -98,10 +98,10 @@ fn a_plan_that_learns_before_its_first_step_is_not_attacked_in_part() {
                 [[model.feature]]\nkind = \"private-mean\"\nnoise_multiplier = 8\n\
                 [[model.layer]]\nkind = \"flatten\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
                 [training]\nbatch_size = 256\nsteps = 8\nlearning_rate = 1\n[privacy]\nepsilon = 3\ndelta = 1e-5\n";
-    let (recipe, trials) = (TrainingPlan::parse(text, Path::new("")).unwrap(), Count::new(4).unwrap());
+    let (plan, trials) = (TrainingPlan::parse(text, Path::new("")).unwrap(), Count::new(4).unwrap());
     let how = Attack::WhiteBox { canaries: 1, copies: 1 };
-    let by_steps = Case::training(&recipe, how, None, 5, trials).err().map(|refusal| refusal.to_string());
-    let by_model = Case::one_run(&recipe, CanaryKind::Blank, None, None, 5, trials)
+    let by_steps = Case::training(&plan, how, None, 5, trials).err().map(|refusal| refusal.to_string());
+    let by_model = Case::one_run(&plan, CanaryKind::Blank, None, None, 5, trials)
         .err()
         .map(|refusal| refusal.to_string());
     for refused in [by_steps, by_model] {
@@ -122,11 +122,11 @@ fn other_records_are_another_subject() {
     let note = |last: &str| {
         let rows: String = (0..19).map(|at| format!("0.{at},{}\n", ["no", "yes"][at % 2])).collect();
         std::fs::write(room.join("records.csv"), format!("x,class\n{rows}{last}\n")).unwrap();
-        let (recipe, trials) = (TrainingPlan::parse(plan, &room).unwrap(), Count::new(4).unwrap());
+        let (plan, trials) = (TrainingPlan::parse(plan, &room).unwrap(), Count::new(4).unwrap());
         let how = Attack::WhiteBox { canaries: 2, copies: 1 };
         let (steps, model) = (
-            Case::training(&recipe, how, None, 5, trials).unwrap(),
-            Case::one_run(&recipe, CanaryKind::Blank, Some(4), None, 5, trials).unwrap(),
+            Case::training(&plan, how, None, 5, trials).unwrap(),
+            Case::one_run(&plan, CanaryKind::Blank, Some(4), None, 5, trials).unwrap(),
         );
         [steps.note, model.note]
     };

@@ -154,3 +154,28 @@ impl Composition {
         other.parts.iter().try_for_each(|(part, times)| self.add(part, *times))
     }
 }
+
+impl Part {
+    /// The shift, where this is a Gaussian and nothing else.
+    pub(crate) fn gaussian_shift(&self) -> Option<f64> {
+        match self {
+            Part::Gaussian { mu } => Some(*mu),
+            Part::Laplace { .. }
+            | Part::DiscreteGaussian { .. }
+            | Part::DiscreteLaplace { .. }
+            | Part::RandomizedResponse { .. }
+            | Part::BoundedRange { .. }
+            | Part::Approximate { .. }
+            | Part::Zcdp { .. }
+            | Part::Rdp { .. }
+            | Part::PoissonSampled { .. }
+            | Part::FixedSizeSampled { .. }
+            | Part::Mixture { .. }
+            | Part::Allocated { .. }
+            | Part::Listed { .. }
+            | Part::BestOf { .. }
+            | Part::Either { .. }
+            | Part::AtMost(_) => None,
+        }
+    }
+}

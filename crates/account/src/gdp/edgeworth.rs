@@ -2,7 +2,7 @@
 //! from either side, never a bound.
 
 use super::law::{Cumulants, Seen, cumulants, law};
-use crate::{Composition, Part, Question, expand, single};
+use crate::{Composition, Question, expand, single};
 use veracity_core::{Delta, Epsilon, Finding, Refusal};
 use veracity_numerics::{normal, root};
 
@@ -60,26 +60,9 @@ fn totals(question: &Question) -> Result<Vec<Total>, Refusal> {
 fn total(composition: &Composition, seen: Seen, other: Seen) -> Result<Total, Refusal> {
     let mut total = Total { seen: [0.0; 4], other: [0.0; 4] };
     for (part, count) in &composition.parts {
-        let (one, two) = match part {
-            Part::Gaussian { mu } => {
-                ([0.5 * mu * mu, mu * mu, 0.0, 0.0], [-0.5 * mu * mu, mu * mu, 0.0, 0.0])
-            }
-            Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
-            | Part::RandomizedResponse { .. }
-            | Part::BoundedRange { .. }
-            | Part::Approximate { .. }
-            | Part::Zcdp { .. }
-            | Part::Rdp { .. }
-            | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. }
-            | Part::Mixture { .. }
-            | Part::Allocated { .. }
-            | Part::Listed { .. }
-            | Part::BestOf { .. }
-            | Part::Either { .. }
-            | Part::AtMost(_) => {
+        let (one, two) = match part.gaussian_shift() {
+            Some(mu) => ([0.5 * mu * mu, mu * mu, 0.0, 0.0], [-0.5 * mu * mu, mu * mu, 0.0, 0.0]),
+            None => {
                 let points = law(part, "method edgeworth")?;
                 (cumulants(&points, seen, seen), cumulants(&points, seen, other))
             }

@@ -45,30 +45,17 @@ pub(super) fn law(part: &Part, method: &'static str) -> Result<Vec<Point>, Refus
         Part::PoissonSampled { rate, part, neighbours: Neighbours::Present } => {
             Ok(law(part, method)?.into_iter().map(|point| mixed(*rate, point)).collect())
         }
-        Part::PoissonSampled { rate, part, neighbours: Neighbours::Replaced } => match **part {
-            Part::Gaussian { mu } => {
-                let mix = |z: f64, centre: f64| {
-                    (1.0 - rate) * normal::density(z) + rate * normal::density(z - centre)
-                };
-                Ok(gaussian(|z| (mix(z, mu), mix(z, -mu)), -mu, mu))
+        Part::PoissonSampled { rate, part, neighbours: Neighbours::Replaced } => {
+            match part.gaussian_shift() {
+                Some(mu) => {
+                    let mix = |z: f64, centre: f64| {
+                        (1.0 - rate) * normal::density(z) + rate * normal::density(z - centre)
+                    };
+                    Ok(gaussian(|z| (mix(z, mu), mix(z, -mu)), -mu, mu))
+                }
+                None => Err(refusal(part, method)),
             }
-            Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
-            | Part::RandomizedResponse { .. }
-            | Part::BoundedRange { .. }
-            | Part::Approximate { .. }
-            | Part::Zcdp { .. }
-            | Part::Rdp { .. }
-            | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. }
-            | Part::Mixture { .. }
-            | Part::Allocated { .. }
-            | Part::Listed { .. }
-            | Part::BestOf { .. }
-            | Part::Either { .. }
-            | Part::AtMost(_) => Err(refusal(part, method)),
-        },
+        }
         Part::DiscreteLaplace { .. }
         | Part::DiscreteGaussian { .. }
         | Part::BoundedRange { .. }

@@ -10,7 +10,7 @@ pub(crate) mod profile;
 pub use edgeworth::{edgeworth_delta_at, edgeworth_epsilon_at};
 pub use limit::{clt_delta_at, clt_epsilon_at};
 
-use crate::{Composition, Part, Question, expand, single};
+use crate::{Composition, Question, expand, single};
 use profile::{MARGIN, gaussian_delta, gaussian_epsilon, gaussian_mu};
 use veracity_core::{Bracket, Delta, Epsilon, Finding, GdpMu, Probability, Refusal};
 use veracity_numerics::normal;
@@ -92,27 +92,10 @@ fn widest_mu(question: &Question) -> Result<(f64, f64), Refusal> {
 fn sum_of_squares(composition: &Composition) -> Result<f64, Refusal> {
     let mut sum = 0.0;
     for (part, count) in &composition.parts {
-        match part {
-            Part::Gaussian { mu } => sum += count.as_f64() * mu * mu,
-            Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
-            | Part::RandomizedResponse { .. }
-            | Part::BoundedRange { .. }
-            | Part::Approximate { .. }
-            | Part::Zcdp { .. }
-            | Part::Rdp { .. }
-            | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. }
-            | Part::Mixture { .. }
-            | Part::Allocated { .. }
-            | Part::Listed { .. }
-            | Part::BestOf { .. }
-            | Part::Either { .. }
-            | Part::AtMost(_) => {
-                return Err(Refusal::no_theorem(single::name(part), "method gdp", "use method exact"));
-            }
-        }
+        let Some(mu) = part.gaussian_shift() else {
+            return Err(Refusal::no_theorem(single::name(part), "method gdp", "use method exact"));
+        };
+        sum += count.as_f64() * mu * mu;
     }
     Ok(sum)
 }

@@ -166,10 +166,8 @@ fn watch(args: &TrainArgs, events: Receiver<TrainEvent>) {
 
 fn replaced(left: Left) -> &'static str {
     match (left.is_finished, left.is_paused) {
-        (true, true) => {
-            "the model of a finished run, whose claim stays, and a run that is laid aside, with its key"
-        }
-        (false, true) => "a run that is laid aside, with its key",
+        (true, true) => "the model of a finished run, whose claim stays, and a paused run, with its key",
+        (false, true) => "a paused run, with its key",
         (true, false) | (false, false) => "the model of a finished run; its claim stays",
     }
 }

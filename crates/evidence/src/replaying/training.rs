@@ -16,12 +16,12 @@ const LOOKED_AT: usize = 24;
 const SEEN: usize = 3;
 
 /// Replays the first steps of a plan under every adjacency that it has a theorem for.
-pub fn training(recipe: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
-    if recipe.is_convex() {
+pub fn training(plan: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
+    if plan.is_convex() {
         return Err(Error::invalid("the plan is of a convex model, expected one that is trained in steps"));
     }
-    let (data, entropy) = (recipe.records()?, Entropy::seeded(seed));
-    let prepared = recipe.prepare(&data, Protection::Private)?;
+    let (data, entropy) = (plan.records()?, Entropy::seeded(seed));
+    let prepared = plan.prepare(&data, Protection::Private)?;
     // What is learnt of the records beforehand is taken as said: the steps after it are what is replayed.
     let data = prepared.learn(data, &entropy)?.data;
     let mut plan = prepared.plan;

@@ -28,19 +28,19 @@ impl Case {
     ///
     /// # Reference  [SteinkeNasrJagielski23], black box
     pub fn one_run(
-        recipe: &TrainingPlan,
+        plan: &TrainingPlan,
         kind: CanaryKind,
         canaries: Option<usize>,
         claimed: Option<Epsilon>,
         seed: u64,
         trials: Count,
     ) -> Result<Case, Error> {
-        let data = recipe.records()?;
-        let prepared = recipe.prepare(&data, Protection::Private)?;
+        let data = plan.records()?;
+        let prepared = plan.prepare(&data, Protection::Private)?;
         let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
         let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
         let (base, planted) = plant(&data, kind, canaries, claim.adjacency, seed)?;
-        let mut settings = settings(recipe, &data)?;
+        let mut settings = settings(plan, &data)?;
         settings.insert("canary".to_owned(), kind.name().to_owned());
         settings.insert("canaries".to_owned(), canaries.to_string());
         let note = SubjectNote {

@@ -156,9 +156,9 @@ mod tests {
         let rows: String =
             (0..100).map(|i| format!("{},{i}\n", if i % 2 == 0 { "in" } else { "out" })).collect();
         let sorted = format!("world,score\n{rows}");
-        let order = |seed| parse(sorted.as_bytes(), seed).unwrap().trials.to_csv();
-        assert_eq!(order(1), order(1));
-        assert_ne!(order(1), order(2));
+        let protocol = |seed| parse(sorted.as_bytes(), seed).unwrap().trials.to_csv();
+        assert_eq!(protocol(1), protocol(1));
+        assert_ne!(protocol(1), protocol(2));
         let scores: Vec<f64> = parse(sorted.as_bytes(), 1)
             .unwrap()
             .trials

@@ -116,10 +116,10 @@ impl Stakes {
     }
 }
 
-/// What every audit of a plan's training notes: shares of it, and what takes it up again, must have the same.
-pub(super) fn settings(recipe: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, String>, Error> {
+/// What every audit of a plan's training notes: shares of it, and what resumes it, must have the same.
+pub(super) fn settings(plan: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, String>, Error> {
     Ok(BTreeMap::from([
-        ("plan".to_owned(), recipe.written()?),
+        ("plan".to_owned(), plan.written()?),
         ("records".to_owned(), data.len().to_string()),
         ("records_sha256".to_owned(), crate::records_sha256(data)),
     ]))
@@ -128,16 +128,16 @@ pub(super) fn settings(recipe: &TrainingPlan, data: &Dataset) -> Result<BTreeMap
 impl Case {
     /// The training that a plan describes. The claim is `claimed`, or what the accountant proves.
     pub fn training(
-        recipe: &TrainingPlan,
+        plan: &TrainingPlan,
         attack: Attack,
         claimed: Option<Epsilon>,
         seed: u64,
         trials: Count,
     ) -> Result<Case, Error> {
-        let data = recipe.records()?;
-        let prepared = recipe.prepare(&data, Protection::Private)?;
+        let data = plan.records()?;
+        let prepared = plan.prepare(&data, Protection::Private)?;
         let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
-        let mut settings = settings(recipe, &data)?;
+        let mut settings = settings(plan, &data)?;
         settings.insert("attack".to_owned(), format!("{attack:?}"));
         let note = SubjectNote {
             kind: "training".to_owned(),
@@ -146,7 +146,7 @@ impl Case {
             access: attack.access().to_owned(),
             settings,
         };
-        let subject = subject(recipe, prepared, data, claim, attack, seed)?;
+        let subject = subject(plan, prepared, data, claim, attack, seed)?;
         let group = Count::new(attack.copies() as u64)?;
         Ok(Case { proved, group, ..Case::new(subject, note, claim, trials, seed) })
     }
@@ -159,7 +159,7 @@ const PILOTS: u64 = 60;
 ///
 /// # Promise  None of the draws of an audit with this seed is looked at, so that the choice costs no significance
 pub fn best_canary(
-    recipe: &TrainingPlan,
+    plan: &TrainingPlan,
     copies: usize,
     scoring: Scoring,
     start: Start,
@@ -172,7 +172,7 @@ pub fn best_canary(
     let mut refused = None;
     for canary in CanaryKind::ALL {
         let attack = Attack::FinalModel { canary, copies, scoring, start };
-        let case = match Case::training(recipe, attack, None, elsewhere, Count::new(PILOTS)?) {
+        let case = match Case::training(plan, attack, None, elsewhere, Count::new(PILOTS)?) {
             Ok(case) => case,
             // Not every kind goes with every adjacency.
             Err(refusal) => {
@@ -209,7 +209,7 @@ fn separation<'a>(seen: impl Iterator<Item = &'a Observation>) -> f64 {
 }
 
 fn subject(
-    recipe: &TrainingPlan,
+    plan: &TrainingPlan,
     prepared: Prepared,
     data: Dataset,
     claim: Claim,
@@ -223,12 +223,12 @@ fn subject(
         }
         Attack::FinalModel { canary, copies, scoring, start } => (canary, copies, scoring, start),
     };
-    let mut plan = prepared.plan;
+    let mut attacked = prepared.plan;
     // Without noise, for what an attacker who knows the records would know of them.
-    let bare = recipe.prepare(&data, Protection::None)?.plan;
-    let (base, planted) = planting::plant(&bare, &data, canary, copies, claim.adjacency, plan.sampling)?;
+    let bare = plan.prepare(&data, Protection::None)?.plan;
+    let (base, planted) = planting::plant(&bare, &data, canary, copies, claim.adjacency, attacked.sampling)?;
     if start == Start::WorstCase {
-        plan.initial = Initial::At(planting::worst_start(&plan, &bare, &base, &planted.inside)?);
+        attacked.initial = Initial::At(planting::worst_start(&attacked, &bare, &base, &planted.inside)?);
     }
-    Ok(Box::new(FinalModel::new(Cohort::new(plan)?, base, planted, scoring, seed)?))
+    Ok(Box::new(FinalModel::new(Cohort::new(attacked)?, base, planted, scoring, seed)?))
 }

@@ -167,7 +167,7 @@ fn least_moved(
             moved.iter_mut().zip(&call.input).for_each(|(most, at)| *most = (*most).max(at.unsigned_abs()));
         }
     }
-    let mut order: Vec<u32> = (0..moved.len() as u32).collect();
-    order.sort_by_key(|at| moved[*at as usize]);
-    Ok(order)
+    let mut protocol: Vec<u32> = (0..moved.len() as u32).collect();
+    protocol.sort_by_key(|at| moved[*at as usize]);
+    Ok(protocol)
 }

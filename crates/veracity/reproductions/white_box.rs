@@ -44,15 +44,15 @@ fn table(trainings: u64) -> Result<(), Error> {
 }
 
 fn row(epsilon: f64, batch: u64, steps: u64, trainings: u64) -> Result<(), Error> {
-    let plan = format!(
+    let text = format!(
         "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
          [training]\nbatch_size = {batch}\nsteps = {steps}\nlearning_rate = 1.0\n\
          [privacy]\nepsilon = {epsilon}\ndelta = 1e-5\n"
     );
-    let recipe = TrainingPlan::parse(&plan, Path::new(""))?;
+    let plan = TrainingPlan::parse(&text, Path::new(""))?;
     let trials = Count::new(trainings)?;
     let how = Attack::WhiteBox { canaries: CANARIES, copies: 1 };
-    let case = Case::training(&recipe, how, None, 1, trials)?;
+    let case = Case::training(&plan, how, None, 1, trials)?;
     let start = Instant::now();
     let settings = AuditSettings { significance: SIGNIFICANCE, ..AuditSettings::default() };
     let AuditDone::Judged { audited, trials } = audit(&case, &settings, None)? else {
