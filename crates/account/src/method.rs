@@ -61,6 +61,23 @@ impl Method {
         Method::Edgeworth,
     ];
 
+    /// Whether it approximates, and may be below the truth: what it says cannot be promised.
+    pub fn is_approximation(self) -> bool {
+        match self {
+            Method::GdpClt | Method::Edgeworth => true,
+            Method::Exact
+            | Method::Pld
+            | Method::Rdp
+            | Method::Moments
+            | Method::Zcdp
+            | Method::Gdp
+            | Method::Basic
+            | Method::Advanced
+            | Method::AdvancedKov
+            | Method::Optimal => false,
+        }
+    }
+
     /// The name used on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -110,8 +110,7 @@ fn must_count(file: &Path, claim: &ClaimFile) -> Result<(), Error> {
     let method: Method =
         claim.method.name.parse().map_err(|refusal: Refusal| Error::damaged(file, refusal))?;
     let bounds = claim.epsilon.upper.is_some_and(|upper| upper.is_finite() && upper >= 0.0);
-    if claim.epsilon.approximate.is_some() || !bounds || matches!(method, Method::GdpClt | Method::Edgeworth)
-    {
+    if claim.epsilon.approximate.is_some() || !bounds || method.is_approximation() {
         return refuse("a bound, found an approximation, which promises nothing; leave it out");
     }
     must_be_whole(claim).map_err(|refusal| Error::damaged(file, refusal))

@@ -78,6 +78,18 @@ impl Statistic {
             Statistic::Histogram(_) => "histogram",
         }
     }
+
+    /// Whether its column is read as numbers; else as texts.
+    pub fn reads_numbers(&self) -> bool {
+        match self {
+            Statistic::Count | Statistic::Histogram(Bins::Categories(_)) => false,
+            Statistic::Sum(_)
+            | Statistic::Mean(_)
+            | Statistic::Variance(_)
+            | Statistic::Quantile { .. }
+            | Statistic::Histogram(Bins::Numeric { .. }) => true,
+        }
+    }
 }
 
 /// Whether a quantile has an error bar in the column's unit. How dense the values are is private, so it has its price.

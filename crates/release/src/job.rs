@@ -8,7 +8,7 @@ use crate::{
 use std::path::{Path, PathBuf};
 use veracity_core::Error;
 use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
-use veracity_query::{Bins, Column, Statistic};
+use veracity_query::Column;
 
 /// A file, and how it is written.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,21 +93,9 @@ pub fn preview(request: &ReleaseRequest, table: &Table) -> Result<Prepared, Erro
 fn columns_of(request: &ReleaseRequest, form: Form) -> Request<'_> {
     Request {
         column: request.column.as_deref(),
-        kind: cells_of(&request.question.statistic),
+        kind: if request.question.statistic.reads_numbers() { Kind::Numbers } else { Kind::Texts },
         person: request.persons.as_ref().map(|persons| persons.column.as_str()),
         form,
-    }
-}
-
-/// What the cells of a column are read as for a statistic.
-pub fn cells_of(statistic: &Statistic) -> Kind {
-    match statistic {
-        Statistic::Count | Statistic::Histogram(Bins::Categories(_)) => Kind::Texts,
-        Statistic::Sum(_)
-        | Statistic::Mean(_)
-        | Statistic::Variance(_)
-        | Statistic::Quantile { .. }
-        | Statistic::Histogram(Bins::Numeric { .. }) => Kind::Numbers,
     }
 }
 

@@ -33,6 +33,6 @@ mod prepared;
 
 pub use answer_note::provenance;
 pub use claim_place::ClaimPlace;
-pub use job::{ReleaseDone, ReleaseSettings, Table, cells_of, preview, release};
+pub use job::{ReleaseDone, ReleaseSettings, Table, preview, release};
 pub use persons::{Bounded, Persons};
 pub use prepared::{Prepared, ReleaseRequest, Released, USUAL_ROWS, prepare};

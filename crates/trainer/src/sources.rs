@@ -162,6 +162,42 @@ pub enum Wanted {
 }
 
 impl DataSpec {
+    /// Where the records are; nothing for those that are built in.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            DataSpec::Digits {} => None,
+            DataSpec::Csv { path, .. }
+            | DataSpec::Parquet { path, .. }
+            | DataSpec::Npy { path, .. }
+            | DataSpec::Npz { path, .. }
+            | DataSpec::Idx { path, .. } => Some(path),
+        }
+    }
+
+    /// The same records with another column, or array, of two classes for their label: the first is named `names[0]`, or 0.
+    pub fn labelled_by(&self, column: &str, names: [&str; 2]) -> Result<DataSpec, Refusal> {
+        let mut layout = self.clone();
+        match &mut layout {
+            DataSpec::Csv { label, classes, label_bounds, .. }
+            | DataSpec::Parquet { label, classes, label_bounds, .. } => {
+                *label = column.to_owned();
+                *classes = Some(Classes::Named(names.map(|name| Spellings::One(name.to_owned())).to_vec()));
+                *label_bounds = None;
+            }
+            DataSpec::Npz { labels, classes, label_bounds, .. } => {
+                *labels = column.to_owned();
+                *classes = Some(Classes::Counted(2));
+                *label_bounds = None;
+            }
+            DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Idx { .. } => {
+                return Err(Refusal::invalid(format!(
+                    "the model's records have no place for a column {column}, expected a model of CSV, Parquet or NPZ records"
+                )));
+            }
+        }
+        Ok(layout)
+    }
+
     /// Reads the records that the plan names. Relative paths start at `folder`.
     pub(super) fn records(&self, folder: &Path) -> Result<Dataset, Error> {
         let (path, labels) = self.places();

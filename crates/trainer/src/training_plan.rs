@@ -197,15 +197,9 @@ impl TrainingPlan {
 
     /// What the records are called in a claim: their file, without its folder.
     pub fn dataset(&self) -> String {
-        match self.data() {
-            DataSpec::Digits {} => "digits".to_owned(),
-            DataSpec::Csv { path, .. }
-            | DataSpec::Parquet { path, .. }
-            | DataSpec::Npy { path, .. }
-            | DataSpec::Npz { path, .. }
-            | DataSpec::Idx { path, .. } => {
-                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-            }
+        match self.data().path() {
+            Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            None => "digits".to_owned(),
         }
     }
 

@@ -71,21 +71,10 @@ pub(super) fn compare(claim: &ClaimFile, subject: &Subject) -> Result<Method, Re
 /// A method by its name, which must be one that bounds.
 fn bounding(name: &str) -> Result<Method, Refusal> {
     let method: Method = name.parse()?;
-    match method {
-        Method::GdpClt | Method::Edgeworth => {
-            Err(Refusal::out_of_range("method", method, "a method that bounds: a claim is a promise"))
-        }
-        Method::Exact
-        | Method::Pld
-        | Method::Rdp
-        | Method::Moments
-        | Method::Zcdp
-        | Method::Gdp
-        | Method::Basic
-        | Method::Advanced
-        | Method::AdvancedKov
-        | Method::Optimal => Ok(method),
+    if method.is_approximation() {
+        return Err(Refusal::out_of_range("method", method, "a method that bounds: a claim is a promise"));
     }
+    Ok(method)
 }
 
 /// A claim has bounds, and nothing beside them.

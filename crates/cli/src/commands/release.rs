@@ -13,9 +13,9 @@ use veracity::{
     Adjacency, AnswerFile, Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest,
     ReleaseSettings, Table, preview,
     query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
-    reading::{Kind, Notation},
+    reading::Notation,
     release,
-    releasing::{Prepared, Released, USUAL_ROWS, cells_of, prepare},
+    releasing::{Prepared, Released, USUAL_ROWS, prepare},
     replaying,
     report::{decimal, table::align},
     spec::Whole,
@@ -231,7 +231,7 @@ fn reading_words(args: &ReleaseArgs, prepared: &Prepared) -> String {
 /// How numbers are written, where numbers are read and it is not as usual.
 fn notation(args: &ReleaseArgs, prepared: &Prepared) -> Option<Notation> {
     let notation = form(&args.form).ok()?.notation;
-    let reads_numbers = cells_of(&prepared.design.question().statistic) == Kind::Numbers;
+    let reads_numbers = prepared.design.question().statistic.reads_numbers();
     (reads_numbers && notation != Notation::default()).then_some(notation)
 }
 

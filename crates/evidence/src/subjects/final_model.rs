@@ -33,6 +33,17 @@ pub enum Scoring {
     },
 }
 
+impl Scoring {
+    /// What is read of the model, in words.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Scoring::Loss => "the last model's loss on it",
+            Scoring::Margin { .. } => "the last model's margin on it",
+            Scoring::LikelihoodRatio { .. } => "its likelihood ratio, from shadow models",
+        }
+    }
+}
+
 /// What is planted: one record for each canary and copy, canary by canary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planted {

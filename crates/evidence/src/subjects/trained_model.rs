@@ -11,7 +11,7 @@ use crate::{
 use std::path::Path;
 use veracity_audit::{Observation, World};
 use veracity_core::{Claim, Count, Error};
-use veracity_trainer::{Classes, DataSpec, Labels, Model, Spellings, Wanted};
+use veracity_trainer::{DataSpec, Labels, Model, Wanted};
 
 /// The kind of these subjects.
 pub const KIND: &str = "model";
@@ -78,26 +78,7 @@ fn score(model: &Path, canaries: &Path) -> Result<Recorded, Error> {
 
 /// Which canaries were in, read as if that were their label.
 fn worlds(layout: &DataSpec, path: &Path) -> Result<Vec<World>, Error> {
-    let names = ["out", "in"].map(|name| Spellings::One(name.to_owned()));
-    let mut layout = layout.clone();
-    match &mut layout {
-        DataSpec::Csv { label, classes, label_bounds, .. }
-        | DataSpec::Parquet { label, classes, label_bounds, .. } => {
-            *label = WORLD.to_owned();
-            *classes = Some(Classes::Named(names.to_vec()));
-            *label_bounds = None;
-        }
-        DataSpec::Npz { labels, classes, label_bounds, .. } => {
-            *labels = WORLD.to_owned();
-            *classes = Some(Classes::Counted(2));
-            *label_bounds = None;
-        }
-        DataSpec::Digits {} | DataSpec::Npy { .. } | DataSpec::Idx { .. } => {
-            return Err(Error::invalid(
-                "the model's records have no place for a column world, expected a model of CSV, Parquet or NPZ records",
-            ));
-        }
-    }
+    let layout = layout.labelled_by(WORLD, ["out", "in"])?;
     match layout.read(path, None, Wanted::Labelled)?.labels() {
         Labels::Classes { of, .. } => {
             Ok(of.iter().map(|class| if *class == 1 { World::In } else { World::Out }).collect())

@@ -58,11 +58,7 @@ impl Attack {
                 "canaries that own one parameter each; the noisy sum of every step is read".to_owned()
             }
             Attack::FinalModel { canary, copies, scoring, start } => {
-                let asked = match scoring {
-                    Scoring::Loss => "the last model's loss on it",
-                    Scoring::Margin { .. } => "the last model's margin on it",
-                    Scoring::LikelihoodRatio { .. } => "its likelihood ratio, from shadow models",
-                };
+                let asked = scoring.describe();
                 let from = match start {
                     Start::AsPlanned => "",
                     Start::WorstCase => ", from worst-case initial parameters",
