@@ -12,7 +12,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask book [--bless] | cargo xtask bench account|corners|kinds|noise|train | \
+const USAGE: &str = "usage: cargo xtask test | cargo xtask book [--quick | --bless] | cargo xtask bench account|corners|kinds|noise|train | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
                      cargo xtask reproduce white-box | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 

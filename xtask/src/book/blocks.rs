@@ -133,6 +133,10 @@ fn misplaced(block: &Block) -> Option<Complaint> {
     let is_command = |line: &String| line.starts_with("$ ");
     if matches!(block.kind, Kind::Console { .. }) {
         let first = block.lines.iter().position(|line| !line.trim().is_empty());
+        let blind = |step: &Step| step.expected.iter().all(|line| line.trim() == "…");
+        if let Some(step) = steps(block).iter().find(|step| !step.expected.is_empty() && blind(step)) {
+            return Some((step.output_line, "nothing but … is compared with nothing".to_owned()));
+        }
         return match first {
             Some(at) if is_command(&block.lines[at]) => None,
             Some(at) => Some((block.line + 1 + at, "output without a command before it".to_owned())),
@@ -220,6 +224,7 @@ mod tests {
             ("```console\n43 of 43\n```\n", 2),
             ("```console\n\n```\n", 1),
             ("```console\n$ a\n", 1),
+            ("```console\n$ a\nb\n\n$ c\n…\n```\n", 6),
             ("~~~console\n$ a\n~~~\n", 1),
             ("text\n\n    veracity zoo\n", 3),
             ("```toml file=../plan.toml\n```\n", 1),

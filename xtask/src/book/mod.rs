@@ -1,7 +1,7 @@
 //! The book: README.md and the pages in `docs`, every output of which a run makes.
 //!
 //! `cargo xtask book` runs the console blocks of every page and compares, then makes HTML by mdBook; `--bless` puts what was
-//! printed in the place of what differs. `cargo xtask test` compares as well, but leaves out what is tagged slow.
+//! printed in the place of what differs. `--quick` compares as `cargo xtask test` does, which leaves out what is tagged slow.
 
 mod blocks;
 mod comparing;
@@ -22,21 +22,21 @@ const README: &str = "README.md";
 
 /// Compares all of it and makes the HTML, or takes over what was printed.
 pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
-    match words {
-        [] => {
-            let wrong = compared(root, Extent::All)?;
-            for complaint in &wrong {
-                println!("{complaint}");
-            }
-            if !wrong.is_empty() {
-                println!("{} wrong; cargo xtask book --bless takes over what was printed", wrong.len());
-                return Ok(false);
-            }
-            html::make(root)
-        }
-        ["--bless"] => bless(root),
-        _ => Err(io::Error::other("usage: cargo xtask book [--bless]")),
+    let extent = match words {
+        [] => Extent::All,
+        ["--quick"] => Extent::Quick,
+        ["--bless"] => return bless(root),
+        _ => return Err(io::Error::other("usage: cargo xtask book [--quick | --bless]")),
+    };
+    let wrong = compared(root, extent)?;
+    for complaint in &wrong {
+        println!("{complaint}");
     }
+    if !wrong.is_empty() {
+        println!("{} wrong; cargo xtask book --bless takes over what was printed", wrong.len());
+        return Ok(false);
+    }
+    if extent == Extent::Quick { Ok(true) } else { html::make(root) }
 }
 
 /// What is wrong with the book, one line or one comparison each; slow blocks are left out.

@@ -31,10 +31,22 @@ pub struct Outcome {
 }
 
 /// Builds the program as the tests do and says where it is.
+///
+/// A test is named along with it: cargo then chooses the features of dependencies as it does for all tests, and after those
+/// nothing is left to build.
 pub fn built(root: &Path) -> io::Result<PathBuf> {
-    let words = ["build", "--package", "veracity-cli", "--bin", "veracity", "--profile", "test", "--quiet"];
     let done = Command::new("cargo")
-        .args(words)
+        .args([
+            "build",
+            "--workspace",
+            "--bin",
+            "veracity",
+            "--test",
+            "gates",
+            "--profile",
+            "test",
+            "--quiet",
+        ])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(root)
         .stderr(Stdio::inherit())
@@ -46,10 +58,10 @@ pub fn built(root: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The last program that cargo says it has made.
+/// Where cargo says that it has put the program.
 fn executable(said: &str) -> Option<PathBuf> {
-    let line = said.lines().rev().find(|line| line.contains("\"executable\":\""))?;
-    let path = line.split_once("\"executable\":\"")?.1.split_once('"')?.0;
+    let is_ours = |line: &&str| line.contains("\"kind\":[\"bin\"]") && line.contains("\"name\":\"veracity\"");
+    let path = said.lines().find(is_ours)?.split_once("\"executable\":\"")?.1.split_once('"')?.0;
     Some(PathBuf::from(path.replace("\\\\", "\\")))
 }
 
@@ -224,9 +236,14 @@ mod tests {
 
     #[test]
     fn the_program_is_where_cargo_says() {
-        let said = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
-                    {\"reason\":\"compiler-artifact\",\"executable\":\"C:\\\\t\\\\veracity.exe\",\"fresh\":true}\n{\"success\":true}\n";
-        assert_eq!(executable(said), Some(PathBuf::from("C:\\t\\veracity.exe")));
-        assert_eq!(executable("{\"executable\":null}"), None);
+        let made = |kind: &str, path: &str| {
+            format!(
+                "{{\"target\":{{\"kind\":[\"{kind}\"],\"name\":\"veracity\"}},\"executable\":{path},\"fresh\":true}}\n"
+            )
+        };
+        let said =
+            made("lib", "null") + &made("test", "\"/t/other\"") + &made("bin", "\"C:\\\\t\\\\veracity.exe\"");
+        assert_eq!(executable(&said), Some(PathBuf::from("C:\\t\\veracity.exe")));
+        assert_eq!(executable(&made("bin", "null")), None);
     }
 }
