@@ -93,13 +93,19 @@ fn standing(root: &Path) -> io::Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// README.md and every page of `docs`, in order.
+/// README.md and every page below `docs`, in order.
 fn pages(root: &Path) -> io::Result<Vec<String>> {
     let mut pages = vec![README.to_owned()];
-    for entry in fs::read_dir(root.join("docs"))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") {
-            pages.push(format!("docs/{name}"));
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(".md") {
+                pages.push(path);
+            }
         }
     }
     pages.sort();
