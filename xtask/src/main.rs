@@ -1,9 +1,10 @@
 //! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
 //! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
-//! Opacus from outside. Arguments name the chore; each chore is one file and returns whether it went well.
+//! Opacus from outside, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
+mod book;
 mod packaging;
 mod reproduce;
 mod test;
@@ -11,7 +12,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask bench account|corners|kinds|noise|train | \
+const USAGE: &str = "usage: cargo xtask test | cargo xtask book [--quick | --bless] | cargo xtask bench account|corners|kinds|noise|train | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
                      cargo xtask reproduce white-box | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
+        ["book", ref rest @ ..] => book::run(&root(), rest),
         ["bench", "noise"] => bench::noise::run(&root()),
         ["bench", "train"] => bench::train::run(&root()),
         ["bench", "account"] => {

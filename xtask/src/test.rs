@@ -1,9 +1,9 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture, packaging, portability.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture, packaging, portability, book.
 //!
 //! Each step is a cargo command whose output passes through while test counts are read from it; docs, architecture,
-//! packaging and portability are judged line by line; the last line adds up.
+//! packaging, portability and the book are judged line by line; the last line adds up.
 
-use crate::{architecture, packaging};
+use crate::{architecture, book, packaging};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -38,6 +38,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         ("architecture", architecture::check),
         ("packaging", packaging::check),
         ("portability", portability),
+        ("book", book::check),
     ];
     for (name, check) in checks {
         println!("── {name}");
