@@ -106,7 +106,7 @@ impl From<Refusal> for Failure {
 /// let evidence = show(method, &observations, Delta::new(0.0)?, Significance::new(0.01)?)?;
 /// println!("epsilon {}", evidence.shown.epsilon);
 /// // The truth is 2, and the bound stays below it but for one audit in a hundred.
-/// assert!((1.5..=2.0).contains(&evidence.shown.epsilon.get()));
+/// assert!((1.5..=2.0).contains(&evidence.shown.epsilon.get().get()));
 /// let epsilon = Upper(Epsilon::new(0.25)?);
 /// let claim = Claim { epsilon, delta: Delta::new(0.0)?, adjacency: Adjacency::AddRemove };
 /// assert!(matches!(evidence.judge(&claim), Verdict::Refuted { .. }));
