@@ -41,6 +41,6 @@ pub use counts::Counts;
 pub use idealised::Idealised;
 pub use method::{Counted, Evidence, Method, show};
 pub use scores::Scores;
-pub use subject::{Failure, Subject, World, worlds};
+pub use subject::{Failure, Subject, SubjectFn, World, subject_fn, worlds};
 pub use threshold::Choice;
 pub use trial::{Observation, Outcome, Shard, observe, observe_one};

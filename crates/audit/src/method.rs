@@ -3,7 +3,7 @@
 use crate::{
     Choice, Counts, Observation, Scores, World,
     bound::{FromCounts, Shown, one_run::Guesses, one_run_fdp},
-    threshold::{self, Chosen},
+    threshold::{self, ChosenThreshold},
 };
 use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
 
@@ -109,6 +109,7 @@ pub enum Counted {
 
 /// What an audit saw, and what that shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The lower bound, the most it could have been, and what it rests on.
     pub shown: Shown,
@@ -121,8 +122,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    fn of(chosen: Chosen, delta: Delta, significance: f64) -> Evidence {
-        let Chosen { shown, threshold, counts } = chosen;
+    fn of(chosen: ChosenThreshold, delta: Delta, significance: f64) -> Evidence {
+        let ChosenThreshold { shown, threshold, counts } = chosen;
         Evidence { shown, counted: Counted::Threshold { threshold, counts }, delta, significance }
     }
 

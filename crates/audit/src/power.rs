@@ -22,6 +22,7 @@ const BLOCKS: u64 = 96;
 
 /// What the mechanism might really be.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Truth {
     /// A Gaussian mechanism; the attacker may choose among all thresholds.
     Gaussian(GdpMu),

@@ -4,6 +4,7 @@
 //! any shard of the trials, run anywhere and any number of times, gives the same scores.
 
 use std::fmt;
+use veracity_core::Refusal;
 use veracity_noise::{Bits, Entropy, Key, Purpose};
 
 /// Whether a canary is in the data.
@@ -66,6 +67,68 @@ pub struct Failure(pub String);
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A failure with the line of what caused it.
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure(refusal.to_string())
+    }
+}
+
+/// A subject with one canary from a function of the trial and whether the canary is in.
+///
+/// # Examples
+///
+/// A count that says it adds Laplace noise of scale 4, so ε = 1/4, and adds noise of scale 1/2:
+///
+/// ```
+/// use veracity_audit::{Choice, Method, World, observe, show, subject_fn};
+/// use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Significance, Upper, Verdict};
+/// use veracity_noise::{Distance, Entropy, Key, Noise, NoiseStream, Purpose, Ratio};
+///
+/// let subject = subject_fn(|trial, world| {
+///     let people = if world == World::In { 101 } else { 100 };
+///     // The same trial draws the same noise, so that others can repeat it.
+///     let stream = Entropy::seeded(5).stream(Purpose::Noise, Key { trial, ..Key::default() });
+///     let noise = Noise::Laplace { scale: Ratio::new(1, 2)? };
+///     let said = noise.add("people", &[people], Distance::L1(1), &mut NoiseStream::new(stream));
+///     Ok(said[0] as f64)
+/// });
+/// let trials: Vec<u64> = (0..4_000).collect();
+/// let outcomes = observe(&subject, 1, &trials, 2);
+/// let observations: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+///
+/// let method = Method::Threshold { choice: Choice::Split, group: Count::ONE };
+/// let evidence = show(method, &observations, Delta::new(0.0)?, Significance::new(0.01)?)?;
+/// println!("epsilon {}", evidence.shown.epsilon);
+/// // The truth is 2, and the bound stays below it but for one audit in a hundred.
+/// assert!((1.5..=2.0).contains(&evidence.shown.epsilon.get().get()));
+/// let epsilon = Upper(Epsilon::new(0.25)?);
+/// let claim = Claim { epsilon, delta: Delta::new(0.0)?, adjacency: Adjacency::AddRemove };
+/// assert!(matches!(evidence.judge(&claim), Verdict::Refuted { .. }));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
+pub fn subject_fn<F>(run: F) -> SubjectFn<F>
+where
+    F: Fn(u64, World) -> Result<f64, Failure> + Sync,
+{
+    SubjectFn(run)
+}
+
+/// A subject that is a function: see [`subject_fn`].
+#[derive(Debug, Clone, Copy)]
+pub struct SubjectFn<F>(F);
+
+impl<F> Subject for SubjectFn<F>
+where
+    F: Fn(u64, World) -> Result<f64, Failure> + Sync,
+{
+    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+        worlds.iter().map(|world| (self.0)(trial, *world)).collect()
     }
 }
 

@@ -29,7 +29,7 @@ pub enum Choice {
 
 /// A bound, and the threshold and counts behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Chosen {
+pub struct ChosenThreshold {
     /// What is shown.
     pub shown: Shown,
     /// The attacker said "in" above this.
@@ -70,10 +70,10 @@ pub fn bound(
     delta: Delta,
     group: Count,
     significance: Significance,
-) -> Result<Chosen, Refusal> {
-    let counted = |scores: &Scores, threshold: f64, significance| -> Result<Chosen, Refusal> {
+) -> Result<ChosenThreshold, Refusal> {
+    let counted = |scores: &Scores, threshold: f64, significance| -> Result<ChosenThreshold, Refusal> {
         let counts = Counts::above(threshold, scores);
-        Ok(Chosen { shown: method.bound(counts, delta, group, significance)?, threshold, counts })
+        Ok(ChosenThreshold { shown: method.bound(counts, delta, group, significance)?, threshold, counts })
     };
     let goal = Goal { method, delta: delta.get(), group: group.as_f64() };
     match choice {
@@ -108,8 +108,8 @@ pub(crate) fn checked_folds(folds: Count) -> Result<usize, Refusal> {
     }
 }
 
-fn best_of(bounds: Vec<Chosen>) -> Result<Chosen, Refusal> {
-    let epsilon = |chosen: &Chosen| chosen.shown.epsilon.0.get();
+fn best_of(bounds: Vec<ChosenThreshold>) -> Result<ChosenThreshold, Refusal> {
+    let epsilon = |chosen: &ChosenThreshold| chosen.shown.epsilon.0.get();
     let best = bounds.into_iter().max_by(|a, b| epsilon(a).total_cmp(&epsilon(b)));
     best.ok_or_else(|| Refusal::Invalid("no fold was counted".to_owned()))
 }
@@ -121,10 +121,10 @@ fn union(
     delta: Delta,
     group: Count,
     significance: Significance,
-) -> Result<Chosen, Refusal> {
+) -> Result<ChosenThreshold, Refusal> {
     let chosen = |shown, point: Option<trade_off::Point>| {
         let threshold = point.map_or(f64::INFINITY, |point| point.threshold);
-        Chosen { shown, threshold, counts: Counts::above(threshold, scores) }
+        ChosenThreshold { shown, threshold, counts: Counts::above(threshold, scores) }
     };
     let band = || trade_off::band(scores, Kind::Ranks, significance);
     match method {

@@ -1,12 +1,77 @@
 //! Bounds that know their side: an [`Upper`] can be promised, a [`Lower`] can be shown, and only `judge` compares them.
 
+use crate::decimal;
+use std::fmt;
+
+/// Significant digits of a bound that is printed without a precision.
+const DIGITS: usize = 6;
+
 /// A value that the truth does not exceed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// # Examples
+///
+/// Printed, it is rounded up; a precision says how many digits are significant. Bounds of one side have an order; those of
+/// different sides meet in [`judge`](crate::judge) alone.
+///
+/// ```
+/// use veracity_core::{Epsilon, Upper};
+///
+/// let promised = Upper(Epsilon::new(2.730_000_01)?);
+/// assert_eq!(promised.to_string(), "≤ 2.73001");
+/// assert_eq!(format!("{promised:.2}"), "≤ 2.8");
+/// assert!(promised < Upper(Epsilon::new(3.0)?));
+/// assert_eq!(promised.get().get(), 2.730_000_01);
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
+///
+/// ```compile_fail,E0308
+/// use veracity_core::{Lower, Upper};
+///
+/// let nonsense = Upper(1.0) < Lower(2.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Upper<T>(pub T);
 
 /// A value that the truth does not fall below.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// # Examples
+///
+/// Printed, it is rounded down:
+///
+/// ```
+/// use veracity_core::Lower;
+///
+/// assert_eq!(Lower(4.199_999_9).to_string(), "≥ 4.19999");
+/// assert!(Lower(1.0) < Lower(2.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Lower<T>(pub T);
+
+impl<T> Upper<T> {
+    /// The value itself.
+    pub fn get(self) -> T {
+        self.0
+    }
+}
+
+impl<T> Lower<T> {
+    /// The value itself.
+    pub fn get(self) -> T {
+        self.0
+    }
+}
+
+impl<T: Copy + Into<f64>> fmt::Display for Upper<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "≤ {}", decimal::up(self.0.into(), f.precision().unwrap_or(DIGITS)))
+    }
+}
+
+impl<T: Copy + Into<f64>> fmt::Display for Lower<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "≥ {}", decimal::down(self.0.into(), f.precision().unwrap_or(DIGITS)))
+    }
+}
 
 /// Both sides at once: the truth lies between them.
 #[derive(Debug, Clone, Copy, PartialEq)]

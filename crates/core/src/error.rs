@@ -106,7 +106,9 @@ impl fmt::Display for Error {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
             Error::File { what, path, expected, source } => {
-                write!(f, "{what} is {}, expected {expected}", path.display())?;
+                // One line, whatever the name of the file is.
+                let shown: String = path.display().to_string().chars().filter(|c| !c.is_control()).collect();
+                write!(f, "{what} is {shown}, expected {expected}")?;
                 source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))
             }
             Error::Damaged { path, why } => write!(f, "{}: {why}", path.display()),

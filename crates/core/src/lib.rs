@@ -18,6 +18,10 @@
 //! assert_eq!(judge(&claim, shown, Epsilon::new(5.2)?), Verdict::Refuted { shown });
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
+//!
+//! With feature `serde`, quantities are plain numbers in files, [`Adjacency`] and [`PrivacyUnit`] are their names, and a
+//! [`Mechanism`] is an object that says its `kind`, as in claims. What is read passes through the constructors that check it.
+//! Whoever reads JSON by `serde_json` needs its feature `float_roundtrip`: without it, some numbers come back an ulp off.
 
 mod adjacency;
 mod bound;
@@ -31,6 +35,8 @@ mod quantity;
 mod refusal;
 mod runs;
 mod strategy;
+#[cfg(feature = "serde")]
+mod written;
 
 pub use adjacency::{Adjacency, PrivacyUnit};
 pub use bound::{Bracket, Finding, Lower, Standing, Upper};

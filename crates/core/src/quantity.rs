@@ -21,6 +21,20 @@ macro_rules! quantity {
             }
         }
 
+        impl TryFrom<f64> for $type {
+            type Error = Refusal;
+
+            fn try_from(x: f64) -> Result<Self, Refusal> {
+                $type::new(x)
+            }
+        }
+
+        impl From<$type> for f64 {
+            fn from(quantity: $type) -> f64 {
+                quantity.0
+            }
+        }
+
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)

@@ -17,7 +17,9 @@
 //! All reports of a survey are written in lines of one length, with spaces at the end: the length of what a client sends says
 //! nothing. Reading never panics, and a refusal names the line and what is wrong with it, but repeats nothing of it.
 
-use crate::{CellNoise, Domain, Kind, Mean, Packed, Protocol, Rappor, RapporSettings, Report, Shape, Sketch};
+use crate::{
+    CellNoise, Domain, Kind, Mean, Packed, Protocol, Rappor, RapporSettings, Report, ReportShape, Sketch,
+};
 use serde::{Deserialize, Serialize};
 use veracity_core::{Epsilon, Probability, Refusal};
 
@@ -401,15 +403,15 @@ fn rappor_part(protocol: &Protocol) -> Option<RapporPart> {
     })
 }
 
-fn shape_name(shape: Shape) -> &'static str {
+fn shape_name(shape: ReportShape) -> &'static str {
     match shape {
-        Shape::OneBit => "one-bit",
-        Shape::Window => "window",
+        ReportShape::OneBit => "one-bit",
+        ReportShape::Window => "window",
     }
 }
 
-fn shape_named(name: &str) -> Result<Shape, Refusal> {
-    [Shape::OneBit, Shape::Window]
+fn shape_named(name: &str) -> Result<ReportShape, Refusal> {
+    [ReportShape::OneBit, ReportShape::Window]
         .into_iter()
         .find(|shape| shape_name(*shape) == name)
         .ok_or_else(|| Refusal::Invalid("line 1: the shape is neither one-bit nor window".into()))

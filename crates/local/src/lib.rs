@@ -62,7 +62,7 @@ pub use estimate::{Confidence, Estimate, Estimates, Interval, MeanEstimate};
 pub use format::{SCHEMA, Survey};
 pub use hadamard::Hadamard;
 pub use hashing::LocalHashing;
-pub use mean::{Mean, MeanTally, Shape};
+pub use mean::{Mean, MeanTally, ReportShape};
 pub use odds::Odds;
 pub use packed::Packed;
 pub use plan::{Central, Plan, Row, plan};

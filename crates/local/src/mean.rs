@@ -9,7 +9,7 @@ use veracity_noise::{
 
 /// What a report on a number looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ReportShape {
     /// One bit, the likelier one the higher the value: the best for small ε.
     OneBit,
     /// A place on a scale longer than the range, likelier within a window that moves with the value: the best for large ε.
@@ -50,7 +50,7 @@ pub struct Mean {
     lower: f64,
     upper: f64,
     epsilon: Epsilon,
-    shape: Shape,
+    shape: ReportShape,
     odds: Odds,
     /// Places of the window.
     window: u128,
@@ -62,13 +62,13 @@ impl Mean {
 
     /// Checks the range and ε, and takes the shape whose largest variance is smaller.
     pub fn new(lower: f64, upper: f64, epsilon: Epsilon) -> Result<Self, Refusal> {
-        let one_bit = Mean::shaped(lower, upper, epsilon, Shape::OneBit)?;
-        let window = Mean { shape: Shape::Window, ..one_bit };
+        let one_bit = Mean::shaped(lower, upper, epsilon, ReportShape::OneBit)?;
+        let window = Mean { shape: ReportShape::Window, ..one_bit };
         Ok(if one_bit.largest_variance() <= window.largest_variance() { one_bit } else { window })
     }
 
     /// The same with a given shape.
-    pub fn shaped(lower: f64, upper: f64, epsilon: Epsilon, shape: Shape) -> Result<Self, Refusal> {
+    pub fn shaped(lower: f64, upper: f64, epsilon: Epsilon, shape: ReportShape) -> Result<Self, Refusal> {
         if !(lower < upper && (upper - lower).is_finite()) {
             return Err(Refusal::out_of_range(
                 "range",
@@ -99,16 +99,16 @@ impl Mean {
     }
 
     /// What a report looks like.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> ReportShape {
         self.shape
     }
 
     /// Different reports there may be.
     pub fn places(&self) -> u32 {
         match self.shape {
-            Shape::OneBit => 2,
+            ReportShape::OneBit => 2,
             // At most twice the steps.
-            Shape::Window => (Mean::STEPS + self.window) as u32,
+            ReportShape::Window => (Mean::STEPS + self.window) as u32,
         }
     }
 
@@ -118,11 +118,11 @@ impl Mean {
         // Rounding is before privacy begins: whatever the grid point, the report hides it.
         let point = below + u128::from(bits.bits(32) < fraction);
         Ok(Report::Number(match self.shape {
-            Shape::OneBit => {
+            ReportShape::OneBit => {
                 let (yes, no) = (self.odds.yes(), self.odds.no());
                 u32::from(bernoulli(self.one(point), Mean::STEPS * (yes + no), bits))
             }
-            Shape::Window => {
+            ReportShape::Window => {
                 let inside = self.window * self.odds.yes();
                 let draw = uniform_below(self.total(), bits);
                 let place = if draw < inside {
@@ -169,11 +169,11 @@ impl Mean {
     fn at_point(&self, point: u128, report: &Report) -> f64 {
         let (yes, no) = (self.odds.yes(), self.odds.no());
         match (self.shape, report) {
-            (Shape::OneBit, Report::Number(bit @ 0..=1)) => {
+            (ReportShape::OneBit, Report::Number(bit @ 0..=1)) => {
                 let (one, whole) = (self.one(point), Mean::STEPS * (yes + no));
                 (if *bit == 1 { one } else { whole - one }) as f64 / whole as f64
             }
-            (Shape::Window, Report::Number(place)) if *place < self.places() => {
+            (ReportShape::Window, Report::Number(place)) if *place < self.places() => {
                 let inside = (point..point + self.window).contains(&u128::from(*place));
                 (if inside { yes } else { no }) as f64 / self.total() as f64
             }
@@ -184,12 +184,12 @@ impl Mean {
     /// Mean and mean square of a report's place at a grid point.
     fn moments(&self, point: u128) -> (f64, f64) {
         match self.shape {
-            Shape::OneBit => {
+            ReportShape::OneBit => {
                 let whole = Mean::STEPS * (self.odds.yes() + self.odds.no());
                 let one = self.one(point) as f64 / whole as f64;
                 (one, one)
             }
-            Shape::Window => {
+            ReportShape::Window => {
                 let favour = (self.odds.yes() - self.odds.no()) as f64 / self.total() as f64;
                 let plain = self.odds.no() as f64 / self.total() as f64;
                 let places = Mean::STEPS + self.window;

@@ -32,6 +32,34 @@ impl Packed {
         Packed { len, words }
     }
 
+    /// Packs bits, the first of them first. Refused where they are more than 2^32 − 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_local::Packed;
+    ///
+    /// let row = Packed::from_bits((0..100).map(|place| place % 7 == 0))?;
+    /// assert_eq!((row.len(), row.ones()), (100, 15));
+    /// assert!(row.bit(98) && !row.bit(99));
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
+    pub fn from_bits(bits: impl IntoIterator<Item = bool>) -> Result<Packed, Refusal> {
+        let (mut len, mut words) = (0u32, Vec::new());
+        for bit in bits {
+            if len % 64 == 0 {
+                words.push(0u64);
+            }
+            if let Some(last) = words.last_mut() {
+                *last |= u64::from(bit) << (len % 64);
+            }
+            len = len
+                .checked_add(1)
+                .ok_or_else(|| Refusal::out_of_range("bits", "2^32 or more", "fewer than 2^32 bits"))?;
+        }
+        Ok(Packed::new(len, words.into_iter()))
+    }
+
     /// No bit set.
     pub(crate) fn zeros(len: u32) -> Packed {
         Packed::new(len, std::iter::repeat(0))
@@ -111,11 +139,13 @@ mod tests {
         for len in [1, 7, 8, 63, 64, 65, 130] {
             let packed = Packed::new(len, (0..).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xff));
             assert_eq!(Packed::from_hex(len, &packed.to_hex()).unwrap(), packed);
+            assert_eq!(Packed::from_bits((0..len).map(|place| packed.bit(place))).unwrap(), packed);
         }
         for bad in ["", "0", "000", "zz", "0G", "FF", "10", "é"] {
             assert!(Packed::from_hex(4, bad).is_err(), "{bad}");
         }
         assert!(Packed::from_hex(4, "0f").is_ok());
+        assert_eq!(Packed::from_bits([]).unwrap(), Packed::zeros(0));
     }
 
     #[test]

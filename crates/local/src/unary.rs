@@ -6,6 +6,7 @@ use veracity_noise::Bits;
 
 /// How the bits are flipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UnaryKind {
     /// Ones and zeros alike, each with the odds e^{ε/2}: basic RAPPOR without memory.
     Symmetric,

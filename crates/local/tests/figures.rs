@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use veracity_core::{Count, Epsilon};
-use veracity_local::{Confidence, Domain, Kind, Mean, Protocol, Shape, plan};
+use veracity_local::{Confidence, Domain, Kind, Mean, Protocol, ReportShape, plan};
 
 fn epsilon(x: f64) -> Epsilon {
     Epsilon::new(x).unwrap()
@@ -94,15 +94,15 @@ fn the_plan_is_sorted_explains_itself_and_stands_beside_central_privacy() {
 fn a_mean_has_the_published_worst_variance() {
     for eps in [0.5f64, 1.0, 2.0, 4.0] {
         let (e, root) = (eps.exp(), (eps / 2.0).exp());
-        let one_bit = Mean::shaped(-1.0, 1.0, epsilon(eps), Shape::OneBit).unwrap().largest_variance();
-        let window = Mean::shaped(-1.0, 1.0, epsilon(eps), Shape::Window).unwrap().largest_variance();
+        let one_bit = Mean::shaped(-1.0, 1.0, epsilon(eps), ReportShape::OneBit).unwrap().largest_variance();
+        let window = Mean::shaped(-1.0, 1.0, epsilon(eps), ReportShape::Window).unwrap().largest_variance();
         let (duchi, piecewise) =
             (((e + 1.0) / (e - 1.0)).powi(2), 4.0 * root / (3.0 * (root - 1.0) * (root - 1.0)));
         assert!((one_bit / duchi - 1.0).abs() < 1e-9, "{one_bit} {duchi}");
         // The grid has 2^20 steps; the published mechanism none.
         assert!((window / piecewise - 1.0).abs() < 1e-5, "{window} {piecewise}");
         // They cross at ε = 1.29.
-        let expected = if eps < 1.29 { Shape::OneBit } else { Shape::Window };
+        let expected = if eps < 1.29 { ReportShape::OneBit } else { ReportShape::Window };
         assert_eq!(Mean::new(-1.0, 1.0, epsilon(eps)).unwrap().shape(), expected);
     }
 }

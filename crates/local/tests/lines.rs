@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use std::io::Cursor;
 use veracity_core::Epsilon;
-use veracity_local::{Domain, Kind, Mean, Reader, Report, Shape, Survey};
+use veracity_local::{Domain, Kind, Mean, Reader, Report, ReportShape, Survey};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 
 fn rng(seed: u64) -> Stream {
@@ -26,7 +26,7 @@ fn surveys(eps: f64) -> Vec<Survey> {
             .map(|kind| Survey::frequency(Domain::range(70).unwrap(), *kind, epsilon, u64::MAX).unwrap()),
     );
     surveys.extend(
-        [Shape::OneBit, Shape::Window]
+        [ReportShape::OneBit, ReportShape::Window]
             .map(|shape| Survey::Mean(Mean::shaped(-0.1, 12.3, epsilon, shape).unwrap())),
     );
     surveys

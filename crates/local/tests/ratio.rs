@@ -6,7 +6,7 @@ use veracity_core::Probability;
 use veracity_core::{Epsilon, Mechanism};
 use veracity_local::{
     CellNoise, Domain, Hadamard, Kind, LocalHashing, Mean, Packed, Protocol, RandomizedResponse, Rappor,
-    RapporSettings, Report, Shape, Sketch, Unary, UnaryKind,
+    RapporSettings, Report, ReportShape, Sketch, Unary, UnaryKind,
 };
 
 fn epsilon(x: f64) -> Epsilon {
@@ -144,7 +144,7 @@ fn fresh_noise_that_hides_nothing_leaves_the_lifetime_epsilon() {
 #[test]
 fn a_number_gives_no_more_than_epsilon_away() {
     for eps in [0.1, 1.0, 3.0] {
-        for shape in [Shape::OneBit, Shape::Window] {
+        for shape in [ReportShape::OneBit, ReportShape::Window] {
             let mean = Mean::shaped(-1.0, 1.0, epsilon(eps), shape).unwrap();
             let values = [-1.0, -0.300_000_1, 0.0, 0.77, 1.0];
             let mut worst = 0.0f64;

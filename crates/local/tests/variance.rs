@@ -8,7 +8,7 @@
 use veracity_core::Epsilon;
 use veracity_local::{
     CellNoise, Domain, Hadamard, LocalHashing, Mean, Protocol, RandomizedResponse, Rappor, RapporSettings,
-    Shape, Sketch, Unary, UnaryKind,
+    ReportShape, Sketch, Unary, UnaryKind,
 };
 use veracity_noise::{Entropy, Key, Purpose};
 
@@ -186,10 +186,10 @@ fn means_are_unbiased_and_spread_as_the_formula_says() {
     let truth = values.iter().sum::<f64>() / values.len() as f64;
     let each = 12; // people of each value, so that the sum is near normal
     for (seed, shape, eps) in [
-        (21, Shape::OneBit, 0.5),
-        (22, Shape::OneBit, 2.0),
-        (23, Shape::Window, 0.5),
-        (24, Shape::Window, 4.0),
+        (21, ReportShape::OneBit, 0.5),
+        (22, ReportShape::OneBit, 2.0),
+        (23, ReportShape::Window, 0.5),
+        (24, ReportShape::Window, 4.0),
     ] {
         let mean = Mean::shaped(-2.0, 8.0, epsilon(eps), shape).unwrap();
         let entropy = Entropy::seeded(seed);

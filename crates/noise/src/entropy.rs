@@ -19,6 +19,7 @@ use zeroize::Zeroize;
 
 /// What a stream is for. Streams of different purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Purpose {
     /// Which records enter a batch.
     Batch,

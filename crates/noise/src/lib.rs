@@ -7,10 +7,9 @@
 //! A count that one person moves by at most 1, released with ε = 1/2:
 //!
 //! ```
-//! use veracity_noise::{Distance, Entropy, Key, Noise, NoiseStream, Purpose, Ratio};
+//! use veracity_noise::{Distance, Noise, NoiseStream, Purpose, Ratio};
 //!
-//! let entropy = Entropy::system()?;
-//! let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
+//! let mut rng = NoiseStream::system(Purpose::Noise)?;
 //! assert!(rng.is_releasable());
 //!
 //! let noise = Noise::Laplace { scale: Ratio::new(2, 1)? };

@@ -4,7 +4,8 @@
 //! tape, the same program can be run on an adjacent dataset with the same outputs: then every input must have moved by no
 //! more than was declared, and the calls must be the same. Anything else is a bug, with its place.
 
-use crate::{Origin, Stream};
+use crate::{Entropy, Key, Origin, Purpose, Stream};
+use veracity_core::Refusal;
 
 /// How far the input of a noise call can move between adjacent datasets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,7 @@ pub struct Tape {
 
 /// How a run on an adjacent dataset departed from what was declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Departure {
     /// An input moved farther than declared.
     Sensitivity {
@@ -153,6 +155,26 @@ impl NoiseStream {
         NoiseStream { stream, recorder: Recorder::Silent }
     }
 
+    /// Noise from fresh entropy of the operating system, for a release that stands alone. Every call takes entropy of its own, so
+    /// no two of these streams repeat each other, and a forked child never repeats its parent. What must be drawn again by its
+    /// key, such as a run that resumes, takes its streams from one [`Entropy`](crate::Entropy) instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_noise::{Distance, Noise, NoiseStream, Purpose, Ratio};
+    ///
+    /// let mut rng = NoiseStream::system(Purpose::Noise)?;
+    /// assert!(rng.is_releasable());
+    /// let noise = Noise::Laplace { scale: Ratio::new(2, 1)? };
+    /// let noisy = noise.add("people", &[1234], Distance::L1(1), &mut rng);
+    /// assert!(noisy[0].abs_diff(1234) <= 100);
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
+    pub fn system(purpose: Purpose) -> Result<NoiseStream, Refusal> {
+        Ok(NoiseStream::new(Entropy::system()?.stream(purpose, Key::default())))
+    }
+
     /// Draws noise and records every call. The tape holds the inputs, which noise should hide: never for release.
     pub fn recording(stream: Stream) -> NoiseStream {
         NoiseStream { stream, recorder: Recorder::Recording(Tape::default()) }
@@ -210,7 +232,6 @@ impl NoiseStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entropy, Key, Purpose};
 
     fn stream() -> Stream {
         Entropy::seeded(1).stream(Purpose::Noise, Key::default())

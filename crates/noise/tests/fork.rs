@@ -9,7 +9,7 @@ use std::{
     sync::Barrier,
     thread,
 };
-use veracity_noise::{Bits, Entropy, Key, Purpose, Stream};
+use veracity_noise::{Bits, Distance, Entropy, Key, NoiseStream, Purpose, Stream};
 
 /// What `draw` gives in a forked child.
 ///
@@ -137,4 +137,30 @@ fn a_seeded_stream_or_root_repeats_itself_in_a_child() {
     assert_eq!(child, words(&mut stream));
     let fresh = || -> [u64; 8] { words(&mut entropy.stream(Purpose::Noise, KEY)) };
     assert_eq!(in_a_child(fresh), fresh());
+}
+
+/// Words that a noise stream draws, as an answer that hides nothing.
+fn said<const N: usize>(rng: &mut NoiseStream) -> [u64; N] {
+    let mut words = [0; N];
+    rng.call("test", &[], Distance::L1(0), |_, stream| {
+        words = [(); N].map(|()| stream.word());
+        Vec::new()
+    });
+    words
+}
+
+#[test]
+fn a_system_noise_stream_is_fresh_for_each_call_and_in_each_child() {
+    let fresh = || NoiseStream::system(Purpose::Noise).unwrap();
+    let (mut one, mut other) = (fresh(), fresh());
+    assert!(one.is_releasable() && other.is_releasable());
+    let first = [said::<8>(&mut one), said(&mut other)].concat();
+    assert!(differ(&first[..8], &first[8..]), "two calls share a stream");
+    // The child inherits one and makes one of its own.
+    let child: [u64; 16] = in_a_child(|| {
+        let (inherited, own) = (said::<8>(&mut one), said::<8>(&mut fresh()));
+        std::array::from_fn(|at| if at < 8 { inherited[at] } else { own[at - 8] })
+    });
+    let parent = [said::<16>(&mut one), said(&mut fresh())].concat();
+    assert!(differ(&child, &parent) && differ(&child, &first) && differ(&child[..8], &child[8..]));
 }

@@ -10,13 +10,13 @@ use veracity_core::Refusal;
 ///
 /// ```
 /// use veracity_core::{Adjacency, NoiseMultiplier};
-/// use veracity_noise::{Entropy, Key, NoiseStream, Purpose};
+/// use veracity_noise::{NoiseStream, Purpose};
 /// use veracity_query::{Bounds, Column, NoiseKind, Question, Statistic};
 ///
 /// let statistic = Statistic::Sum(Bounds::new(0.0, 1.0)?);
 /// let question = Question { statistic, adjacency: Adjacency::AddRemove };
 /// let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(1.0)?)?;
-/// let mut rng = NoiseStream::new(Entropy::system()?.stream(Purpose::Noise, Key::default()));
+/// let mut rng = NoiseStream::system(Purpose::Noise)?;
 /// let odd = Column::Numbers(vec![Some(f64::NAN), None, Some(f64::INFINITY)]);
 /// assert!(design.release(&odd, &mut rng).is_ok());
 /// assert!(design.release(&Column::Texts(vec![Some("0.5".into())]), &mut rng).is_err());
@@ -28,6 +28,52 @@ pub enum Column {
     Numbers(Vec<Option<f64>>),
     /// Texts.
     Texts(Vec<Option<String>>),
+}
+
+/// Numbers, some of them missing, as readers of files give them.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_query::Column;
+///
+/// // What a reader gives for a column: a value for each row, or none.
+/// assert_eq!(Column::from(vec![Some(31.0), None]).rows(), 2);
+/// assert_eq!(Column::from(vec![Some("Ulm".to_owned()), None]).rows(), 2);
+/// // Where nothing is missing.
+/// assert_eq!(Column::from(vec![31.0, 47.0]), Column::Numbers(vec![Some(31.0), Some(47.0)]));
+/// assert_eq!(["Ulm", "Bonn"].into_iter().collect::<Column>().rows(), 2);
+/// ```
+impl From<Vec<Option<f64>>> for Column {
+    fn from(numbers: Vec<Option<f64>>) -> Column {
+        Column::Numbers(numbers)
+    }
+}
+
+/// Texts, some of them missing, as readers of files give them.
+impl From<Vec<Option<String>>> for Column {
+    fn from(texts: Vec<Option<String>>) -> Column {
+        Column::Texts(texts)
+    }
+}
+
+/// Numbers, none of them missing.
+impl From<Vec<f64>> for Column {
+    fn from(numbers: Vec<f64>) -> Column {
+        numbers.into_iter().collect()
+    }
+}
+
+impl FromIterator<f64> for Column {
+    fn from_iter<I: IntoIterator<Item = f64>>(numbers: I) -> Column {
+        Column::Numbers(numbers.into_iter().map(Some).collect())
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Column {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(texts: I) -> Column {
+        Column::Texts(texts.into_iter().map(|text| Some(text.to_owned())).collect())
+    }
 }
 
 impl Column {

@@ -69,6 +69,7 @@ pub enum Draw {
 
 /// What to expect of a release.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Preview {
     /// How many cells it will have.
     pub cells: usize,
@@ -80,6 +81,7 @@ pub struct Preview {
 
 /// An answer that protects the records it is about.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Release {
     /// The answers: one, or one for each bin.
     pub cells: Vec<Cell>,
@@ -89,6 +91,7 @@ pub struct Release {
 
 /// One number of a release.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Cell {
     /// The bin, in a histogram.
     pub label: Option<String>,

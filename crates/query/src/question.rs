@@ -94,6 +94,7 @@ impl Statistic {
 
 /// Whether a quantile has an error bar in the column's unit. How dense the values are is private, so it has its price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorBar {
     /// A third of the ε is spent on it.
     Charged,

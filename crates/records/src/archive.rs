@@ -15,7 +15,7 @@ use std::{
     io::{BufReader, Read, SeekFrom},
     rc::Rc,
 };
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// The directory's end: 22 bytes and a remark of up to 65535.
 const END: usize = 22;
@@ -23,7 +23,7 @@ const END: usize = 22;
 const LONGEST_DIRECTORY: u64 = 1 << 24;
 
 /// Reads the array called `name` from an NPZ file.
-pub fn read_npz(source: &Source, name: &str, limits: &Limits) -> Result<Array, Refusal> {
+pub fn read_npz(source: &Source, name: &str, limits: &Limits) -> Result<Array, Error> {
     let (file, bytes) = source.open(limits)?.expect(Format::Npz)?.whole()?;
     let length = bytes.length();
     let mut zip = bytes.cursor();
@@ -36,7 +36,7 @@ pub fn read_npz(source: &Source, name: &str, limits: &Limits) -> Result<Array, R
     if start.checked_add(part.packed).is_none_or(|end| end > length) {
         return Err(refuse(&file, "a whole file, found it cut off"));
     }
-    zip.seek(SeekFrom::Start(start)).map_err(|error| explain(&file, &error))?;
+    zip.seek(SeekFrom::Start(start)).map_err(|error| explain(&file, error))?;
     let packed = BufReader::new(zip).take(part.packed);
     let unpacked: Box<dyn Read> = match part.method {
         0 => Box::new(packed),
@@ -53,8 +53,8 @@ pub fn read_npz(source: &Source, name: &str, limits: &Limits) -> Result<Array, R
 }
 
 /// The directory of a zip.
-fn directory(zip: &mut dyn Seekable, length: u64, file: &str) -> Result<Vec<u8>, Refusal> {
-    let unreadable = |error: std::io::Error| explain(file, &error);
+fn directory(zip: &mut dyn Seekable, length: u64, file: &str) -> Result<Vec<u8>, Error> {
+    let unreadable = |error: std::io::Error| explain(file, error);
     let tail = length.min(END as u64 + 65_535);
     zip.seek(SeekFrom::Start(length - tail)).map_err(unreadable)?;
     let tail = exactly(&mut *zip, tail, file)?;
@@ -85,7 +85,7 @@ struct Part {
 }
 
 /// The part called `name`, with or without `.npy`.
-fn find(directory: &[u8], name: &str, file: &str) -> Result<Part, Refusal> {
+fn find(directory: &[u8], name: &str, file: &str) -> Result<Part, Error> {
     let damaged = || refuse(file, "an NPZ file, found its directory damaged");
     let mut found = None;
     let mut rest = directory;
@@ -116,8 +116,8 @@ fn find(directory: &[u8], name: &str, file: &str) -> Result<Part, Refusal> {
 
 impl Part {
     /// Where its bytes begin: after a header whose own lengths count.
-    fn start(&self, zip: &mut dyn Seekable, file: &str) -> Result<u64, Refusal> {
-        zip.seek(SeekFrom::Start(self.offset)).map_err(|error| explain(file, &error))?;
+    fn start(&self, zip: &mut dyn Seekable, file: &str) -> Result<u64, Error> {
+        zip.seek(SeekFrom::Start(self.offset)).map_err(|error| explain(file, error))?;
         let head = exactly(zip, 30, file)?;
         if !head.starts_with(b"PK\x03\x04") {
             return Err(refuse(file, "an NPZ file, found one of its parts damaged"));

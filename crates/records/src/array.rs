@@ -1,9 +1,11 @@
 //! Numbers in a box, as NPY and IDX files hold them, in row-major order.
 
 use crate::{Scale, scale::scaled};
+use veracity_core::Refusal;
 
 /// Numbers of one kind.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Numbers {
     /// Bytes.
     U8(Vec<u8>),
@@ -65,6 +67,22 @@ impl Numbers {
 }
 
 /// Numbers in a box of some shape.
+///
+/// # Examples
+///
+/// Numbers that are there already become features and labels by the same road as those of a file:
+///
+/// ```
+/// use veracity_records::{Array, LabelKind, Limits, Numbers, assemble};
+///
+/// let points = Array::new(vec![2, 3], Numbers::F64(vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6]))?;
+/// let classes = Array::new(vec![2], Numbers::U8(vec![1, 0]))?;
+/// let labels = Some((&classes, &LabelKind::Counted(2)));
+/// let table = assemble("points", &points, None, labels, &Limits::default())?;
+/// assert_eq!((table.rows(), table.width), (2, 3));
+/// assert!(Array::new(vec![2, 2], Numbers::U8(vec![1, 2, 3])).is_err());
+/// # Ok::<(), veracity_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
     shape: Vec<usize>,
@@ -72,8 +90,17 @@ pub struct Array {
 }
 
 impl Array {
+    /// Checks that `numbers`, in row-major order, are as many as the sides of `shape` say.
+    pub fn new(shape: Vec<usize>, numbers: Numbers) -> Result<Array, Refusal> {
+        let count = shape.iter().try_fold(1usize, |count, side| count.checked_mul(*side));
+        if count == Some(numbers.len()) {
+            return Ok(Array { shape, numbers });
+        }
+        Err(Refusal::out_of_range("numbers", numbers.len(), "as many as the sides of the array multiply to"))
+    }
+
     /// As read: `numbers` are as many as `shape` says, in row-major order.
-    pub(crate) fn new(shape: Vec<usize>, numbers: Numbers) -> Array {
+    pub(crate) fn as_read(shape: Vec<usize>, numbers: Numbers) -> Array {
         debug_assert_eq!(shape.iter().product::<usize>(), numbers.len());
         Array { shape, numbers }
     }

@@ -21,7 +21,7 @@ use parquet::{
     },
     schema::types::ColumnDescriptor,
 };
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// Rows that are read at once.
 const BATCH: usize = 1024;
@@ -110,7 +110,7 @@ impl Kind {
 
 impl ColumnarTable {
     /// Opens the columns of these names, or one of any name where there are none: its rows are to be counted.
-    pub(crate) fn open(opened: Opened, wanted: &[&str], limits: &Limits) -> Result<ColumnarTable, Refusal> {
+    pub(crate) fn open(opened: Opened, wanted: &[&str], limits: &Limits) -> Result<ColumnarTable, Error> {
         let (file, bytes) = opened.whole()?;
         let length = bytes.length();
         let reader = guarded(|| open(bytes)).flatten();
@@ -138,7 +138,7 @@ impl ColumnarTable {
         &self.names
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Refusal> {
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
         if self.batch.first().is_none_or(|rows| self.used == rows.len()) {
             let read = guarded(|| self.read_batch()).flatten();
             let Some(more) = read else {
@@ -194,7 +194,7 @@ fn open(bytes: Bytes) -> Option<Box<dyn FileReader>> {
 }
 
 /// Holds what the footer says against the limits, and against itself.
-fn check_size(file: &str, about: &ParquetMetaData, length: u64, limits: &Limits) -> Result<(), Refusal> {
+fn check_size(file: &str, about: &ParquetMetaData, length: u64, limits: &Limits) -> Result<(), Error> {
     let damaged = || refuse(file, "an intact Parquet file, found its footer damaged");
     let (mut rows, mut unpacked) = (0u64, 0u64);
     for group in about.row_groups() {
@@ -225,7 +225,7 @@ fn check_size(file: &str, about: &ParquetMetaData, length: u64, limits: &Limits)
 }
 
 /// The columns of the given names, by their names at the top of the schema.
-fn find(file: &str, about: &ParquetMetaData, wanted: &[&str]) -> Result<(ByteRecord, Vec<Leaf>), Refusal> {
+fn find(file: &str, about: &ParquetMetaData, wanted: &[&str]) -> Result<(ByteRecord, Vec<Leaf>), Error> {
     let schema = about.file_metadata().schema_descr();
     let (mut names, mut leaves) = (ByteRecord::new(), Vec::new());
     for (at, column) in schema.columns().iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::{
     source::{Opened, refuse},
     tabular::{Cell, Tabular, short},
 };
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// A column that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub struct Wanted<'a> {
 
 /// What the cells of a column are read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// Numbers; anything else is missing. Infinities are numbers.
     Numbers,
@@ -66,14 +67,14 @@ pub struct Columns {
 /// // That a column is not there is about the file, so it is told.
 /// let height = Wanted { name: "height", kind: Kind::Numbers };
 /// assert!(check_columns(&source, Form::default(), &[height], &Limits::default()).is_err());
-/// # Ok::<(), veracity_core::Refusal>(())
+/// # Ok::<(), veracity_core::Error>(())
 /// ```
 pub fn read_columns(
     source: &Source,
     form: Form,
     wanted: &[Wanted<'_>],
     limits: &Limits,
-) -> Result<Columns, Refusal> {
+) -> Result<Columns, Error> {
     let opened = source.open(limits)?;
     let file = opened.name.clone();
     match opened.format {
@@ -90,7 +91,7 @@ pub fn check_columns(
     form: Form,
     wanted: &[Wanted<'_>],
     limits: &Limits,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let opened = source.open(limits)?;
     let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name).collect();
     match opened.format {
@@ -104,12 +105,7 @@ pub fn check_columns(
     }
 }
 
-fn from_table(
-    opened: Opened,
-    form: Form,
-    wanted: &[Wanted<'_>],
-    limits: &Limits,
-) -> Result<Columns, Refusal> {
+fn from_table(opened: Opened, form: Form, wanted: &[Wanted<'_>], limits: &Limits) -> Result<Columns, Error> {
     let file = opened.name.clone();
     let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name).collect();
     let mut table = Tabular::open(opened, form, &names, limits)?;
@@ -131,7 +127,7 @@ fn from_table(
 }
 
 /// Refuses more rows than the limits allow.
-fn check_room(file: &str, rows: usize, columns: usize, limits: &Limits) -> Result<(), Refusal> {
+fn check_room(file: &str, rows: usize, columns: usize, limits: &Limits) -> Result<(), Error> {
     if rows <= limits.rows && rows.checked_mul(columns).is_some_and(|values| values <= limits.values) {
         return Ok(());
     }
@@ -139,6 +135,22 @@ fn check_room(file: &str, rows: usize, columns: usize, limits: &Limits) -> Resul
 }
 
 impl Values {
+    /// The numbers, where these are numbers: what queries take for a column.
+    pub fn into_numbers(self) -> Option<Vec<Option<f64>>> {
+        match self {
+            Values::Numbers(numbers) => Some(numbers),
+            Values::Texts(_) => None,
+        }
+    }
+
+    /// The texts, where these are texts: what queries take for a column.
+    pub fn into_texts(self) -> Option<Vec<Option<String>>> {
+        match self {
+            Values::Texts(texts) => Some(texts),
+            Values::Numbers(_) => None,
+        }
+    }
+
     fn none(kind: Kind) -> Values {
         match kind {
             Kind::Numbers => Values::Numbers(Vec::new()),
@@ -158,7 +170,7 @@ impl Values {
 }
 
 /// Columns of an array of one side, or of rows and columns, by their places from 1.
-fn from_array(file: &str, array: &Array, wanted: &[Wanted<'_>], limits: &Limits) -> Result<Columns, Refusal> {
+fn from_array(file: &str, array: &Array, wanted: &[Wanted<'_>], limits: &Limits) -> Result<Columns, Error> {
     let (rows, width) = match array.shape() {
         [rows] => (*rows, 1),
         [rows, width] => (*rows, *width),
@@ -170,7 +182,7 @@ fn from_array(file: &str, array: &Array, wanted: &[Wanted<'_>], limits: &Limits)
         let place = wanted.name.trim().parse().ok().filter(|place| (1..=width).contains(place));
         let Some(place) = place else {
             let name = short(wanted.name);
-            return Err(Refusal::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "column is {name}, expected the place of a column of {file}, from 1 to {width}"
             )));
         };
@@ -188,7 +200,7 @@ fn from_archive(
     source: &Source,
     wanted: &[Wanted<'_>],
     limits: &Limits,
-) -> Result<Columns, Refusal> {
+) -> Result<Columns, Error> {
     let (mut rows, mut values) = (None, Vec::with_capacity(wanted.len()));
     for wanted in wanted {
         let array = archive::read_npz(source, wanted.name, limits)?;

@@ -10,7 +10,7 @@ use crate::{
     tabular::{Cell, Row, Tabular, short},
 };
 use std::collections::HashMap;
-use veracity_core::Refusal;
+use veracity_core::{Error, Refusal};
 
 /// How a table is laid out, and what is made of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,7 @@ pub struct Column {
 /// assert_eq!(Cells::Categories { names: names(), unknown: Unknown::Other }.width(), 3);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Cells {
     /// Numbers, by declared bounds or as they are.
     Numbers {
@@ -63,6 +64,7 @@ pub enum Cells {
 
 /// What becomes of a category that is not on the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Unknown {
     /// All features of the column are 0.
     #[default]
@@ -133,7 +135,7 @@ impl Layout {
 /// let refusal = read_features(&source, &layout, &Limits::default()).unwrap_err().to_string();
 /// assert!(refusal.contains("people.csv") && refusal.contains("age") && !refusal.contains("secret"));
 /// ```
-pub fn read_features(source: &Source, layout: &Layout, limits: &Limits) -> Result<Table, Refusal> {
+pub fn read_features(source: &Source, layout: &Layout, limits: &Limits) -> Result<Table, Error> {
     layout.check()?;
     let opened = source.open(limits)?;
     let file = opened.name.clone();
@@ -193,7 +195,7 @@ struct Label<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(file: &'a str, layout: &'a Layout, table: &Tabular) -> Result<Rows<'a>, Refusal> {
+    fn new(file: &'a str, layout: &'a Layout, table: &Tabular) -> Result<Rows<'a>, Error> {
         let notation = layout.form.notation;
         let mut width = 0;
         let mut columns = Vec::with_capacity(layout.columns.len());
@@ -217,14 +219,14 @@ impl<'a> Rows<'a> {
     }
 
     /// Refuses one record more than the limits allow.
-    fn make_room(&self, limits: &Limits) -> Result<(), Refusal> {
+    fn make_room(&self, limits: &Limits) -> Result<(), Error> {
         if self.count < limits.rows && self.features.len() + self.width <= limits.values {
             return Ok(());
         }
         Err(refuse(self.file, format!("at most {} records and {} features", limits.rows, limits.values)))
     }
 
-    fn add(&mut self, record: &Row<'_>) -> Result<(), Refusal> {
+    fn add(&mut self, record: &Row<'_>) -> Result<(), Error> {
         self.count += 1;
         let row = self.count;
         if record.len() != self.cells {
@@ -279,7 +281,7 @@ impl How<'_> {
 }
 
 impl<'a> Label<'a> {
-    fn new(file: &str, table: &Tabular, label: &'a LabelColumn) -> Result<Label<'a>, Refusal> {
+    fn new(file: &str, table: &Tabular, label: &'a LabelColumn) -> Result<Label<'a>, Error> {
         let mut places = HashMap::new();
         if let LabelKind::Named(names) = &label.kind {
             for (class, spellings) in (0..).zip(names) {
@@ -296,7 +298,7 @@ impl<'a> Label<'a> {
         })
     }
 
-    fn add(&mut self, file: &str, cell: Cell<'_>, row: usize, notation: Notation) -> Result<(), Refusal> {
+    fn add(&mut self, file: &str, cell: Cell<'_>, row: usize, notation: Notation) -> Result<(), Error> {
         let name = cell.text().unwrap_or_default();
         let read = match self.kind {
             LabelKind::Named(_) => self.places.get(&*name).map(|class| self.classes.push(*class)),

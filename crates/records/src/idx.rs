@@ -5,17 +5,17 @@ use crate::{
     format::Format,
     source::{Opened, end, exactly, refuse},
 };
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// The kind that holds unsigned bytes, the one in use for images and labels.
 const BYTES: u8 = 0x08;
 
 /// Reads an IDX file of unsigned bytes.
-pub fn read_idx(source: &Source, limits: &Limits) -> Result<Array, Refusal> {
+pub fn read_idx(source: &Source, limits: &Limits) -> Result<Array, Error> {
     read(source.open(limits)?.expect(Format::Idx)?, limits)
 }
 
-pub(crate) fn read(opened: Opened, limits: &Limits) -> Result<Array, Refusal> {
+pub(crate) fn read(opened: Opened, limits: &Limits) -> Result<Array, Error> {
     let Opened { name: file, stream: mut source, .. } = opened;
     let start = exactly(&mut *source, 4, &file)?;
     let [0, 0, kind, sides] = start[..] else {
@@ -36,5 +36,5 @@ pub(crate) fn read(opened: Opened, limits: &Limits) -> Result<Array, Refusal> {
     };
     let numbers = exactly(&mut *source, count as u64, &file)?;
     end(&mut *source, &file)?;
-    Ok(Array::new(shape, Numbers::U8(numbers)))
+    Ok(Array::as_read(shape, Numbers::U8(numbers)))
 }

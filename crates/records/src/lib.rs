@@ -29,7 +29,7 @@
 //! let table = read_features(&source, &layout, &Limits::default())?;
 //! assert_eq!(table.features, [0.25, 1.0, 0.0, 1.0, 0.0, 1.0]);
 //! assert_eq!(table.labels, Some(Labels::Classes { of: vec![0, 1], classes: 2 }));
-//! # Ok::<(), veracity_core::Refusal>(())
+//! # Ok::<(), veracity_core::Error>(())
 //! ```
 
 mod archive;

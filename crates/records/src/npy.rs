@@ -10,7 +10,7 @@ use crate::{
     source::{Opened, end, exactly, refuse},
 };
 use std::io::Read;
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// The longest header that is read; numpy's own have about a hundred bytes.
 const LONGEST_HEADER: usize = 1 << 16;
@@ -35,18 +35,18 @@ const MOST_SIDES: usize = 64;
 /// // A file that was cut off is refused.
 /// file.pop();
 /// assert!(read_npy(&Source::in_memory("x.npy", file), &Limits::default()).is_err());
-/// # Ok::<(), veracity_core::Refusal>(())
+/// # Ok::<(), veracity_core::Error>(())
 /// ```
-pub fn read_npy(source: &Source, limits: &Limits) -> Result<Array, Refusal> {
+pub fn read_npy(source: &Source, limits: &Limits) -> Result<Array, Error> {
     read(source.open(limits)?.expect(Format::Npy)?, limits)
 }
 
-pub(crate) fn read(mut opened: Opened, limits: &Limits) -> Result<Array, Refusal> {
+pub(crate) fn read(mut opened: Opened, limits: &Limits) -> Result<Array, Error> {
     parse(&mut *opened.stream, &opened.name, limits)
 }
 
 /// Reads an NPY file from a stream that ends with it.
-pub(crate) fn parse(source: &mut dyn Read, file: &str, limits: &Limits) -> Result<Array, Refusal> {
+pub(crate) fn parse(source: &mut dyn Read, file: &str, limits: &Limits) -> Result<Array, Error> {
     let start = exactly(source, 8, file)?;
     let Some([major, _]) = start.strip_prefix(b"\x93NUMPY") else {
         return Err(refuse(file, "an NPY file, found another first word"));
@@ -146,7 +146,7 @@ impl Header {
             Kind::F32 => Numbers::F32(decode(&bytes, f32::from_le_bytes, turned, &shape)),
             Kind::F64 => Numbers::F64(decode(&bytes, f64::from_le_bytes, turned, &shape)),
         };
-        Array::new(shape, numbers)
+        Array::as_read(shape, numbers)
     }
 }
 

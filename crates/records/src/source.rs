@@ -6,12 +6,12 @@ use std::{
     cell::Cell,
     fmt,
     fs::File,
-    io::{BufReader, Cursor, Error, ErrorKind, Read, Seek},
+    io::{self, BufReader, Cursor, ErrorKind, Read, Seek},
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
 };
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// The bytes by which a file is recognised.
 const HEAD: u64 = 512;
@@ -27,7 +27,7 @@ const HEAD: u64 = 512;
 /// assert_eq!(read_columns(&source, Form::default(), &[], &Limits::default())?.rows, 3);
 /// let two = Limits { rows: 2, ..Limits::default() };
 /// assert!(read_columns(&source, Form::default(), &[], &two).is_err());
-/// # Ok::<(), veracity_core::Refusal>(())
+/// # Ok::<(), veracity_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -69,9 +69,10 @@ impl Limits {
 /// let source = Source::in_memory("labels.npy", idx);
 /// assert_eq!(read_idx(&source, &Limits::default())?.shape(), [3]);
 /// assert!(read_npy(&source, &Limits::default()).is_err());
-/// # Ok::<(), veracity_core::Refusal>(())
+/// # Ok::<(), veracity_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Source {
     /// A file.
     File(PathBuf),
@@ -86,14 +87,14 @@ pub enum Source {
 
 impl Source {
     /// What a path on the command line stands for: `-` is standard input, which is read to its end here.
-    pub fn at(path: &Path, limits: &Limits) -> Result<Source, Refusal> {
+    pub fn at(path: &Path, limits: &Limits) -> Result<Source, Error> {
         if path != Path::new("-") {
             return Ok(Source::File(path.to_owned()));
         }
         let name = "standard input";
         let mut bytes = Vec::new();
-        let mut input = std::io::stdin().lock().take(limits.bytes.saturating_add(1));
-        input.read_to_end(&mut bytes).map_err(|error| explain(name, &error))?;
+        let mut input = io::stdin().lock().take(limits.bytes.saturating_add(1));
+        input.read_to_end(&mut bytes).map_err(|error| explain(name, error))?;
         if bytes.len() as u64 > limits.bytes {
             return Err(refuse(name, format!("at most {} bytes", limits.bytes)));
         }
@@ -114,10 +115,10 @@ impl Source {
     }
 
     /// Opens it, unpacks it where it is packed, and recognises what is in it.
-    pub(crate) fn open(&self, limits: &Limits) -> Result<Opened, Refusal> {
+    pub(crate) fn open(&self, limits: &Limits) -> Result<Opened, Error> {
         let name = self.name();
         let (whole, packed) = self.bytes(&name)?;
-        let failed = |error: Error| explain(&name, &error);
+        let failed = |error: io::Error| explain(&name, error);
         let (raw, whole) = whole.stream(packed.clone()).map_err(failed)?;
         let (head, raw) = peek(raw).map_err(failed)?;
         let unpacked: Box<dyn Read> = match Packing::of(&head) {
@@ -138,8 +139,8 @@ impl Source {
     }
 
     /// The bytes as they lie there, and how many they are: for a pipe, how many have come so far.
-    fn bytes(&self, name: &str) -> Result<(Bytes, Rc<Cell<u64>>), Refusal> {
-        let unreadable = |error: Error| refuse(name, format!("a readable file ({})", reason(error.kind())));
+    fn bytes(&self, name: &str) -> Result<(Bytes, Rc<Cell<u64>>), Error> {
+        let unreadable = |error: io::Error| unreadable(name, error);
         match self {
             Source::Memory { bytes, .. } => {
                 let count = Rc::new(Cell::new(bytes.len() as u64));
@@ -180,7 +181,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Checks that it is of one format.
-    pub(crate) fn expect(self, format: Format) -> Result<Opened, Refusal> {
+    pub(crate) fn expect(self, format: Format) -> Result<Opened, Error> {
         if self.format == format {
             return Ok(self);
         }
@@ -188,13 +189,13 @@ impl Opened {
     }
 
     /// All bytes, to be read in any order. What came packed or through a pipe is taken into memory.
-    pub(crate) fn whole(self) -> Result<(String, Bytes), Refusal> {
+    pub(crate) fn whole(self) -> Result<(String, Bytes), Error> {
         let Opened { name, mut stream, whole, .. } = self;
         match whole {
             Some(whole) => Ok((name, whole)),
             None => {
                 let mut bytes = Vec::new();
-                stream.read_to_end(&mut bytes).map_err(|error| explain(&name, &error))?;
+                stream.read_to_end(&mut bytes).map_err(|error| explain(&name, error))?;
                 Ok((name, Bytes::Memory(bytes.into())))
             }
         }
@@ -230,7 +231,7 @@ impl Bytes {
     }
 
     /// The bytes from the first on, and themselves again where they can be read again.
-    fn stream(self, packed: Rc<Cell<u64>>) -> std::io::Result<(Box<dyn Read>, Option<Bytes>)> {
+    fn stream(self, packed: Rc<Cell<u64>>) -> io::Result<(Box<dyn Read>, Option<Bytes>)> {
         Ok(match self {
             Bytes::File(file, length) => (Box::new(file.try_clone()?), Some(Bytes::File(file, length))),
             Bytes::Memory(bytes) => (Box::new(Cursor::new(Arc::clone(&bytes))), Some(Bytes::Memory(bytes))),
@@ -244,19 +245,19 @@ pub(crate) trait Seekable: Read + Seek {}
 impl<T: Read + Seek> Seekable for T {}
 
 /// The first bytes, and the stream with them still in it.
-fn peek(mut stream: Box<dyn Read>) -> std::io::Result<(Vec<u8>, Box<dyn Read>)> {
+fn peek(mut stream: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
     let mut head = Vec::new();
     stream.as_mut().take(HEAD).read_to_end(&mut head)?;
     Ok((head.clone(), Box::new(Cursor::new(head).chain(stream))))
 }
 
-/// A refusal that names a file and what it should have been.
-pub(crate) fn refuse(file: &str, expected: impl fmt::Display) -> Refusal {
-    Refusal::Invalid(format!("file is {file}, expected {expected}"))
+/// A file, by the name under which it is shown, that is not what it should be.
+pub(crate) fn refuse(file: &str, expected: impl fmt::Display) -> Error {
+    Error::file("file", Path::new(file), expected.to_string())
 }
 
-/// A refusal of what is none of our formats.
-fn foreign(file: &str, seems: &str) -> Refusal {
+/// What is none of our formats.
+fn foreign(file: &str, seems: &str) -> Error {
     refuse(
         file,
         format!(
@@ -265,25 +266,43 @@ fn foreign(file: &str, seems: &str) -> Refusal {
     )
 }
 
-/// Why a file cannot be read, as a shell would say it.
-fn reason(kind: std::io::ErrorKind) -> String {
-    match kind {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
-        other => other.to_string(),
+/// A file that the operating system does not let be read.
+fn unreadable(file: &str, error: io::Error) -> Error {
+    Error::unreadable("file", Path::new(file), io::Error::new(error.kind(), Reason(error)))
+}
+
+/// Why a file cannot be read, as a shell would say it. What the operating system said is behind it.
+#[derive(Debug)]
+struct Reason(io::Error);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.kind() {
+            ErrorKind::NotFound => f.write_str("no such file"),
+            other => other.fmt(f),
+        }
     }
 }
 
-/// What went wrong while reading, in words. The library's own words may quote bytes, so they are not passed on.
-pub(crate) fn explain(file: &str, error: &Error) -> Refusal {
+impl std::error::Error for Reason {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// What went wrong while reading, in words. The library's own words may quote bytes, so they are not passed on: only an error
+/// that the operating system raised is kept as the source.
+pub(crate) fn explain(file: &str, error: io::Error) -> Error {
     if let Some(too_much) = error.get_ref().and_then(|inner| inner.downcast_ref::<TooMuch>()) {
         return refuse(file, too_much);
     }
-    match error.kind() {
-        ErrorKind::UnexpectedEof => refuse(file, "a whole file, found it cut off"),
-        ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+    match (error.kind(), error.raw_os_error()) {
+        (ErrorKind::UnexpectedEof, _) => refuse(file, "a whole file, found it cut off"),
+        (ErrorKind::InvalidData | ErrorKind::InvalidInput, _) => {
             refuse(file, "intact compressed data, found it damaged")
         }
-        kind => refuse(file, format!("a readable file ({})", reason(kind))),
+        (_, Some(_)) => unreadable(file, error),
+        (kind, None) => unreadable(file, kind.into()),
     }
 }
 
@@ -294,7 +313,7 @@ struct Counted {
 }
 
 impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count.set(self.count.get() + count as u64);
         Ok(count)
@@ -317,15 +336,15 @@ impl<R: Read> Bounded<R> {
 }
 
 impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.passed += count as u64;
         if self.passed > self.limits.bytes {
-            return Err(Error::other(TooMuch::Bytes(self.limits.bytes)));
+            return Err(io::Error::other(TooMuch::Bytes(self.limits.bytes)));
         }
         match &self.packed {
             Some(packed) if self.passed > self.limits.unpacked(packed.get()) => {
-                Err(Error::other(TooMuch::Ratio(self.limits.ratio)))
+                Err(io::Error::other(TooMuch::Ratio(self.limits.ratio)))
             }
             _ => Ok(count),
         }
@@ -351,9 +370,9 @@ impl fmt::Display for TooMuch {
 impl std::error::Error for TooMuch {}
 
 /// Exactly `count` bytes. Memory grows with the bytes that arrive, never by what a header promises.
-pub(crate) fn exactly(source: &mut dyn Read, count: u64, file: &str) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn exactly(source: &mut dyn Read, count: u64, file: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    source.take(count).read_to_end(&mut bytes).map_err(|error| explain(file, &error))?;
+    source.take(count).read_to_end(&mut bytes).map_err(|error| explain(file, error))?;
     if (bytes.len() as u64) < count {
         return Err(refuse(file, "a whole file, found it cut off"));
     }
@@ -361,11 +380,11 @@ pub(crate) fn exactly(source: &mut dyn Read, count: u64, file: &str) -> Result<V
 }
 
 /// Checks that nothing follows.
-pub(crate) fn end(source: &mut dyn Read, file: &str) -> Result<(), Refusal> {
+pub(crate) fn end(source: &mut dyn Read, file: &str) -> Result<(), Error> {
     let mut one = [0];
     match source.read(&mut one) {
         Ok(0) => Ok(()),
         Ok(_) => Err(refuse(file, "nothing after its last number, found more bytes")),
-        Err(error) => Err(explain(file, &error)),
+        Err(error) => Err(explain(file, error)),
     }
 }

@@ -1,7 +1,7 @@
 //! What comes out of every reader: features side by side, and labels where there are some.
 
 use crate::{Array, Limits, Scale, source::refuse};
-use veracity_core::Refusal;
+use veracity_core::{Error, Refusal};
 
 /// Records, row by row. All features are finite and all classes in range.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,11 @@ impl Table {
     /// How many records there are.
     pub fn rows(&self) -> usize {
         self.features.len() / self.width.max(1)
+    }
+
+    /// Features, how many of them a record has, and labels: what the constructors of training data take.
+    pub fn into_parts(self) -> (Vec<f32>, usize, Option<Labels>) {
+        (self.features, self.width, self.labels)
     }
 }
 
@@ -50,6 +55,7 @@ pub enum Labels {
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum LabelKind {
     /// Classes by their names; each may be spelled in several ways.
     Named(Vec<Vec<String>>),
@@ -109,7 +115,7 @@ impl LabelKind {
 /// let table = assemble("images", &images, Some(Scale::GREY), labels, &limits)?;
 /// assert_eq!((table.rows(), table.width, table.features[2]), (2, 4, 0.2));
 /// assert_eq!(table.labels, Some(Labels::Classes { of: vec![7, 3], classes: 10 }));
-/// # Ok::<(), veracity_core::Refusal>(())
+/// # Ok::<(), veracity_core::Error>(())
 /// ```
 pub fn assemble(
     file: &str,
@@ -117,7 +123,7 @@ pub fn assemble(
     scale: Option<Scale>,
     labels: Option<(&Array, &LabelKind)>,
     limits: &Limits,
-) -> Result<Table, Refusal> {
+) -> Result<Table, Error> {
     let Some((&rows, rest)) = features.shape().split_first() else {
         return Err(refuse(file, "features with one row for each record, found a single number"));
     };
@@ -135,7 +141,7 @@ pub fn assemble(
     Ok(Table { width, features: values, labels })
 }
 
-fn labels_of(file: &str, array: &Array, kind: &LabelKind, rows: usize) -> Result<Labels, Refusal> {
+fn labels_of(file: &str, array: &Array, kind: &LabelKind, rows: usize) -> Result<Labels, Error> {
     kind.check()?;
     if array.numbers().len() != rows || !matches!(array.shape(), [_] | [_, 1]) {
         return Err(refuse(file, "as many labels as records, found another number"));

@@ -9,7 +9,7 @@ use crate::{
 };
 use csv::ByteRecord;
 use std::borrow::Cow;
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// A table at work.
 pub(crate) enum Tabular {
@@ -44,7 +44,7 @@ impl Tabular {
         form: Form,
         names: &[&str],
         limits: &Limits,
-    ) -> Result<Tabular, Refusal> {
+    ) -> Result<Tabular, Error> {
         match opened.format {
             Format::Text => Ok(Tabular::Text(Box::new(TextTable::open(opened, form)?), form)),
             Format::Parquet => Ok(Tabular::Columnar(Box::new(ColumnarTable::open(opened, names, limits)?))),
@@ -56,7 +56,7 @@ impl Tabular {
     }
 
     /// The place of a column in its rows.
-    pub(crate) fn place(&self, file: &str, name: &str) -> Result<usize, Refusal> {
+    pub(crate) fn place(&self, file: &str, name: &str) -> Result<usize, Error> {
         match self {
             Tabular::Text(table, form) => place(file, form.header, table.first(), name),
             Tabular::Columnar(table) => place(file, Header::Named, table.names(), name),
@@ -71,7 +71,7 @@ impl Tabular {
         }
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Refusal> {
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
         match self {
             Tabular::Text(table, _) => Ok(table.next()?.map(Row::Text)),
             Tabular::Columnar(table) => table.next(),
@@ -132,8 +132,8 @@ pub(crate) fn short(name: &str) -> String {
 }
 
 /// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
-fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Refusal> {
-    let wrong = |why: &str| Refusal::Invalid(format!("column is {}, expected {why} {file}", short(name)));
+fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Error> {
+    let wrong = |why: &str| Error::invalid(format!("column is {}, expected {why} {file}", short(name)));
     if header == Header::Counted {
         let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
         return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1, in"));

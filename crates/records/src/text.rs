@@ -11,7 +11,7 @@ use crate::{
 };
 use csv::{ByteRecord, ReaderBuilder};
 use std::io::{Cursor, Read};
-use veracity_core::Refusal;
+use veracity_core::Error;
 
 /// The bytes in which the end of the header is looked for, to tell the delimiter.
 const LONGEST_LOOK: u64 = 1 << 20;
@@ -30,7 +30,7 @@ const LONGEST_LOOK: u64 = 1 << 20;
 /// let second = Wanted { name: "2", kind: Kind::Numbers };
 /// let columns = read_columns(&source, form, &[second], &Limits::default())?;
 /// assert_eq!(columns.values, [Values::Numbers(vec![Some(1234.5), Some(7.25)])]);
-/// # Ok::<(), veracity_core::Refusal>(())
+/// # Ok::<(), veracity_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form {
@@ -44,6 +44,7 @@ pub struct Form {
 
 /// How columns are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Header {
     /// By the first line.
     #[default]
@@ -64,7 +65,7 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    pub(crate) fn open(opened: Opened, form: Form) -> Result<TextTable, Refusal> {
+    pub(crate) fn open(opened: Opened, form: Form) -> Result<TextTable, Error> {
         let Opened { name: file, mut stream, .. } = opened;
         let delimiter = match form.delimiter {
             Some(delimiter) => delimiter,
@@ -74,7 +75,7 @@ impl TextTable {
                     .as_mut()
                     .take(LONGEST_LOOK)
                     .read_to_end(&mut head)
-                    .map_err(|error| explain(&file, &error))?;
+                    .map_err(|error| explain(&file, error))?;
                 let found = delimiter_of(&head);
                 stream = Box::new(Cursor::new(head).chain(stream));
                 found
@@ -92,7 +93,7 @@ impl TextTable {
         Ok(table)
     }
 
-    fn read_first(&mut self, header: Header) -> Result<(), Refusal> {
+    fn read_first(&mut self, header: Header) -> Result<(), Error> {
         let mut first = ByteRecord::new();
         let more = self.read(&mut first)?;
         let is_empty =
@@ -114,7 +115,7 @@ impl TextTable {
     }
 
     /// The next record.
-    pub(crate) fn next(&mut self) -> Result<Option<&ByteRecord>, Refusal> {
+    pub(crate) fn next(&mut self) -> Result<Option<&ByteRecord>, Error> {
         if std::mem::take(&mut self.is_first) {
             return Ok(Some(&self.first));
         }
@@ -124,7 +125,7 @@ impl TextTable {
         Ok(more.then_some(&self.record))
     }
 
-    fn read(&mut self, record: &mut ByteRecord) -> Result<bool, Refusal> {
+    fn read(&mut self, record: &mut ByteRecord) -> Result<bool, Error> {
         let read = self.reader.read_byte_record(record);
         let lines = self.reader.get_ref();
         match read {
@@ -141,7 +142,7 @@ impl TextTable {
                     ),
                 ))
             }
-            Err(error) => Err(match error.kind() {
+            Err(error) => Err(match error.into_kind() {
                 csv::ErrorKind::Io(error) => explain(&self.file, error),
                 _ => refuse(&self.file, "a readable table of text"),
             }),

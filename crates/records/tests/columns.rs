@@ -4,7 +4,7 @@
 
 mod written;
 
-use veracity_core::Refusal;
+use veracity_core::Error;
 use veracity_records::{
     Columns, Form, Kind, Limits, Notation, Source, Values, Wanted, check_columns, read_columns,
 };
@@ -12,7 +12,7 @@ use written::{file, gzip, idx, npy, parquet_people, zip, zstd};
 
 const CSV: &str = "age,city,id\n31,Bern,7\n,Basel,8\n-2.5,,7\nhunter2,\"a\nb\",9\n";
 
-fn read(source: &Source, wanted: &[(&str, Kind)], form: Form) -> Result<Columns, Refusal> {
+fn read(source: &Source, wanted: &[(&str, Kind)], form: Form) -> Result<Columns, Error> {
     let wanted: Vec<Wanted> = wanted.iter().map(|(name, kind)| Wanted { name, kind: *kind }).collect();
     check_columns(source, form, &wanted, &Limits::default())?;
     read_columns(source, form, &wanted, &Limits::default())

@@ -6,7 +6,7 @@ mod written;
 
 use proptest::prelude::*;
 use std::path::Path;
-use veracity_core::Refusal;
+use veracity_core::Error;
 use veracity_records::{
     Cells, Column, Form, LabelColumn, LabelKind, Layout, Limits, Source, assemble, read_features, read_idx,
     read_npy, read_npz,
@@ -20,7 +20,7 @@ fn small() -> Limits {
     Limits { rows: 1000, bytes: 1 << 21, values: 1 << 20, ratio: 64 }
 }
 
-fn line<T: std::fmt::Debug>(answer: Result<T, Refusal>) -> String {
+fn line<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
     let line = answer.unwrap_err().to_string();
     assert!(!line.contains('\n') && !line.contains(SECRET) && line.len() < 400, "{line}");
     assert!(line.contains("expected"), "{line}");

@@ -183,9 +183,9 @@ fn run(train: &Dataset, test: &Dataset, classes: usize, settings: &Settings) -> 
         } else {
             Privacy::None
         },
-        Optimiser::Sgd { momentum: number("momentum")? as f32 },
-        Schedule::Constant { rate: number("rate")? as f32 },
-    );
+    )
+    .with_optimiser(Optimiser::Sgd { momentum: number("momentum")? as f32 })
+    .with_schedule(Schedule::Constant { rate: number("rate")? as f32 });
     let start = Instant::now();
     let models = cohort::train(&plan, train, &Entropy::seeded(1), 0, 0..number("seeds")? as u64)?;
     let took = start.elapsed().as_secs_f64();

@@ -134,9 +134,9 @@ fn plan(network: Network, batch: u64, population: u64, steps: u64, private: bool
         Sampling::Poisson { batch: Count::new(batch)?, population: Count::new(population)? },
         Count::new(steps)?,
         if private { protected } else { Privacy::None },
-        Optimiser::Sgd { momentum: 0.0 },
-        Schedule::Constant { rate: 0.1 },
-    ))
+    )
+    .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+    .with_schedule(Schedule::Constant { rate: 0.1 }))
 }
 
 /// Linear layers with ReLU between them.

@@ -5,6 +5,7 @@ use veracity_core::{NoiseMultiplier, Probability, Refusal};
 
 /// How a gradient is brought within the clip norm C.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Clipping {
     /// The whole gradient is scaled down to the clip norm where it is longer.
     Flat,
@@ -47,17 +48,23 @@ impl Clipping {
 
     /// Checks the numbers, and that there is a weight for each layer that has parameters.
     pub(crate) fn check(&self, network: &Network) -> Result<(), Refusal> {
+        if let Clipping::PerLayer { weights: Some(weights) } = self {
+            let layers = network.places().iter().filter(|place| !place.is_empty()).count();
+            if weights.len() != layers {
+                return Err(Refusal::Invalid(format!(
+                    "there are {} weights for per-layer clipping, expected {layers}, one for each layer with parameters",
+                    weights.len()
+                )));
+            }
+        }
+        self.check_numbers()
+    }
+
+    /// Checks all that does not depend on a network.
+    pub(crate) fn check_numbers(&self) -> Result<(), Refusal> {
         match self {
-            Clipping::Flat => Ok(()),
-            Clipping::PerLayer { weights: None } => Ok(()),
+            Clipping::Flat | Clipping::PerLayer { weights: None } => Ok(()),
             Clipping::PerLayer { weights: Some(weights) } => {
-                let layers = network.places().iter().filter(|place| !place.is_empty()).count();
-                if weights.len() != layers {
-                    return Err(Refusal::Invalid(format!(
-                        "there are {} weights for per-layer clipping, expected {layers}, one for each layer with parameters",
-                        weights.len()
-                    )));
-                }
                 match weights.iter().find(|weight| !(**weight > 0.0 && weight.is_finite())) {
                     Some(weight) => Err(Refusal::out_of_range("layer weight", weight, "a finite number > 0")),
                     None => Ok(()),

@@ -55,10 +55,8 @@ impl Cohort {
 /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
 /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
 /// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
-/// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
-/// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
-/// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
-/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+/// # let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy);
 ///
 /// let entropy = Entropy::seeded(1);
 /// let cohort = cohort::train(&plan, &data, &entropy, 0, 0..4)?;

@@ -133,6 +133,34 @@ impl Dataset {
         }
     }
 
+    /// Records of which each is in one of `classes` classes: row after row of `width` features, as readers of files give them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_train::Dataset;
+    ///
+    /// // What a reader of tables gives: features row by row, their number in a row, and labels.
+    /// let (features, width) = (vec![0.1, 0.2, 0.3, 0.4], 2);
+    /// let data = Dataset::of_classes(features.clone(), width, vec![0, 1], 2)?;
+    /// assert_eq!((data.len(), data.width()), (2, 2));
+    /// assert_eq!(Dataset::of_values(features, width, vec![1.5, -0.5])?.row(1), [0.3, 0.4]);
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
+    pub fn of_classes(
+        features: Vec<f32>,
+        width: usize,
+        of: Vec<u32>,
+        classes: usize,
+    ) -> Result<Dataset, Refusal> {
+        Dataset::new(features, width, Labels::Classes { of, classes })
+    }
+
+    /// Records of which each has a number to predict.
+    pub fn of_values(features: Vec<f32>, width: usize, values: Vec<f32>) -> Result<Dataset, Refusal> {
+        Dataset::new(features, width, Labels::Values(values))
+    }
+
     /// The same records as those of people, who may have several each.
     pub fn of_people(self, people: People) -> Result<Dataset, Refusal> {
         if people.records() == self.len() {

@@ -178,9 +178,9 @@ mod tests {
             sampling,
             Count::ONE,
             Privacy::None,
-            Optimiser::Sgd { momentum: 0.0 },
-            Schedule::Constant { rate: 0.1 },
         )
+        .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+        .with_schedule(Schedule::Constant { rate: 0.1 })
     }
 
     fn dealer(sampling: Sampling) -> Dealer {

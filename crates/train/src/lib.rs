@@ -10,18 +10,16 @@
 //! ```
 //! use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
 //! use veracity_noise::Entropy;
-//! use veracity_train::{Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy};
-//! use veracity_train::{Sampling, Schedule, Shape, cohort};
+//! use veracity_train::{Dataset, Labels, Layer, Loss, Network, Plan, Privacy, Sampling, Schedule, Shape, cohort};
 //!
 //! # let features = (0..400).flat_map(|i| [if i % 2 == 1 { 1.0 } else { -1.0 }, 0.5]).collect();
 //! # let labels = Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 };
 //! let data = Dataset::new(features, 2, labels)?;
 //! let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
 //! let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
-//! let (steps, noise, clip) = (Count::new(60)?, NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
-//! let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
-//! let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.0 }, Schedule::Constant { rate: 0.5 });
-//! let plan = Plan::new(network, Loss::Logistic, sampling, steps, privacy, optimiser, schedule);
+//! let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+//! let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(60)?, privacy)
+//!     .with_schedule(Schedule::Constant { rate: 0.5 });
 //!
 //! let models = cohort::train(&plan, &data, &Entropy::system()?, 0, 0..1)?;
 //! let outputs = cohort::predict(&plan.network, &models[0].parameters, &data)?;
@@ -30,6 +28,8 @@
 //! assert_eq!(plan.mechanism(Adjacency::AddRemove)?.kind(), "repeated");
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
+//!
+//! With feature `serde`, layers, features, losses, optimisers, schedules and clippings are objects in files that say their `kind`.
 
 mod clip;
 pub mod cohort;
@@ -58,6 +58,8 @@ mod shape;
 mod vectors;
 mod views;
 mod world;
+#[cfg(feature = "serde")]
+mod written;
 
 pub use clip::Clipping;
 pub use crafted::Crafted;

@@ -30,17 +30,25 @@ impl Loss {
         }
     }
 
+    /// Checks the number that a loss may have.
+    pub(crate) fn check_number(self) -> Result<(), Refusal> {
+        match self {
+            Loss::Huber { delta } if !(delta > 0.0 && delta.is_finite()) => {
+                Err(Refusal::out_of_range("huber delta", delta, "a finite number > 0"))
+            }
+            Loss::SoftmaxCrossEntropy | Loss::Logistic | Loss::Squared | Loss::Huber { .. } => Ok(()),
+        }
+    }
+
     /// Checks that a network's output can be held against these labels.
     pub(crate) fn check(self, output: Shape, labels: &Labels) -> Result<(), Refusal> {
         let outputs = output.size();
+        self.check_number()?;
         let wanted = match (self, labels) {
             (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) => *classes,
             (Loss::Logistic, Labels::Classes { classes: 2, .. }) => 1,
             (Loss::Logistic, Labels::Classes { classes, .. }) => {
                 return Err(Refusal::out_of_range("classes", classes, "2 for the logistic loss"));
-            }
-            (Loss::Huber { delta }, _) if !(delta > 0.0 && delta.is_finite()) => {
-                return Err(Refusal::out_of_range("huber delta", delta, "a finite number > 0"));
             }
             (Loss::Squared | Loss::Huber { .. }, Labels::Values(_)) => 1,
             (Loss::SoftmaxCrossEntropy | Loss::Logistic, Labels::Values(_)) => {

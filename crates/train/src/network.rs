@@ -4,7 +4,7 @@ use crate::{
     Layer, Shape,
     layer::{Stack, Stage},
 };
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 use veracity_core::Refusal;
 use veracity_noise::Stream;
 
@@ -29,10 +29,11 @@ const CACHED: usize = 1 << 19;
 /// assert!(refusal.is_some_and(|line| line.contains("group-norm")));
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Network {
     layers: Vec<Layer>,
-    stack: Stack,
+    /// Nothing in it changes, so clones share it.
+    stack: Arc<Stack>,
 }
 
 impl Network {
@@ -42,7 +43,7 @@ impl Network {
     /// Checks that each layer can take what the one before gives.
     pub fn new(input: Shape, layers: Vec<Layer>) -> Result<Network, Refusal> {
         let stack = Stack::of_layers(input, &layers)?;
-        Ok(Network { layers, stack })
+        Ok(Network { layers, stack: Arc::new(stack) })
     }
 
     /// What goes in.

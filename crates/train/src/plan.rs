@@ -1,6 +1,7 @@
 //! Everything about a run that is not data: it drives the run, and it is what the accountant reads.
 
 use crate::{Averaging, Clipping, Loss, Network, Optimiser, Rounding, Sampling, Schedule, Views, World};
+use std::sync::Arc;
 use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Refusal};
 
 /// What protects the records.
@@ -27,10 +28,18 @@ pub enum Privacy {
     None,
 }
 
+impl Privacy {
+    /// Gaussian noise on gradients that are clipped as a whole.
+    pub fn gaussian(noise: NoiseMultiplier, clip: ClipNorm) -> Privacy {
+        Privacy::Gaussian { noise, clip, clipping: Clipping::Flat }
+    }
+}
+
 /// What is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
     /// One record.
+    #[default]
     Record,
     /// One person with all records: they enter batches together, and their mean gradient is clipped.
     Person,
@@ -38,6 +47,7 @@ pub enum Unit {
 
 /// Where the parameters start.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Initial {
     /// As their layers draw them.
     Random {
@@ -46,6 +56,13 @@ pub enum Initial {
     },
     /// At these.
     At(Vec<f32>),
+}
+
+impl Default for Initial {
+    /// As their layers draw them.
+    fn default() -> Initial {
+        Initial::Random { scale: 1.0 }
+    }
 }
 
 impl Initial {
@@ -68,8 +85,8 @@ impl Initial {
     }
 }
 
-/// A training run: everything about it that is not data.
-#[derive(Debug)]
+/// A training run: everything about it that is not data. A clone shares the network's stages and the views.
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// The model.
     pub network: Network,
@@ -94,38 +111,84 @@ pub struct Plan {
     /// Whose records they are.
     pub unit: Unit,
     /// What an example is shown as; itself when there is nothing here.
-    pub views: Option<Box<dyn Views>>,
+    pub views: Option<Arc<dyn Views>>,
 }
 
 impl Plan {
     /// The most steps: streams are numbered by step and block.
     pub const MOST_STEPS: u64 = 1 << 40;
 
-    /// A plan for single records, with random initial parameters and neither weight decay nor averaging nor views; those are set
-    /// afterwards.
-    pub fn new(
-        network: Network,
-        loss: Loss,
-        sampling: Sampling,
-        steps: Count,
-        privacy: Privacy,
-        optimiser: Optimiser,
-        schedule: Schedule,
-    ) -> Plan {
+    /// A plan for single records. What protects them must be said; the rest has defaults that change no guarantee, and is set by
+    /// the methods below or by the fields themselves: plain gradient descent at a constant rate of 0.1, random initial parameters,
+    /// and neither weight decay nor averaging nor views.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+    /// use veracity_train::{Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape};
+    ///
+    /// let network = Network::new(Shape::Flat(64), vec![Layer::Linear { outputs: 10 }])?;
+    /// let sampling = Sampling::Poisson { batch: Count::new(256)?, population: Count::new(60_000)? };
+    /// let privacy = Privacy::gaussian(NoiseMultiplier::new(1.1)?, ClipNorm::new(1.0)?);
+    /// let plan = Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, Count::new(1_000)?, privacy)
+    ///     .with_optimiser(Optimiser::Sgd { momentum: 0.9 })
+    ///     .with_schedule(Schedule::Cosine { rate: 0.5, warmup: 50, last: 0.0 });
+    /// // Two runs of one plan that differ in one thing.
+    /// let slower = Plan { steps: Count::new(4_000)?, ..plan.clone() };
+    /// assert_eq!(slower.privacy, plan.privacy);
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
+    pub fn new(network: Network, loss: Loss, sampling: Sampling, steps: Count, privacy: Privacy) -> Plan {
         Plan {
             network,
             loss,
             sampling,
             steps,
             privacy,
-            optimiser,
-            schedule,
-            initial: Initial::Random { scale: 1.0 },
+            optimiser: Optimiser::default(),
+            schedule: Schedule::default(),
+            initial: Initial::default(),
             weight_decay: 0.0,
-            averaging: Averaging::None,
-            unit: Unit::Record,
+            averaging: Averaging::default(),
+            unit: Unit::default(),
             views: None,
         }
+    }
+
+    /// The same plan with another optimiser.
+    pub fn with_optimiser(self, optimiser: Optimiser) -> Plan {
+        Plan { optimiser, ..self }
+    }
+
+    /// The same plan with another learning rate.
+    pub fn with_schedule(self, schedule: Schedule) -> Plan {
+        Plan { schedule, ..self }
+    }
+
+    /// The same plan with a weight decay.
+    pub fn with_weight_decay(self, weight_decay: f32) -> Plan {
+        Plan { weight_decay, ..self }
+    }
+
+    /// The same plan with a mean of parameters handed over.
+    pub fn with_averaging(self, averaging: Averaging) -> Plan {
+        Plan { averaging, ..self }
+    }
+
+    /// The same plan from other initial parameters.
+    pub fn with_initial(self, initial: Initial) -> Plan {
+        Plan { initial, ..self }
+    }
+
+    /// The same plan for another unit.
+    pub fn with_unit(self, unit: Unit) -> Plan {
+        Plan { unit, ..self }
+    }
+
+    /// The same plan with several views of each example.
+    pub fn with_views(self, views: impl Views + 'static) -> Plan {
+        Plan { views: Some(Arc::new(views)), ..self }
     }
 
     /// What is done to the data, for the accountant. Each way of sampling has theorems for some adjacencies only, so it is
@@ -145,10 +208,8 @@ impl Plan {
     /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
     /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
     /// let sampling = Sampling::Shuffled { batch: Count::new(40)?, population: Count::new(400)? };
-    /// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
-    /// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
-    /// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
-    /// let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+    /// # let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+    /// let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy);
     ///
     /// assert!(plan.mechanism(Adjacency::AddRemove).is_err());
     /// assert!(plan.mechanism(Adjacency::ReplaceOne).is_ok());

@@ -18,7 +18,8 @@ pub struct Recorded {
 
 /// Why a run does not keep what its plan promises.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fault {
+#[non_exhaustive]
+pub enum ReplayFault {
     /// A sum moved farther than is accounted, or there are other sums.
     Hidden(Departure),
     /// The parameters depend on more than what was said.
@@ -34,7 +35,7 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     /// What was wrong, if anything.
-    pub fault: Option<Fault>,
+    pub fault: Option<ReplayFault>,
     /// How much of what is accounted was used: the largest movement over the declared one.
     pub used: f64,
 }
@@ -53,10 +54,8 @@ pub struct Replay {
 /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
 /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
 /// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
-/// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
-/// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
-/// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
-/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+/// # let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy);
 ///
 /// let entropy = Entropy::seeded(1);
 /// let world = World::from(&data);
@@ -92,19 +91,19 @@ impl Recorded {
     }
 
     /// What is wrong with this run, given its replay on an adjacent dataset.
-    pub fn fault(&self, replay: &Recorded) -> Option<Fault> {
+    pub fn fault(&self, replay: &Recorded) -> Option<ReplayFault> {
         if let Some(departure) = self.tape.departure(&replay.tape) {
-            return Some(Fault::Hidden(departure));
+            return Some(ReplayFault::Hidden(departure));
         }
         let bits = |run: &Recorded| run.parameters.iter().map(|w| w.to_bits()).collect::<Vec<u32>>();
         if bits(self) != bits(replay) {
-            return Some(Fault::Parameters);
+            return Some(ReplayFault::Parameters);
         }
         let noises = self.noises();
         // By chance two single numbers are equal once in a million; two vectors of the size of a model are not.
         (1..noises.len())
             .find(|call| noises[*call].len() > 2 && noises[..*call].contains(&noises[*call]))
-            .map(|call| Fault::NoiseReused { call })
+            .map(|call| ReplayFault::NoiseReused { call })
     }
 
     /// What was added, call by call, in steps of the grid.

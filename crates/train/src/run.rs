@@ -30,6 +30,7 @@ pub struct Draws<'a> {
 
 /// A trained model.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Trained {
     /// Its parameters, as [`crate::Network`] lays them out.
     pub parameters: Vec<f32>,
@@ -66,10 +67,8 @@ pub struct State {
 /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
 /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
 /// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
-/// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
-/// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
-/// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
-/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+/// # let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+/// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy);
 ///
 /// let entropy = Entropy::system()?;
 /// let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
@@ -187,10 +186,8 @@ impl<'a> Run<'a> {
     /// # let data = Dataset::new(features, 2, Labels::Classes { of: (0..400).map(|i| i % 2).collect(), classes: 2 })?;
     /// # let network = Network::new(Shape::Flat(2), vec![Layer::Linear { outputs: 1 }])?;
     /// # let sampling = Sampling::Poisson { batch: Count::new(40)?, population: Count::new(400)? };
-    /// # let (noise, clip) = (NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
-    /// # let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
-    /// # let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.9 }, Schedule::Constant { rate: 0.1 });
-    /// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy, optimiser, schedule);
+    /// # let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
+    /// # let plan = Plan::new(network, Loss::Logistic, sampling, Count::new(20)?, privacy);
     ///
     /// let entropy = Entropy::seeded(1);
     /// let draws = Draws { entropy: &entropy, run: 0, trial: 0 };

@@ -5,6 +5,7 @@ use veracity_core::Refusal;
 
 /// The shape of one example's values. Images are stored channel by channel, sequences place by place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shape {
     /// Plain numbers.
     Flat(usize),
@@ -41,6 +42,38 @@ impl Shape {
         match size {
             Some(1..=Shape::MOST) => Ok(self),
             _ => Err(Refusal::out_of_range("shape", self, "1 to 2^28 numbers for each example")),
+        }
+    }
+
+    /// The shape of so many sides, as files have it: one for plain numbers, length and width of a sequence, or channels, height
+    /// and width of an image.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use veracity_train::Shape;
+    ///
+    /// assert_eq!(Shape::of_sides(&[1, 28, 28])?, Shape::Image { channels: 1, height: 28, width: 28 });
+    /// assert_eq!(Shape::Sequence { length: 5, width: 2 }.sides(), [5, 2]);
+    /// assert!(Shape::of_sides(&[]).is_err() && Shape::of_sides(&[3, 0]).is_err());
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
+    pub fn of_sides(sides: &[usize]) -> Result<Shape, Refusal> {
+        match *sides {
+            [size] => Shape::Flat(size),
+            [length, width] => Shape::Sequence { length, width },
+            [channels, height, width] => Shape::Image { channels, height, width },
+            _ => return Err(Refusal::out_of_range("sides of the input", sides.len(), "1, 2 or 3")),
+        }
+        .checked()
+    }
+
+    /// Its sides, as files have them.
+    pub fn sides(self) -> Vec<usize> {
+        match self {
+            Shape::Flat(size) => vec![size],
+            Shape::Sequence { length, width } => vec![length, width],
+            Shape::Image { channels, height, width } => vec![channels, height, width],
         }
     }
 

@@ -24,6 +24,7 @@ const MOVES: usize = 4093;
 
 /// Whether an image may be turned about its vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mirror {
     /// As it is, always.
     Never,

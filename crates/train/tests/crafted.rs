@@ -14,7 +14,9 @@ fn plan(sampling: Sampling, privacy: Privacy) -> Plan {
     let network = Network::new(Shape::Flat(4), layers).unwrap();
     let (optimiser, schedule) = (Optimiser::Sgd { momentum: 0.5 }, Schedule::Constant { rate: 0.3 });
     let steps = Count::new(STEPS).unwrap();
-    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, steps, privacy, optimiser, schedule)
+    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, steps, privacy)
+        .with_optimiser(optimiser)
+        .with_schedule(schedule)
 }
 
 fn gaussian(clip: f64, clipping: Clipping) -> Privacy {

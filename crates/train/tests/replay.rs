@@ -6,7 +6,7 @@
 use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability};
 use veracity_noise::{Bits, Departure, Entropy, Key, Purpose, Stream};
 use veracity_train::{
-    replay::{Fault, Recorded},
+    replay::{Recorded, ReplayFault},
     *,
 };
 
@@ -77,11 +77,13 @@ impl Dice {
         };
         let privacy = self.privacy();
         let schedule = Schedule::Cosine { rate: 0.5, warmup: 1, last: 0.1 };
-        let mut plan = Plan::new(network, loss, sampling, self.count(1, 5), privacy, optimiser, schedule);
+        let mut plan = Plan::new(network, loss, sampling, self.count(1, 5), privacy)
+            .with_optimiser(optimiser)
+            .with_schedule(schedule);
         plan.weight_decay = [0.0, 0.01][self.below(2) as usize];
         plan.averaging = [Averaging::None, Averaging::Exponential { decay: 0.9 }][self.below(2) as usize];
         if self.below(8) == 0 {
-            plan.views = Some(Box::new(Mirrored));
+            plan.views = Some(std::sync::Arc::new(Mirrored));
         }
         plan
     }
@@ -197,9 +199,9 @@ fn a_thousand_gradients_that_are_all_alike_round_within_the_slack() {
             Sampling::Poisson { batch: n, population: n },
             Count::new(3).unwrap(),
             privacy,
-            Optimiser::Sgd { momentum: 0.0 },
-            Schedule::Constant { rate: 0.1 },
-        );
+        )
+        .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+        .with_schedule(Schedule::Constant { rate: 0.1 });
         let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
         let world = World::from(&data);
         for position in [0, records as usize / 2] {
@@ -232,9 +234,9 @@ fn one_record_more_than_fills_micro_batches_leaves_the_roundings_alone() {
             Sampling::Poisson { batch: n, population: n },
             Count::ONE,
             Privacy::Gaussian { noise, clip, clipping },
-            Optimiser::Sgd { momentum: 0.0 },
-            Schedule::Constant { rate: 0.1 },
-        );
+        )
+        .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+        .with_schedule(Schedule::Constant { rate: 0.1 });
         plan.initial = Initial::At(vec![0.0; plan.network.parameters()]);
         let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
         let world = World::from(&data);
@@ -256,24 +258,24 @@ fn every_kind_of_fault_is_seen() {
         Sampling::Poisson { batch: n, population: n },
         Count::new(3).unwrap(),
         Privacy::Gaussian { noise, clip, clipping: Clipping::Flat },
-        Optimiser::Sgd { momentum: 0.0 },
-        Schedule::Constant { rate: 0.1 },
-    );
+    )
+    .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+    .with_schedule(Schedule::Constant { rate: 0.1 });
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
     let run = recorded(Run::new(&plan, &data, draws).unwrap().recording(Adjacency::ZeroOut).unwrap());
     assert_eq!(run.fault(&run.clone()), None);
     let mut told = run.clone();
     told.parameters[0] = f32::from_bits(told.parameters[0].to_bits() ^ 1);
-    assert_eq!(run.fault(&told), Some(Fault::Parameters));
+    assert_eq!(run.fault(&told), Some(ReplayFault::Parameters));
     let mut moved = run.clone();
     moved.tape.calls[1].input[0] += 1 << 21;
-    assert!(matches!(run.fault(&moved), Some(Fault::Hidden(Departure::Sensitivity { call: 1, .. }))));
+    assert!(matches!(run.fault(&moved), Some(ReplayFault::Hidden(Departure::Sensitivity { call: 1, .. }))));
     let mut shorter = run.clone();
     shorter.tape.calls.pop();
-    assert_eq!(run.fault(&shorter), Some(Fault::Hidden(Departure::ControlFlow { call: 2 })));
+    assert_eq!(run.fault(&shorter), Some(ReplayFault::Hidden(Departure::ControlFlow { call: 2 })));
     let mut again = run.clone();
     let first = run.noises()[0].clone();
     let call = &mut again.tape.calls[2];
     call.output = call.input.iter().zip(first).map(|(hidden, noise)| hidden + noise).collect();
-    assert_eq!(again.fault(&again.clone()), Some(Fault::NoiseReused { call: 2 }));
+    assert_eq!(again.fault(&again.clone()), Some(ReplayFault::NoiseReused { call: 2 }));
 }

@@ -36,9 +36,9 @@ fn plan(sizes: &[usize], batch: usize, population: usize, steps: u64, noise: f64
             clip: ClipNorm::new(CLIP).unwrap(),
             clipping: Clipping::Flat,
         },
-        Optimiser::Sgd { momentum: 0.0 },
-        Schedule::Constant { rate },
     )
+    .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+    .with_schedule(Schedule::Constant { rate })
 }
 
 fn features(rows: usize, width: usize) -> Vec<f32> {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
 use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Probability, SamplingRate};
 use veracity_noise::{Call, Distance, Entropy, Tape};
 use veracity_train::*;
@@ -40,7 +41,9 @@ fn plan(sampling: Sampling, steps: u64, privacy: Privacy, optimiser: Optimiser) 
     let layers = vec![Layer::Linear { outputs: 5 }, Layer::Relu, Layer::Linear { outputs: 3 }];
     let network = Network::new(Shape::Flat(4), layers).unwrap();
     let schedule = Schedule::Warmup { rate: 0.3, warmup: 3 };
-    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, count(steps), privacy, optimiser, schedule)
+    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, count(steps), privacy)
+        .with_optimiser(optimiser)
+        .with_schedule(schedule)
 }
 
 const SGD: Optimiser = Optimiser::Sgd { momentum: 0.0 };
@@ -161,7 +164,7 @@ fn a_model_has_the_same_bits_alone_in_a_cohort_on_any_threads_in_any_shard() {
             let models = pool.install(|| cohort::train(plan, &data, &entropy, 4, trials)).unwrap();
             models.iter().map(|model| bits(&model.parameters)).collect::<Vec<_>>()
         };
-        for views in [None, Some(Box::new(Repeated) as Box<dyn Views>)] {
+        for views in [None, Some(Arc::new(Repeated) as Arc<dyn Views>)] {
             plan.views = views;
             let all = train(&plan, 1, 0..5);
             assert_eq!(all, train(&plan, 2, 0..5));
@@ -386,7 +389,7 @@ impl Views for Opposite {
 #[test]
 fn views_are_averaged_before_they_are_clipped() {
     let features = [0.9, -0.4, 0.3, 0.5];
-    let sum = |features: [f32; 4], clip: f64, views: Option<Box<dyn Views>>| -> Vec<f64> {
+    let sum = |features: [f32; 4], clip: f64, views: Option<Arc<dyn Views>>| -> Vec<f64> {
         let (noise, clip) = (multiplier(1.0), ClipNorm::new(clip).unwrap());
         let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
         let mut plan = plan(poisson(1, 1), 1, privacy, SGD);
@@ -397,10 +400,10 @@ fn views_are_averaged_before_they_are_clipped() {
         steps.iter().map(|x| *x as f64 * clip.get() / 2f64.powi(20)).collect()
     };
     let near = |one: &[f64], two: &[f64], most: f64| one.iter().zip(two).all(|(a, b)| (a - b).abs() < most);
-    let opposite = || Some(Box::new(Opposite) as Box<dyn Views>);
+    let opposite = || Some(Arc::new(Opposite) as Arc<dyn Views>);
     // The same view thrice is the example itself.
     let plain = sum(features, 0.1, None);
-    assert!(near(&plain, &sum(features, 0.1, Some(Box::new(Repeated))), 1e-6));
+    assert!(near(&plain, &sum(features, 0.1, Some(Arc::new(Repeated))), 1e-6));
     // Where nothing is clipped, the mean of an example and its opposite.
     let (one, other) = (sum(features, 10.0, None), sum(features.map(|x| -x), 10.0, None));
     let mean: Vec<f64> = one.iter().zip(&other).map(|(a, b)| (a + b) / 2.0).collect();

@@ -135,8 +135,6 @@ impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Send + Sync + 'static> G
 impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Sync> Subject for Game<F> {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let trial = Trial { entropy: &self.entropy, trial };
-        let score =
-            |world: &World| (self.play)(*world, &trial).map_err(|refusal| Failure(refusal.to_string()));
-        worlds.iter().map(score).collect()
+        worlds.iter().map(|world| Ok((self.play)(*world, &trial)?)).collect()
     }
 }

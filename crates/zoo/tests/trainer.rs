@@ -42,9 +42,9 @@ fn plan() -> Plan {
             clip: ClipNorm::new(CLIP).unwrap(),
             clipping: Clipping::Flat,
         },
-        Optimiser::Sgd { momentum: MOMENTUM },
-        Schedule::Constant { rate: 0.1 },
     )
+    .with_optimiser(Optimiser::Sgd { momentum: MOMENTUM })
+    .with_schedule(Schedule::Constant { rate: 0.1 })
 }
 
 fn library(records: &[Record], plan: &Plan, draws: Draws<'_>) -> Recorded {

@@ -81,6 +81,7 @@ impl Basis {
 
 /// The bounds that need no more than counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FromCounts {
     /// Exact limits on both error rates.
     ClopperPearson,

@@ -21,6 +21,7 @@ const TELLING: usize = 8;
 
 /// What is wrong with a run, and where.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Fault {
     /// An input moved farther than declared.
     Sensitivity {
@@ -53,6 +54,7 @@ pub enum Fault {
 
 /// What differs between two calls that should be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Difference {
     /// One run makes this call and the other has ended.
     Number,

@@ -6,6 +6,7 @@ use veracity_noise::{Call, Distance, Tape};
 
 /// How a movement is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Norm {
     /// The sum of the absolute changes.
     L1,
@@ -95,6 +96,31 @@ impl TraceCall {
             input: values,
             output: Vec::new(),
         }
+    }
+
+    /// Where in the program it was made.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// How a movement of its input is measured.
+    pub fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// How far its input may move between adjacent datasets, as declared.
+    pub fn sensitivity(&self) -> f64 {
+        self.sensitivity
+    }
+
+    /// What it hides: private.
+    pub fn input(&self) -> &[f64] {
+        &self.input
+    }
+
+    /// What it said.
+    pub fn output(&self) -> &[f64] {
+        &self.output
     }
 }
 

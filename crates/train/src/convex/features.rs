@@ -12,6 +12,7 @@ pub(super) const UNIT: f64 = f64::EPSILON / 2.0;
 ///
 /// Its weight is penalised like any other: without that, the minimiser would have no bounded sensitivity.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Intercept {
     /// There is none.
     Absent,
@@ -21,6 +22,7 @@ pub enum Intercept {
 
 /// What becomes of a row, whatever the other rows are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Manner {
     /// Rows beyond the bound are scaled down to it.
     Clip,

@@ -23,6 +23,7 @@ use veracity_noise::Stream;
 
 /// A map as it is written in a plan. Its input shape is the output shape of the one before.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Features {
     /// Scattering of order 2 by Morlet wavelets: each channel of height × width becomes 1 + JL + L²J(J−1)/2 channels of
     /// height/2^J × width/2^J, J being the scales and L the angles.
@@ -95,6 +96,20 @@ impl Features {
             Features::UnitNorm { norm } => Box::new(normalise::UnitNorm::new(input, norm)?),
         })
     }
+}
+
+/// What may stand among the features of a plan: a map, or the one thing that looks at all records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Feature {
+    /// A map of each record by itself. It costs nothing.
+    Fixed(Features),
+    /// The private mean of what comes in, taken off: see [`Centre`]. It is charged as a Gaussian mechanism of this noise multiplier.
+    PrivateMean {
+        /// Noise over clip norm, as written; a [`NoiseMultiplier`](veracity_core::NoiseMultiplier) once it is checked.
+        noise_multiplier: f64,
+        /// Records beyond this norm count as if they had it; as written, where 1 is the default.
+        clip_norm: f64,
+    },
 }
 
 /// A map at work on one example.

@@ -42,6 +42,7 @@ use veracity_noise::Stream;
 
 /// A layer as it is written in a plan. Its input shape is that of the layer before.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Layer {
     /// Every output is a weighted sum of all inputs, plus a bias; on sequences the same at each place.
     Linear {

@@ -3,9 +3,11 @@
 use veracity_core::{Count, Refusal};
 
 /// What is handed over at the end.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub enum Averaging {
     /// The parameters after the last step.
+    #[default]
     None,
     /// A mean in which each step back weighs less: a = d·a + (1 − d)·w with d = min(`decay`, (1 + t)/(10 + t)), so that the
     /// random beginning is forgotten soon.

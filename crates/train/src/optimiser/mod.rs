@@ -10,6 +10,7 @@ use veracity_core::Refusal;
 
 /// How parameters follow the gradient.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Optimiser {
     /// Against the gradient, with momentum.
     Sgd {
@@ -32,6 +33,13 @@ pub enum Optimiser {
         /// What keeps small scales from blowing up.
         epsilon: f32,
     },
+}
+
+impl Default for Optimiser {
+    /// Plain gradient descent.
+    fn default() -> Optimiser {
+        Optimiser::Sgd { momentum: 0.0 }
+    }
 }
 
 /// What an optimiser remembers: directions and, for some, squares.

@@ -49,6 +49,13 @@ pub enum Schedule {
     },
 }
 
+impl Default for Schedule {
+    /// A constant rate of 0.1.
+    fn default() -> Schedule {
+        Schedule::Constant { rate: 0.1 }
+    }
+}
+
 impl Schedule {
     /// The name used in plans.
     pub fn name(self) -> &'static str {

@@ -131,15 +131,9 @@ impl Setting {
     pub fn plan(&self, records: usize, privacy: Privacy, sampling: fn(Count, Count) -> Sampling) -> Plan {
         let all = Count::new(records as u64).unwrap();
         let network = self.network();
-        let mut plan = Plan::new(
-            network,
-            self.loss,
-            sampling(all, all),
-            Count::ONE,
-            privacy,
-            Optimiser::Sgd { momentum: 0.0 },
-            Schedule::Constant { rate: 0.1 },
-        );
+        let mut plan = Plan::new(network, self.loss, sampling(all, all), Count::ONE, privacy)
+            .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+            .with_schedule(Schedule::Constant { rate: 0.1 });
         // Linear models start at zero: then a record's gradient is its label times its features.
         if self.layers.len() == 1 {
             plan.initial = Initial::At(vec![0.0; plan.network.parameters()]);

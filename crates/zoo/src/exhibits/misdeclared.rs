@@ -93,9 +93,9 @@ fn plan(sampling: Sampling, steps: u64, noise: f64, clip: f64, clipping: Clippin
         sampling,
         Count::new(steps)?,
         privacy,
-        Optimiser::Sgd { momentum: 0.0 },
-        Schedule::Constant { rate: 0.01 },
-    ))
+    )
+    .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+    .with_schedule(Schedule::Constant { rate: 0.01 }))
 }
 
 /// All records in every batch.

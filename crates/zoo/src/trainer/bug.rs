@@ -2,6 +2,7 @@
 
 /// One mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Bug {
     /// Noise of standard deviation σ, where σ × clip norm is accounted.
     NoiseNotScaledByClip,

@@ -44,7 +44,7 @@ pub struct Trainer {
 
 /// What a run shows to an attacker who sees every step.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct Published {
     /// The parameters before each step that was taken.
     pub visited: Vec<Vec<f32>>,
     /// The noisy sum of each.
@@ -59,7 +59,7 @@ impl Trainer {
     }
 
     /// Trains on records; every step draws from `rng`.
-    pub fn train(&self, records: &[Record], rng: &mut NoiseStream) -> Result<Shown, Refusal> {
+    pub fn train(&self, records: &[Record], rng: &mut NoiseStream) -> Result<Published, Refusal> {
         let mut clip = self.clip.get();
         let mut parameters = self.start.clone();
         let (mut velocity, mut clean_velocity) = (vec![0.0f32; PARAMETERS], vec![0.0f64; PARAMETERS]);
@@ -84,7 +84,7 @@ impl Trainer {
                 break;
             }
         }
-        Ok(Shown { visited, said, parameters })
+        Ok(Published { visited, said, parameters })
     }
 
     /// Whether a step is left out, noise and all.
