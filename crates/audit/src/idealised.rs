@@ -3,7 +3,7 @@
 //! The attacker sees every noisy sum (the white-box setting). Along the canary's coordinate it is B + σN with the canary
 //! in the data and σN without, B being whether the canary was in the batch; nothing else in the sum helps.
 
-use crate::{Failure, Subject, World};
+use crate::{AuditSubject, Failure, World};
 use veracity_core::{Count, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 
@@ -12,7 +12,7 @@ use veracity_noise::{Entropy, Key, Purpose, Stream};
 /// # Examples
 ///
 /// ```
-/// use veracity_audit::{Idealised, Subject, World};
+/// use veracity_audit::{Idealised, AuditSubject, World};
 /// use veracity_core::{Count, NoiseMultiplier, SamplingRate};
 ///
 /// let steps = Count::new(100)?;
@@ -37,7 +37,7 @@ pub struct Idealised {
     pub seed: u64,
 }
 
-impl Subject for Idealised {
+impl AuditSubject for Idealised {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         Ok(worlds.iter().map(|world| self.score(*world, &mut AttackStream::of(self.seed, trial))).collect())
     }

@@ -1,6 +1,6 @@
 //! What a mechanism leaks at least: attack it many times, count, and bound ε from below.
 //!
-//! A [`Subject`] is run with and without its canaries; an attacker scores each of them; [`observe`] runs trials, and [`show`]
+//! A [`AuditSubject`] is run with and without its canaries; an attacker scores each of them; [`observe`] runs trials, and [`show`]
 //! turns the observations into a lower bound by a [`Method`] that was fixed before, at a stated significance.
 //!
 //! A subject declares noise of 2 and adds an eighth of it. Its claim, ε = 2 at δ = 1e-5, does not hold:
@@ -41,6 +41,6 @@ pub use counts::Counts;
 pub use idealised::Idealised;
 pub use method::{Counted, Evidence, Method, show};
 pub use scores::Scores;
-pub use subject::{Failure, Subject, SubjectFn, World, subject_fn, worlds};
+pub use subject::{AuditSubject, Failure, SubjectFn, World, subject_fn, worlds};
 pub use threshold::Choice;
 pub use trial::{Observation, Outcome, Shard, observe, observe_one};

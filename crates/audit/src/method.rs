@@ -14,12 +14,12 @@ use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
 /// Many canaries in a few runs, of which half are guessed:
 ///
 /// ```
-/// use veracity_audit::{Counted, Failure, Method, Subject, World, observe, show};
+/// use veracity_audit::{Counted, Failure, Method, AuditSubject, World, observe, show};
 /// use veracity_core::{Delta, Significance};
 ///
 /// /// Sums in which each canary has a coordinate of its own, published without noise.
 /// struct Plain;
-/// impl Subject for Plain {
+/// impl AuditSubject for Plain {
 ///     fn canaries(&self) -> usize {
 ///         100
 ///     }

@@ -33,10 +33,10 @@ impl World {
 /// A subject of your own: a sum that is published without noise.
 ///
 /// ```
-/// use veracity_audit::{Failure, Subject, World, observe_one};
+/// use veracity_audit::{Failure, AuditSubject, World, observe_one};
 ///
 /// struct Plain;
-/// impl Subject for Plain {
+/// impl AuditSubject for Plain {
 ///     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
 ///         if trial == 3 {
 ///             return Err(Failure("out of memory".into()));
@@ -49,7 +49,7 @@ impl World {
 /// let failed = observe_one(&Plain, 1, 3);
 /// assert_eq!((failed.observations[0].world, failed.observations[0].counted()), (World::Out, f64::INFINITY));
 /// ```
-pub trait Subject: Sync {
+pub trait AuditSubject: Sync {
     /// How many canaries one run holds, at least 1. With more than one, each is in or out by a coin of its own.
     fn canaries(&self) -> usize {
         1
@@ -123,7 +123,7 @@ where
 #[derive(Debug, Clone, Copy)]
 pub struct SubjectFn<F>(F);
 
-impl<F> Subject for SubjectFn<F>
+impl<F> AuditSubject for SubjectFn<F>
 where
     F: Fn(u64, World) -> Result<f64, Failure> + Sync,
 {

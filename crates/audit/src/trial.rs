@@ -1,6 +1,6 @@
 //! Trials: which are to be run, their outcomes, and the threads that run them.
 
-use crate::subject::{Failure, Subject, World, worlds};
+use crate::subject::{AuditSubject, Failure, World, worlds};
 use std::sync::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
@@ -81,7 +81,7 @@ pub struct Outcome {
 /// Runs one trial.
 ///
 /// # Promise  A score that is no number, or another number of scores than canaries, is a failure
-pub fn observe_one(subject: &dyn Subject, seed: u64, trial: u64) -> Outcome {
+pub fn observe_one(subject: &dyn AuditSubject, seed: u64, trial: u64) -> Outcome {
     let worlds = worlds(seed, trial, subject.canaries());
     let scores = match subject.run(trial, &worlds) {
         Ok(scores) if scores.len() != worlds.len() => {
@@ -103,7 +103,7 @@ pub fn observe_one(subject: &dyn Subject, seed: u64, trial: u64) -> Outcome {
 }
 
 /// Runs trials on `threads` threads; the outcomes are in the order of `trials`.
-pub fn observe(subject: &dyn Subject, seed: u64, trials: &[u64], threads: usize) -> Vec<Outcome> {
+pub fn observe(subject: &dyn AuditSubject, seed: u64, trials: &[u64], threads: usize) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(trials.len()));
     std::thread::scope(|scope| {
@@ -128,7 +128,7 @@ mod tests {
     /// Scores its trial's number when in; fails at every seventh trial, and says nonsense at every eleventh.
     struct Odd(usize);
 
-    impl Subject for Odd {
+    impl AuditSubject for Odd {
         fn canaries(&self) -> usize {
             self.0
         }

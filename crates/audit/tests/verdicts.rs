@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use veracity_audit::{
-    Choice, Evidence, Failure, Idealised, Method, Observation, Subject, World, bound::Basis, observe, show,
+    AuditSubject, Choice, Evidence, Failure, Idealised, Method, Observation, World, bound::Basis, observe,
+    show,
 };
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, Significance, Upper, Verdict,
@@ -28,7 +29,7 @@ fn audit(subject: &Idealised, trials: u64, level: f64) -> Evidence {
 /// Randomized response at ε = ln 3: it tells the truth with chance ¾.
 struct Response;
 
-impl Subject for Response {
+impl AuditSubject for Response {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let mut bits = Entropy::seeded(5).stream(Purpose::Attack, Key { trial, ..Key::default() });
         let mut tell = |world: &World| {

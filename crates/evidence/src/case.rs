@@ -3,7 +3,7 @@
 use crate::{Method, Trials};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use veracity_audit::{Choice, Subject};
+use veracity_audit::{AuditSubject, Choice};
 use veracity_core::{Claim, Count, Epsilon, Refusal, Upper};
 
 /// Which part of the canaries of one run is guessed, half of it at each end.
@@ -12,7 +12,7 @@ const GUESSED: f64 = 0.2;
 /// What an audit is of.
 pub struct Case {
     /// Where its trials come from.
-    pub runs: Runs,
+    pub trials_from: TrialSource,
     /// What it is, in words and settings.
     pub note: SubjectNote,
     /// What is claimed of it.
@@ -32,9 +32,9 @@ pub struct Case {
 }
 
 /// Where trials come from.
-pub enum Runs {
+pub enum TrialSource {
     /// They are run here.
-    Subject(Box<dyn Subject + Send>),
+    Run(Box<dyn AuditSubject + Send>),
     /// Someone else has run them.
     Recorded(Trials),
 }
@@ -67,7 +67,7 @@ impl Case {
     /// ```
     pub fn of_code(
         description: &str,
-        subject: impl Subject + Send + 'static,
+        subject: impl AuditSubject + Send + 'static,
         claim: Claim,
         trials: Count,
         seed: u64,
@@ -84,7 +84,7 @@ impl Case {
 
     /// A subject whose trials are run here, one record of the claim between its worlds.
     pub(crate) fn new(
-        subject: Box<dyn Subject + Send>,
+        subject: Box<dyn AuditSubject + Send>,
         note: SubjectNote,
         claim: Claim,
         trials: Count,
@@ -92,7 +92,7 @@ impl Case {
     ) -> Case {
         let canaries = subject.canaries() as u32;
         Case {
-            runs: Runs::Subject(subject),
+            trials_from: TrialSource::Run(subject),
             note,
             claim,
             proved: None,

@@ -9,7 +9,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use veracity_audit::{Outcome, Shard, Subject, observe_one};
+use veracity_audit::{AuditSubject, Outcome, Shard, observe_one};
 use veracity_core::Error;
 
 /// How long trials are gathered before they are kept together: no more than this is lost in a crash.
@@ -32,7 +32,7 @@ pub struct Progress {
 ///
 /// # Promise  With more failures than the order allows it stops and names the most frequent reason; there is no verdict.
 pub fn conduct(
-    subject: &dyn Subject,
+    subject: &dyn AuditSubject,
     journal: &mut Journal,
     shard: Shard,
     jobs: usize,
@@ -74,7 +74,7 @@ pub fn conduct(
 }
 
 /// Runs trials that nobody else has taken, until they are worth a message: one that takes long is told by itself.
-fn portion(subject: &dyn Subject, seed: u64, trials: &[u64], next: &AtomicUsize) -> Vec<Outcome> {
+fn portion(subject: &dyn AuditSubject, seed: u64, trials: &[u64], next: &AtomicUsize) -> Vec<Outcome> {
     let began = Instant::now();
     let mut outcomes = Vec::new();
     while outcomes.len() < LARGEST_PORTION && (outcomes.is_empty() || began.elapsed() < PORTION) {
@@ -121,7 +121,7 @@ pub(crate) fn check_failures(trials: &Trials, protocol: &AuditProtocol) -> Resul
 ///
 /// # Promise  The number depends on no score, so the audit that follows is one of a fixed size.
 pub fn plan_trials(
-    subject: &dyn Subject,
+    subject: &dyn AuditSubject,
     seed: u64,
     budget: Duration,
     jobs: usize,
@@ -134,7 +134,7 @@ pub fn plan_trials(
 /// The same by any clock that says how much time has passed.
 fn plan_by(
     elapsed: impl Fn() -> Duration,
-    subject: &dyn Subject,
+    subject: &dyn AuditSubject,
     seed: u64,
     budget: Duration,
     jobs: usize,
@@ -181,7 +181,7 @@ mod tests {
         least: AtomicU64,
     }
 
-    impl Subject for Timed {
+    impl AuditSubject for Timed {
         fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
             self.clock.fetch_add(5, Ordering::SeqCst);
             self.least.fetch_min(trial, Ordering::SeqCst);

@@ -1,8 +1,8 @@
 //! An audit from its subject to its verdict, in one call; and the shares of one, put together.
 
 use crate::{
-    AuditProtocol, Audited, Case, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Runs, Shard,
-    Trials,
+    AuditProtocol, Audited, Case, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Shard,
+    TrialSource, Trials,
     certificate::{self, certify},
     conduct, examine_trials,
     journal::{self, Journal, REPORT},
@@ -100,9 +100,9 @@ pub fn audit(
         }
         Keep::Nothing => Journal::in_memory(&protocol)?,
     };
-    match &case.runs {
-        Runs::Recorded(trials) => journal.take(trials.clone())?,
-        Runs::Subject(subject) => {
+    match &case.trials_from {
+        TrialSource::Recorded(trials) => journal.take(trials.clone())?,
+        TrialSource::Run(subject) => {
             conduct(subject.as_ref(), &mut journal, settings.shard, jobs(settings), watch)?;
         }
     }
@@ -146,7 +146,7 @@ fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Erro
 /// How many trials there are: as many as the case is for, or as fit into a time. An audit that was planned for a time and is
 /// resumed has those that it had.
 fn trials(case: &Case, settings: &AuditSettings) -> Result<u64, Error> {
-    let (Some(budget), Runs::Subject(subject)) = (settings.budget, &case.runs) else {
+    let (Some(budget), TrialSource::Run(subject)) = (settings.budget, &case.trials_from) else {
         return Ok(case.trials.get());
     };
     if let Keep::Everything(folder, Opening::Resume) = &settings.keep

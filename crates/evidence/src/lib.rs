@@ -32,7 +32,7 @@ pub mod subjects;
 mod trials;
 pub mod zoo;
 
-pub use case::{Case, Runs, SubjectNote};
+pub use case::{Case, SubjectNote, TrialSource};
 pub use conduct::{Progress, conduct, plan_trials};
 pub use job::{AuditDone, AuditSettings, Keep, audit, merge};
 pub use journal::{Journal, Opening};
@@ -44,8 +44,8 @@ pub use subjects::{
 };
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
-    Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
-    Subject as AuditSubject, World, bound, observe, worlds,
+    AuditSubject, Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
+    World, bound, observe, worlds,
 };
 pub use veracity_core::Claim;
 

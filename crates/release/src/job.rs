@@ -26,7 +26,7 @@ impl Table {
     }
 
     fn open(&self) -> Result<Source, Error> {
-        Ok(Source::at(&self.path, &Limits::default())?)
+        Source::at(&self.path, &Limits::default())
     }
 
     /// The column that a request asks about, as it is read for it.

@@ -1,76 +1,13 @@
-//! Features as they are written in a plan and in a model's file: maps that are applied to each record by itself, and private
+//! What the features of a plan do to records before the first layer: maps that are applied to each record by itself, and private
 //! means, which look at all records and are charged.
 
-use super::{ModelSpec, chain::Stage, layers, mean::PrivateMean};
-use serde::{Deserialize, Serialize};
+use super::{ModelSpec, chain::Stage, mean::PrivateMean};
 use veracity_core::Refusal;
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 use veracity_train::{
     Shape,
-    features::{Features, FrontEnd},
+    features::{Feature, Features, FrontEnd},
 };
-
-/// A map as written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-#[allow(missing_docs)] // Each field is named as in train's Features, which documents it.
-pub enum FeatureSpec {
-    Scattering {
-        scales: usize,
-        angles: usize,
-    },
-    Patches {
-        filters: usize,
-        side: usize,
-        cells: usize,
-    },
-    Fourier {
-        count: usize,
-        bandwidth: f32,
-    },
-    GroupNorm {
-        groups: usize,
-    },
-    Power {
-        exponent: f32,
-    },
-    UnitNorm {
-        norm: f32,
-    },
-    /// The private mean of what comes in, taken off. It is charged as a Gaussian mechanism of this noise multiplier.
-    PrivateMean {
-        noise_multiplier: f64,
-        /// Records beyond this norm count as if they had it.
-        #[serde(default = "one")]
-        clip_norm: f64,
-    },
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-/// A feature is one or the other.
-enum Kind {
-    Fixed(Features),
-    Mean { noise: f64, clip: f64 },
-}
-
-impl FeatureSpec {
-    fn kind(&self) -> Kind {
-        Kind::Fixed(match *self {
-            FeatureSpec::Scattering { scales, angles } => Features::Scattering { scales, angles },
-            FeatureSpec::Patches { filters, side, cells } => Features::Patches { filters, side, cells },
-            FeatureSpec::Fourier { count, bandwidth } => Features::Fourier { count, bandwidth },
-            FeatureSpec::GroupNorm { groups } => Features::GroupNorm { groups },
-            FeatureSpec::Power { exponent } => Features::Power { exponent },
-            FeatureSpec::UnitNorm { norm } => Features::UnitNorm { norm },
-            FeatureSpec::PrivateMean { noise_multiplier, clip_norm } => {
-                return Kind::Mean { noise: noise_multiplier, clip: clip_norm };
-            }
-        })
-    }
-}
 
 impl ModelSpec {
     /// The stages before the first layer, and the shape that comes out of them; nothing where there are none.
@@ -82,15 +19,14 @@ impl ModelSpec {
             Refusal::invalid("input is missing, expected the sides of one record in [model] with features")
         })?;
         let size = sides.iter().try_fold(1usize, |size, side| size.checked_mul(*side)).unwrap_or(0);
-        let mut front =
-            Front { shape: layers::shape(Some(sides), size)?, stages: Vec::new(), maps: Vec::new() };
+        let mut front = Front { shape: shape(Some(sides), size)?, stages: Vec::new(), maps: Vec::new() };
         let mut rng = self.stream(1);
         for (at, feature) in self.feature.iter().enumerate() {
-            match feature.kind() {
-                Kind::Fixed(map) => front.maps.push(map),
-                Kind::Mean { noise, clip } => {
+            match *feature {
+                Feature::Fixed(map) => front.maps.push(map),
+                Feature::PrivateMean { noise_multiplier, clip_norm } => {
                     front.settle(&mut rng)?;
-                    let mean = PrivateMean::new(at, front.shape.size(), noise, clip)?;
+                    let mean = PrivateMean::new(at, front.shape.size(), noise_multiplier, clip_norm)?;
                     front.stages.push(Stage::Charged(Box::new(mean)));
                 }
             }
@@ -121,5 +57,15 @@ impl Front {
             self.stages.push(Stage::Fixed(front));
         }
         Ok(())
+    }
+}
+
+/// The shape of one example: plain numbers unless sides are given.
+pub(super) fn shape(sides: Option<&[usize]>, width: usize) -> Result<Shape, Refusal> {
+    match sides.map_or(Ok(Shape::Flat(width)), Shape::of_sides)? {
+        shape if shape.size() == width && width > 0 => Ok(shape),
+        _ => Err(Refusal::invalid(format!(
+            "input has another size than the records, expected {width} numbers for each"
+        ))),
     }
 }

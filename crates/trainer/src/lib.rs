@@ -26,7 +26,6 @@ mod convex;
 mod evaluation;
 mod features;
 mod job;
-mod layers;
 mod learning;
 mod mean;
 mod model;
@@ -46,9 +45,7 @@ pub use chain::Statistics;
 pub use checkpoint::{Checkpoint, SavedRun};
 pub use convex::{ConvexPrepared, ConvexRelease, ConvexSpec};
 pub use evaluation::{Prediction, Score, evaluate, predict};
-pub use features::FeatureSpec;
 pub use job::{TrainEvent, TrainSettings, TrainingDone, train};
-pub use layers::LayerSpec;
 pub use learning::Learning;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
 pub use out_folder::{CLAIM, Entry, Left, MODEL, OutFolder, REPORT, STATISTICS};
@@ -59,4 +56,7 @@ pub use private_bounds::PrivateBoundsSpec;
 pub use settings::{PrivacySpec, TrainingSpec};
 pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
 pub use training_plan::{ModelSpec, TrainingPlan};
-pub use veracity_train::{Dataset, Draws, Labels, Plan, Run, State, Trained};
+pub use veracity_train::{
+    Dataset, Draws, Labels, Layer, Plan, Run, State, Trained,
+    features::{Feature, Features},
+};

@@ -258,7 +258,7 @@ impl DataSpec {
         let scale = self.scale()?;
         let labelled = wanted == Wanted::Labelled;
         let file = source.name();
-        type Read = fn(&Source, &Limits) -> Result<Array, Refusal>;
+        type Read = fn(&Source, &Limits) -> Result<Array, Error>;
         let beside = |read: Read| match (labelled, labels) {
             (false, _) => Ok(None),
             (true, Some(labels)) => Ok(Some(read(&Source::at(labels, &limits)?, &limits)?)),

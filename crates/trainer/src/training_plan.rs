@@ -58,17 +58,22 @@
 //! ```
 
 use super::{
-    ConvexSpec, FeatureSpec, LayerSpec,
+    ConvexSpec,
     chain::Chain,
-    layers,
+    features,
     settings::{PrivacySpec, TrainingSpec, ViewSettings},
     sources::{self, DataSpec},
 };
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use veracity_claims::plan;
 use veracity_core::{Adjacency, Error, NoiseMultiplier, PrivacyUnit, Refusal};
-use veracity_train::{Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Unit, Views};
+use veracity_train::{
+    Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Unit, Views, features::Feature,
+};
 
 /// The built-in plan.
 const DIGITS: &str = include_str!("digits.toml");
@@ -82,13 +87,13 @@ pub struct ModelSpec {
     pub input: Option<Vec<usize>>,
     /// Features of each record before the first layer, first to last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub feature: Vec<FeatureSpec>,
+    pub feature: Vec<Feature>,
     /// What random features are drawn from; public.
     #[serde(default)]
     pub feature_seed: u64,
     /// The layers, first to last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub layer: Vec<LayerSpec>,
+    pub layer: Vec<Layer>,
     /// A convex model instead of layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convex: Option<ConvexSpec>,
@@ -232,9 +237,9 @@ impl TrainingPlan {
             sampling,
             training.steps(sampling)?,
             privacy,
-            training.optimiser()?,
-            training.schedule()?,
-        );
+        )
+        .with_optimiser(training.optimiser()?)
+        .with_schedule(training.schedule()?);
         plan.initial = Initial::Random { scale: training.initial_scale.unwrap_or(1.0) };
         plan.weight_decay = training.weight_decay.unwrap_or(0.0);
         plan.averaging = training.averaging()?;
@@ -279,19 +284,19 @@ fn unit(name: Option<&str>, person: Option<&str>) -> Result<PrivacyUnit, Refusal
 impl ModelSpec {
     /// The network on records of so many features.
     pub(super) fn network(&self, width: usize) -> Result<Network, Refusal> {
-        Network::new(self.shape(width)?, self.layer.iter().map(Layer::from).collect())
+        Network::new(self.shape(width)?, self.layer.clone())
     }
 
     /// The shape of what the first layer is shown.
     fn shape(&self, width: usize) -> Result<Shape, Refusal> {
         match self.front()? {
             Some((_, output)) => Ok(output),
-            None => layers::shape(self.input.as_deref(), width),
+            None => features::shape(self.input.as_deref(), width),
         }
     }
 
     /// What an example is shown as, where the plan asks for more than one view.
-    fn views(&self, training: &TrainingSpec, width: usize) -> Result<Option<Box<dyn Views>>, Refusal> {
+    fn views(&self, training: &TrainingSpec, width: usize) -> Result<Option<Arc<dyn Views>>, Refusal> {
         let Some(views) = training.views()? else { return Ok(None) };
         if !self.feature.is_empty() {
             return Err(Refusal::invalid(
@@ -300,7 +305,7 @@ impl ModelSpec {
         }
         let ViewSettings { count, shift, mirror } = views;
         let shifted = Shifted::new(self.shape(width)?, count, shift, mirror, &mut self.stream(2))?;
-        Ok(Some(Box::new(shifted)))
+        Ok(Some(Arc::new(shifted)))
     }
 }
 

@@ -172,9 +172,9 @@ fn plan(noise: f64, settings: Settings) -> Result<Plan, Error> {
         Sampling::Shuffled { batch: Count::new(250)?, population: Count::new(RECORDS as u64)? },
         Count::new(24 * RECORDS as u64 / 250)?,
         privacy,
-        Optimiser::Sgd { momentum: 0.0 },
-        Schedule::Constant { rate: 0.15 },
-    );
+    )
+    .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
+    .with_schedule(Schedule::Constant { rate: 0.15 });
     Ok(Plan { initial: Initial::Random { scale: initial_scale }, ..plan })
 }
 

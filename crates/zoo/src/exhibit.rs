@@ -1,7 +1,7 @@
 //! What is on show: a claim, the specimen that breaks it, and the twin that keeps it.
 
 use veracity_audit::{
-    Failure, Method, Subject, World,
+    AuditSubject, Failure, Method, World,
     replay::{Replayed, Trace, TraceCall, compare},
 };
 use veracity_core::{Adjacency, Count, Delta, Mechanism, Refusal};
@@ -38,7 +38,7 @@ pub enum Specimen {
 /// A subject with the audit that it is meant for.
 pub struct Runs {
     /// What is run.
-    pub subject: Box<dyn Subject + Send>,
+    pub subject: Box<dyn AuditSubject + Send>,
     /// How often.
     pub trials: Count,
     /// What turns the scores into a bound.
@@ -132,7 +132,7 @@ impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Send + Sync + 'static> G
     }
 }
 
-impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Sync> Subject for Game<F> {
+impl<F: Fn(World, &Trial<'_>) -> Result<f64, Refusal> + Sync> AuditSubject for Game<F> {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let trial = Trial { entropy: &self.entropy, trial };
         worlds.iter().map(|world| Ok((self.play)(*world, &trial)?)).collect()

@@ -22,7 +22,7 @@ const BOLDEST: f64 = 0.95;
 /// A test that may stop as soon as it knows:
 ///
 /// ```
-/// use veracity_audit::{Idealised, Subject, World, bound::sequential::Test};
+/// use veracity_audit::{Idealised, AuditSubject, World, bound::sequential::Test};
 /// use veracity_core::{Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, Significance};
 ///
 /// let subject = Idealised::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(0.3)?, Count::ONE);

@@ -19,7 +19,7 @@ pub enum StrategySpec {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(missing_docs)] // Each field is named as in core's Participation, which documents it.
 pub enum ParticipationSpec {
-    Once,
+    Once {},
     Separated { times: Whole, separation: Whole },
     CyclicPoisson { groups: Whole, rate: f64 },
 }
@@ -56,7 +56,7 @@ impl TryFrom<&ParticipationSpec> for Participation {
 
     fn try_from(spec: &ParticipationSpec) -> Result<Participation, Refusal> {
         Ok(match spec {
-            ParticipationSpec::Once => Participation::Once,
+            ParticipationSpec::Once {} => Participation::Once,
             ParticipationSpec::Separated { times, separation } => Participation::Separated {
                 times: times.count("times")?,
                 separation: separation.count("separation")?,
@@ -72,7 +72,7 @@ impl TryFrom<&ParticipationSpec> for Participation {
 impl From<Participation> for ParticipationSpec {
     fn from(participation: Participation) -> ParticipationSpec {
         match participation {
-            Participation::Once => ParticipationSpec::Once,
+            Participation::Once => ParticipationSpec::Once {},
             Participation::Separated { times, separation } => {
                 ParticipationSpec::Separated { times: times.into(), separation: separation.into() }
             }
@@ -80,5 +80,19 @@ impl From<Participation> for ParticipationSpec {
                 ParticipationSpec::CyclicPoisson { groups: groups.into(), rate: rate.get() }
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A field that nobody reads would be a promise that nobody keeps: `times` here is for another kind.
+    #[test]
+    fn a_stray_field_beside_once_is_refused() {
+        let read = serde_json::from_str::<ParticipationSpec>;
+        assert!(read(r#"{"kind":"once"}"#).is_ok());
+        assert!(read(r#"{"kind":"once","times":5}"#).is_err());
     }
 }

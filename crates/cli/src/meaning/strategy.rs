@@ -77,8 +77,8 @@ fn participation(args: &MechanismArgs, strategy: &Strategy) -> Result<Participat
     }
     refuse("--groups", args.groups, "a record that is not sampled in turns; give --cyclic-rate too")?;
     Ok(match (args.participations, args.separation) {
-        (None, None) => ParticipationSpec::Once,
-        (Some(1.0), None) => ParticipationSpec::Once,
+        (None, None) => ParticipationSpec::Once {},
+        (Some(1.0), None) => ParticipationSpec::Once {},
         (Some(_), None) => return Err(missing("--separation", "--participations")),
         (times, Some(separation)) => ParticipationSpec::Separated {
             times: times.map_or_else(|| Whole::from(strategy.steps()), Whole),

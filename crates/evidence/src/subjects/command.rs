@@ -18,7 +18,7 @@ use std::{
     sync::Mutex,
     time::Duration,
 };
-use veracity_audit::{Failure, Subject, World};
+use veracity_audit::{AuditSubject, Failure, World};
 use veracity_core::Claim;
 use veracity_core::{Count, Error};
 use veracity_noise::Entropy;
@@ -115,7 +115,7 @@ fn words(spec: &Spec) -> Result<Vec<String>, Error> {
     }
 }
 
-impl Subject for Program {
+impl AuditSubject for Program {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let world = worlds.first().copied().unwrap_or(World::Out);
         let mut left = self.spec.retries;

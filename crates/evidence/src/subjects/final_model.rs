@@ -3,7 +3,7 @@
 //! Each canary is a record (or several copies of one) that is in or not, or there in one of two forms; the attacker asks the
 //! model about it and scores the answer.
 
-use veracity_audit::{Failure, Subject, World, observe};
+use veracity_audit::{AuditSubject, Failure, World, observe};
 use veracity_core::Error;
 use veracity_noise::Entropy;
 use veracity_train::{Dataset, Draws, Labels, cohort, cohort::Cohort};
@@ -178,7 +178,7 @@ impl FinalModel {
 /// The same training with other draws, scored by the margin.
 struct Shadow<'a>(&'a FinalModel);
 
-impl Subject for Shadow<'_> {
+impl AuditSubject for Shadow<'_> {
     fn canaries(&self) -> usize {
         self.0.probes.len()
     }
@@ -188,7 +188,7 @@ impl Subject for Shadow<'_> {
     }
 }
 
-impl Subject for FinalModel {
+impl AuditSubject for FinalModel {
     fn canaries(&self) -> usize {
         self.probes.len()
     }

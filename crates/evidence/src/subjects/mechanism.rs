@@ -6,7 +6,7 @@
 use super::noise_call::{Batch, Integers, Law, NoiseCall};
 use crate::{Case, SubjectNote};
 use std::collections::BTreeMap;
-use veracity_audit::{Failure, Subject as Attacked, World};
+use veracity_audit::{AuditSubject, Failure, World};
 use veracity_claims::{Choice, Subject, Target, account, spec::MechanismSpec};
 use veracity_core::Refusal;
 use veracity_core::{
@@ -81,7 +81,7 @@ fn note(subject: &Subject, added: f64) -> Result<SubjectNote, Refusal> {
     })
 }
 
-impl Attacked for Calls {
+impl AuditSubject for Calls {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let score = |world: &World| {
             let mut score = 0.0;

@@ -4,7 +4,7 @@
 //! otherwise have its threshold chosen on other scores than it is counted on. An empty score is a failed trial.
 
 use crate::{
-    Case, Runs, SubjectNote,
+    Case, SubjectNote, TrialSource,
     trials::{Record, Trials},
 };
 use std::{fs::File, io::Read, path::Path};
@@ -34,7 +34,7 @@ impl Case {
     pub fn scores(path: &Path, claim: Claim, seed: u64) -> Result<Case, Error> {
         let Recorded { note, trials, count } = read(path, seed)?;
         Ok(Case {
-            runs: Runs::Recorded(trials),
+            trials_from: TrialSource::Recorded(trials),
             note,
             claim,
             proved: None,

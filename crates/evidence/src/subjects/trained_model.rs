@@ -5,7 +5,7 @@
 
 use super::{final_model::margin, recorded::Recorded};
 use crate::{
-    Case, Runs, SubjectNote,
+    Case, SubjectNote, TrialSource,
     trials::{Record, Trials},
 };
 use std::path::Path;
@@ -25,7 +25,7 @@ impl Case {
     pub fn trained_model(model: &Path, canaries: &Path, claim: Claim, seed: u64) -> Result<Case, Error> {
         let Recorded { note, trials, count } = score(model, canaries)?;
         Ok(Case {
-            runs: Runs::Recorded(trials),
+            trials_from: TrialSource::Recorded(trials),
             note,
             claim,
             proved: None,

@@ -1,9 +1,9 @@
 //! Training as a case: a plan file, its proof, and an attack on the run that it describes.
 
 use super::planting::{self, CanaryKind};
-use crate::{Case, FinalModel, Runs, Scoring, SubjectNote, WhiteBox};
+use crate::{Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
 use std::{collections::BTreeMap, path::Path};
-use veracity_audit::{Observation, Subject, World, observe};
+use veracity_audit::{AuditSubject, Observation, World, observe};
 use veracity_core::{Claim, Count, Epsilon, Upper};
 use veracity_core::{Error, Refusal};
 use veracity_train::{Dataset, Initial, cohort::Cohort};
@@ -176,7 +176,7 @@ pub fn best_canary(
                 continue;
             }
         };
-        let Runs::Subject(subject) = &case.runs else { continue };
+        let TrialSource::Run(subject) = &case.trials_from else { continue };
         let seen = observe(subject.as_ref(), elsewhere, &pilots, threads);
         let apart = separation(seen.iter().flat_map(|outcome| &outcome.observations));
         if best.is_none_or(|(_, most)| apart > most) {
@@ -211,7 +211,7 @@ fn subject(
     claim: Claim,
     attack: Attack,
     seed: u64,
-) -> Result<Box<dyn Subject + Send>, Error> {
+) -> Result<Box<dyn AuditSubject + Send>, Error> {
     let (canary, copies, scoring, start) = match attack {
         Attack::WhiteBox { canaries, copies } => {
             let subject = WhiteBox::new(prepared.plan, data, claim.adjacency, canaries, copies, seed)?;

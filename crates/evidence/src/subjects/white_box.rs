@@ -4,7 +4,7 @@
 //! parameter in the noisy sum of every step and adds up what it says for "in" over "out".
 
 use super::planting::part;
-use veracity_audit::{Failure, Subject, World};
+use veracity_audit::{AuditSubject, Failure, World};
 use veracity_core::Refusal;
 use veracity_core::{Adjacency, NoiseMultiplier};
 use veracity_noise::Entropy;
@@ -98,7 +98,7 @@ impl WhiteBox {
     }
 }
 
-impl Subject for WhiteBox {
+impl AuditSubject for WhiteBox {
     fn canaries(&self) -> usize {
         self.canaries.len()
     }

@@ -2,7 +2,7 @@
 
 use super::{Health, SPLIT, delta, gaussian};
 use crate::{Exhibit, Runs, Specimen};
-use veracity_audit::{Failure, Subject, World};
+use veracity_audit::{AuditSubject, Failure, World};
 use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Refusal, SamplingRate};
 use veracity_noise::Entropy;
 use veracity_train::{
@@ -157,7 +157,7 @@ impl Attacked {
     }
 }
 
-impl Subject for Attacked {
+impl AuditSubject for Attacked {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let score = |world: &World| self.score(trial, *world).map_err(|refusal| Failure(refusal.to_string()));
         worlds.iter().map(score).collect()
@@ -215,7 +215,7 @@ impl Epoch {
     }
 }
 
-impl Subject for Epoch {
+impl AuditSubject for Epoch {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let score = |world: &World| self.score(trial, *world).map_err(|refusal| Failure(refusal.to_string()));
         worlds.iter().map(score).collect()
