@@ -171,7 +171,10 @@ fn lines(path: &str, text: &str) -> Vec<String> {
 
 /// Whether a text of a room, in code, has a word like `--resume`: another door would have no such flag.
 fn names_a_flag(path: &str, line: &str) -> bool {
-    let is_room = path.starts_with("crates/") && path.contains("/src/") && !path.starts_with("crates/cli/");
+    let is_room = path.starts_with("crates/")
+        && path.contains("/src/")
+        && !path.starts_with("crates/cli/")
+        && !path.starts_with("crates/testkit/");
     // Names of colours in a style sheet, and the command that writes a page of the docs.
     let is_other = path.ends_with("report/src/svg.rs")
         || path.ends_with("report/src/html.rs")

@@ -78,8 +78,15 @@ fn steps() -> Vec<(&'static str, Vec<&'static str>)> {
         ("lints", vec!["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
         ("build", vec!["test", "--workspace", "--no-run", "--quiet"]),
         ("tests", tests),
+        ("tests of optional features", optional()),
         ("doc tests", vec!["test", "--workspace", "--doc", "--quiet"]),
     ]
+}
+
+/// What the tests of the whole workspace leave out: those that need a feature of their own crate. The workspace is named all the same,
+/// so that nothing is built anew with other features.
+fn optional() -> Vec<&'static str> {
+    vec!["test", "--workspace", "--features", "veracity-core/serde,veracity-train/serde", "--test", "written"]
 }
 
 /// Builds the docs. A link that leads nowhere is wrong, unless it is the key of a paper in `docs/references.md`: the

@@ -214,7 +214,7 @@ fn from_archive(
         }
         values.extend(read.values);
     }
-    let rows = rows.ok_or_else(|| refuse(file, "the name of an array whose rows to count, as --column"))?;
+    let rows = rows.ok_or_else(|| refuse(file, "the name of an array whose rows to count, as the column"))?;
     Ok(Columns { rows, values })
 }
 

@@ -140,9 +140,12 @@ fn shard(text: &str) -> Result<Shard, Error> {
 /// The method of the flags; what they leave open is the usual one of the case.
 fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, Error> {
     let usual = MethodNote::of(case.usual_method());
+    let bound = args.bound.clone().unwrap_or_else(|| usual.bound.clone());
+    // Another bound has another usual threshold.
+    let threshold = if bound == usual.bound { usual.threshold } else { "split".to_owned() };
     let note = MethodNote {
-        bound: args.bound.clone().unwrap_or(usual.bound),
-        threshold: args.threshold.clone().unwrap_or(usual.threshold),
+        bound,
+        threshold: args.threshold.clone().unwrap_or(threshold),
         group_size: args.group_size.map_or(Ok(case.group), |size| Whole(size).count("group-size"))?.get(),
     };
     Ok(note.method()?)
