@@ -196,8 +196,15 @@ pub fn rename_first(
 }
 
 /// A name is on disk, or gone from it, once its folder is.
+#[cfg(unix)]
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
+}
+
+/// Elsewhere folders cannot be opened as files, and names are on disk when the system says so.
+#[cfg(not(unix))]
+pub fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn folder_of(path: &Path) -> &Path {
