@@ -12,7 +12,7 @@ fn the_published_refutation_is_one_line_away() {
     assert!(text.starts_with("epsilon ≥ 2.79522 at delta 0   (clopper-pearson; proved"), "{text}");
     assert!(text.contains("100000 runs with the canary and 100000 without"), "{text}");
     let found = json(&answer("bound --tp 4922 --fn 95078 --fp 174 --tn 99826 --significance 1e-10 --json"));
-    assert_eq!(found["schema"], "veracity.bound/1");
+    assert_eq!(found["schema"], "veracity.bound/2");
     assert!((found["epsilon_lower"].as_f64().unwrap() - 2.795_000).abs() < 1e-6, "{found}");
     assert_eq!((&found["trials"], &found["basis"]), (&200_000.into(), &"proved".into()));
     assert!(found["ceiling"].as_f64().unwrap() > 8.0 && found["significance"] == 1e-10, "{found}");

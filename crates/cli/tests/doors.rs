@@ -24,7 +24,7 @@ fn the_answer_comes_first_then_its_conditions_then_its_certificate() {
 #[test]
 fn json_has_the_promised_names_and_all_digits() {
     let found = json(&answer("account gaussian --noise-multiplier 1 --delta 1e-5 --json"));
-    assert_eq!(found["schema"], "veracity.account/1");
+    assert_eq!(found["schema"], "veracity.account/2");
     assert_eq!(found["adjacency"], "add-remove");
     assert_eq!(found["method"], "exact");
     assert_eq!(found["mechanism"]["kind"], "gaussian");

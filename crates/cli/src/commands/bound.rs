@@ -8,6 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 use veracity::{
     Count, Delta, Epsilon, Error, Probability, Significance,
+    auditing::certificate::Number,
     lower_bounds::{
         self, Counts, Row,
         bound::{Basis, FromCounts, Shown, one_run, one_run::Guesses, one_run_fdp},
@@ -94,7 +95,7 @@ fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Error> {
     let (ins, outs) = (scores.inside().len(), scores.outside().len());
     Outcome::done(match args.question.json {
         true => text::json(&json!({
-            "schema": "veracity.bound-scores/1",
+            "schema": "veracity.bound-scores/2",
             "delta": delta.get(),
             "significance": level,
             "trials": scores.trials(),
@@ -129,8 +130,8 @@ fn row_json(row: &Row) -> Value {
     json!({
         "bound": row.bound,
         "threshold": row.threshold,
-        "epsilon_lower": row.shown.epsilon.0.get(),
-        "ceiling": row.shown.ceiling.get(),
+        "epsilon_lower": Number(row.shown.epsilon.0.get()),
+        "ceiling": Number(row.shown.ceiling.get()),
         "basis": row.shown.basis.name(),
     })
 }
@@ -182,10 +183,10 @@ fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
 
 fn plan_json(args: &BoundPowerArgs, plan: &Plan) -> Result<String, Error> {
     text::json(&json!({
-        "schema": "veracity.bound-power/1",
+        "schema": "veracity.bound-power/2",
         "trials": plan.trials.get(),
         "chance": plan.chance.get(),
-        "ceiling": plan.ceiling.get(),
+        "ceiling": Number(plan.ceiling.get()),
         "claim": { "epsilon": args.claim_epsilon, "delta": args.question.delta },
         "true_epsilon": args.true_epsilon,
         "mechanism": args.mechanism,
@@ -207,14 +208,19 @@ fn printed(
 ) -> Result<Outcome, Error> {
     if question.json {
         let mut value = json!({
-            "schema": "veracity.bound/1",
+            "schema": "veracity.bound/2",
             "bound": name,
-            "epsilon_lower": shown.epsilon.0.get(),
-            "ceiling": shown.ceiling.get(),
+            "epsilon_lower": Number(shown.epsilon.0.get()),
+            "ceiling": Number(shown.ceiling.get()),
             "delta": question.delta,
             "significance": question.significance,
             "trials": trials,
             "basis": shown.basis.name(),
+            // Of counts the first two, of one run the others.
+            "group_size": null,
+            "counts": null,
+            "guesses": null,
+            "correct": null,
         });
         more(&mut value);
         return Outcome::done(text::json(&value)?);

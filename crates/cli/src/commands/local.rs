@@ -247,11 +247,13 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
             let bar = (interval.high - interval.low) / 2.0;
             Outcome::done(match args.json {
                 true => text::json(&json!({
-                    "schema": "veracity.local-estimate/1",
+                    "schema": "veracity.local-estimate/2",
                     "protocol": survey.name(),
                     "epsilon": mean.epsilon().get(),
                     "reports": found.reports,
                     "confidence": args.confidence,
+                    "projected": false,
+                    "categories": [],
                     "answer": found.mean,
                     "error_bar": bar,
                 }))?,
@@ -352,12 +354,14 @@ fn frequencies_json(
         })
         .collect();
     json!({
-        "schema": "veracity.local-estimate/1",
+        "schema": "veracity.local-estimate/2",
         "protocol": survey.name(),
         "epsilon": survey.epsilon().get(),
         "reports": reports,
         "confidence": args.confidence,
         "projected": args.project,
         "categories": rows,
+        "answer": null,
+        "error_bar": null,
     })
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::path::Path;
 use veracity::{
     Error,
-    auditing::default_plan,
+    auditing::{certificate::Number, default_plan},
     read_text,
     replaying::{self, Fault, Pair, Replays},
     report::decimal::up,
@@ -70,11 +70,12 @@ fn as_json(replays: &Replays) -> Result<String, Error> {
         })
     };
     text::json(&json!({
-        "schema": "veracity.replay/1",
+        "schema": "veracity.replay/2",
         "verdict": if replays.fault().is_some() { "refuted" } else { "not-refuted" },
         "subject": replays.what,
         "fault": replays.fault().map(fault),
-        "used": replays.used(),
+        // Beside a fault nothing was measured to the end.
+        "used": if replays.fault().is_some() { None } else { Some(Number(replays.used())) },
         "calls": replays.calls(),
         "neighbours": replays.pairs.iter().map(|pair| &pair.neighbour).collect::<Vec<_>>(),
     }))

@@ -22,7 +22,7 @@ pub fn run(args: &StrategyArgs) -> Result<Outcome, Error> {
     };
     let found = compare(Whole(args.steps).count("steps")?, Whole(args.bands).count("bands")?, aim)?;
     if let Some(path) = &args.out {
-        create("strategy", path, text::json(&found.spec())?.as_bytes())?;
+        create("strategy", path, text::json(&found.kept())?.as_bytes())?;
     }
     Outcome::done(if args.json { text::json(&found)? } else { tabulate(&found) })
 }

@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 use veracity::{
-    AnswerFile, Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan, read_text,
+    Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan, read_text,
     report::decimal,
     spec::Whole,
     train,
@@ -89,31 +89,22 @@ fn words(args: &TrainArgs, done: &TrainingDone) -> Result<String, Error> {
 }
 
 fn report(args: &TrainArgs, done: &TrainingDone) -> Result<Value, Error> {
-    let mut object = match &done.cost {
-        Some((subject, answer)) => {
-            serde_json::to_value(AnswerFile::new(subject, answer)).unwrap_or_else(|_| json!({}))
-        }
-        None => json!({}),
-    };
-    let path = |name: &str| json!(args.out.join(name).display().to_string());
-    object["schema"] = json!("veracity.training/1");
-    object["model"] = path(MODEL);
-    object["parameters"] = json!(done.model.parameters.len());
-    object["for_release"] = json!(done.model.card.for_release);
-    if let Some((steps, _)) = done.steps {
-        object["steps"] = json!(steps.get());
-    }
-    if done.report.is_some() {
-        object["report"] = path(REPORT);
-    }
-    if let Some(noise) = done.noise {
-        object["noise_multiplier"] = json!(noise.get());
-    }
-    if done.claim.is_some() {
-        object["claim"] = path(CLAIM);
-    }
-    if args.show_non_private {
-        object["non_private"] = evaluate::object(&score(&done.model, &done.data)?);
+    let path = |name: &str| args.out.join(name).display().to_string();
+    let measured = args.show_non_private.then(|| score(&done.model, &done.data)).transpose()?;
+    let mut object = json!({
+        "schema": "veracity.training/2",
+        "model": path(MODEL),
+        "parameters": done.model.parameters.len(),
+        "for_release": done.model.card.for_release,
+        "steps": done.steps.map(|(steps, _)| steps.get()),
+        "report": done.report.as_ref().map(|_| path(REPORT)),
+        "noise_multiplier": done.noise.map(|noise| noise.get()),
+        "claim": done.claim.as_ref().map(|_| path(CLAIM)),
+        "non_private": measured.as_ref().map(evaluate::object),
+    });
+    let cost = done.cost.as_ref().map(|(subject, answer)| text::cost(subject, answer)).transpose()?;
+    for field in text::COST {
+        object[field] = cost.as_ref().map_or(Value::Null, |cost| cost[field].clone());
     }
     Ok(object)
 }

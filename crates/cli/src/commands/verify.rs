@@ -115,7 +115,7 @@ fn json(confirmation: &Confirmation) -> Value {
     let digest = |tie: &Tie| serde_json::json!({ "what": tie.what, "stated": tie.stated, "found": tie.found, "holds": tie.holds() });
     let claim = &confirmation.claim;
     serde_json::json!({
-        "schema": "veracity.verify/1",
+        "schema": "veracity.verify-claim/1",
         "verdict": verdict(confirmation),
         "adjacency": claim.adjacency,
         "method": claim.method.name,
@@ -150,7 +150,7 @@ fn certificate_json(recomputed: &Recomputed) -> Value {
     let stated = &recomputed.certificate;
     let statement = |one: &Statement| serde_json::json!({ "what": one.what, "stated": one.stated, "found": one.found, "holds": one.holds });
     serde_json::json!({
-        "schema": "veracity.verify/1",
+        "schema": "veracity.verify-certificate/1",
         "verdict": if recomputed.failure().is_some() { "does-not-hold" } else { "confirmed" },
         "adjacency": stated.claim.adjacency,
         "method": stated.method,
