@@ -122,7 +122,7 @@ fn trials_that_fail_are_no_verdict_also_where_they_are_not_kept() {
     fs::write(&plan, text).unwrap();
     let line = format!("audit {} --attack mislabelled --trials 20", plan.to_str().unwrap());
     let said = refusal(&words(&line));
-    assert_eq!(said, "3 trials failed, expected at most 2 of 20: a score is not a number");
+    assert_eq!(said, "3 trials failed, expected at most 2 of 20: a score is not a number (3 times)");
 }
 
 /// A model trained on the canaries that are in, among other records.

@@ -91,7 +91,7 @@ fn slips_are_told_in_one_line() {
         ("bound --tp 1.5 --fn 1 --fp 1 --tn 1", "tp is 1.5, expected a whole number from 0"),
         ("bound --tp -1 --fn 1 --fp 1 --tn 1", "tp is -1, expected a whole number from 0"),
         ("bound --tp 0 --fn 0 --fp 1 --tn 1", "one world has no runs"),
-        ("bound --tp 1 --fn 1 --fp 1 --tn 1 --bound clopper", "bound is clopper, expected clopper-pearson"),
+        ("bound --tp 1 --fn 1 --fp 1 --tn 1 --bound clopper", "--bound is clopper, expected clopper-pearson"),
         ("bound --tp 1 --fn 1 --fp 1 --tn 1 --bound gdp --delta 0", "delta is 0, where epsilon"),
         (
             "bound --tp 1 --fn 1 --fp 1 --tn 1 --bound gdp --group-size 2",
@@ -112,7 +112,7 @@ fn slips_are_told_in_one_line() {
         ("bound power --claim-epsilon 2 --true-epsilon 1", "the claim of epsilon 2 holds for that truth"),
         (
             "bound power --claim-epsilon 1 --true-epsilon 2 --choice best",
-            "choice is best, expected fixed, split",
+            "--choice is best, expected fixed, split",
         ),
         ("bound scores no-such-file.csv", "file is no-such-file.csv, expected a readable CSV file"),
     ];

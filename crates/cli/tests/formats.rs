@@ -98,6 +98,15 @@ const PRINTED: [(&str, &str); 51] = [
     ("verify-folder/2", "verify . --json"),
 ];
 
+/// What fails, and the kind of the error.
+const FAILED: &[(&str, &str)] = &[
+    ("usage", "account gaussian --noise-multipler 2 --delta 1e-5 --json"),
+    ("usage", "release modus people.csv --epsilon 1 --json"),
+    ("usage", "--json"),
+    ("invalid", "account gaussian --noise-multiplier 2 --delta 2 --json"),
+    ("file", "verify none.json --json"),
+];
+
 /// Files that are kept, and the fields that may be left out of them.
 const KEPT: [(&str, &str, &[&str]); 16] = [
     ("claim/2", "plain.json", &[]),
@@ -251,6 +260,13 @@ fn made(room: &Path) -> Vec<Made> {
         let text = fs::read_to_string(room.join(format!("{survey}.jsonl"))).unwrap();
         let value = json(text.lines().next().unwrap());
         all.push(Made { from: (*survey).to_owned(), name: "local/1".to_owned(), value, optional: &[] });
+    }
+    for (kind, line) in FAILED {
+        let output = run(room, line);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}");
+        let value = json(std::str::from_utf8(&output.stderr).unwrap());
+        assert_eq!(value["kind"], *kind, "{line}");
+        all.push(Made { from: (*line).to_owned(), name: "error/1".to_owned(), value, optional: &[] });
     }
     // As an earlier version wrote it: the same, without what is new.
     let mut value = kept(&room.join("plain.json"));

@@ -133,8 +133,8 @@ fn a_unit_that_no_column_backs_is_refused() {
         assert_eq!(fs::read_dir(&claim).unwrap().count(), 0);
         line
     };
-    assert!(refused("--unit household").contains("expected row, or --person COLUMN"));
-    assert!(refused("--unit person").contains("--person COLUMN"));
+    assert!(refused("--unit household").contains("expected row, or a person column"));
+    assert!(refused("--unit person").contains("a person column"));
     assert!(refused("--unit row --person id").contains("unit is row"));
     assert!(refused("--rows-per-person 3").contains("--person"));
     assert!(refused("--person nobody").contains("a name that is in the header"));

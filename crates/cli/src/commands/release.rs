@@ -2,7 +2,7 @@
 
 use crate::{
     Outcome,
-    args::ReleaseArgs,
+    args::{ReleaseArgs, choice::StatisticWord},
     commands::replay,
     meaning::{clean, form},
     text,
@@ -10,9 +10,9 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
-    Adjacency, Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest,
-    ReleaseSettings, Table, preview,
-    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
+    Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings, Table,
+    preview,
+    query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
     reading::{Kind, Notation},
     release,
     releasing::{Prepared, Released, USUAL_ROWS, cells_of, prepare},
@@ -56,20 +56,14 @@ fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
     if args.column.is_none() && statistic != Statistic::Count {
         return Err(missing("--column", statistic.name()));
     }
-    let kind = match args.noise.as_deref() {
-        None => None,
-        Some("laplace") => Some(NoiseKind::Laplace),
-        Some("gaussian") => Some(NoiseKind::Gaussian),
-        Some(other) => return Err(Error::out_of_range("noise", clean(other), "laplace or gaussian")),
-    };
     Ok(ReleaseRequest {
-        question: Question { statistic, adjacency: args.adjacency.parse::<Adjacency>()? },
+        question: Question { statistic, adjacency: args.adjacency },
         column: args.column.clone(),
         unit: args.unit.as_deref().map(PrivacyUnit::new).transpose()?,
         persons: persons(args)?,
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
-        kind,
+        kind: args.noise,
     })
 }
 
@@ -80,22 +74,20 @@ fn persons(args: &ReleaseArgs) -> Result<Option<Persons>, Error> {
 
 /// The statistic that the flags describe. A flag that it would ignore is a misunderstanding, and is refused.
 fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
-    let name = args.statistic.as_str();
+    let name = args.statistic.name();
     let bounds = || match (args.lower, args.upper) {
         (Some(lower), Some(upper)) => Ok(Bounds::new(lower, upper)?),
         (None, _) => Err(missing("--lower", name)),
         (_, None) => Err(missing("--upper", name)),
     };
-    let read: &[&str] = match name {
-        "count" => &[],
-        "sum" | "mean" | "variance" => &["--lower", "--upper"],
-        "quantile" => &["--lower", "--upper", "--rank"],
-        "histogram" if args.categories.is_some() => &["--categories"],
-        "histogram" => &["--lower", "--upper", "--bins"],
-        other => {
-            let expected = "count, sum, mean, variance, quantile or histogram";
-            return Err(Error::out_of_range("statistic", clean(other), expected));
+    let read: &[&str] = match args.statistic {
+        StatisticWord::Count => &[],
+        StatisticWord::Sum | StatisticWord::Mean | StatisticWord::Variance | StatisticWord::Median => {
+            &["--lower", "--upper"]
         }
+        StatisticWord::Quantile => &["--lower", "--upper", "--rank"],
+        StatisticWord::Histogram if args.categories.is_some() => &["--categories"],
+        StatisticWord::Histogram => &["--lower", "--upper", "--bins"],
     };
     let given = [
         ("--lower", args.lower.is_some()),
@@ -107,18 +99,18 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
     if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
         return Err(Error::invalid(format!("{flag} is given, expected no such flag with this {name}")));
     }
-    Ok(match name {
-        "count" => Statistic::Count,
-        "sum" => Statistic::Sum(bounds()?),
-        "mean" => Statistic::Mean(bounds()?),
-        "variance" => Statistic::Variance(bounds()?),
-        "quantile" => Statistic::Quantile {
+    Ok(match args.statistic {
+        StatisticWord::Count => Statistic::Count,
+        StatisticWord::Sum => Statistic::Sum(bounds()?),
+        StatisticWord::Mean => Statistic::Mean(bounds()?),
+        StatisticWord::Variance => Statistic::Variance(bounds()?),
+        StatisticWord::Quantile | StatisticWord::Median => Statistic::Quantile {
             bounds: bounds()?,
             rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
             steps: Rank::STEPS,
             bar: ErrorBar::Charged,
         },
-        _ => Statistic::Histogram(match &args.categories {
+        StatisticWord::Histogram => Statistic::Histogram(match &args.categories {
             Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),
             None => {
                 let bins = Whole(args.bins.ok_or_else(|| missing("--bins or --categories", name))?);
@@ -136,8 +128,8 @@ fn missing(flag: &str, statistic: &str) -> Error {
 
 fn title(args: &ReleaseArgs) -> String {
     match &args.column {
-        Some(column) => format!("{} of {}", args.statistic, clean(column)),
-        None => args.statistic.clone(),
+        Some(column) => format!("{} of {}", args.statistic.name(), clean(column)),
+        None => args.statistic.name().to_owned(),
     }
 }
 
@@ -278,7 +270,7 @@ fn release_json(
     let note = released.claim.release.as_ref();
     let mut object = cost_json(args, prepared)?;
     object["schema"] = json!("veracity.release/2");
-    object["statistic"] = json!(args.statistic);
+    object["statistic"] = json!(prepared.design.question().statistic.name());
     object["answer"] = json!(only.map(|cell| cell.value));
     object["error_bar"] = json!(cells.iter().map(|cell| cell.error_bar).fold(0.0, f64::max));
     object["rank_error"] = json!(only.and_then(|cell| cell.rank_error));

@@ -1,16 +1,18 @@
 //! `veracity train`: a plan and its data become a model, a claim and a report.
 
-use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
-use serde_json::{Value, json};
-use std::{
-    io::{IsTerminal, Write},
-    path::Path,
-    sync::mpsc::{Receiver, channel},
-    thread,
-    time::Instant,
+use crate::{
+    Outcome,
+    args::TrainArgs,
+    commands::evaluate,
+    console::Console,
+    meaning,
+    progress::{self, Step, Told},
+    text,
 };
+use serde_json::{Value, json};
+use std::path::Path;
 use veracity::{
-    Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan, read_text,
+    Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan,
     report::decimal,
     spec::Whole,
     train,
@@ -18,16 +20,14 @@ use veracity::{
 };
 
 /// Trains and tells.
-pub fn run(args: &TrainArgs) -> Result<Outcome, Error> {
+pub fn run(args: &TrainArgs, console: Console) -> Result<Outcome, Error> {
     let plan = match &args.plan {
-        Some(path) => {
-            let folder = args.data.as_deref().or(path.parent()).unwrap_or(Path::new(""));
-            TrainingPlan::parse(&read_text("plan", path)?, folder)?
-        }
-        None => TrainingPlan::digits()?,
+        Some(path) => meaning::training_plan(path, args.data.as_deref(), &args.set)?,
+        None => TrainingPlan::digits_with(&args.set)?,
     };
     let settings = settings(args)?;
-    let done = watched(args, |watch| train(&plan, &settings, Some(watch)))?;
+    let told = |event| told(&args.out, event);
+    let done = progress::shown(console, args.progress, told, |watch| train(&plan, &settings, Some(watch)))?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &done)?)?,
         false => words(args, &done)?,
@@ -109,49 +109,17 @@ fn report(args: &TrainArgs, done: &TrainingDone) -> Result<Value, Error> {
     Ok(object)
 }
 
-/// Runs a training whose events are shown meanwhile.
-fn watched<T: Send>(
-    args: &TrainArgs,
-    work: impl FnOnce(&std::sync::mpsc::Sender<TrainEvent>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let (sender, events) = channel();
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| watch(args, events));
-        let done = work(&sender);
-        drop(sender);
-        // Nothing in it can fail.
-        let _ = watcher.join();
-        done
-    })
-}
-
-/// Steps, speed, ε so far and time left, on one line of stderr. A closed stderr is no reason to stop.
-fn watch(args: &TrainArgs, events: Receiver<TrainEvent>) {
-    let is_shown = args.progress || std::io::stderr().is_terminal();
-    let mut first: Option<(u64, Instant)> = None;
-    for event in events {
-        match event {
-            TrainEvent::Replaces(left) => {
-                let what = replaced(left);
-                let _ = writeln!(std::io::stderr(), "--force: replaces in {} {what}", args.out.display());
-            }
-            TrainEvent::Steps { done, of, batch, epsilon } if is_shown => {
-                let (from, began) = *first.get_or_insert((done, Instant::now()));
-                let speed = (done - from) as f64 / began.elapsed().as_secs_f64().max(1e-9);
-                let spent = epsilon
-                    .map_or(String::new(), |epsilon| format!(", epsilon so far {}", decimal::up(epsilon, 4)));
-                let _ = write!(
-                    std::io::stderr(),
-                    "\rstep {done} of {of}, {} examples/s{spent}, {} s left   ",
-                    decimal::nearest(speed * batch as f64, 3),
-                    decimal::nearest((of - done) as f64 / speed.max(1e-9), 2),
-                );
-            }
-            _ => {}
+/// Steps, speed, ε so far and time left; or what is about to be replaced.
+fn told(out: &Path, event: TrainEvent) -> Told {
+    match event {
+        TrainEvent::Replaces(left) => {
+            Told::Remark(format!("--force: replaces in {} {}", out.display(), replaced(left)))
         }
-    }
-    if first.is_some() {
-        let _ = writeln!(std::io::stderr());
+        TrainEvent::Steps { done, of, batch, epsilon } => {
+            let more = epsilon
+                .map_or(String::new(), |epsilon| format!(", epsilon so far {}", decimal::up(epsilon, 4)));
+            Told::Step(Step { what: "step", done, of, speed: Some((batch, "examples")), more })
+        }
     }
 }
 

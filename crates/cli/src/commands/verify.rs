@@ -2,7 +2,7 @@
 
 mod folder;
 
-use crate::{Outcome, args::VerifyArgs, text};
+use crate::{Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::Value;
 use veracity::{
     Check, Confirmation, Error, Stated, Tie, Verified,
@@ -23,7 +23,7 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
         Verified::Claim(confirmation) => confirmation,
         Verified::Certificate(recomputed) => return certificate(args, &recomputed),
     };
-    let text = if args.json { text::json(&json(&confirmation))? } else { words(&confirmation) };
+    let text = if args.json { text::json(&json(&confirmation))? } else { painted(&words(&confirmation)) };
     Ok(Outcome { text, stands: confirmation.stands() })
 }
 
@@ -141,8 +141,10 @@ fn one_line(stated: &str) -> String {
 }
 
 fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Error> {
-    let text =
-        if args.json { text::json(&certificate_json(recomputed))? } else { certificate_words(recomputed) };
+    let text = match args.json {
+        true => text::json(&certificate_json(recomputed))?,
+        false => painted(&certificate_words(recomputed)),
+    };
     Ok(Outcome { text, stands: recomputed.failure().is_none() })
 }
 

@@ -1,7 +1,7 @@
 //! A verdict as text, as JSON, and in the files that were asked for.
 
 use super::ci;
-use crate::{Outcome, text};
+use crate::{Outcome, console::painted, text};
 use std::path::{Path, PathBuf};
 use veracity::{
     AuditDone, Error, Verdict,
@@ -47,7 +47,7 @@ fn verdict(audited: &Audited, kept: &Keep, output: Output) -> Result<Outcome, Er
     if let Some(path) = output.sarif {
         replace("sarif", path, ci::sarif(audited, &line)?.as_bytes(), ci::is_sarif)?;
     }
-    let text = if output.is_json { json(audited, kept)? } else { words(audited, &line, kept) };
+    let text = if output.is_json { json(audited, kept)? } else { painted(&words(audited, &line, kept)) };
     Ok(Outcome { text, stands: !audited.is_refuted() })
 }
 

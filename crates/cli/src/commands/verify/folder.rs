@@ -1,7 +1,7 @@
 //! Everything in a folder, one line for each file; and one model with its claim.
 
 use super::{certificate_json, certificate_words, json, one_line, verdict, words};
-use crate::{Outcome, args::VerifyArgs, text};
+use crate::{Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::{Value, json};
 use veracity::{Error, Found, Inspected, inspect};
 
@@ -50,7 +50,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
                 true => format!("all {} hold\n", all.len()),
                 false => format!("{} of {} do not hold\n", all.len() - held, all.len()),
             };
-            lines + &sum
+            painted(&(lines + &sum))
         }
     };
     Ok(Outcome { text, stands })
