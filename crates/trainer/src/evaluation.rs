@@ -138,15 +138,18 @@ pub fn evaluate(model: &Model, data: &Dataset) -> Result<Score, Refusal> {
 mod tests {
     use super::*;
 
-    /// mpmath 1.3: [exp(x) / sum(exp(y) for y in s) for x in s]
+    /// Python 3, decimal with 30 digits: `[float(x.exp() / sum(y.exp() for y in s)) for x in s]`; one score is s = [0, score].
     #[test]
     fn shares_are_softmax_and_the_logistic_function() {
         let near = |found: &[f64], truth: &[f64]| {
             assert_eq!(found.len(), truth.len());
             assert!(found.iter().zip(truth).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
         };
-        near(&shares(&[1.0, 2.0, 3.0]), &[0.0900305731703804602, 0.244728471054797646, 0.665240955774821894]);
-        near(&shares(&[0.5]), &[0.377540668798145435, 0.622459331201854565]);
+        near(
+            &shares(&[1.0, 2.0, 3.0]),
+            &[0.090_030_573_170_380_46, 0.244_728_471_054_797_64, 0.665_240_955_774_821_9],
+        );
+        near(&shares(&[0.5]), &[0.377_540_668_798_145_46, 0.622_459_331_201_854_6]);
         near(&shares(&[1e30, 0.0]), &[1.0, 0.0]);
         near(&shares(&[-1e30]), &[1.0, 0.0]);
     }
