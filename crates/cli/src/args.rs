@@ -37,7 +37,14 @@ pub struct Cli {
     #[arg(long, short, global = true, help_heading = "Everywhere")]
     pub quiet: bool,
     /// Whether verdicts have a colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Everywhere")]
+    #[arg(
+        long,
+        alias = "colour",
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Everywhere"
+    )]
     pub color: ColorWord,
 }
 
@@ -71,7 +78,7 @@ pub enum Command {
     Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs
     Bound(BoundArgs),
-    /// One private statistic of a column of a file: count, sum, mean, variance, quantile or histogram
+    /// One private statistic of a column of a file: count, sum, mean, variance, median, quantile or histogram
     Release(ReleaseArgs),
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]

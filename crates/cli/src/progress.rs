@@ -92,9 +92,9 @@ impl Display {
         let (from, began) = *self.first.get_or_insert((step.done, Instant::now()));
         let words = words(&step, (step.done - from) as f64 / began.elapsed().as_secs_f64().max(1e-9));
         if let Some(bar) = &self.bar {
+            bar.set_message(words);
             bar.set_length(step.of);
             bar.set_position(step.done);
-            bar.set_message(words);
         } else if self.has_lines
             && (step.done == step.of || self.last.is_none_or(|last| last.elapsed() >= TICK))
         {

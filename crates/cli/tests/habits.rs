@@ -117,7 +117,7 @@ fn a_pipe_has_no_escape_byte_unless_colour_is_always_wanted() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_veracity"));
         command.args(words(line)).env(name, "1").current_dir(&room).output().unwrap().stdout
     };
-    assert!(set("NO_COLOR", "verify forged.json --color always").contains(&ESCAPE));
+    assert!(set("NO_COLOR", "verify forged.json --colour always").contains(&ESCAPE));
     assert!(!set("NO_COLOR", "verify forged.json").contains(&ESCAPE));
     let error = veracity(&words("account gaussian --delta 2 --color always"));
     assert!(error.stderr.contains(&ESCAPE) && error.stdout.is_empty());

@@ -238,3 +238,17 @@ fn other_files_have_plans_too() {
     let path = room.join("table.tsv");
     assert!(plan.contains(&format!("path = \"{}\"", path.display())), "{plan}");
 }
+
+#[test]
+fn the_plan_in_the_help_is_one() {
+    let room = room("plan-help");
+    let people = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/people.csv");
+    fs::copy(people, room.join("people.csv")).unwrap();
+    let help = done(&room, "train --help");
+    let (_, plan) = help.split_once("A plan for a table").unwrap();
+    let plan: String =
+        plan.lines().skip(1).take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
+    fs::write(room.join("plan.toml"), plan).unwrap();
+    done(&room, "train plan.toml --out out");
+    done(&room, "verify out");
+}

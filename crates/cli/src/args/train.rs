@@ -19,18 +19,20 @@ A plan for a table (veracity init people.csv writes one to fill in):
   [data]
   format = \"csv\"
   path = \"people.csv\"
-  label = \"city\"
-  classes = [\"Basel\", \"Bern\", \"Chur\", \"Genf\"]
+  label = \"income\"
+  label_bounds = [0, 200000]
   [[data.column]]
   name = \"age\"
   bounds = [0, 100]
   [[data.column]]
-  name = \"income\"
-  bounds = [0, 200000]
+  name = \"city\"
+  categories = [\"Basel\", \"Bern\", \"Chur\", \"Genf\"]
+  unknown = \"other\"
   [[model.layer]]
   kind = \"linear\"
-  outputs = 4
+  outputs = 1
   [training]
+  loss = \"squared\"
   batch_size = 200
   epochs = 10
   learning_rate = 0.5
