@@ -1,4 +1,6 @@
 //! What the commands print with `--json`: the names that scripts may rely on.
+//!
+//! A name and number stands for one set of fields: what is not there is null.
 
 use crate::{
     Adjacency, Answer, Composed, Delta, Epsilon, Explanation, Finding, Row, Subject, Target,
@@ -6,7 +8,7 @@ use crate::{
     explanation::Group,
     spec::MechanismSpec,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What is known of a number. `null` means that no bound is known, or that it is infinite; `reason` says which.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -73,11 +75,8 @@ pub struct AnswerFile {
     method: &'static str,
     standing: &'static str,
     relative_width: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     dataset: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     claims: Option<usize>,
     mechanism: MechanismSpec,
 }
@@ -87,7 +86,7 @@ impl AnswerFile {
     pub fn new(subject: &Subject, answer: &Answer) -> AnswerFile {
         let (asked, standing) = asked(answer);
         AnswerFile {
-            schema: "veracity.account/1",
+            schema: "veracity.account/2",
             asked,
             epsilon: Interval::of_epsilon(&answer.epsilon),
             delta: Interval::of_delta(&answer.delta),
@@ -135,7 +134,6 @@ pub struct RowFile {
     standing: Option<&'static str>,
     epsilon: Option<Interval>,
     delta: Option<Interval>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     milliseconds: f64,
 }
@@ -152,7 +150,7 @@ impl CompareFile {
             milliseconds: row.took.as_secs_f64() * 1e3,
         });
         CompareFile {
-            schema: "veracity.compare/1",
+            schema: "veracity.compare/2",
             adjacency: subject.adjacency.name(),
             unit: subject.unit.name().to_owned(),
             mechanism: MechanismSpec::from(&subject.mechanism),
@@ -165,13 +163,9 @@ impl CompareFile {
 #[derive(Debug, Clone, Serialize)]
 pub struct CalibrationFile {
     schema: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     noise_multiplier: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     sampling_rate: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     scale: Option<f64>,
     epsilon: Interval,
     delta: Interval,
@@ -190,7 +184,7 @@ impl CalibrationFile {
             Solved::SamplingRate(rate) => (None, None, Some(rate.get())),
         };
         CalibrationFile {
-            schema: "veracity.calibrate/1",
+            schema: "veracity.calibrate/2",
             noise_multiplier,
             steps,
             sampling_rate,
@@ -211,12 +205,11 @@ pub struct ExplanationFile {
     schema: &'static str,
     epsilon: Upper,
     delta: Upper,
-    #[serde(skip_serializing_if = "Option::is_none")]
     adjacency: Option<&'static str>,
     unit: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
-    odds: Option<f64>,
+    #[serde(serialize_with = "spelled")]
+    odds: f64,
     advantage: f64,
     attacks: Vec<AttackFile>,
     groups: Vec<GroupFile>,
@@ -245,7 +238,6 @@ struct GroupFile {
     size: u32,
     epsilon: Option<Upper>,
     delta: Option<Upper>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
 }
 
@@ -262,18 +254,23 @@ impl ExplanationFile {
                 .collect(),
         });
         ExplanationFile {
-            schema: "veracity.explain/1",
+            schema: "veracity.explain/2",
             epsilon: Upper { upper: explanation.promise.epsilon },
             delta: Upper { upper: explanation.promise.delta },
             adjacency: explanation.adjacency.map(Adjacency::name),
             unit: explanation.unit.name().to_owned(),
             method: explanation.method.map(|method| method.name()),
-            odds: Some(explanation.odds).filter(|odds| odds.is_finite()),
+            odds: explanation.odds,
             advantage: explanation.advantage,
             attacks: attacks.collect(),
             groups: explanation.groups.iter().map(group_file).collect(),
         }
     }
+}
+
+/// JSON has no infinity: then it is a word, as in certificates.
+fn spelled<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if number.is_finite() { serializer.serialize_f64(*number) } else { serializer.collect_str(number) }
 }
 
 fn group_file(group: &Group) -> GroupFile {

@@ -19,7 +19,7 @@
 //! ```
 
 use crate::{
-    Adjacency, Mechanism, PrivacyUnit, Refusal, Subject,
+    Adjacency, Mechanism, PrivacyUnit, Refusal, Subject, nearest,
     spec::{DEEPEST, MechanismSpec, Whole},
 };
 use serde::Deserialize;
@@ -156,8 +156,23 @@ pub fn refuse(text: &str, span: Option<Range<usize>>, why: &str) -> Refusal {
     let first = table.next().filter(|(_, line)| is_it(line));
     let within = table.take_while(|(_, line)| !begins_another(line.trim_start()));
     let line = first.into_iter().chain(within).find(|(_, line)| is_it(line)).map_or(head, |(index, _)| index);
+    Refusal::Invalid(format!("plan line {}: {}", line + 1, plainly(why)))
+}
+
+/// What a parser says, in one line that is short; of a word that it does not know, also the one that was probably meant.
+pub fn plainly(why: &str) -> String {
     let one_line = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    Refusal::Invalid(format!("plan line {}: {}", line + 1, shorten(&one_line)))
+    let unknown = ["unknown field `", "unknown variant `"].into_iter().find_map(|begins| {
+        let (word, expected) = one_line.strip_prefix(begins)?.split_once("`, expected ")?;
+        Some((begins, word, expected))
+    });
+    let Some((begins, word, expected)) = unknown else { return shorten(&one_line) };
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let meant =
+        nearest(word, known.iter().copied()).map_or(String::new(), |one| format!("; did you mean `{one}`?"));
+    // The list is ours, so all of it is told; the word is theirs.
+    let word: String = word.chars().filter(|c| !c.is_control()).take(60).collect();
+    format!("{begins}{word}`, expected {}{meant}", known.join(", "))
 }
 
 /// Whether a line begins a table that is no part of the one before: tables of a mechanism are.
@@ -194,6 +209,44 @@ mod tests {
     use super::*;
 
     /// What is wrong is looked for in its own table: the same field in another one is not at fault.
+    #[test]
+    fn an_unknown_word_is_told_with_the_one_that_was_meant_and_all_that_there_are() {
+        for (wrong, right, told) in [
+            (
+                "kind = 'lapalce'",
+                "kind = 'laplace'",
+                "plan line 2: unknown variant `lapalce`, expected gaussian, ",
+            ),
+            (
+                "scales = 2",
+                "scale = 2",
+                "plan line 3: unknown field `scales`, expected noise_multiplier, scale, sensitivity",
+            ),
+            (
+                "mechanisms = 1",
+                "",
+                "plan line 5: unknown field `mechanisms`, expected adjacency, unit, mechanism",
+            ),
+        ] {
+            let text = match right {
+                "" => format!("mechanism = []\n\n\n\n{wrong}\n"),
+                right => {
+                    "[[mechanism]]\nkind = 'laplace'\nscale = 2\nsensitivity = 1\n".replace(right, wrong)
+                }
+            };
+            let refusal = parse(&text).unwrap_err().to_string();
+            assert!(refusal.starts_with(told), "{refusal}");
+            let meant = right
+                .split(['\'', ' '])
+                .find(|word| ["laplace", "scale"].contains(word))
+                .unwrap_or("mechanism");
+            assert!(refusal.ends_with(&format!("; did you mean `{meant}`?")), "{refusal}");
+            assert!(!refusal.contains('\n'));
+        }
+        let long = parse(&format!("[[mechanism]]\nkind = '{}'\n", "x".repeat(5000))).unwrap_err().to_string();
+        assert!(long.contains("zcdp") && !long.contains("did you mean") && long.len() < 700, "{long}");
+    }
+
     #[test]
     fn an_error_names_the_line_that_is_at_fault() {
         let laplace = "[[mechanism]]\nkind = \"laplace\"\nscale = 2\nsensitivity = 1\n";

@@ -4,7 +4,7 @@ use crate::{
     Count, Error, Refusal,
     spec::{StrategySpec, Whole},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use veracity_account::matrix::{
     errors::{self, PrefixErrors},
@@ -15,6 +15,9 @@ use veracity_core::{Coefficients, TriangularMatrix};
 use veracity_files::read_text_within;
 
 pub use veracity_account::matrix::{StrategySensitivity, band, optimal::Aim, sensitivity};
+
+/// The schema of a strategy in a file of its own.
+const KEPT: &str = "veracity.strategy-file/1";
 
 /// The longest strategy file that is read: 2048 rows with all their digits.
 const LONGEST_FILE: u64 = 64 << 20;
@@ -31,9 +34,30 @@ pub fn read(path: &Path) -> Result<Strategy, Error> {
         ))
     };
     match text.trim_start().as_bytes().first() {
-        Some(b'{') => Ok(Strategy::try_from(&serde_json::from_str::<StrategySpec>(&text).map_err(json)?)?),
+        Some(b'{') => Ok(Strategy::try_from(&named(&text).map_err(json)?)?),
         Some(b'[') => Ok(triangular(serde_json::from_str(&text).map_err(json)?)?),
         _ => Ok(triangular(rows(&text)?)?),
+    }
+}
+
+/// A strategy as JSON. Where it has a schema that is [`KEPT`]; earlier versions wrote none, nor do people.
+fn named(text: &str) -> Result<StrategySpec, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: Option<String>,
+    }
+    let wrong = |schema: &str| {
+        let shown: String = schema.chars().take(60).collect();
+        serde::de::Error::custom(format!("schema is {shown}, expected {KEPT}"))
+    };
+    match serde_json::from_str::<Named>(text)?.schema {
+        None => serde_json::from_str(text),
+        Some(schema) if schema == KEPT => {
+            let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+            fields.remove("schema");
+            StrategySpec::deserialize(serde_json::Value::Object(fields))
+        }
+        Some(other) => Err(wrong(&other)),
     }
 }
 
@@ -101,10 +125,19 @@ pub struct StrategyRow {
     pub largest_error: f64,
 }
 
+/// A strategy in a file of its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeptStrategy {
+    schema: &'static str,
+    #[serde(flatten)]
+    strategy: StrategySpec,
+}
+
 /// An optimal band, and what the usual strategies leave of error beside it. Errors are variances of running sums, for one
 /// participation and noise as large as the sensitivity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StrategyFile {
+    schema: &'static str,
     /// Steps in all.
     pub steps: Whole,
     /// What was made small: `mean` or `largest`.
@@ -136,6 +169,7 @@ pub fn compare(steps: Count, bands: Count, aim: Aim) -> Result<StrategyFile, Ref
     all.push(row("tree".into(), errors::tree(steps)));
     all.push(row("independent noise".into(), errors::independent(steps)));
     Ok(StrategyFile {
+        schema: "veracity.strategy/1",
         steps: steps.into(),
         aim: match aim {
             Aim::Mean => "mean",
@@ -155,8 +189,9 @@ fn of(bands: Count) -> String {
 }
 
 impl StrategyFile {
-    /// The strategy alone, as `--strategy` and plans read it.
-    pub fn spec(&self) -> StrategySpec {
-        StrategySpec::Banded { steps: self.steps, coefficients: self.coefficients.clone() }
+    /// The strategy alone, as `--strategy` reads it.
+    pub fn kept(&self) -> KeptStrategy {
+        let strategy = StrategySpec::Banded { steps: self.steps, coefficients: self.coefficients.clone() };
+        KeptStrategy { schema: KEPT, strategy }
     }
 }

@@ -4,6 +4,7 @@ mod account;
 mod audit;
 mod batching;
 mod bound;
+pub mod choice;
 mod local;
 mod release;
 mod strategy;
@@ -11,16 +12,18 @@ mod train;
 mod zoo;
 
 pub use account::{AccountArgs, CalibrateArgs, CurveArgs, ExplainArgs, MechanismArgs};
-pub use audit::{AuditAction, AuditArgs, ReplayArgs};
+pub use audit::{AuditAction, AuditArgs};
 pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
 pub use release::{FormArgs, ReleaseArgs};
 pub use strategy::StrategyArgs;
-pub use train::{EvaluateArgs, PredictArgs, TrainArgs};
+pub use train::{EvaluateArgs, InitArgs, PredictArgs, TrainArgs};
 pub use zoo::ZooArgs;
 
+use choice::ColorWord;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use std::path::PathBuf;
 
 /// Differential privacy that can be checked.
@@ -30,6 +33,19 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+    /// Nothing on stderr but errors: no progress, no remarks
+    #[arg(long, short, global = true, help_heading = "Everywhere")]
+    pub quiet: bool,
+    /// Whether verdicts have a colour
+    #[arg(
+        long,
+        alias = "colour",
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Everywhere"
+    )]
+    pub color: ColorWord,
 }
 
 const EXAMPLES: &str = "\
@@ -41,7 +57,7 @@ Examples:
   veracity curve gaussian --noise-multiplier 1 --out profile.svg
   veracity bound --tp 4922 --fn 95078 --fp 174 --tn 99826
 
-Exit codes: 0 done, 1 refuted or over budget, 2 error (one line on stderr).";
+Exit codes: 0 done, 1 refuted or over budget, 2 error: one line on stderr, which with --json is a JSON object.";
 
 /// What can be done.
 #[derive(Subcommand)]
@@ -62,11 +78,13 @@ pub enum Command {
     Audit(Box<AuditArgs>),
     /// A lower bound on ε from counts, from one run's guesses or from recorded scores; how many trials a claim needs
     Bound(BoundArgs),
-    /// One private statistic of a column of a file: count, sum, mean, variance, quantile or histogram
+    /// One private statistic of a column of a file: count, sum, mean, variance, median, quantile or histogram
     Release(ReleaseArgs),
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]
     Local(LocalCommand),
+    /// A training plan to fill in, written from the header of a file alone
+    Init(InitArgs),
     /// Trains a model by a TOML plan, privately; without a plan, on the built-in handwritten digits
     Train(TrainArgs),
     /// What a trained model says of records
@@ -79,6 +97,8 @@ pub enum Command {
     Zoo(ZooArgs),
     /// Prints a completion script for a shell
     Completions(CompletionsArgs),
+    /// Writes the manual pages
+    Man(ManArgs),
 }
 
 /// `veracity verify`.
@@ -105,7 +125,16 @@ pub struct VerifyArgs {
 /// `veracity completions`.
 #[derive(Args)]
 pub struct CompletionsArgs {
-    /// bash, zsh, fish, elvish or powershell
+    /// The shell
     #[arg(value_name = "SHELL")]
-    pub shell: String,
+    pub shell: Shell,
+}
+
+/// `veracity man`.
+#[derive(Args)]
+#[command(after_help = "Example:\n  veracity man --out man/man1")]
+pub struct ManArgs {
+    /// The folder for the pages, one for each command; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
 }

@@ -5,13 +5,16 @@
 
 mod args;
 mod commands;
+mod console;
 mod meaning;
+mod progress;
 mod text;
 mod usage;
 
 use args::{Cli, Command};
-use clap::Parser;
-use std::{io::Write, process::ExitCode};
+use clap::{Parser, error::ErrorKind};
+use console::Console;
+use std::process::ExitCode;
 use veracity::Error;
 
 /// What a command leaves behind.
@@ -31,16 +34,27 @@ impl Outcome {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return fail(&usage::condense(&error)),
-        Err(help) => return print(&help.to_string(), 0),
+        Err(error) => return without_arguments(&error, Console::at_first()),
     };
-    match run(cli.command) {
-        Ok(outcome) => print(&outcome.text, if outcome.stands { 0 } else { 1 }),
-        Err(refusal) => fail(&refusal.to_string()),
+    let console = Console::new(cli.quiet, cli.color);
+    match run(cli.command, console) {
+        Ok(outcome) => console.print(&outcome.text, if outcome.stands { 0 } else { 1 }),
+        Err(refusal) => console.fail(refusal.kind().name(), &refusal.to_string()),
     }
 }
 
-fn run(command: Command) -> Result<Outcome, Error> {
+/// Where the arguments are no question: help that was asked for, help because nothing was, or what is wrong with them.
+fn without_arguments(error: &clap::Error, console: Console) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !console.is_json() => {
+            console.help(&error.to_string())
+        }
+        _ if error.use_stderr() => console.fail("usage", &usage::condense(error)),
+        _ => console.print(&error.to_string(), 0),
+    }
+}
+
+fn run(command: Command, console: Console) -> Result<Outcome, Error> {
     match command {
         Command::Account(args) => commands::account::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
@@ -48,33 +62,17 @@ fn run(command: Command) -> Result<Outcome, Error> {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Batching(args) => commands::batching::run(&args),
         Command::Strategy(args) => commands::strategy::run(&args),
-        Command::Audit(args) => commands::audit::run(&args),
+        Command::Audit(args) => commands::audit::run(&args, console),
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),
-        Command::Local(command) => commands::local::run(&command),
-        Command::Train(args) => commands::train::run(&args),
-        Command::Predict(args) => commands::predict::run(&args),
+        Command::Local(command) => commands::local::run(&command, console),
+        Command::Init(args) => commands::init::run(&args),
+        Command::Train(args) => commands::train::run(&args, console),
+        Command::Predict(args) => commands::predict::run(&args, console),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
-        Command::Zoo(args) => commands::zoo::run(&args),
+        Command::Zoo(args) => commands::zoo::run(&args, console),
         Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
     }
-}
-
-/// Writes the answer. A reader that has seen enough (`| head -1`) is not an error.
-fn print(text: &str, code: u8) -> ExitCode {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            fail(&format!("stdout is not writable ({error})"))
-        }
-        Ok(()) | Err(_) => ExitCode::from(code),
-    }
-}
-
-fn fail(line: &str) -> ExitCode {
-    let one_line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    // A closed stderr leaves nothing to tell.
-    let _ = writeln!(std::io::stderr(), "veracity: {}", one_line.trim_end());
-    ExitCode::from(2)
 }

@@ -5,9 +5,11 @@ mod strategy;
 use crate::args::{FormArgs, MechanismArgs};
 use std::{path::Path, time::Duration};
 use veracity::{
-    Adjacency, Delta, Epsilon, Error, Mechanism, PrivacyUnit, Subject, Target, events, plan, read_text,
+    Delta, Epsilon, Error, Mechanism, PrivacyUnit, Subject, Target, TrainingPlan, events, nearest, plan,
+    read_text,
     reading::{Form, Header, Notation},
     spec::{MechanismSpec, Whole},
+    training::PlanChange,
 };
 
 /// The kinds that the command line knows by name.
@@ -40,7 +42,7 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Error> {
     let times = args.times.map_or(Ok(veracity::Count::ONE), |times| Whole(times).count("times"))?;
     Ok(Subject {
         mechanism: mechanism.repeated(times),
-        adjacency: args.adjacency.as_deref().map_or(Ok(adjacency), str::parse::<Adjacency>)?,
+        adjacency: args.adjacency.unwrap_or(adjacency),
         unit: args.unit.as_deref().map_or(Ok(unit), PrivacyUnit::new)?,
     })
 }
@@ -52,21 +54,11 @@ fn unknown_kind(kind: &str, refusal: Error) -> Error {
         return refusal;
     }
     let shown: String = kind.chars().take(60).collect();
-    let meant = nearest(kind).map_or(String::new(), |name| format!("; did you mean {name}?"));
+    let meant = nearest(kind, KINDS).map_or(String::new(), |name| format!("; did you mean {name}?"));
     Error::invalid(format!(
         "kind is {shown}, expected {} or the path of a TOML plan{meant}",
         KINDS.join(", ")
     ))
-}
-
-/// The kind with the longest run of equal letters at both ends, if that is most of it.
-fn nearest(word: &str) -> Option<&'static str> {
-    let ends = |name: &str| {
-        let head = name.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
-        let tail = name.bytes().rev().zip(word.bytes().rev()).take_while(|(a, b)| a == b).count();
-        head + tail
-    };
-    KINDS.into_iter().filter(|name| 2 * ends(name) > name.len()).max_by_key(|name| ends(name))
 }
 
 /// What was asked: exactly one of δ and ε is given.
@@ -174,6 +166,16 @@ pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), 
         ))),
         None => Ok(()),
     }
+}
+
+/// The training plan that a file has, with some of its lines replaced; its relative paths start at `folder`, or where it is.
+pub fn training_plan(
+    path: &Path,
+    folder: Option<&Path>,
+    changes: &[PlanChange],
+) -> Result<TrainingPlan, Error> {
+    let folder = folder.or(path.parent()).unwrap_or(Path::new(""));
+    Ok(TrainingPlan::parse_with(&read_text("plan", path)?, folder, changes)?)
 }
 
 /// A flag that a kind would ignore is a misunderstanding, and those are cheap to clear up only beforehand.

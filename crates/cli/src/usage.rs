@@ -1,6 +1,11 @@
 //! Usage errors in one line: what is wrong, and what was probably meant.
 
-use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use crate::args::Cli;
+use clap::{
+    CommandFactory,
+    error::{ContextKind, ContextValue, Error, ErrorKind},
+};
+use veracity::nearest;
 
 /// One line for an error that clap tells in several.
 pub fn condense(error: &Error) -> String {
@@ -9,10 +14,14 @@ pub fn condense(error: &Error) -> String {
     match error.kind() {
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let value = one(ContextKind::InvalidValue).unwrap_or_default();
-            if value.is_empty() {
-                format!("{argument} is missing its value, expected {argument} VALUE")
-            } else {
-                format!("{argument} is {value}, expected a number")
+            let own = std::error::Error::source(error).map(ToString::to_string);
+            match own.filter(|own| own.contains(", expected ")) {
+                _ if value.is_empty() => {
+                    format!("{argument} is missing its value, expected {argument} VALUE")
+                }
+                // A parser of ours tells it in our words.
+                Some(own) => own,
+                None => invalid(error, &argument, &value),
             }
         }
         ErrorKind::UnknownArgument => {
@@ -24,9 +33,9 @@ pub fn condense(error: &Error) -> String {
             let given = one(ContextKind::InvalidSubcommand).unwrap_or_default();
             let meant = one(ContextKind::SuggestedSubcommand).map(|names| names.replace(" and ", " or "));
             let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
-            format!(
-                "command is {given}, expected account, audit, bound, calibrate, curve, explain, local, release, strategy, train, verify or completions; {remedy}"
-            )
+            let root = Cli::command();
+            let all: Vec<&str> = root.get_subcommands().map(clap::Command::get_name).collect();
+            format!("command is {given}, expected {}; {remedy}", one_of(&all))
         }
         ErrorKind::MissingRequiredArgument => {
             format!("{argument} is missing, expected it to be given; see --help")
@@ -40,6 +49,28 @@ pub fn condense(error: &Error) -> String {
             }
         }
         _ => first_line(error),
+    }
+}
+
+/// A value that is none of those that there are, or no number.
+fn invalid(error: &Error, argument: &str, value: &str) -> String {
+    let name = if argument.starts_with('-') { argument.to_owned() } else { argument.to_lowercase() };
+    let shown: String = value.chars().filter(|c| !c.is_control()).take(60).collect();
+    let Some(ContextValue::Strings(all)) = error.get(ContextKind::ValidValue) else {
+        return format!("{name} is {shown}, expected a number");
+    };
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let meant = nearest(value, all.iter().copied());
+    let meant = meant.map_or(String::new(), |word| format!("; did you mean {word}?"));
+    format!("{name} is {shown}, expected {}{meant}", one_of(&all))
+}
+
+/// `a, b or c`.
+fn one_of(all: &[&str]) -> String {
+    match all {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 

@@ -12,7 +12,7 @@ fn the_published_refutation_is_one_line_away() {
     assert!(text.starts_with("epsilon ≥ 2.79522 at delta 0   (clopper-pearson; proved"), "{text}");
     assert!(text.contains("100000 runs with the canary and 100000 without"), "{text}");
     let found = json(&answer("bound --tp 4922 --fn 95078 --fp 174 --tn 99826 --significance 1e-10 --json"));
-    assert_eq!(found["schema"], "veracity.bound/1");
+    assert_eq!(found["schema"], "veracity.bound/2");
     assert!((found["epsilon_lower"].as_f64().unwrap() - 2.795_000).abs() < 1e-6, "{found}");
     assert_eq!((&found["trials"], &found["basis"]), (&200_000.into(), &"proved".into()));
     assert!(found["ceiling"].as_f64().unwrap() > 8.0 && found["significance"] == 1e-10, "{found}");
@@ -91,7 +91,7 @@ fn slips_are_told_in_one_line() {
         ("bound --tp 1.5 --fn 1 --fp 1 --tn 1", "tp is 1.5, expected a whole number from 0"),
         ("bound --tp -1 --fn 1 --fp 1 --tn 1", "tp is -1, expected a whole number from 0"),
         ("bound --tp 0 --fn 0 --fp 1 --tn 1", "one world has no runs"),
-        ("bound --tp 1 --fn 1 --fp 1 --tn 1 --bound clopper", "bound is clopper, expected clopper-pearson"),
+        ("bound --tp 1 --fn 1 --fp 1 --tn 1 --bound clopper", "--bound is clopper, expected clopper-pearson"),
         ("bound --tp 1 --fn 1 --fp 1 --tn 1 --bound gdp --delta 0", "delta is 0, where epsilon"),
         (
             "bound --tp 1 --fn 1 --fp 1 --tn 1 --bound gdp --group-size 2",
@@ -112,7 +112,7 @@ fn slips_are_told_in_one_line() {
         ("bound power --claim-epsilon 2 --true-epsilon 1", "the claim of epsilon 2 holds for that truth"),
         (
             "bound power --claim-epsilon 1 --true-epsilon 2 --choice best",
-            "choice is best, expected fixed, split",
+            "--choice is best, expected fixed, split",
         ),
         ("bound scores no-such-file.csv", "file is no-such-file.csv, expected a readable CSV file"),
     ];

@@ -24,7 +24,7 @@ fn the_answer_comes_first_then_its_conditions_then_its_certificate() {
 #[test]
 fn json_has_the_promised_names_and_all_digits() {
     let found = json(&answer("account gaussian --noise-multiplier 1 --delta 1e-5 --json"));
-    assert_eq!(found["schema"], "veracity.account/1");
+    assert_eq!(found["schema"], "veracity.account/2");
     assert_eq!(found["adjacency"], "add-remove");
     assert_eq!(found["method"], "exact");
     assert_eq!(found["mechanism"]["kind"], "gaussian");
@@ -78,8 +78,8 @@ fn numbers_out_of_range_are_refused_in_one_line() {
         (format!("{gaussian} abc"), "--noise-multiplier is abc, expected a number"),
         (format!("{gaussian} 1 --times 0"), "times is 0, expected a whole number"),
         (format!("{gaussian} 1 --times 2.5"), "times is 2.5, expected a whole number"),
-        (format!("{gaussian} 1 --adjacency near"), "adjacency is near, expected add-remove"),
-        (format!("{gaussian} 1 --method best"), "method is best, expected exact"),
+        (format!("{gaussian} 1 --adjacency near"), "--adjacency is near, expected add-remove"),
+        (format!("{gaussian} 1 --method best"), "--method is best, expected exact"),
         (format!("{gaussian} 1 --epsilon 1"), "--delta is given together with --epsilon"),
         (format!("{gaussian} 1 --steps 3"), "--steps is 3, expected --noise-multiplier"),
         (format!("{gaussian} 1 --noise-multiplier 2"), "--noise-multiplier is given twice"),
@@ -112,7 +112,10 @@ fn numbers_out_of_range_are_refused_in_one_line() {
         ),
         ("account laplace --scale 0 --sensitivity 1 --delta 0".into(), "scale is 0, expected"),
         ("calibrate gaussian --epsilon 0 --delta 1e-5".into(), "epsilon is 0, expected"),
-        ("calibrate gaussian --epsilon 1 --delta 1e-5 --solve luck".into(), "solve is luck, expected noise"),
+        (
+            "calibrate gaussian --epsilon 1 --delta 1e-5 --solve luck".into(),
+            "--solve is luck, expected noise",
+        ),
         (
             "calibrate gaussian --epsilon 1 --delta 1e-5 --noise-multiplier 1".into(),
             "--noise-multiplier is 1, expected it left out",
@@ -124,10 +127,7 @@ fn numbers_out_of_range_are_refused_in_one_line() {
             "curve gaussian --noise-multiplier 1 --out picture.bmp".into(),
             "out is picture.bmp, expected a path that ends in",
         ),
-        (
-            "curve gaussian --noise-multiplier 1 --out x.svg --kind pie".into(),
-            "kind of curve is pie, expected",
-        ),
+        ("curve gaussian --noise-multiplier 1 --out x.svg --kind pie".into(), "--kind is pie, expected"),
         ("completions tcsh".into(), "shell is tcsh, expected bash"),
     ];
     for (line, expected) in table {

@@ -200,7 +200,7 @@ fn what_cannot_be_reported_or_estimated_is_refused_without_a_value() {
         let line = format!("local encode {} --column city --epsilon 1 {more}", path("people.csv"));
         refusal(&line.split_whitespace().collect::<Vec<_>>())
     };
-    assert!(encode("--categories a,b --other c").contains("other is not among the categories"));
+    assert!(encode("--categories a,b --other c").starts_with("other is not among"));
     assert!(encode("--categories a").contains("domain size"));
     assert!(encode("--categories a,a").contains("twice"));
     assert!(encode("").contains("--categories is missing"));

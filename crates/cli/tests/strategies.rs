@@ -138,7 +138,7 @@ fn flags_that_do_not_go_together_are_refused() {
     );
     assert!(
         refusal(&words("strategy --steps 8 --bands 2 --aim median"))
-            .starts_with("aim is median, expected mean or")
+            .starts_with("--aim is median, expected mean or")
     );
 }
 

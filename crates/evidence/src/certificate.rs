@@ -36,6 +36,8 @@ pub struct Certificate {
     /// What was claimed.
     pub claim: ClaimNote,
     /// What the accountant proves, where it can.
+    // Without this line serde would take a missing field for null.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub proved: Option<f64>,
     /// What was run.
     pub subject: SubjectNote,

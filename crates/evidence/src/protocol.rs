@@ -26,6 +26,8 @@ pub struct AuditProtocol {
     /// What is claimed of it.
     pub claim: ClaimNote,
     /// The ε that the accountant proves of it, where it can.
+    // Without this line serde would take a missing field for null.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub proved: Option<f64>,
     /// How scores become a bound.
     pub method: MethodNote,

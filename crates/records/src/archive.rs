@@ -7,7 +7,7 @@ use crate::{
     Array, Limits, Source,
     format::Format,
     npy,
-    source::{Bounded, Seekable, exactly, explain, refuse},
+    source::{Bounded, Opened, Seekable, exactly, explain, refuse},
 };
 use flate2::{Crc, read::DeflateDecoder};
 use std::{
@@ -50,6 +50,24 @@ pub fn read_npz(source: &Source, name: &str, limits: &Limits) -> Result<Array, E
         return Err(refuse(&file, "an intact file, found its checksum wrong"));
     }
     Ok(array)
+}
+
+/// The names of the arrays in an NPZ file, of which no byte is read.
+pub(crate) fn names(opened: Opened) -> Result<Vec<String>, Error> {
+    let (file, bytes) = opened.whole()?;
+    let length = bytes.length();
+    let directory = directory(&mut *bytes.cursor(), length, &file)?;
+    let damaged = || refuse(&file, "an NPZ file, found its directory damaged");
+    let (mut names, mut rest) = (Vec::new(), &directory[..]);
+    while !rest.is_empty() {
+        let head = rest.get(..46).filter(|head| head.starts_with(b"PK\x01\x02")).ok_or_else(damaged)?;
+        let [title, extra, remark] = [28, 30, 32].map(|at| usize::from(u16_at(head, at)));
+        let entry = rest.get(..46 + title + extra + remark).ok_or_else(damaged)?;
+        let title = String::from_utf8_lossy(&entry[46..46 + title]);
+        names.push(title.strip_suffix(".npy").unwrap_or(&title).to_owned());
+        rest = &rest[entry.len()..];
+    }
+    Ok(names)
 }
 
 /// The directory of a zip.

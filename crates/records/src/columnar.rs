@@ -133,6 +133,14 @@ impl ColumnarTable {
         })
     }
 
+    /// The names of all columns that can be read, from the schema alone.
+    pub(crate) fn all_names(opened: Opened, limits: &Limits) -> Result<Vec<String>, Error> {
+        let table = ColumnarTable::open(opened, &[], limits)?;
+        let columns = table.reader.metadata().file_metadata().schema_descr().columns().iter();
+        let readable = columns.filter(|column| Kind::of(column).is_some());
+        Ok(readable.filter_map(|column| column.path().parts().first().cloned()).collect())
+    }
+
     /// The names of its columns.
     pub(crate) fn names(&self) -> &ByteRecord {
         &self.names

@@ -79,6 +79,24 @@ pub fn predict(model: &Model, data: &Dataset) -> Result<Vec<Prediction>, Refusal
     })
 }
 
+/// The probability that the model gives each class, for each record; they add up to 1. They are about the records given: nothing
+/// protects those.
+pub fn probabilities(model: &Model, data: &Dataset) -> Result<Vec<Vec<f64>>, Refusal> {
+    Ok(model.class_scores(data)?.iter().map(|row| shares(row)).collect())
+}
+
+/// Shares in proportion to e^score. One score alone is that of the second of two classes, against 0.
+fn shares(scores: &[f32]) -> Vec<f64> {
+    let scores: Vec<f64> = match scores {
+        [one] => vec![0.0, f64::from(*one)],
+        several => several.iter().map(|score| f64::from(*score)).collect(),
+    };
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let parts: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
+    let all: f64 = parts.iter().sum();
+    parts.iter().map(|part| part / all).collect()
+}
+
 /// The first of the largest.
 fn largest(row: &[f32]) -> u32 {
     let mut best = 0;
@@ -113,5 +131,26 @@ pub fn evaluate(model: &Model, data: &Dataset) -> Result<Score, Refusal> {
             }
             Ok(Score::RootMeanSquare { error, records })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Python 3, decimal with 30 digits: `[float(x.exp() / sum(y.exp() for y in s)) for x in s]`; one score is s = [0, score].
+    #[test]
+    fn shares_are_softmax_and_the_logistic_function() {
+        let near = |found: &[f64], truth: &[f64]| {
+            assert_eq!(found.len(), truth.len());
+            assert!(found.iter().zip(truth).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+        };
+        near(
+            &shares(&[1.0, 2.0, 3.0]),
+            &[0.090_030_573_170_380_46, 0.244_728_471_054_797_64, 0.665_240_955_774_821_9],
+        );
+        near(&shares(&[0.5]), &[0.377_540_668_798_145_46, 0.622_459_331_201_854_6]);
+        near(&shares(&[1e30, 0.0]), &[1.0, 0.0]);
+        near(&shares(&[-1e30]), &[1.0, 0.0]);
     }
 }

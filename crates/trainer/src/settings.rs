@@ -20,6 +20,7 @@ pub struct TrainingSpec {
     pub records: Option<f64>,
     pub steps: Option<f64>,
     pub epochs: Option<f64>,
+    #[serde(alias = "optimizer")]
     pub optimiser: Option<String>,
     pub momentum: Option<f32>,
     pub beta1: Option<f32>,

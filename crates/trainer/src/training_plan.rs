@@ -58,9 +58,9 @@
 //! ```
 
 use super::{
-    ConvexSpec,
+    ConvexSpec, PlanChange,
     chain::Chain,
-    features,
+    features, init,
     settings::{PrivacySpec, TrainingSpec, ViewSettings},
     sources::{self, DataSpec},
 };
@@ -124,21 +124,33 @@ pub struct TrainingPlan {
 impl TrainingPlan {
     /// Reads a plan. Relative paths in it start at `folder`. Never panics, whatever the text.
     pub fn parse(text: &str, folder: &Path) -> Result<TrainingPlan, Refusal> {
+        TrainingPlan::parse_with(text, folder, &[])
+    }
+
+    /// Reads a plan with some of its lines replaced. What is run, claimed and reported is the plan with these changes.
+    pub fn parse_with(text: &str, folder: &Path, changes: &[PlanChange]) -> Result<TrainingPlan, Refusal> {
+        let text = &in_our_words(text);
         let refuse = |error: toml::de::Error| plan::refuse(text, error.span(), error.message());
-        let table: toml::Table = toml::from_str(text).map_err(refuse)?;
+        let mut table: toml::Table = toml::from_str(text).map_err(refuse)?;
         if table.contains_key("mechanism") {
             return Err(Refusal::invalid(
                 "the plan lists mechanisms, expected that of a training: [data], [model], [training] and [privacy]",
             ));
         }
+        changes.iter().try_for_each(|change| change.apply(&mut table))?;
+        init::refuse_open(text, &table)?;
         let listed = table.get("model").and_then(|model| model.get("layer")).and_then(toml::Value::as_array);
         for layer in listed.into_iter().flatten() {
             let kind = layer.get("kind").and_then(toml::Value::as_str).unwrap_or_default();
-            if let Some(refusal) = Layer::refusal(kind) {
+            // One that is refused for a reason; a word that is merely unknown is told with its line below.
+            if let Some(refusal @ Refusal::Invalid(_)) = Layer::refusal(kind) {
                 return Err(refusal);
             }
         }
-        let file: RecipeFile = toml::from_str(text).map_err(refuse)?;
+        let file = match changes {
+            [] => toml::from_str(text).map_err(refuse)?,
+            changes => changed(text, table, changes)?,
+        };
         let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;
         let unit = unit(file.unit.as_deref(), file.data.person())?;
         if file.model.layer.is_empty() == file.model.convex.is_none() {
@@ -169,7 +181,12 @@ impl TrainingPlan {
 
     /// The built-in plan: a linear model of handwritten digits.
     pub fn digits() -> Result<TrainingPlan, Refusal> {
-        TrainingPlan::parse(DIGITS, Path::new(""))
+        TrainingPlan::digits_with(&[])
+    }
+
+    /// The built-in plan with some of its lines replaced.
+    pub fn digits_with(changes: &[PlanChange]) -> Result<TrainingPlan, Refusal> {
+        TrainingPlan::parse_with(DIGITS, Path::new(""), changes)
     }
 
     /// Reads the records to train on, checks them as a whole, and computes the features that cost nothing, up to the first that
@@ -260,6 +277,32 @@ impl TrainingPlan {
     }
 }
 
+/// A plan after its changes. Its lines are no longer those of the file, so an error names the changes, unless the file has it too.
+fn changed(text: &str, table: toml::Table, changes: &[PlanChange]) -> Result<RecipeFile, Refusal> {
+    RecipeFile::deserialize(toml::Value::Table(table)).map_err(|error| {
+        let places = changes.iter().map(PlanChange::place).collect::<Vec<_>>().join(", ");
+        match toml::from_str::<RecipeFile>(text) {
+            Err(own) if own.message() == error.message() => plan::refuse(text, own.span(), own.message()),
+            _ => Refusal::invalid(format!("plan with {places} set: {}", plan::plainly(error.message()))),
+        }
+    })
+}
+
+/// Other tools call a linear layer dense. The word is taken in plans alone, so that models have one word for it.
+fn in_our_words(text: &str) -> String {
+    let mut words = text.to_owned();
+    for quote in ['"', '\''] {
+        let dense = format!("{quote}dense{quote}");
+        let is_kind = |before: &str| {
+            before.trim_end().strip_suffix('=').is_some_and(|key| key.trim_end().ends_with("kind"))
+        };
+        while let Some((at, _)) = words.match_indices(&dense).find(|(at, _)| is_kind(&words[..*at])) {
+            words.replace_range(at..at + dense.len(), &format!("{quote}linear{quote}"));
+        }
+    }
+    words
+}
+
 /// Whose data is protected: one record, or all records that a column says are of one person.
 fn unit(name: Option<&str>, person: Option<&str>) -> Result<PrivacyUnit, Refusal> {
     let is_record = |name: &str| matches!(name, "record" | "example" | "row");
@@ -341,6 +384,50 @@ mod tests {
         assert_ne!(of(idx), of(&idx.replace("classes = 2", "classes = 3")));
     }
 
+    #[test]
+    fn words_of_other_tools_are_ours() {
+        let of = |text: &str| TrainingPlan::parse(text, Path::new("")).unwrap().written().unwrap();
+        let ours = DIGITS.replace("momentum = 0.5", "optimiser = \"sgd\"\nmomentum = 0.5");
+        for theirs in [
+            ours.replace("optimiser", "optimizer"),
+            ours.replace("kind = \"linear\"", "kind = \"dense\""),
+            ours.replace("kind = \"linear\"", "kind='dense'"),
+        ] {
+            assert_eq!(of(&theirs), of(&ours));
+        }
+    }
+
+    #[test]
+    fn changes_are_the_plan_with_these_lines_and_errors_name_them() {
+        let with = |changes: &[&str]| {
+            let changes: Vec<PlanChange> = changes.iter().map(|change| change.parse().unwrap()).collect();
+            TrainingPlan::digits_with(&changes)
+        };
+        let twin = DIGITS.replace("epsilon = 3", "epsilon = 2").replace("outputs = 10", "outputs = 11");
+        let twin = TrainingPlan::parse(&twin, Path::new("")).unwrap();
+        assert_eq!(with(&["privacy.epsilon=2", "model.layer.0.outputs=11"]).unwrap(), twin);
+        for (change, told) in [
+            (
+                "privcy.epsilon=2",
+                "plan with privcy.epsilon set: unknown field `privcy`, expected adjacency, unit, data",
+            ),
+            (
+                "privacy.epsilom=2",
+                "plan with privacy.epsilom set: unknown field `epsilom`, expected epsilon, delta",
+            ),
+            ("privacy.epsilon=two", "plan with privacy.epsilon set: invalid type: string"),
+        ] {
+            let refusal = with(&[change]).unwrap_err().to_string();
+            assert!(refusal.starts_with(told) && !refusal.contains('\n'), "{refusal}");
+        }
+        assert!(with(&["privcy.epsilon=2"]).unwrap_err().to_string().ends_with("did you mean `privacy`?"));
+        // What is wrong in the file itself still has its line.
+        let wrong = DIGITS.replace("momentum", "momentun");
+        let change = "privacy.epsilon=2".parse().unwrap();
+        let refusal = TrainingPlan::parse_with(&wrong, Path::new(""), &[change]).unwrap_err().to_string();
+        assert!(refusal.starts_with("plan line 16: unknown field `momentun`"), "{refusal}");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
@@ -356,7 +443,7 @@ mod tests {
             text.truncate(cut.index(text.len() + 1));
             let text: String = text.into_iter().collect();
             if let Err(refusal) = TrainingPlan::parse(&text, Path::new("")) {
-                prop_assert!(!refusal.to_string().contains('\n') && refusal.to_string().len() < 600);
+                prop_assert!(!refusal.to_string().contains('\n') && refusal.to_string().len() < 700);
             }
         }
     }

@@ -29,7 +29,7 @@ pub use veracity_claims::{
     CompareFile, Composed, Confirmation, Digest, DigestOf, Explanation, ExplanationFile, Group, Interval,
     NoiseNote, Parameters, PersonsNote, Point, PrivacyProfile, Promise, Provenance, ReleaseNote, Row,
     RowFile, Stated, Subject, Target, Tie, Verifier, account, batching, calibration, compare, compose,
-    events, explain, explain_promise, kinds, plan, spec, strategy, verify,
+    events, explain, explain_promise, kinds, nearest, plan, spec, strategy, verify,
 };
 pub use veracity_core::{
     Adjacency, Bracket, Count, Delta, Epsilon, Error, ErrorKind, Finding, Lower, Mechanism, NoiseMultiplier,

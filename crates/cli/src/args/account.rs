@@ -1,7 +1,9 @@
 //! What a mechanism leaks: `account`, `calibrate`, `curve`, `explain`.
 
+use super::choice::{self, PanelsWord};
 use clap::Args;
 use std::path::PathBuf;
+use veracity::{Adjacency, Method, calibration::Solve};
 
 /// What is done to the data.
 #[derive(Args, Clone, Default)]
@@ -64,10 +66,9 @@ pub struct MechanismArgs {
     /// Repeat it this many times
     #[arg(long, value_name = "K")]
     pub times: Option<f64>,
-    /// Which datasets must look alike: add-remove, replace-one or zero-out [default: add-remove; replace-one for
-    /// randomized-response]
-    #[arg(long, value_name = "A")]
-    pub adjacency: Option<String>,
+    /// Which datasets must look alike [default: add-remove; replace-one for randomized-response]
+    #[arg(long, value_name = "A", value_parser = choice::adjacency())]
+    pub adjacency: Option<Adjacency>,
     /// Whose data one record is [default: example]
     #[arg(long, value_name = "NAME")]
     pub unit: Option<String>,
@@ -135,9 +136,9 @@ pub struct AccountArgs {
     /// Ask for δ at this ε
     #[arg(long, value_name = "E", help_heading = "Question")]
     pub epsilon: Option<f64>,
-    /// exact, pld, rdp, moments, zcdp, gdp, gdp-clt, edgeworth, basic, advanced, advanced-kov or optimal
-    #[arg(long, value_name = "M", help_heading = "Question", conflicts_with = "compare")]
-    pub method: Option<String>,
+    /// How it is accounted for [default: the tightest that certifies]
+    #[arg(long, value_name = "M", value_parser = choice::method(), help_heading = "Question", conflicts_with = "compare")]
+    pub method: Option<Method>,
     /// All methods side by side, with which of them are bounds
     #[arg(long, help_heading = "Question")]
     pub compare: bool,
@@ -172,9 +173,9 @@ pub struct CalibrateArgs {
     /// The δ it is for
     #[arg(long, value_name = "D", help_heading = "Question")]
     pub delta: f64,
-    /// What to look for: noise, steps or sampling-rate
-    #[arg(long, value_name = "WHAT", default_value = "noise", help_heading = "Question")]
-    pub solve: String,
+    /// What to look for
+    #[arg(long, value_name = "WHAT", default_value = "noise", value_parser = choice::solve(), help_heading = "Question")]
+    pub solve: Solve,
     /// One JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -195,9 +196,9 @@ pub struct CurveArgs {
     /// The δ of the caption
     #[arg(long, value_name = "D", default_value_t = 1e-5, help_heading = "Question")]
     pub delta: f64,
-    /// What to draw: profile, tradeoff or both
+    /// What to draw
     #[arg(long = "kind", value_name = "WHAT", default_value = "both", help_heading = "Output")]
-    pub what: String,
+    pub what: PanelsWord,
     /// Where to: a path that ends in .svg, .png or .csv
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: PathBuf,

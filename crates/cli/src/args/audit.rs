@@ -1,8 +1,12 @@
 //! The arguments of `veracity audit`, as typed.
 
-use super::MechanismArgs;
+use super::{
+    MechanismArgs,
+    choice::{self, ScoreWord},
+};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use veracity::training::PlanChange;
 
 /// `veracity audit`.
 #[derive(Args)]
@@ -14,6 +18,7 @@ Examples:
   veracity audit
   veracity audit --claim-epsilon 0.5
   veracity audit plan.toml --trials 2000
+  veracity audit plan.toml --set privacy.epsilon=2
   veracity audit plan.toml --attack clip-bkd --copies 4 --worst-case-start --trials 1000 --out audit
   veracity audit --command 'python train.py --data {data} --seed {seed} --out {out}' --data train.csv --canary canary.csv \\
       --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
@@ -37,6 +42,9 @@ pub struct AuditArgs {
     /// A training plan; without one, and without --command or --scores, a private model of the built-in digits
     #[arg(value_name = "PLAN", conflicts_with_all = ["command", "scores"])]
     pub plan: Option<PathBuf>,
+    /// Replace a line of the plan before it is read, such as privacy.epsilon=2; may be given more than once
+    #[arg(long, value_name = "PLACE=VALUE", help_heading = "Subject", value_parser = change, conflicts_with_all = ["command", "scores", "mechanism", "model"])]
+    pub set: Vec<PlanChange>,
     /// Any program, run once for each trial, without a shell
     #[arg(long, value_name = "LINE", help_heading = "Subject", conflicts_with = "scores")]
     pub command: Option<String>,
@@ -81,12 +89,12 @@ pub struct AuditArgs {
     /// With --command: how often a failed run is tried again, with the same seed [default: 2]
     #[arg(long, value_name = "N", help_heading = "Subject", requires = "command")]
     pub retries: Option<f64>,
-    /// How a training is attacked: white-box, member, blank, mislabelled, checkerboard, backdoor, clip-bkd, or search
-    #[arg(long, value_name = "A", help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
+    /// How a training is attacked: from within, by its last model with a canary of some kind, or with the best of these
+    #[arg(long, value_name = "A", value_parser = choice::attack(), help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub attack: Option<String>,
-    /// How the last model's answer about a canary is scored: margin, loss or likelihood-ratio [default: margin]
+    /// How the last model's answer about a canary is scored [default: margin]
     #[arg(long, value_name = "S", help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
-    pub score: Option<String>,
+    pub score: Option<ScoreWord>,
     /// How many records a canary of a training is [default: 1]
     #[arg(long, value_name = "K", help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub copies: Option<f64>,
@@ -105,9 +113,9 @@ pub struct AuditArgs {
     /// The chance of error that the audit may spend
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
-    /// clopper-pearson, one-run (many canaries in a run), or gdp, which takes the mechanism for Gaussian and so
-    /// refutes nothing
-    #[arg(long, value_name = "B", help_heading = "Method")]
+    /// How scores become a bound: one-run is for many canaries in a run; gdp takes the mechanism for Gaussian and so refutes
+    /// nothing
+    #[arg(long, value_name = "B", value_parser = choice::scores_to_bound(), help_heading = "Method")]
     pub bound: Option<String>,
     /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
     /// that is guessed [default: split; ends:0.2 with --one-run or --model]
@@ -158,6 +166,11 @@ pub struct AuditArgs {
     /// Without statistics.
     #[command(flatten)]
     pub replay: ReplayArgs,
+}
+
+/// A change of a plan; what is wrong with it is told in our words.
+pub fn change(text: &str) -> Result<PlanChange, veracity::Refusal> {
+    text.parse()
 }
 
 /// What `veracity audit` takes for a replay.

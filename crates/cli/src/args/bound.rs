@@ -1,7 +1,9 @@
 //! From evidence to a lower bound: `bound`.
 
+use super::choice::{self, ThresholdWord, TruthWord};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use veracity::lower_bounds::bound::FromCounts;
 
 /// `veracity bound`.
 #[derive(Args)]
@@ -33,9 +35,10 @@ pub struct BoundArgs {
     /// True negatives: runs without the canary in which the attacker saw none
     #[arg(long, value_name = "N", help_heading = "Counts", required = true)]
     pub tn: Option<f64>,
-    /// clopper-pearson (proved), gdp (proved if the mechanism is Gaussian), bayesian (credible) or log-katz (approximate)
-    #[arg(long, value_name = "B", default_value = "clopper-pearson", help_heading = "Question")]
-    pub bound: String,
+    /// How counts become a bound: clopper-pearson is proved, gdp if the mechanism is Gaussian, bayesian is credible, log-katz
+    /// approximate
+    #[arg(long, value_name = "B", default_value = "clopper-pearson", value_parser = choice::from_counts(), help_heading = "Question")]
+    pub bound: FromCounts,
     /// By how many records the two worlds differ
     #[arg(long, value_name = "K", default_value_t = 1.0, help_heading = "Question")]
     pub group_size: f64,
@@ -124,12 +127,12 @@ pub struct BoundPowerArgs {
     /// The ε that the truth might be
     #[arg(long, value_name = "E", help_heading = "Question")]
     pub true_epsilon: f64,
-    /// What the mechanism might be: gaussian, or pure (randomized response)
+    /// What the mechanism might be
     #[arg(long, value_name = "KIND", default_value = "gaussian", help_heading = "Question")]
-    pub mechanism: String,
-    /// Where the threshold comes from: fixed, split, folds or union
+    pub mechanism: TruthWord,
+    /// Where the threshold comes from
     #[arg(long, value_name = "HOW", default_value = "split", help_heading = "Question")]
-    pub choice: String,
+    pub choice: ThresholdWord,
     /// With --choice folds: how many
     #[arg(long, value_name = "K", default_value_t = 5.0, help_heading = "Question")]
     pub folds: f64,

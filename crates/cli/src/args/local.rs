@@ -1,8 +1,9 @@
 //! Reports of people who trust nobody: `local`.
 
-use super::FormArgs;
+use super::{FormArgs, choice};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use veracity::local::Kind;
 
 /// `veracity local`.
 #[derive(Subcommand)]
@@ -97,9 +98,9 @@ pub struct LocalEncodeArgs {
     /// The most ε that you are willing to give; a survey that asks for more is refused
     #[arg(long, value_name = "E", help_heading = "Budget")]
     pub at_most: Option<f64>,
-    /// grr, sue, oue, olh, hadamard, cms, hcms or rappor [default: the one with the least variance]
-    #[arg(long, value_name = "P", help_heading = "Budget")]
-    pub protocol: Option<String>,
+    /// How values are reported [default: the way with the least variance]
+    #[arg(long, value_name = "P", value_parser = choice::protocol(), help_heading = "Budget")]
+    pub protocol: Option<Kind>,
     /// Where the reports go [default: stdout]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,

@@ -1,7 +1,9 @@
 //! Answers about a table: `release`.
 
+use super::choice::{self, StatisticWord};
 use clap::Args;
 use std::path::PathBuf;
+use veracity::{Adjacency, query::NoiseKind};
 
 /// How a table is written, where it is text.
 #[derive(Args, Clone)]
@@ -26,7 +28,8 @@ Examples:
   veracity release count people.csv --epsilon 1
   veracity release mean people.csv --column age --lower 0 --upper 100 --epsilon 1
   veracity release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --dry-run --rows 5000
-  veracity release quantile people.csv --column income --lower 0 --upper 1e6 --rank 0.5 --epsilon 0.5
+  veracity release median people.csv --column income --lower 0 --upper 1e6 --epsilon 0.5
+  veracity release quantile people.csv --column income --lower 0 --upper 1e6 --rank 0.9 --epsilon 0.5
   veracity release histogram people.csv --column age --lower 0 --upper 100 --bins 10 --epsilon 1
   veracity release histogram people.csv --column city --categories Basel,Bern,Chur --epsilon 1 --delta 1e-6
 
@@ -45,9 +48,9 @@ The claim of each release is a file of its own, which nothing writes over: it is
 `veracity account CLAIM…` adds claims up, `veracity verify` checks them."
 )]
 pub struct ReleaseArgs {
-    /// count, sum, mean, variance, quantile or histogram
-    #[arg(value_name = "STAT")]
-    pub statistic: String,
+    /// What is asked
+    #[arg(value_name = "STATISTIC")]
+    pub statistic: StatisticWord,
     /// A table: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -77,12 +80,12 @@ pub struct ReleaseArgs {
     /// The δ to spend
     #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = "Budget")]
     pub delta: f64,
-    /// laplace or gaussian [default: the one with the smaller error]
-    #[arg(long, value_name = "KIND", help_heading = "Budget")]
-    pub noise: Option<String>,
-    /// Which datasets must look alike: add-remove, replace-one or zero-out; the latter two take the number of rows as public
-    #[arg(long, value_name = "A", default_value = "add-remove", help_heading = "Budget")]
-    pub adjacency: String,
+    /// Which noise [default: the one with the smaller error]
+    #[arg(long, value_name = "KIND", value_parser = choice::noise(), help_heading = "Budget")]
+    pub noise: Option<NoiseKind>,
+    /// Which datasets must look alike; all but add-remove take the number of rows as public
+    #[arg(long, value_name = "A", default_value = "add-remove", value_parser = choice::adjacency(), help_heading = "Budget")]
+    pub adjacency: Adjacency,
     /// The column that says whose row it is: all rows of one person are then protected together
     #[arg(long, value_name = "COLUMN", help_heading = "Budget", conflicts_with = "replay")]
     pub person: Option<String>,

@@ -1,5 +1,6 @@
 //! Strategy matrices for correlated noise: `strategy`.
 
+use super::choice::AimWord;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -20,9 +21,9 @@ pub struct StrategyArgs {
     /// How many bands the strategy may have: at most the separation of a record's participations
     #[arg(long, value_name = "B")]
     pub bands: f64,
-    /// What to make small: the mean error of the running sums, or the largest
+    /// Which error of the running sums to make small
     #[arg(long, value_name = "WHAT", default_value = "mean")]
-    pub aim: String,
+    pub aim: AimWord,
     /// Write the strategy down for --strategy, in a new file
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -1,7 +1,9 @@
 //! Private training: `train`, `predict`, `evaluate`.
 
+use super::audit::change;
 use clap::Args;
 use std::path::PathBuf;
+use veracity::training::PlanChange;
 
 /// `veracity train`.
 #[derive(Args)]
@@ -11,24 +13,39 @@ Examples:
   veracity train plan.toml --out model --progress
   veracity train plan.toml --out model --checkpoint-every 100
   veracity train plan.toml --out model --resume
+  veracity train plan.toml --set privacy.epsilon=2 --set model.layer.0.outputs=3
 
-A plan:
+A plan for a table (veracity init people.csv writes one to fill in):
   [data]
-  format = \"idx\"
-  path = \"train-images-idx3-ubyte.gz\"
-  labels = \"train-labels-idx1-ubyte.gz\"
-  classes = 10
+  format = \"csv\"
+  path = \"people.csv\"
+  label = \"income\"
+  label_bounds = [0, 200000]
+  [[data.column]]
+  name = \"age\"
+  bounds = [0, 100]
+  [[data.column]]
+  name = \"city\"
+  categories = [\"Basel\", \"Bern\", \"Chur\", \"Genf\"]
+  unknown = \"other\"
   [[model.layer]]
   kind = \"linear\"
-  outputs = 10
+  outputs = 1
   [training]
-  batch_size = 512
+  loss = \"squared\"
+  batch_size = 200
   epochs = 10
   learning_rate = 0.5
   [privacy]
   epsilon = 3
   delta = 1e-5
   clip_norm = 1
+
+For images, [data] may be:
+  format = \"idx\"
+  path = \"train-images-idx3-ubyte.gz\"
+  labels = \"train-labels-idx1-ubyte.gz\"
+  classes = 10
 
 Bounds, categories, classes and the number of records are public. A training set that is malformed is refused before the
 first step; that refusal depends on the data and is outside of the guarantee.")]
@@ -42,6 +59,9 @@ pub struct TrainArgs {
     /// Where model.safetensors, claim.json and report.html go; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "out-train", help_heading = "Output")]
     pub out: PathBuf,
+    /// Replace a line of the plan before it is read, such as privacy.epsilon=2; may be given more than once
+    #[arg(long, value_name = "PLACE=VALUE", help_heading = "Run", value_parser = change)]
+    pub set: Vec<PlanChange>,
     /// Train without any protection, for comparison; there is no claim
     #[arg(long, help_heading = "Run")]
     pub non_private: bool,
@@ -74,9 +94,35 @@ pub struct TrainArgs {
     pub json: bool,
 }
 
+/// `veracity init`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  veracity init people.csv --label city --out plan.toml
+  veracity train plan.toml
+
+The plan is written from the header alone: no row is read, and nothing in a row changes it. Bounds, categories and classes are
+public, so they are left open; until they are filled in, the plan is refused with the line that is open.")]
+pub struct InitArgs {
+    /// The records: CSV, TSV, Parquet, NPY, NPZ or IDX
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What is to be told: a column; of NPZ an array, of NPY and IDX a file beside
+    #[arg(long, value_name = "COLUMN")]
+    pub label: Option<String>,
+    /// Where the plan goes, a new file [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
 /// `veracity predict`.
 #[derive(Args)]
-#[command(after_help = "Example:\n  veracity predict out-train/model.safetensors digits")]
+#[command(after_help = "\
+Examples:
+  veracity predict out-train/model.safetensors digits
+  veracity predict model.safetensors people.csv --probabilities --header
+
+Nothing protects the records that are predicted on, nor what is said of them.")]
 pub struct PredictArgs {
     /// A model.safetensors that `veracity train` wrote
     #[arg(value_name = "MODEL")]
@@ -84,6 +130,12 @@ pub struct PredictArgs {
     /// Records of the format it was trained on; labels need not be there. `digits` for the held-out built-in ones
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
+    /// The probability of each class instead of the likeliest, with commas between them
+    #[arg(long)]
+    pub probabilities: bool,
+    /// With --probabilities: first a line with the names of the classes
+    #[arg(long, requires = "probabilities")]
+    pub header: bool,
     /// Where the predictions go, one line for each record [default: stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

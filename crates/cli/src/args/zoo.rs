@@ -20,6 +20,9 @@ pub struct ZooArgs {
     /// What trials draw from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Show which bug is audited on stderr, also where that is no terminal
+    #[arg(long)]
+    pub progress: bool,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

@@ -25,7 +25,7 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Error> {
             false => tabulate(&subject, target, &rows),
         });
     }
-    let choice = args.method.as_deref().map_or(Ok(Choice::Best), |name| name.parse().map(Choice::Only))?;
+    let choice = args.method.map_or(Choice::Best, Choice::Only);
     let answer = account(&subject, target, choice)?;
     if let Some(path) = &args.claim {
         let claim = ClaimFile::new(&subject, &answer)?;

@@ -2,12 +2,16 @@
 
 use crate::{
     Outcome,
-    args::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs},
+    args::{
+        BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs,
+        choice::{ThresholdWord, TruthWord},
+    },
     text,
 };
 use serde_json::{Value, json};
 use veracity::{
     Count, Delta, Epsilon, Error, Probability, Significance,
+    auditing::certificate::Number,
     lower_bounds::{
         self, Counts, Row,
         bound::{Basis, FromCounts, Shown, one_run, one_run::Guesses, one_run_fdp},
@@ -44,7 +48,7 @@ fn from_counts(args: &BoundArgs) -> Result<Outcome, Error> {
     if counts.ins() == 0 || counts.outs() == 0 {
         return Err(Error::invalid("one world has no runs, expected tp + fn ≥ 1 and fp + tn ≥ 1".to_owned()));
     }
-    let method: FromCounts = args.bound.parse()?;
+    let method = args.bound;
     let delta = Delta::new(args.question.delta)?;
     if method == FromCounts::Gdp {
         refuse_no_delta(delta)?;
@@ -94,7 +98,7 @@ fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Error> {
     let (ins, outs) = (scores.inside().len(), scores.outside().len());
     Outcome::done(match args.question.json {
         true => text::json(&json!({
-            "schema": "veracity.bound-scores/1",
+            "schema": "veracity.bound-scores/2",
             "delta": delta.get(),
             "significance": level,
             "trials": scores.trials(),
@@ -129,8 +133,8 @@ fn row_json(row: &Row) -> Value {
     json!({
         "bound": row.bound,
         "threshold": row.threshold,
-        "epsilon_lower": row.shown.epsilon.0.get(),
-        "ceiling": row.shown.ceiling.get(),
+        "epsilon_lower": Number(row.shown.epsilon.0.get()),
+        "ceiling": Number(row.shown.ceiling.get()),
         "basis": row.shown.basis.name(),
     })
 }
@@ -138,10 +142,9 @@ fn row_json(row: &Row) -> Value {
 fn plan(args: &BoundPowerArgs) -> Result<Outcome, Error> {
     let delta = Delta::new(args.question.delta)?;
     let truth = Epsilon::new(args.true_epsilon)?;
-    let truth = match args.mechanism.as_str() {
-        "gaussian" => Truth::gaussian(truth, delta)?,
-        "pure" => Truth::Pure(truth),
-        other => return Err(Error::out_of_range("mechanism", other, "gaussian or pure")),
+    let truth = match args.mechanism {
+        TruthWord::Gaussian => Truth::gaussian(truth, delta)?,
+        TruthWord::Pure => Truth::Pure(truth),
     };
     let trial = Trial { claim: Epsilon::new(args.claim_epsilon)?, delta, choice: choice(args)? };
     let significance = Significance::new(args.question.significance)?;
@@ -153,14 +156,13 @@ fn plan(args: &BoundPowerArgs) -> Result<Outcome, Error> {
 }
 
 fn choice(args: &BoundPowerArgs) -> Result<Choice, Error> {
-    match args.choice.as_str() {
+    Ok(match args.choice {
         // Which score it is at does not matter to a plan.
-        "fixed" => Ok(Choice::Fixed(0.0)),
-        "split" => Ok(Choice::Split),
-        "folds" => Ok(Choice::Folds(Whole(args.folds).count("folds")?)),
-        "union" => Ok(Choice::Union),
-        other => Err(Error::out_of_range("choice", other, "fixed, split, folds or union")),
-    }
+        ThresholdWord::Fixed => Choice::Fixed(0.0),
+        ThresholdWord::Split => Choice::Split,
+        ThresholdWord::Folds => Choice::Folds(Whole(args.folds).count("folds")?),
+        ThresholdWord::Union => Choice::Union,
+    })
 }
 
 fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
@@ -172,24 +174,24 @@ fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
         args.claim_epsilon,
         down(100.0 * plan.chance.get(), 4),
         args.true_epsilon,
-        args.mechanism,
+        args.mechanism.name(),
         down(plan.ceiling.get(), DIGITS),
         nearest(args.question.delta, DIGITS),
         nearest(100.0 * args.question.significance, 15),
-        args.choice,
+        args.choice.name(),
     )
 }
 
 fn plan_json(args: &BoundPowerArgs, plan: &Plan) -> Result<String, Error> {
     text::json(&json!({
-        "schema": "veracity.bound-power/1",
+        "schema": "veracity.bound-power/2",
         "trials": plan.trials.get(),
         "chance": plan.chance.get(),
-        "ceiling": plan.ceiling.get(),
+        "ceiling": Number(plan.ceiling.get()),
         "claim": { "epsilon": args.claim_epsilon, "delta": args.question.delta },
         "true_epsilon": args.true_epsilon,
-        "mechanism": args.mechanism,
-        "choice": args.choice,
+        "mechanism": args.mechanism.name(),
+        "choice": args.choice.name(),
         "significance": args.question.significance,
         "bound": "clopper-pearson",
         "basis": Basis::Proved.name(),
@@ -207,14 +209,19 @@ fn printed(
 ) -> Result<Outcome, Error> {
     if question.json {
         let mut value = json!({
-            "schema": "veracity.bound/1",
+            "schema": "veracity.bound/2",
             "bound": name,
-            "epsilon_lower": shown.epsilon.0.get(),
-            "ceiling": shown.ceiling.get(),
+            "epsilon_lower": Number(shown.epsilon.0.get()),
+            "ceiling": Number(shown.ceiling.get()),
             "delta": question.delta,
             "significance": question.significance,
             "trials": trials,
             "basis": shown.basis.name(),
+            // Of counts the first two, of one run the others.
+            "group_size": null,
+            "counts": null,
+            "guesses": null,
+            "correct": null,
         });
         more(&mut value);
         return Outcome::done(text::json(&value)?);

@@ -13,7 +13,7 @@ use veracity::{
 
 /// Solves and prints what was found, with the certified ε it gives.
 pub fn run(args: &CalibrateArgs) -> Result<Outcome, Error> {
-    let solve: Solve = args.solve.parse()?;
+    let solve = args.solve;
     let (epsilon, delta) = (Epsilon::new(args.epsilon)?, Delta::new(args.delta)?);
     let template = template(&args.kind, &args.mechanism, solve)?;
     let found = calibration::solve(&template, solve, epsilon, delta)?;

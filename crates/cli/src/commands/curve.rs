@@ -1,6 +1,10 @@
 //! `veracity curve`: pictures of what a mechanism leaks.
 
-use crate::{Outcome, args::CurveArgs, meaning, text};
+use crate::{
+    Outcome,
+    args::{CurveArgs, choice::PanelsWord},
+    meaning, text,
+};
 use std::path::Path;
 use veracity::{
     Delta, Error, drawing,
@@ -13,7 +17,7 @@ use veracity::{
 
 /// Draws into the file that `--out` names.
 pub fn run(args: &CurveArgs) -> Result<Outcome, Error> {
-    let panels = panels(&args.what)?;
+    let panels = panels(args.what);
     let format = Format::of(&args.out)?;
     let subject = meaning::subject(&args.subject, &args.mechanism)?;
     refuse_foreign_file("out", &args.out, format.recogniser())?;
@@ -34,12 +38,11 @@ pub fn run(args: &CurveArgs) -> Result<Outcome, Error> {
     })
 }
 
-fn panels(what: &str) -> Result<Panels, Error> {
+fn panels(what: PanelsWord) -> Panels {
     match what {
-        "profile" => Ok(Panels::Profile),
-        "tradeoff" => Ok(Panels::Tradeoff),
-        "both" => Ok(Panels::Both),
-        _ => Err(Error::out_of_range("kind of curve", what, "profile, tradeoff or both")),
+        PanelsWord::Profile => Panels::Profile,
+        PanelsWord::Tradeoff => Panels::Tradeoff,
+        PanelsWord::Both => Panels::Both,
     }
 }
 

@@ -20,7 +20,7 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome, Error> {
 }
 
 fn with_schema(mut object: Value) -> Value {
-    object["schema"] = json!("veracity.evaluation/1");
+    object["schema"] = json!("veracity.evaluation/2");
     object["private"] = json!(false);
     object
 }
@@ -38,14 +38,16 @@ pub fn words(score: &Score) -> String {
     }
 }
 
-/// A score as JSON.
+/// A score as JSON: of classes the accuracy, of numbers the error; the other is null.
 pub fn object(score: &Score) -> Value {
-    match score {
-        Score::Accuracy { right, records } => {
-            json!({ "accuracy": *right as f64 / *records as f64, "right": right, "records": records })
-        }
-        Score::RootMeanSquare { error, records } => {
-            json!({ "root_mean_squared_error": error, "records": records })
-        }
-    }
+    let (records, right, error) = match score {
+        Score::Accuracy { right, records } => (records, Some(*right), None),
+        Score::RootMeanSquare { error, records } => (records, None, Some(*error)),
+    };
+    json!({
+        "records": records,
+        "accuracy": right.map(|right| right as f64 / *records as f64),
+        "right": right,
+        "root_mean_squared_error": error,
+    })
 }

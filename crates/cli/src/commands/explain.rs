@@ -44,7 +44,7 @@ fn from_promise(args: &ExplainArgs, priors: &[Probability]) -> Result<Explanatio
         delta: Delta::new(args.delta.unwrap_or(0.0))?.get(),
     };
     let mut explanation = explain_promise(promise, unit, priors)?;
-    explanation.adjacency = args.mechanism.adjacency.as_deref().map(str::parse).transpose()?;
+    explanation.adjacency = args.mechanism.adjacency;
     Ok(explanation)
 }
 

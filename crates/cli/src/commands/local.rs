@@ -3,7 +3,8 @@
 use crate::{
     Outcome,
     args::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs},
-    meaning::{clean, form},
+    console::Console,
+    meaning::form,
     text,
 };
 use serde_json::json;
@@ -14,7 +15,7 @@ use std::{
 };
 use veracity::{
     Count, Entropy, Epsilon, Error, collecting,
-    local::{Confidence, Domain, Estimate, Kind, Mean, Plan, Reader, Report, Survey, plan},
+    local::{Confidence, Domain, Estimate, Mean, Plan, Reader, Report, Survey, plan},
     noise::{Key, Purpose},
     query::Column,
     reading::{self, Kind as Read, Limits, Notation, Request, Source},
@@ -27,10 +28,10 @@ use veracity::{
 const BATCH: usize = 4096;
 
 /// Runs one of the three.
-pub fn run(command: &LocalCommand) -> Result<Outcome, Error> {
+pub fn run(command: &LocalCommand, console: Console) -> Result<Outcome, Error> {
     match command {
         LocalCommand::Plan(args) => plan_collection(args),
-        LocalCommand::Encode(args) => encode(args),
+        LocalCommand::Encode(args) => encode(args, console),
         LocalCommand::Estimate(args) => estimate(args),
     }
 }
@@ -120,7 +121,7 @@ fn plan_json(plan: &Plan) -> serde_json::Value {
     })
 }
 
-fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Error> {
+fn encode(args: &LocalEncodeArgs, console: Console) -> Result<Outcome, Error> {
     // Reports of people, and what was promised to them, are never written over.
     args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
     args.out.as_ref().map_or(Ok(()), |path| refuse_foreign_file("out", path, never))?;
@@ -131,7 +132,7 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Error> {
         let most = Epsilon::new(most).map_err(|_| Error::out_of_range("at-most", most, "0 ≤ at-most"))?;
         collecting::consent(&survey, most)?;
     }
-    let column = column(args, &survey)?;
+    let column = column(args, &survey, console)?;
     let reports = collecting::encode(&survey, &column, args.other.as_deref(), &mut rng)?;
     if let Some(path) = &args.claim {
         let claim = collecting::claim(&survey, entropy.origin())?;
@@ -145,7 +146,9 @@ fn encode(args: &LocalEncodeArgs) -> Result<Outcome, Error> {
     let seeded = if args.seed.is_some() { "seeded: these reports protect nobody\n" } else { "" };
     let Some(path) = &args.out else {
         // stdout is for the reports alone.
-        eprint!("{seeded}");
+        if args.seed.is_some() {
+            console.remark(seeded.trim_end());
+        }
         return Outcome::done(lines);
     };
     replace("out", path, lines.as_bytes(), never)?;
@@ -184,14 +187,14 @@ fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Error> {
         return Ok(Survey::Mean(Mean::new(lower, upper, epsilon)?));
     }
     let domain = domain(&args.domain)?;
-    let kind = match args.protocol.as_deref() {
-        Some(name) => Kind::named(&clean(name))?,
+    let kind = match args.protocol {
+        Some(kind) => kind,
         None => plan(domain.size(), epsilon, Count::ONE)?.choice(),
     };
     Ok(Survey::frequency(domain, kind, epsilon, public)?)
 }
 
-fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Error> {
+fn column(args: &LocalEncodeArgs, survey: &Survey, console: Console) -> Result<Column, Error> {
     let kind = match survey {
         Survey::Frequency { .. } => Read::Texts,
         Survey::Mean(_) => Read::Numbers,
@@ -200,7 +203,7 @@ fn column(args: &LocalEncodeArgs, survey: &Survey) -> Result<Column, Error> {
     let Some(file) = &args.file else {
         // Never from the command line: that is in the process list and in the shell's history.
         if io::stdin().is_terminal() {
-            eprintln!("type the answer, then end the input (Ctrl-D)");
+            console.remark("type the answer, then end the input (Ctrl-D)");
         }
         return collecting::answer(survey, form.notation, io::stdin().lock());
     };
@@ -247,11 +250,13 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
             let bar = (interval.high - interval.low) / 2.0;
             Outcome::done(match args.json {
                 true => text::json(&json!({
-                    "schema": "veracity.local-estimate/1",
+                    "schema": "veracity.local-estimate/2",
                     "protocol": survey.name(),
                     "epsilon": mean.epsilon().get(),
                     "reports": found.reports,
                     "confidence": args.confidence,
+                    "projected": false,
+                    "categories": [],
                     "answer": found.mean,
                     "error_bar": bar,
                 }))?,
@@ -352,12 +357,14 @@ fn frequencies_json(
         })
         .collect();
     json!({
-        "schema": "veracity.local-estimate/1",
+        "schema": "veracity.local-estimate/2",
         "protocol": survey.name(),
         "epsilon": survey.epsilon().get(),
         "reports": reports,
         "confidence": args.confidence,
         "projected": args.project,
         "categories": rows,
+        "answer": null,
+        "error_bar": null,
     })
 }

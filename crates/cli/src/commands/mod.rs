@@ -1,4 +1,5 @@
-//! The commands, one file each; every one has the same door: `run(&args) -> Result<Outcome, Error>`.
+//! The commands, one file each; every one has the same door: `run(&args) -> Result<Outcome, Error>`, with the console
+//! where something is told beside the answer.
 
 pub mod account;
 pub mod audit;
@@ -9,7 +10,9 @@ pub mod completions;
 pub mod curve;
 pub mod evaluate;
 pub mod explain;
+pub mod init;
 pub mod local;
+pub mod man;
 pub mod predict;
 pub mod release;
 pub mod replay;

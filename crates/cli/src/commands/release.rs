@@ -2,7 +2,7 @@
 
 use crate::{
     Outcome,
-    args::ReleaseArgs,
+    args::{ReleaseArgs, choice::StatisticWord},
     commands::replay,
     meaning::{clean, form},
     text,
@@ -10,9 +10,9 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
-    Adjacency, AnswerFile, Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest,
-    ReleaseSettings, Table, preview,
-    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
+    Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings, Table,
+    preview,
+    query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
     reading::Notation,
     release,
     releasing::{Prepared, Released, USUAL_ROWS, prepare},
@@ -33,7 +33,7 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
         let rows =
             args.rows.map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
         return Outcome::done(match args.json {
-            true => text::json(&preview_json(args, &prepared, rows))?,
+            true => text::json(&preview_json(args, &prepared, rows)?)?,
             false => preview_words(args, &prepared, rows),
         });
     }
@@ -46,7 +46,7 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
         ReleaseSettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
     let ReleaseDone { prepared, released, claim } = release(&request, &table, &settings)?;
     Outcome::done(match args.json {
-        true => text::json(&release_json(args, &prepared, &released, &claim))?,
+        true => text::json(&release_json(args, &prepared, &released, &claim)?)?,
         false => release_words(args, &prepared, &released, &claim),
     })
 }
@@ -56,20 +56,14 @@ fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
     if args.column.is_none() && statistic != Statistic::Count {
         return Err(missing("--column", statistic.name()));
     }
-    let kind = match args.noise.as_deref() {
-        None => None,
-        Some("laplace") => Some(NoiseKind::Laplace),
-        Some("gaussian") => Some(NoiseKind::Gaussian),
-        Some(other) => return Err(Error::out_of_range("noise", clean(other), "laplace or gaussian")),
-    };
     Ok(ReleaseRequest {
-        question: Question { statistic, adjacency: args.adjacency.parse::<Adjacency>()? },
+        question: Question { statistic, adjacency: args.adjacency },
         column: args.column.clone(),
         unit: args.unit.as_deref().map(PrivacyUnit::new).transpose()?,
         persons: persons(args)?,
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
-        kind,
+        kind: args.noise,
     })
 }
 
@@ -80,22 +74,20 @@ fn persons(args: &ReleaseArgs) -> Result<Option<Persons>, Error> {
 
 /// The statistic that the flags describe. A flag that it would ignore is a misunderstanding, and is refused.
 fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
-    let name = args.statistic.as_str();
+    let name = args.statistic.name();
     let bounds = || match (args.lower, args.upper) {
         (Some(lower), Some(upper)) => Ok(Bounds::new(lower, upper)?),
         (None, _) => Err(missing("--lower", name)),
         (_, None) => Err(missing("--upper", name)),
     };
-    let read: &[&str] = match name {
-        "count" => &[],
-        "sum" | "mean" | "variance" => &["--lower", "--upper"],
-        "quantile" => &["--lower", "--upper", "--rank"],
-        "histogram" if args.categories.is_some() => &["--categories"],
-        "histogram" => &["--lower", "--upper", "--bins"],
-        other => {
-            let expected = "count, sum, mean, variance, quantile or histogram";
-            return Err(Error::out_of_range("statistic", clean(other), expected));
+    let read: &[&str] = match args.statistic {
+        StatisticWord::Count => &[],
+        StatisticWord::Sum | StatisticWord::Mean | StatisticWord::Variance | StatisticWord::Median => {
+            &["--lower", "--upper"]
         }
+        StatisticWord::Quantile => &["--lower", "--upper", "--rank"],
+        StatisticWord::Histogram if args.categories.is_some() => &["--categories"],
+        StatisticWord::Histogram => &["--lower", "--upper", "--bins"],
     };
     let given = [
         ("--lower", args.lower.is_some()),
@@ -107,18 +99,18 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
     if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
         return Err(Error::invalid(format!("{flag} is given, expected no such flag with this {name}")));
     }
-    Ok(match name {
-        "count" => Statistic::Count,
-        "sum" => Statistic::Sum(bounds()?),
-        "mean" => Statistic::Mean(bounds()?),
-        "variance" => Statistic::Variance(bounds()?),
-        "quantile" => Statistic::Quantile {
+    Ok(match args.statistic {
+        StatisticWord::Count => Statistic::Count,
+        StatisticWord::Sum => Statistic::Sum(bounds()?),
+        StatisticWord::Mean => Statistic::Mean(bounds()?),
+        StatisticWord::Variance => Statistic::Variance(bounds()?),
+        StatisticWord::Quantile | StatisticWord::Median => Statistic::Quantile {
             bounds: bounds()?,
             rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
             steps: Rank::STEPS,
             bar: ErrorBar::Charged,
         },
-        _ => Statistic::Histogram(match &args.categories {
+        StatisticWord::Histogram => Statistic::Histogram(match &args.categories {
             Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),
             None => {
                 let bins = Whole(args.bins.ok_or_else(|| missing("--bins or --categories", name))?);
@@ -136,8 +128,8 @@ fn missing(flag: &str, statistic: &str) -> Error {
 
 fn title(args: &ReleaseArgs) -> String {
     match &args.column {
-        Some(column) => format!("{} of {}", args.statistic, clean(column)),
-        None => args.statistic.clone(),
+        Some(column) => format!("{} of {}", args.statistic.name(), clean(column)),
+        None => args.statistic.name().to_owned(),
     }
 }
 
@@ -256,67 +248,57 @@ fn cost_words(prepared: &Prepared) -> String {
 }
 
 fn cell_json(cell: &Cell) -> Value {
-    let mut object = json!({ "answer": cell.value, "error_bar": cell.error_bar });
-    if let Some(label) = &cell.label {
-        object["bin"] = json!(label);
-    }
-    if let Some(ranks) = cell.rank_error {
-        object["rank_error"] = json!(ranks);
-    }
-    object
+    json!({
+        "bin": cell.label,
+        "answer": cell.value,
+        "error_bar": cell.error_bar,
+        "rank_error": cell.rank_error,
+    })
 }
 
-fn release_json(args: &ReleaseArgs, prepared: &Prepared, released: &Released, claim: &Path) -> Value {
-    let mut object = cost_json(prepared);
-    object["schema"] = json!("veracity.release/1");
-    object["statistic"] = json!(args.statistic);
-    match released.release.cells.as_slice() {
-        [only] if only.label.is_none() => {
-            for (name, value) in cell_json(only).as_object().into_iter().flatten() {
-                object[name.as_str()] = value.clone();
-            }
-        }
-        cells => {
-            object["answer"] = json!(cells.iter().map(|cell| cell.value).collect::<Vec<_>>());
-            object["error_bar"] = json!(cells.iter().map(|cell| cell.error_bar).fold(0.0, f64::max));
-            object["cells"] = json!(cells.iter().map(cell_json).collect::<Vec<_>>());
-        }
-    }
-    object["for_release"] = json!(released.claim.release.as_ref().is_some_and(|note| note.for_release));
-    object["noise"] = json!(released.claim.release.as_ref().map(|note| &note.noise));
+fn release_json(
+    args: &ReleaseArgs,
+    prepared: &Prepared,
+    released: &Released,
+    claim: &Path,
+) -> Result<Value, Error> {
+    let cells = released.release.cells.as_slice();
+    let only = match cells {
+        [only] if only.label.is_none() => Some(only),
+        _ => None,
+    };
+    let note = released.claim.release.as_ref();
+    let mut object = cost_json(args, prepared)?;
+    object["schema"] = json!("veracity.release/2");
+    object["statistic"] = json!(prepared.design.question().statistic.name());
+    object["answer"] = json!(only.map(|cell| cell.value));
+    object["error_bar"] = json!(cells.iter().map(|cell| cell.error_bar).fold(0.0, f64::max));
+    object["rank_error"] = json!(only.and_then(|cell| cell.rank_error));
+    object["cells"] = json!(cells.iter().map(cell_json).collect::<Vec<_>>());
+    object["for_release"] = json!(note.is_some_and(|note| note.for_release));
+    object["noise"] = json!(note.map_or(&[][..], |note| &note.noise));
     object["claim"] = json!(claim.display().to_string());
-    add_reading(&mut object, args, prepared);
-    object
+    Ok(object)
 }
 
-fn add_reading(object: &mut Value, args: &ReleaseArgs, prepared: &Prepared) {
-    if let Some(persons) = &prepared.persons {
-        object["persons"] = json!(persons.note());
-    }
-    if let Some(notation) = notation(args, prepared) {
-        object["numbers_read_as"] = json!(notation.to_string());
-    }
-}
-
-fn preview_json(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> Value {
+fn preview_json(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> Result<Value, Error> {
     let preview = prepared.design.preview(rows);
-    let mut object = cost_json(prepared);
-    object["schema"] = json!("veracity.release-preview/1");
+    let mut object = cost_json(args, prepared)?;
+    object["schema"] = json!("veracity.release-preview/2");
     object["statistic"] = json!(prepared.design.question().statistic.name());
     object["rows_assumed"] = json!(rows);
     object["cells"] = json!(preview.cells);
     object["error_bar"] = json!(preview.error_bar);
-    if let Some(ranks) = preview.rank_error {
-        object["rank_error"] = json!(ranks);
-    }
-    add_reading(&mut object, args, prepared);
-    object
+    object["rank_error"] = json!(preview.rank_error);
+    Ok(object)
 }
 
-/// The fields of `veracity account --json`, whose names scripts know.
-fn cost_json(prepared: &Prepared) -> Value {
-    let file = AnswerFile::new(&prepared.subject, &prepared.answer);
-    serde_json::to_value(file).unwrap_or_else(|_| json!({}))
+/// What it costs, and how rows and numbers are read.
+fn cost_json(args: &ReleaseArgs, prepared: &Prepared) -> Result<Value, Error> {
+    let mut object = text::cost(&prepared.subject, &prepared.answer)?;
+    object["persons"] = json!(prepared.persons.as_ref().map(|persons| persons.note()));
+    object["numbers_read_as"] = json!(notation(args, prepared).map(|notation| notation.to_string()));
+    Ok(object)
 }
 
 #[cfg(test)]

@@ -2,43 +2,39 @@
 //!
 //! `veracity audit --replay` ends here, with a plan or with two traces; so does `veracity release --replay`.
 
-use crate::{Outcome, args::ReplayArgs, text};
+use crate::{Outcome, args::AuditArgs, console::painted, meaning, text};
 use serde_json::json;
-use std::path::Path;
 use veracity::{
     Error,
-    auditing::default_plan,
-    read_text,
+    auditing::{certificate::Number, default_plan_with},
     replaying::{self, Fault, Pair, Replays},
     report::decimal::up,
     training::TrainingPlan,
 };
 
 /// Two recorded traces of anyone's code, or a plan's training, or that of the embedded default.
-pub fn run(args: &ReplayArgs, plan: Option<&Path>, seed: u64, is_json: bool) -> Result<Outcome, Error> {
-    let replays = match (&args.trace, &args.trace_neighbour) {
-        (Some(_), Some(_)) if plan.is_some() => {
+pub fn run(args: &AuditArgs) -> Result<Outcome, Error> {
+    let replays = match (&args.replay.trace, &args.replay.trace_neighbour) {
+        (Some(_), Some(_)) if args.plan.is_some() || !args.set.is_empty() => {
             return Err(Error::invalid("a plan is given together with traces, expected one or the other"));
         }
         (Some(run), Some(neighbour)) => replaying::traces(run, neighbour)?,
-        (None, _) | (_, None) => replaying::training(&plan_of(plan)?, seed)?,
+        (None, _) | (_, None) => replaying::training(&plan_of(args)?, args.seed)?,
     };
-    show(&replays, is_json)
+    show(&replays, args.json)
 }
 
-fn plan_of(plan: Option<&Path>) -> Result<TrainingPlan, Error> {
-    match plan {
-        Some(path) => {
-            Ok(TrainingPlan::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new("")))?)
-        }
-        None => Ok(default_plan()?),
+fn plan_of(args: &AuditArgs) -> Result<TrainingPlan, Error> {
+    match &args.plan {
+        Some(path) => meaning::training_plan(path, None, &args.set),
+        None => Ok(default_plan_with(&args.set)?),
     }
 }
 
 /// Prints what replays showed; exit code 1 when there is a fault.
 pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Error> {
     let fault = replays.fault();
-    let text = if is_json { as_json(replays)? } else { words(replays) };
+    let text = if is_json { as_json(replays)? } else { painted(&words(replays)) };
     Ok(Outcome { text, stands: fault.is_none() })
 }
 
@@ -70,11 +66,12 @@ fn as_json(replays: &Replays) -> Result<String, Error> {
         })
     };
     text::json(&json!({
-        "schema": "veracity.replay/1",
+        "schema": "veracity.replay/2",
         "verdict": if replays.fault().is_some() { "refuted" } else { "not-refuted" },
         "subject": replays.what,
         "fault": replays.fault().map(fault),
-        "used": replays.used(),
+        // Beside a fault nothing was measured to the end.
+        "used": if replays.fault().is_some() { None } else { Some(Number(replays.used())) },
         "calls": replays.calls(),
         "neighbours": replays.pairs.iter().map(|pair| &pair.neighbour).collect::<Vec<_>>(),
     }))

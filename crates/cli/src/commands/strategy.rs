@@ -1,6 +1,10 @@
 //! `veracity strategy`: the best band for running sums, beside the usual strategies.
 
-use crate::{Outcome, args::StrategyArgs, meaning, text};
+use crate::{
+    Outcome,
+    args::{StrategyArgs, choice::AimWord},
+    text,
+};
 use veracity::{
     Error,
     report::{decimal, table},
@@ -15,14 +19,13 @@ const SHOWN: usize = 12;
 /// Finds, writes and prints.
 pub fn run(args: &StrategyArgs) -> Result<Outcome, Error> {
     args.out.as_ref().map_or(Ok(()), |path| must_be_new("strategy", path))?;
-    let aim = match args.aim.as_str() {
-        "mean" => Aim::Mean,
-        "largest" => Aim::Largest,
-        other => return Err(Error::out_of_range("aim", meaning::clean(other), "mean or largest")),
+    let aim = match args.aim {
+        AimWord::Mean => Aim::Mean,
+        AimWord::Largest => Aim::Largest,
     };
     let found = compare(Whole(args.steps).count("steps")?, Whole(args.bands).count("bands")?, aim)?;
     if let Some(path) = &args.out {
-        create("strategy", path, text::json(&found.spec())?.as_bytes())?;
+        create("strategy", path, text::json(&found.kept())?.as_bytes())?;
     }
     Outcome::done(if args.json { text::json(&found)? } else { tabulate(&found) })
 }

@@ -1,16 +1,18 @@
 //! `veracity train`: a plan and its data become a model, a claim and a report.
 
-use crate::{Outcome, args::TrainArgs, commands::evaluate, text};
-use serde_json::{Value, json};
-use std::{
-    io::{IsTerminal, Write},
-    path::Path,
-    sync::mpsc::{Receiver, channel},
-    thread,
-    time::Instant,
+use crate::{
+    Outcome,
+    args::TrainArgs,
+    commands::evaluate,
+    console::Console,
+    meaning,
+    progress::{self, Step, Told},
+    text,
 };
+use serde_json::{Value, json};
+use std::path::Path;
 use veracity::{
-    AnswerFile, Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan, read_text,
+    Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan,
     report::decimal,
     spec::Whole,
     train,
@@ -18,16 +20,14 @@ use veracity::{
 };
 
 /// Trains and tells.
-pub fn run(args: &TrainArgs) -> Result<Outcome, Error> {
+pub fn run(args: &TrainArgs, console: Console) -> Result<Outcome, Error> {
     let plan = match &args.plan {
-        Some(path) => {
-            let folder = args.data.as_deref().or(path.parent()).unwrap_or(Path::new(""));
-            TrainingPlan::parse(&read_text("plan", path)?, folder)?
-        }
-        None => TrainingPlan::digits()?,
+        Some(path) => meaning::training_plan(path, args.data.as_deref(), &args.set)?,
+        None => TrainingPlan::digits_with(&args.set)?,
     };
     let settings = settings(args)?;
-    let done = watched(args, |watch| train(&plan, &settings, Some(watch)))?;
+    let told = |event| told(&args.out, event);
+    let done = progress::shown(console, args.progress, told, |watch| train(&plan, &settings, Some(watch)))?;
     Outcome::done(match args.json {
         true => text::json(&report(args, &done)?)?,
         false => words(args, &done)?,
@@ -89,78 +89,37 @@ fn words(args: &TrainArgs, done: &TrainingDone) -> Result<String, Error> {
 }
 
 fn report(args: &TrainArgs, done: &TrainingDone) -> Result<Value, Error> {
-    let mut object = match &done.cost {
-        Some((subject, answer)) => {
-            serde_json::to_value(AnswerFile::new(subject, answer)).unwrap_or_else(|_| json!({}))
-        }
-        None => json!({}),
-    };
-    let path = |name: &str| json!(args.out.join(name).display().to_string());
-    object["schema"] = json!("veracity.training/1");
-    object["model"] = path(MODEL);
-    object["parameters"] = json!(done.model.parameters.len());
-    object["for_release"] = json!(done.model.card.for_release);
-    if let Some((steps, _)) = done.steps {
-        object["steps"] = json!(steps.get());
-    }
-    if done.report.is_some() {
-        object["report"] = path(REPORT);
-    }
-    if let Some(noise) = done.noise {
-        object["noise_multiplier"] = json!(noise.get());
-    }
-    if done.claim.is_some() {
-        object["claim"] = path(CLAIM);
-    }
-    if args.show_non_private {
-        object["non_private"] = evaluate::object(&score(&done.model, &done.data)?);
+    let path = |name: &str| args.out.join(name).display().to_string();
+    let measured = args.show_non_private.then(|| score(&done.model, &done.data)).transpose()?;
+    let mut object = json!({
+        "schema": "veracity.training/2",
+        "model": path(MODEL),
+        "parameters": done.model.parameters.len(),
+        "for_release": done.model.card.for_release,
+        "steps": done.steps.map(|(steps, _)| steps.get()),
+        "report": done.report.as_ref().map(|_| path(REPORT)),
+        "noise_multiplier": done.noise.map(|noise| noise.get()),
+        "claim": done.claim.as_ref().map(|_| path(CLAIM)),
+        "non_private": measured.as_ref().map(evaluate::object),
+    });
+    let cost = done.cost.as_ref().map(|(subject, answer)| text::cost(subject, answer)).transpose()?;
+    for field in text::COST {
+        object[field] = cost.as_ref().map_or(Value::Null, |cost| cost[field].clone());
     }
     Ok(object)
 }
 
-/// Runs a training whose events are shown meanwhile.
-fn watched<T: Send>(
-    args: &TrainArgs,
-    work: impl FnOnce(&std::sync::mpsc::Sender<TrainEvent>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let (sender, events) = channel();
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| watch(args, events));
-        let done = work(&sender);
-        drop(sender);
-        // Nothing in it can fail.
-        let _ = watcher.join();
-        done
-    })
-}
-
-/// Steps, speed, ε so far and time left, on one line of stderr. A closed stderr is no reason to stop.
-fn watch(args: &TrainArgs, events: Receiver<TrainEvent>) {
-    let is_shown = args.progress || std::io::stderr().is_terminal();
-    let mut first: Option<(u64, Instant)> = None;
-    for event in events {
-        match event {
-            TrainEvent::Replaces(left) => {
-                let what = replaced(left);
-                let _ = writeln!(std::io::stderr(), "--force: replaces in {} {what}", args.out.display());
-            }
-            TrainEvent::Steps { done, of, batch, epsilon } if is_shown => {
-                let (from, began) = *first.get_or_insert((done, Instant::now()));
-                let speed = (done - from) as f64 / began.elapsed().as_secs_f64().max(1e-9);
-                let spent = epsilon
-                    .map_or(String::new(), |epsilon| format!(", epsilon so far {}", decimal::up(epsilon, 4)));
-                let _ = write!(
-                    std::io::stderr(),
-                    "\rstep {done} of {of}, {} examples/s{spent}, {} s left   ",
-                    decimal::nearest(speed * batch as f64, 3),
-                    decimal::nearest((of - done) as f64 / speed.max(1e-9), 2),
-                );
-            }
-            _ => {}
+/// Steps, speed, ε so far and time left; or what is about to be replaced.
+fn told(out: &Path, event: TrainEvent) -> Told {
+    match event {
+        TrainEvent::Replaces(left) => {
+            Told::Remark(format!("--force: replaces in {} {}", out.display(), replaced(left)))
         }
-    }
-    if first.is_some() {
-        let _ = writeln!(std::io::stderr());
+        TrainEvent::Steps { done, of, batch, epsilon } => {
+            let more = epsilon
+                .map_or(String::new(), |epsilon| format!(", epsilon so far {}", decimal::up(epsilon, 4)));
+            Told::Step(Step { what: "step", done, of, speed: Some((batch, "examples")), more })
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod folder;
 
-use crate::{Outcome, args::VerifyArgs, text};
+use crate::{Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::Value;
 use veracity::{
     Check, Confirmation, Error, Stated, Tie, Verified,
@@ -23,7 +23,7 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
         Verified::Claim(confirmation) => confirmation,
         Verified::Certificate(recomputed) => return certificate(args, &recomputed),
     };
-    let text = if args.json { text::json(&json(&confirmation))? } else { words(&confirmation) };
+    let text = if args.json { text::json(&json(&confirmation))? } else { painted(&words(&confirmation)) };
     Ok(Outcome { text, stands: confirmation.stands() })
 }
 
@@ -115,7 +115,7 @@ fn json(confirmation: &Confirmation) -> Value {
     let digest = |tie: &Tie| serde_json::json!({ "what": tie.what, "stated": tie.stated, "found": tie.found, "holds": tie.holds() });
     let claim = &confirmation.claim;
     serde_json::json!({
-        "schema": "veracity.verify/1",
+        "schema": "veracity.verify-claim/1",
         "verdict": verdict(confirmation),
         "adjacency": claim.adjacency,
         "method": claim.method.name,
@@ -141,8 +141,10 @@ fn one_line(stated: &str) -> String {
 }
 
 fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Error> {
-    let text =
-        if args.json { text::json(&certificate_json(recomputed))? } else { certificate_words(recomputed) };
+    let text = match args.json {
+        true => text::json(&certificate_json(recomputed))?,
+        false => painted(&certificate_words(recomputed)),
+    };
     Ok(Outcome { text, stands: recomputed.failure().is_none() })
 }
 
@@ -150,7 +152,7 @@ fn certificate_json(recomputed: &Recomputed) -> Value {
     let stated = &recomputed.certificate;
     let statement = |one: &Statement| serde_json::json!({ "what": one.what, "stated": one.stated, "found": one.found, "holds": one.holds });
     serde_json::json!({
-        "schema": "veracity.verify/1",
+        "schema": "veracity.verify-certificate/1",
         "verdict": if recomputed.failure().is_some() { "does-not-hold" } else { "confirmed" },
         "adjacency": stated.claim.adjacency,
         "method": stated.method,

@@ -1,6 +1,13 @@
 //! `veracity zoo`: audits every planted bug, and prints what caught it and at what cost.
 
-use crate::{Outcome, args::ZooArgs, meaning::clean, text};
+use crate::{
+    Outcome,
+    args::ZooArgs,
+    console::Console,
+    meaning::clean,
+    progress::{self, Step, Told},
+    text,
+};
 use serde_json::{Value, json};
 use veracity::{
     Error, Significance,
@@ -12,14 +19,26 @@ use veracity::{
 };
 
 /// Audits planted bugs, all of which should be refuted, or their honest twins, none of which should; exit code 1 otherwise.
-pub fn run(args: &ZooArgs) -> Result<Outcome, Error> {
+pub fn run(args: &ZooArgs, console: Console) -> Result<Outcome, Error> {
     Significance::new(args.significance)?;
     let breed = if args.honest { Breed::Honest } else { Breed::Planted };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let terms = Terms { seed: args.seed, significance: args.significance, threads };
     let chosen = chosen(exhibits(args.seed)?, &args.names)?;
-    let visits: Vec<Visit> =
-        chosen.iter().map(|exhibit| visit(exhibit, breed, terms)).collect::<Result<_, Error>>()?;
+    let of = chosen.len() as u64;
+    let told = |(done, name): (u64, &str)| {
+        let more = format!(", {name}");
+        Told::Step(Step { what: if args.honest { "twin" } else { "bug" }, done, of, speed: None, more })
+    };
+    let visits: Vec<Visit> = progress::shown(console, args.progress, told, |watch| {
+        let all = (1..).zip(&chosen).map(|(done, exhibit)| {
+            let found = visit(exhibit, breed, terms);
+            // Nobody need watch.
+            let _ = watch.send((done, exhibit.name));
+            found
+        });
+        all.collect()
+    })?;
     let stands = visits.iter().all(|visit| visit.is_refuted() == (breed == Breed::Planted));
     let text = if args.json { text::json(&as_json(&visits, args))? } else { words(&visits, args) };
     Ok(Outcome { text, stands })
@@ -28,7 +47,12 @@ pub fn run(args: &ZooArgs) -> Result<Outcome, Error> {
 /// Those that are named, in the order of the zoo; all of them when none is.
 fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Error> {
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|exhibit| exhibit.name != **name)) {
-        return Err(Error::out_of_range("bug", clean(unknown), "a name that `veracity zoo` lists"));
+        let meant = veracity::nearest(unknown, all.iter().map(|exhibit| exhibit.name));
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        let shown = clean(unknown);
+        return Err(Error::invalid(format!(
+            "bug is {shown}, expected a name that `veracity zoo` lists{meant}"
+        )));
     }
     Ok(all
         .into_iter()

@@ -17,5 +17,5 @@ mod white_box;
 
 pub use final_model::{FinalModel, Planted, Scoring};
 pub use planting::CanaryKind;
-pub use training::{Attack, Start, best_canary, default_plan};
+pub use training::{Attack, Start, best_canary, default_plan, default_plan_with};
 pub use white_box::WhiteBox;

@@ -7,13 +7,18 @@ use veracity_audit::{AuditSubject, Observation, World, observe};
 use veracity_core::{Claim, Count, Epsilon, Upper};
 use veracity_core::{Error, Refusal};
 use veracity_train::{Dataset, Initial, cohort::Cohort};
-use veracity_trainer::{Cost, Prepared, Protection, TrainingPlan};
+use veracity_trainer::{Cost, PlanChange, Prepared, Protection, TrainingPlan};
 
 const DEFAULT: &str = include_str!("default.toml");
 
 /// The plan that is audited where none is given: a private model of the built-in digits.
 pub fn default_plan() -> Result<TrainingPlan, Refusal> {
-    TrainingPlan::parse(DEFAULT, Path::new(""))
+    default_plan_with(&[])
+}
+
+/// The same with some of its lines replaced.
+pub fn default_plan_with(changes: &[PlanChange]) -> Result<TrainingPlan, Refusal> {
+    TrainingPlan::parse_with(DEFAULT, Path::new(""), changes)
 }
 
 /// How a training is attacked.

@@ -16,6 +16,6 @@ pub fn of(args: &AuditArgs) -> Result<Claim, Error> {
     Ok(Claim {
         epsilon: Upper(Epsilon::new(epsilon)?),
         delta: Delta::new(args.claim_delta.unwrap_or(1e-5))?,
-        adjacency: args.declared.adjacency.as_deref().map_or(Ok(Adjacency::AddRemove), str::parse)?,
+        adjacency: args.declared.adjacency.unwrap_or(Adjacency::AddRemove),
     })
 }

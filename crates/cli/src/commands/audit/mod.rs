@@ -9,14 +9,15 @@ mod mechanism;
 mod model;
 mod one_run;
 mod printing;
-mod progress;
 mod training;
 
 use crate::{
     Outcome,
     args::{AuditAction, AuditArgs},
     commands::replay,
+    console::Console,
     meaning,
+    progress::{self, Step, Told},
 };
 use printing::Output;
 use std::{
@@ -25,8 +26,7 @@ use std::{
 };
 use veracity::{
     AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan, audit,
-    auditing::{Keep, MethodNote, Opening, Shard, default_plan, interrupt, merge},
-    read_text,
+    auditing::{Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge},
     saving::refuse_foreign_file,
     spec::Whole,
 };
@@ -35,7 +35,7 @@ use veracity::{
 const FOLDER: &str = "out-audit";
 
 /// Attacks a claim; exit code 1 when it is refuted.
-pub fn run(args: &AuditArgs) -> Result<Outcome, Error> {
+pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     // A typing error should not cost an hour of trials.
     Significance::new(args.significance)?;
     args.junit.as_ref().map_or(Ok(()), |path| refuse_foreign_file("junit", path, ci::is_junit))?;
@@ -53,21 +53,23 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Error> {
         ));
     }
     if args.replay.replay && args.command.is_none() && args.scores.is_none() && args.mechanism.is_none() {
-        return replay::run(&args.replay, args.plan.as_deref(), args.seed, args.json);
+        return replay::run(args);
     }
     let (case, keep) = case(args)?;
     let settings = settings(args, &case, keep)?;
     let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif };
-    let done = progress::shown(args.progress, |watch| attack(&case, &settings, watch))?;
+    let done = progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch))?;
     printing::done(&done, &settings.keep, output)
 }
 
+/// Trials, speed, failures and time left.
+fn told(now: Progress) -> Told {
+    let more = if now.failed > 0 { format!(", {} failed", now.failed) } else { String::new() };
+    Told::Step(Step { what: "trial", done: now.done, of: now.of, speed: Some((1, "trials")), more })
+}
+
 /// Runs the audit; an interrupted one says how to go on.
-fn attack(
-    case: &Case,
-    settings: &AuditSettings,
-    watch: &Sender<veracity::auditing::Progress>,
-) -> Result<AuditDone, Error> {
+fn attack(case: &Case, settings: &AuditSettings, watch: &Sender<Progress>) -> Result<AuditDone, Error> {
     audit(case, settings, Some(watch)).map_err(|error| match (&settings.keep, error.kind()) {
         (Keep::Everything(..), ErrorKind::Interrupted) => Error::Interrupted(format!(
             "{error}; the trials that had ended are kept, --resume goes on with the others"
@@ -141,7 +143,7 @@ fn shard(text: &str) -> Result<Shard, Error> {
 fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, Error> {
     let usual = MethodNote::of(case.usual_method());
     let bound = args.bound.clone().unwrap_or_else(|| usual.bound.clone());
-    // Another bound has another usual threshold.
+    // The usual threshold is that of the usual bound.
     let threshold = if bound == usual.bound { usual.threshold } else { "split".to_owned() };
     let note = MethodNote {
         bound,
@@ -161,7 +163,7 @@ fn plan(args: &AuditArgs) -> Result<TrainingPlan, Error> {
         )));
     }
     Ok(match &args.plan {
-        None => default_plan()?,
-        Some(path) => TrainingPlan::parse(&read_text("plan", path)?, path.parent().unwrap_or(Path::new("")))?,
+        None => default_plan_with(&args.set)?,
+        Some(path) => meaning::training_plan(path, None, &args.set)?,
     })
 }

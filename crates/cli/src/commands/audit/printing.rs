@@ -1,12 +1,14 @@
 //! A verdict as text, as JSON, and in the files that were asked for.
 
 use super::ci;
-use crate::{Outcome, text};
+use crate::{Outcome, console::painted, text};
 use std::path::{Path, PathBuf};
 use veracity::{
     AuditDone, Error, Verdict,
     auditing::{
-        AuditProtocol, Audited, Counted, Keep, MethodNote, Trials, certificate, journal::REPORT,
+        AuditProtocol, Audited, Counted, Keep, MethodNote, Trials,
+        certificate::{self, Number},
+        journal::REPORT,
         round_distinctly,
     },
     report::decimal::{down, nearest, up},
@@ -45,7 +47,7 @@ fn verdict(audited: &Audited, kept: &Keep, output: Output) -> Result<Outcome, Er
     if let Some(path) = output.sarif {
         replace("sarif", path, ci::sarif(audited, &line)?.as_bytes(), ci::is_sarif)?;
     }
-    let text = if output.is_json { json(audited, kept)? } else { words(audited, &line, kept) };
+    let text = if output.is_json { json(audited, kept)? } else { painted(&words(audited, &line, kept)) };
     Ok(Outcome { text, stands: !audited.is_refuted() })
 }
 
@@ -171,11 +173,14 @@ fn json(audited: &Audited, kept: &Keep) -> Result<String, Error> {
     };
     let shown_path = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
     text::json(&serde_json::json!({
-        "schema": "veracity.audit/1",
+        "schema": "veracity.audit/2",
         "verdict": certificate::verdict(&audited.verdict),
-        "epsilon_lower": shown.epsilon.0.get(),
-        "epsilon": { "lower": shown.epsilon.0.get(), "upper": audited.proved.map(|proved| proved.0.get()) },
-        "ceiling": shown.ceiling.get(),
+        "epsilon_lower": Number(shown.epsilon.0.get()),
+        "epsilon": {
+            "lower": Number(shown.epsilon.0.get()),
+            "upper": audited.proved.map(|proved| Number(proved.0.get())),
+        },
+        "ceiling": Number(shown.ceiling.get()),
         "basis": shown.basis.name(),
         "significance": audited.evidence.significance,
         "claim": {

@@ -1,7 +1,7 @@
 //! `veracity audit [PLAN]`: a training plan, or the embedded default, attacked from within or by its last model.
 
 use super::plan;
-use crate::{args::AuditArgs, meaning};
+use crate::args::{AuditArgs, choice::ScoreWord};
 use veracity::{
     Case, Epsilon, Error, TrainingPlan,
     auditing::{Attack, CanaryKind, Scoring, Start, best_canary},
@@ -42,23 +42,16 @@ fn attack(args: &AuditArgs, plan: &TrainingPlan) -> Result<Attack, Error> {
             "--canaries is given with an attack on the last model, expected it with white-box",
         ));
     }
-    let scoring = match args.score.as_deref().unwrap_or("margin") {
-        "margin" => Scoring::Margin { against_blank: false },
-        "loss" => Scoring::Loss,
-        "likelihood-ratio" => Scoring::LikelihoodRatio { shadows: SHADOWS },
-        other => {
-            let range = "margin, loss or likelihood-ratio";
-            return Err(Error::out_of_range("score", meaning::clean(other), range));
-        }
+    let scoring = match args.score.unwrap_or(ScoreWord::Margin) {
+        ScoreWord::Margin => Scoring::Margin { against_blank: false },
+        ScoreWord::Loss => Scoring::Loss,
+        ScoreWord::LikelihoodRatio => Scoring::LikelihoodRatio { shadows: SHADOWS },
     };
     let start = if args.worst_case_start { Start::WorstCase } else { Start::AsPlanned };
     let canary = match CanaryKind::ALL.into_iter().find(|kind| kind.name() == name) {
         Some(kind) => kind,
-        None if name == "search" => best_canary(plan, copies, scoring, start, args.seed)?,
-        None => {
-            let range = "white-box, member, blank, mislabelled, checkerboard, backdoor, clip-bkd or search";
-            return Err(Error::out_of_range("attack", meaning::clean(name), range));
-        }
+        // The only other word that the arguments let through.
+        None => best_canary(plan, copies, scoring, start, args.seed)?,
     };
     Ok(Attack::FinalModel { canary, copies, scoring, start })
 }

@@ -1,7 +1,7 @@
 //! Everything in a folder, one line for each file; and one model with its claim.
 
 use super::{certificate_json, certificate_words, json, one_line, verdict, words};
-use crate::{Outcome, args::VerifyArgs, text};
+use crate::{Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::{Value, json};
 use veracity::{Error, Found, Inspected, inspect};
 
@@ -40,7 +40,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
     let stands = held == all.len();
     let text = match args.json {
         true => text::json(&json!({
-            "schema": "veracity.verify-folder/1",
+            "schema": "veracity.verify-folder/2",
             "verdict": if stands { "confirmed" } else { "does-not-hold" },
             "files": all.iter().map(object).collect::<Vec<_>>(),
         }))?,
@@ -50,7 +50,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
                 true => format!("all {} hold\n", all.len()),
                 false => format!("{} of {} do not hold\n", all.len() - held, all.len()),
             };
-            lines + &sum
+            painted(&(lines + &sum))
         }
     };
     Ok(Outcome { text, stands })
@@ -96,30 +96,31 @@ fn reason(found: &Found) -> String {
 }
 
 fn object(one: &Inspected) -> Value {
-    let file = one.file.display().to_string();
+    let stands = if one.stands() { "confirmed" } else { "does-not-hold" };
+    let (is, stated) = match &one.found {
+        Found::Claim(confirmation) | Found::Replaced(confirmation) => ("claim", verdict(confirmation)),
+        Found::Certificate(_) => ("certificate", stands),
+        Found::Model { .. } => ("model", stands),
+        Found::Copy { .. } | Found::NoModel | Found::Unreadable(_) => ("unknown", "does-not-hold"),
+    };
+    let mut object = json!({
+        "file": one.file.display().to_string(),
+        "is": is,
+        "verdict": stated,
+        "reason": Some(reason(&one.found)).filter(|reason| !reason.is_empty()),
+        "replaced": null,
+        "claim": null,
+        "certificate": null,
+        "claim_file": null,
+    });
     match &one.found {
-        Found::Claim(confirmation) | Found::Replaced(confirmation) => json!({
-            "file": file,
-            "is": "claim",
-            "verdict": verdict(confirmation),
-            "replaced": matches!(one.found, Found::Replaced(_)),
-            "claim": json(confirmation),
-        }),
-        Found::Certificate(recomputed) => json!({
-            "file": file,
-            "is": "certificate",
-            "verdict": if one.stands() { "confirmed" } else { "does-not-hold" },
-            "certificate": certificate_json(recomputed),
-        }),
-        Found::Model { claim } => json!({
-            "file": file,
-            "is": "model",
-            "verdict": if one.stands() { "confirmed" } else { "does-not-hold" },
-            "claim": claim,
-            "reason": reason(&one.found),
-        }),
-        Found::Copy { .. } | Found::NoModel | Found::Unreadable(_) => {
-            json!({ "file": file, "is": "unknown", "verdict": "does-not-hold", "reason": reason(&one.found) })
+        Found::Claim(confirmation) | Found::Replaced(confirmation) => {
+            object["replaced"] = json!(matches!(one.found, Found::Replaced(_)));
+            object["claim"] = json(confirmation);
         }
+        Found::Certificate(recomputed) => object["certificate"] = certificate_json(recomputed),
+        Found::Model { claim } => object["claim_file"] = json!(claim),
+        Found::Copy { .. } | Found::NoModel | Found::Unreadable(_) => {}
     }
+    object
 }
