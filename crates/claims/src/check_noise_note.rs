@@ -82,22 +82,7 @@ fn calls(mechanism: &Mechanism) -> Vec<Drawn> {
             vec![Drawn::Vector { sampler: "laplace-vector", multiplier: noise_multiplier.get() }]
         }
         // The steps of a run are noted once, and so is the noise on all rows of a person.
-        Mechanism::Group { mechanism, .. }
-        | Mechanism::PoissonSampled { mechanism, .. }
-        | Mechanism::FixedSizeSampled { mechanism, .. }
-        | Mechanism::TruncatedPoissonSampled { mechanism, .. }
-        | Mechanism::RandomAllocation { mechanism, .. }
-        | Mechanism::Shuffled { mechanism, .. }
-        | Mechanism::BestOf { mechanism, .. }
-        | Mechanism::Repeated { mechanism, .. } => calls(mechanism),
-        Mechanism::RandomizedResponse { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::Matrix { .. }
-        | Mechanism::Losses { .. } => Vec::new(),
+        other => other.inside().iter().flat_map(calls).collect(),
     }
 }
 

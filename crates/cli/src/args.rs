@@ -89,7 +89,7 @@ pub enum Command {
     Train(TrainArgs),
     /// What a trained model says of records
     Predict(PredictArgs),
-    /// How right a trained model is on held-out records
+    /// The accuracy of a trained model on held-out records
     Evaluate(EvaluateArgs),
     /// Recomputes claims and certificates, matches models with their claims, and says whether all hold
     Verify(VerifyArgs),

@@ -5,11 +5,10 @@ mod strategy;
 use crate::args::{FormArgs, MechanismArgs};
 use std::{path::Path, time::Duration};
 use veracity::{
-    Delta, Epsilon, Error, Mechanism, PrivacyUnit, Subject, Target, TrainingPlan, events, nearest, plan,
-    read_text,
+    Delta, Epsilon, Error, Mechanism, PrivacyUnit, Subject, Target, TrainingPlan, events, nearest, read_text,
     reading::{Form, Header, Notation},
     spec::{MechanismSpec, Whole},
-    training::PlanChange,
+    training::{PlanChange, PlanFile},
 };
 
 /// The kinds that the command line knows by name.
@@ -35,7 +34,7 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Error> {
         refuse_unread("a plan", args)?;
         let planned = match events::is_events(&read) {
             true => Subject::new(events::parse(&read)?),
-            false => plan::parse(&read)?,
+            false => planned(&read, Path::new(kind), args)?,
         };
         (planned.mechanism, planned.adjacency, planned.unit)
     };
@@ -45,6 +44,24 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Error> {
         adjacency: args.adjacency.unwrap_or(adjacency),
         unit: args.unit.as_deref().map_or(Ok(unit), PrivacyUnit::new)?,
     })
+}
+
+/// What a plan does to whose data: its mechanisms, or its training, which has its own neighbours, unit and number of steps.
+fn planned(text: &str, path: &Path, args: &MechanismArgs) -> Result<Subject, Error> {
+    let plan = PlanFile::parse(text, path.parent().unwrap_or(Path::new("")))?;
+    if matches!(plan, PlanFile::Training(_)) {
+        let given = [
+            ("--times", args.times.is_some()),
+            ("--adjacency", args.adjacency.is_some()),
+            ("--unit", args.unit.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Error::invalid(format!(
+                "{flag} is given, expected none: the plan of a training has its own"
+            )));
+        }
+    }
+    plan.subject()
 }
 
 /// A word that is neither a kind nor a file was probably meant to be a kind.

@@ -210,3 +210,25 @@ fn what_is_wrong_with_such_plans_is_one_line_and_nothing_is_written() {
     let out = room("plans-wrong").join("out");
     assert!(refusal(&["train", text(&plan), "--out", text(&out), "--resume"]).contains("no steps"));
 }
+
+/// One grammar: what a training leaks is asked of its plan, and is what the training itself claims.
+#[test]
+fn the_plan_of_a_training_is_accounted_as_the_training_claims() {
+    for (name, delta) in
+        [("digits-mean.toml", "1e-5"), ("digits-convex.toml", "0"), ("digits-3.toml", "1e-5")]
+    {
+        let plan = examples().join("plans").join(name);
+        let asked = json(&done(&veracity(&["account", text(&plan), "--delta", delta, "--json"])));
+        let out = room("plans-accounted").join("out");
+        let claimed = ["train", text(&plan), "--out", text(&out), "--seed", "1", "--json"];
+        let claimed = json(&done(&veracity(&claimed)));
+        assert_eq!(asked["epsilon"], claimed["epsilon"], "{name}");
+        assert!(
+            refusal(&["account", text(&plan), "--delta", delta, "--adjacency", "zero-out"])
+                .contains("its own")
+        );
+    }
+    let list = room("plans-listed").join("plan.toml");
+    fs::write(&list, "[[mechanism]]\nkind = \"gaussian\"\nnoise_multiplier = 3\n").unwrap();
+    assert!(refusal(&["train", text(&list)]).contains("lists mechanisms"));
+}

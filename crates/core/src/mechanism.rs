@@ -222,6 +222,63 @@ impl Mechanism {
         if times == Count::ONE { self } else { Mechanism::Repeated { times, mechanism: Box::new(self) } }
     }
 
+    /// Whether nothing is known of it but a guarantee that somebody declared.
+    pub fn is_declared(&self) -> bool {
+        match self {
+            Mechanism::Exponential { .. }
+            | Mechanism::Pure { .. }
+            | Mechanism::Approximate { .. }
+            | Mechanism::Zcdp { .. }
+            | Mechanism::Rdp { .. }
+            | Mechanism::Gdp { .. }
+            | Mechanism::Losses { .. } => true,
+            Mechanism::Gaussian { .. }
+            | Mechanism::Laplace { .. }
+            | Mechanism::DiscreteGaussian { .. }
+            | Mechanism::DiscreteLaplace { .. }
+            | Mechanism::RandomizedResponse { .. }
+            | Mechanism::Matrix { .. }
+            | Mechanism::PoissonSampled { .. }
+            | Mechanism::FixedSizeSampled { .. }
+            | Mechanism::TruncatedPoissonSampled { .. }
+            | Mechanism::RandomAllocation { .. }
+            | Mechanism::Shuffled { .. }
+            | Mechanism::BestOf { .. }
+            | Mechanism::Repeated { .. }
+            | Mechanism::Group { .. }
+            | Mechanism::Composed(_)
+            | Mechanism::Parallel(_) => false,
+        }
+    }
+
+    /// The mechanisms that this one is made of, one level down.
+    pub fn inside(&self) -> &[Mechanism] {
+        match self {
+            Mechanism::Gaussian { .. }
+            | Mechanism::Laplace { .. }
+            | Mechanism::DiscreteGaussian { .. }
+            | Mechanism::DiscreteLaplace { .. }
+            | Mechanism::RandomizedResponse { .. }
+            | Mechanism::Exponential { .. }
+            | Mechanism::Pure { .. }
+            | Mechanism::Approximate { .. }
+            | Mechanism::Zcdp { .. }
+            | Mechanism::Rdp { .. }
+            | Mechanism::Gdp { .. }
+            | Mechanism::Matrix { .. }
+            | Mechanism::Losses { .. } => &[],
+            Mechanism::PoissonSampled { mechanism, .. }
+            | Mechanism::FixedSizeSampled { mechanism, .. }
+            | Mechanism::TruncatedPoissonSampled { mechanism, .. }
+            | Mechanism::RandomAllocation { mechanism, .. }
+            | Mechanism::Shuffled { mechanism, .. }
+            | Mechanism::BestOf { mechanism, .. }
+            | Mechanism::Repeated { mechanism, .. }
+            | Mechanism::Group { mechanism, .. } => std::slice::from_ref(mechanism),
+            Mechanism::Composed(parts) | Mechanism::Parallel(parts) => parts,
+        }
+    }
+
     /// This mechanism around another inside, which `change` makes of the one that it has; nothing for those that have none or
     /// several, and where there is no such change.
     pub fn with_inside(&self, change: impl FnOnce(&Mechanism) -> Option<Mechanism>) -> Option<Mechanism> {
@@ -235,21 +292,8 @@ impl Mechanism {
             | Mechanism::BestOf { mechanism, .. }
             | Mechanism::Repeated { mechanism, .. }
             | Mechanism::Group { mechanism, .. } => mechanism,
-            Mechanism::Gaussian { .. }
-            | Mechanism::Laplace { .. }
-            | Mechanism::DiscreteGaussian { .. }
-            | Mechanism::DiscreteLaplace { .. }
-            | Mechanism::RandomizedResponse { .. }
-            | Mechanism::Exponential { .. }
-            | Mechanism::Pure { .. }
-            | Mechanism::Approximate { .. }
-            | Mechanism::Zcdp { .. }
-            | Mechanism::Rdp { .. }
-            | Mechanism::Gdp { .. }
-            | Mechanism::Matrix { .. }
-            | Mechanism::Losses { .. }
-            | Mechanism::Composed(_)
-            | Mechanism::Parallel(_) => return None,
+            // Those that `inside` says have none, or several.
+            _ => return None,
         };
         **inside = change(inside)?;
         Some(changed)

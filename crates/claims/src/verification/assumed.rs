@@ -33,35 +33,11 @@ pub(super) fn list(claim: &ClaimFile, subject: &Subject) -> Vec<String> {
 
 /// The parts that are known by a guarantee alone, each once.
 fn declared(mechanism: &Mechanism, parts: &mut Vec<String>) {
-    match mechanism {
-        Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::Losses { .. } => {
-            let described = Subject::new(mechanism.clone()).describe();
-            if !parts.contains(&described) {
-                parts.push(described);
-            }
+    if mechanism.is_declared() {
+        let described = Subject::new(mechanism.clone()).describe();
+        if !parts.contains(&described) {
+            parts.push(described);
         }
-        Mechanism::PoissonSampled { mechanism, .. }
-        | Mechanism::FixedSizeSampled { mechanism, .. }
-        | Mechanism::TruncatedPoissonSampled { mechanism, .. }
-        | Mechanism::RandomAllocation { mechanism, .. }
-        | Mechanism::Shuffled { mechanism, .. }
-        | Mechanism::BestOf { mechanism, .. }
-        | Mechanism::Repeated { mechanism, .. }
-        | Mechanism::Group { mechanism, .. } => declared(mechanism, parts),
-        Mechanism::Composed(all) | Mechanism::Parallel(all) => {
-            all.iter().for_each(|part| declared(part, parts));
-        }
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::DiscreteGaussian { .. }
-        | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Matrix { .. } => {}
     }
+    mechanism.inside().iter().for_each(|part| declared(part, parts));
 }

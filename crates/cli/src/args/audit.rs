@@ -177,7 +177,7 @@ pub fn change(text: &str) -> Result<PlanChange, veracity::Refusal> {
 #[derive(Args)]
 #[command(next_help_heading = "Replay")]
 pub struct ReplayArgs {
-    /// Run on adjacent datasets with the same words: a sensitivity that is too small is refuted without statistics
+    /// Run on adjacent datasets, replaying the same outputs: a sensitivity that is too small is refuted without statistics
     #[arg(long, conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub replay: bool,
     /// A recorded run on one dataset, as docs/trace.md has it

@@ -98,7 +98,7 @@ pub struct ReleaseArgs {
     /// Show the error bar and the cost; read no row, release nothing, spend nothing
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
-    /// Answer this column and neighbours of it with the same words, and check that nothing but noise differs; releases
+    /// Answer this column and neighbours of it, replaying the same outputs, and check that nothing but noise differs; releases
     /// nothing, and what it prints is about private data
     #[arg(long, help_heading = "Output", conflicts_with = "dry_run")]
     pub replay: bool,

@@ -65,10 +65,10 @@ pub struct TrainArgs {
     /// Train without any protection, for comparison; there is no claim
     #[arg(long, help_heading = "Run")]
     pub non_private: bool,
-    /// Lay the run aside every so many steps, in the folder of --out, with its key, which is a secret until the run ends
+    /// Save the run every so many steps, in the folder of --out, with its key, which is a secret until the run ends
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub checkpoint_every: Option<f64>,
-    /// Take up a run that was laid aside there, with the same bits
+    /// Resume the run that was saved there; it ends in the same bits
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
     /// Replace the finished or paused run that is in the folder of --out; its claim stays there, as claim-1.json
@@ -80,10 +80,10 @@ pub struct TrainArgs {
     /// Draw from a seed, to repeat a test; the model is then not for release
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub seed: Option<u64>,
-    /// Show how right the model is on the records it was trained on: not private, not for release
+    /// Show the accuracy on the records that it was trained on: not private, not for release
     #[arg(long, help_heading = "Output")]
     pub show_non_private: bool,
-    /// Put the training loss and how right the model is on its own records into report.html: not private, which it then says
+    /// Put the training loss and accuracy into report.html: not private, which it then says
     #[arg(long, help_heading = "Output")]
     pub with_training_metrics: bool,
     /// Show steps, speed, epsilon so far and time left on stderr, also where that is no terminal

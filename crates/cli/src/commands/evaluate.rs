@@ -1,4 +1,4 @@
-//! `veracity evaluate`: how right a model is on records that it was not trained on.
+//! `veracity evaluate`: the accuracy of a model on records that it was not trained on.
 
 use crate::{Outcome, args::EvaluateArgs, text};
 use serde_json::{Value, json};

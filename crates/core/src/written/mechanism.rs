@@ -24,35 +24,7 @@ fn check_depth(mechanism: &Mechanism, deepest: usize) -> Result<(), Refusal> {
             "at most 32 mechanisms in each other",
         ));
     }
-    inner(mechanism).iter().try_for_each(|inner| check_depth(inner, deepest - 1))
-}
-
-/// The mechanisms right within another.
-fn inner(mechanism: &Mechanism) -> &[Mechanism] {
-    match mechanism {
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::DiscreteGaussian { .. }
-        | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::Matrix { .. }
-        | Mechanism::Losses { .. } => &[],
-        Mechanism::PoissonSampled { mechanism, .. }
-        | Mechanism::FixedSizeSampled { mechanism, .. }
-        | Mechanism::TruncatedPoissonSampled { mechanism, .. }
-        | Mechanism::RandomAllocation { mechanism, .. }
-        | Mechanism::Shuffled { mechanism, .. }
-        | Mechanism::BestOf { mechanism, .. }
-        | Mechanism::Repeated { mechanism, .. }
-        | Mechanism::Group { mechanism, .. } => std::slice::from_ref(mechanism),
-        Mechanism::Composed(parts) | Mechanism::Parallel(parts) => parts,
-    }
+    mechanism.inside().iter().try_for_each(|inner| check_depth(inner, deepest - 1))
 }
 
 /// An object of the kind, with these fields in this order.
