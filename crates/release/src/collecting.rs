@@ -1,11 +1,15 @@
 //! Local privacy from a column to reports, and from reports to what each of them promises.
 
 use crate::answer_note;
-use std::io::{self, Read};
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    path::Path,
+};
 use veracity_claims::release_note::LOCAL;
 use veracity_claims::{Choice, ClaimFile, ReleaseNote, Subject, Target, account};
 use veracity_core::{Adjacency, Delta, Epsilon, Error, Mechanism, PrivacyUnit, Refusal};
-use veracity_local::{Report, Survey};
+use veracity_local::{Domain, Estimates, MeanEstimate, Reader, Report, Survey};
 use veracity_noise::{Origin, Stream, exact};
 use veracity_query::Column;
 use veracity_records::Notation;
@@ -99,6 +103,79 @@ pub fn encode(
     }
 }
 
+/// What a file of reports tells, with the survey that they answer.
+#[derive(Debug, Clone)]
+pub enum Collected {
+    /// How many people have each value of a domain.
+    Frequencies {
+        /// What was asked.
+        survey: Survey,
+        /// The values.
+        domain: Domain,
+        /// What is known of each.
+        estimates: Estimates,
+    },
+    /// The mean of a number.
+    Mean {
+        /// What was asked.
+        survey: Survey,
+        /// The mean.
+        estimate: MeanEstimate,
+    },
+}
+
+/// Reports that are put into the tally at once, so that a file of any size fits into memory.
+const BATCH: usize = 4096;
+
+/// Estimates from a file of reports.
+pub fn estimate(path: &Path) -> Result<Collected, Error> {
+    let mut reader = Reader::new(BufReader::new(open_reports(path)?))?;
+    let survey = reader.survey().clone();
+    match &survey {
+        Survey::Frequency { domain, protocol } => {
+            let mut tally = protocol.tally();
+            absorb(&mut reader, |reports| tally.absorb(reports))?;
+            let (domain, estimates) = (domain.clone(), tally.estimate());
+            Ok(Collected::Frequencies { survey, domain, estimates })
+        }
+        Survey::Mean(mean) => {
+            let mut tally = mean.tally();
+            absorb(&mut reader, |reports| tally.absorb(reports))?;
+            let estimate = tally.estimate()?;
+            Ok(Collected::Mean { survey, estimate })
+        }
+    }
+}
+
+/// The survey at the head of a file of reports.
+pub fn survey_of(path: &Path) -> Result<Survey, Error> {
+    Ok(Reader::new(BufReader::new(open_reports(path)?))?.survey().clone())
+}
+
+fn open_reports(path: &Path) -> Result<File, Error> {
+    let file =
+        File::open(path).map_err(|error| Error::io("file", path, "a readable file of reports", error))?;
+    match file.metadata() {
+        Ok(about) if about.is_dir() => Err(Error::file("file", path, "a file of reports, found a directory")),
+        _ => Ok(file),
+    }
+}
+
+fn absorb(
+    reader: &mut Reader<BufReader<File>>,
+    mut take: impl FnMut(&[Report]) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let mut batch = Vec::with_capacity(BATCH);
+    for report in reader {
+        batch.push(report?);
+        if batch.len() == BATCH {
+            take(&batch)?;
+            batch.clear();
+        }
+    }
+    take(&batch)
+}
+
 fn unknown_other() -> Refusal {
     Refusal::invalid("other is not among the categories, expected one of them")
 }
@@ -106,7 +183,7 @@ fn unknown_other() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use veracity_local::{Domain, Kind, Mean};
+    use veracity_local::{Kind, Mean};
     use veracity_noise::Entropy;
     use veracity_noise::{Key, Purpose};
 

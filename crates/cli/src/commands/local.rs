@@ -8,14 +8,11 @@ use crate::{
     text,
 };
 use serde_json::json;
-use std::{
-    fs::File,
-    io::{self, BufReader, IsTerminal},
-    path::Path,
-};
+use std::io::{self, IsTerminal};
 use veracity::{
-    Count, Entropy, Epsilon, Error, collecting,
-    local::{Confidence, Domain, Estimate, Mean, Plan, Reader, Report, Survey, plan},
+    Count, Entropy, Epsilon, Error,
+    collecting::{self, Collected},
+    local::{Confidence, Domain, Estimate, Mean, Plan, Survey, plan},
     noise::{Key, Purpose},
     query::Column,
     reading::{self, Kind as Read, Limits, Notation, Request, Source},
@@ -23,9 +20,6 @@ use veracity::{
     saving::{create, must_be_new, never, refuse_foreign_file, replace},
     spec::Whole,
 };
-
-/// Reports that are put into the tally at once.
-const BATCH: usize = 4096;
 
 /// Runs one of the three.
 pub fn run(command: &LocalCommand, console: Console) -> Result<Outcome, Error> {
@@ -169,7 +163,7 @@ fn encode(args: &LocalEncodeArgs, console: Console) -> Result<Outcome, Error> {
 /// What client and server agree on. `public` names the hash functions of a sketch.
 fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Error> {
     if let Some(path) = &args.survey {
-        return Ok(Reader::new(BufReader::new(open(path)?))?.survey().clone());
+        return collecting::survey_of(path);
     }
     let epsilon = Epsilon::new(args.epsilon.unwrap_or_default())?;
     if let (Some(lower), Some(upper)) = (args.lower, args.upper) {
@@ -216,13 +210,8 @@ fn column(args: &LocalEncodeArgs, survey: &Survey, console: Console) -> Result<C
 
 fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
     let confidence = Confidence::new(args.confidence)?;
-    let mut reader = Reader::new(BufReader::new(open(&args.file)?))?;
-    let survey = reader.survey().clone();
-    match &survey {
-        Survey::Frequency { domain, protocol } => {
-            let mut tally = protocol.tally();
-            absorb(&mut reader, |reports| Ok(tally.absorb(reports)?))?;
-            let estimates = tally.estimate();
+    match collecting::estimate(&args.file)? {
+        Collected::Frequencies { survey, domain, estimates } => {
             let frequencies = if args.project { estimates.projected() } else { estimates.frequencies() };
             let mut order: Vec<usize> = (0..estimates.values.len()).collect();
             if let Some(top) = args.top {
@@ -242,17 +231,14 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
                 false => frequencies_words(args, &survey, estimates.reports, &found, confidence),
             })
         }
-        Survey::Mean(mean) => {
-            let mut tally = mean.tally();
-            absorb(&mut reader, |reports| Ok(tally.absorb(reports)?))?;
-            let found = tally.estimate()?;
+        Collected::Mean { survey, estimate: found } => {
             let interval = found.interval(confidence);
             let bar = (interval.high - interval.low) / 2.0;
             Outcome::done(match args.json {
                 true => text::json(&json!({
                     "schema": "veracity.local-estimate/2",
                     "protocol": survey.name(),
-                    "epsilon": mean.epsilon().get(),
+                    "epsilon": survey.epsilon().get(),
                     "reports": found.reports,
                     "confidence": args.confidence,
                     "projected": false,
@@ -266,35 +252,10 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
                     decimal::up(bar, 2),
                     100.0 * args.confidence,
                     found.reports,
-                    decimal::up(mean.epsilon().get(), 9),
+                    decimal::up(survey.epsilon().get(), 9),
                 ),
             })
         }
-    }
-}
-
-/// Hands the reports over in batches, so that a file of any size fits into memory.
-fn absorb(
-    reader: &mut Reader<BufReader<File>>,
-    mut take: impl FnMut(&[Report]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut batch = Vec::with_capacity(BATCH);
-    for report in reader {
-        batch.push(report?);
-        if batch.len() == BATCH {
-            take(&batch)?;
-            batch.clear();
-        }
-    }
-    take(&batch)
-}
-
-fn open(path: &Path) -> Result<File, Error> {
-    let refuse = |why: String| Error::invalid(format!("file is {}, expected {why}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(format!("a readable file of reports ({error})")))?;
-    match file.metadata() {
-        Ok(about) if about.is_dir() => Err(refuse("a file of reports, found a directory".into())),
-        _ => Ok(file),
     }
 }
 
