@@ -79,7 +79,7 @@ fn steps() -> Vec<(&'static str, Vec<&'static str>)> {
         ("build", vec!["test", "--workspace", "--no-run", "--quiet"]),
         ("tests", tests),
         ("tests of optional features", optional()),
-        ("doc tests", vec!["test", "--workspace", "--doc", "--quiet"]),
+        ("doc tests", vec!["test", "--workspace", "--doc", "--quiet", "--no-fail-fast"]),
     ]
 }
 

@@ -169,7 +169,7 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
         (put("binary.toml", &[0xff, 0xfe, 0, 1]), "expected UTF-8 text"),
         (put("long.toml", &vec![b' '; (1 << 20) + 1]), "at most 1 MiB"),
         (put("junk.toml", b"}{"), "plan line 1: "),
-        (put("none.toml", b"unit = 'user'\n"), "missing field `mechanism`"),
+        (put("none.toml", b"unit = 'user'\n"), "the plan has no section"),
         (
             put("field.toml", b"[[mechanism]]\nkind = 'gaussian'\nnoise_multiplyer = 1\n"),
             "plan line 3: unknown field `noise_multiplyer`",

@@ -10,9 +10,9 @@
 //! use veracity_core::{Count, Delta, Epsilon, Mechanism, NoiseMultiplier};
 //! use veracity_evidence::{AuditDone, AuditSettings, Case, audit};
 //!
-//! // Gaussian noise with half of what is declared: the claim of the declared noise does not stand.
+//! // A tenth of the Gaussian noise that is declared: the claim of the declared noise does not stand.
 //! let declared = Subject::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? });
-//! let case = Case::mechanism(&declared, 0.5, None, Delta::new(1e-5)?, 1, Count::new(20_000)?)?;
+//! let case = Case::mechanism(&declared, 0.1, None, Delta::new(1e-5)?, 1, Count::new(20_000)?)?;
 //! let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None)? else { panic!() };
 //! assert!(audited.is_refuted());
 //! # Ok::<(), veracity_core::Error>(())
