@@ -1,6 +1,6 @@
 //! Claims attacked: what the accountant proves, what the attack shows, and the verdict between the two.
 //!
-//! A [`Case`] is a subject with its claim; [`subjects`] make them. [`audit`] is the whole job: an [`AuditProtocol`] fixes everything
+//! A [`Case`] is a subject with its claim; [`subjects`] make them. [`audit()`] is the whole job: an [`AuditProtocol`] fixes everything
 //! before the first trial, a [`Journal`] keeps every trial as it ends, in memory or on disk, [`conduct`] runs those that are
 //! missing, and a [`certificate`] lets anyone recompute the verdict. [`examine`] is the last step by itself, for whoever has
 //! trials. [`replaying`] compares two runs call by call, [`lower_bounds`] turns counts into bounds, [`zoo`] audits planted bugs.
@@ -49,7 +49,6 @@ pub use veracity_audit::{
 };
 pub use veracity_core::Claim;
 
-use veracity_audit as audit;
 use veracity_core::{Count, Epsilon, Error, Significance, Upper, Verdict};
 use veracity_train::{Dataset, Labels};
 
@@ -119,7 +118,8 @@ pub fn examine(
     terms: Terms,
     seen: &[Observation],
 ) -> Result<Audited, Error> {
-    let evidence = audit::show(terms.method, seen, claim.delta, Significance::new(terms.significance)?)?;
+    let evidence =
+        veracity_audit::show(terms.method, seen, claim.delta, Significance::new(terms.significance)?)?;
     let failures = seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64;
     let verdict = evidence.judge(&claim);
     Ok(Audited { note, claim, proved, terms, evidence, verdict, failures })
