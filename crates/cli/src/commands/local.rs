@@ -290,10 +290,10 @@ fn absorb(
 }
 
 fn open(path: &Path) -> Result<File, Error> {
-    let refuse = |why: String| Error::invalid(format!("file is {}, expected {why}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(format!("a readable file of reports ({error})")))?;
+    let file =
+        File::open(path).map_err(|error| Error::io("file", path, "a readable file of reports", error))?;
     match file.metadata() {
-        Ok(about) if about.is_dir() => Err(refuse("a file of reports, found a directory".into())),
+        Ok(about) if about.is_dir() => Err(Error::file("file", path, "a file of reports, found a directory")),
         _ => Ok(file),
     }
 }
