@@ -262,7 +262,10 @@ impl Promised {
             }
             Target::Epsilon(epsilon) => {
                 let delta = answer.delta.upper().map_or(Delta::new(0.0), |delta| Ok(delta.0))?;
-                let shown = ask(prepared, Target::Delta(delta), Choice::Only(method)).ok();
+                let shown = match ask(prepared, Target::Delta(delta), Choice::Only(method)) {
+                    Err(refusal @ Refusal::Contradiction(_)) => return Err(refusal),
+                    shown => shown.ok(),
+                };
                 let lower = shown.and_then(|found| found.epsilon.lower()).map(|lower| lower.0.get());
                 if lower.is_some_and(|lower| lower > epsilon.get()) {
                     return Err(Refusal::Contradiction(format!(

@@ -153,13 +153,14 @@ pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Error>
 }
 
 /// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like, and speak of no
-/// classes, as events do.
+/// classes, as events do. A pipe, which can be read once only, has a plan.
 pub fn is_claim(word: &str) -> bool {
     let path = Path::new(word);
-    !KINDS.contains(&word)
-        && (path.is_dir()
-            || read_text("claim", path)
-                .is_ok_and(|text| text.trim_start().starts_with('{') && !events::is_events(&text)))
+    let speaks_of_claims = || {
+        read_text("claim", path)
+            .is_ok_and(|text| text.trim_start().starts_with('{') && !events::is_events(&text))
+    };
+    !KINDS.contains(&word) && (path.is_dir() || path.is_file() && speaks_of_claims())
 }
 
 /// Refuses what goes with a mechanism or a plan and not with claims.

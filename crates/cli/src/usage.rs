@@ -34,7 +34,8 @@ pub fn condense(error: &Error) -> String {
             let meant = one(ContextKind::SuggestedSubcommand).map(|names| names.replace(" and ", " or "));
             let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
             let root = Cli::command();
-            let all: Vec<&str> = root.get_subcommands().map(clap::Command::get_name).collect();
+            let all: Vec<&str> =
+                asked(&root, &given).get_subcommands().map(clap::Command::get_name).collect();
             format!("command is {given}, expected {}; {remedy}", one_of(&all))
         }
         ErrorKind::MissingRequiredArgument => {
@@ -50,6 +51,12 @@ pub fn condense(error: &Error) -> String {
         }
         _ => first_line(error),
     }
+}
+
+/// The command whose subcommand a word was meant to be: what was written before it leads there.
+fn asked<'a>(root: &'a clap::Command, given: &str) -> &'a clap::Command {
+    let before = std::env::args().skip(1).take_while(|word| word != given);
+    before.fold(root, |command, word| command.find_subcommand(&word).unwrap_or(command))
 }
 
 /// A value that is none of those that there are, or no number.

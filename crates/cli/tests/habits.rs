@@ -4,7 +4,7 @@
 
 mod door;
 
-use door::{answer, refusal, room, veracity, words};
+use door::{answer, fed, refusal, room, veracity, words};
 use std::{
     collections::BTreeSet,
     fs,
@@ -258,4 +258,44 @@ fn probabilities_are_of_all_classes_and_the_likeliest_is_predicted() {
     let told =
         String::from_utf8(in_room(&room, "predict out/model.safetensors digits --header").stderr).unwrap();
     assert!(told.contains("--probabilities is missing"), "{told}");
+}
+
+/// A command that has commands of its own does not list those of the whole program.
+#[test]
+fn an_unknown_word_is_told_the_words_that_go_there() {
+    let told = refusal(&["bound", "scores.csv"]);
+    assert!(told.starts_with("command is scores.csv, expected one-run, scores or power"), "{told}");
+    let told = refusal(&["acount"]);
+    assert!(told.starts_with("command is acount, expected account, calibrate, "), "{told}");
+}
+
+/// Whether a word is a claim is asked before it is read as a plan; a pipe can be read once only.
+#[cfg(unix)]
+#[test]
+fn a_plan_may_come_through_a_pipe() {
+    let plan = b"[[mechanism]]\nkind = \"gaussian\"\nnoise_multiplier = 3\n";
+    let told = done(&fed(&words("account /dev/stdin --delta 1e-5"), plan));
+    assert_eq!(told, answer("account gaussian --noise-multiplier 3 --delta 1e-5"));
+}
+
+#[test]
+fn a_folder_in_place_of_records_is_named() {
+    let told = refusal(&words("release mean . --column age --lower 0 --upper 1 --epsilon 1"));
+    assert_eq!(told, "file is ., expected a file, found a directory");
+}
+
+/// What is written must be what the trainer reads.
+#[test]
+fn no_plan_is_written_that_is_too_long_to_be_read() {
+    let room = room("init-wide");
+    let names: Vec<String> = (0..20_000).map(|at| format!("c{at}")).collect();
+    fs::write(room.join("wide.csv"), names.join(",") + "\n").unwrap();
+    let told = in_room(&room, "init wide.csv --out plan.toml");
+    let stderr = String::from_utf8(told.stderr).unwrap();
+    assert_eq!((told.status.code(), stderr.matches('\n').count()), (Some(2), 1), "{stderr}");
+    assert!(
+        stderr.contains("file is wide.csv, expected columns for a plan of at most 1 MiB, found 20000"),
+        "{stderr}"
+    );
+    assert!(!room.join("plan.toml").exists());
 }

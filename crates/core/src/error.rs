@@ -106,15 +106,18 @@ impl fmt::Display for Error {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
             Error::File { what, path, expected, source } => {
-                // One line, whatever the name of the file is.
-                let shown: String = path.display().to_string().chars().filter(|c| !c.is_control()).collect();
-                write!(f, "{what} is {shown}, expected {expected}")?;
+                write!(f, "{what} is {}, expected {expected}", shown(path))?;
                 source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))
             }
-            Error::Damaged { path, why } => write!(f, "{}: {why}", path.display()),
+            Error::Damaged { path, why } => write!(f, "{}: {why}", shown(path)),
             Error::TrialsFailed(why) | Error::Interrupted(why) => f.write_str(why),
         }
     }
+}
+
+/// A path in one line, whatever the name of the file is.
+fn shown(path: &Path) -> String {
+    path.display().to_string().chars().filter(|c| !c.is_control()).collect()
 }
 
 impl std::error::Error for Error {
@@ -139,5 +142,18 @@ impl From<Refusal> for Error {
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {
         self.kind() == other.kind() && self.to_string() == other.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_whatever_its_file_is_called() {
+        let path = Path::new("a\nb\u{1b}[31m.json");
+        for error in [Error::file("plan", path, "a file"), Error::damaged(path, Error::invalid("no claim"))] {
+            assert!(!error.to_string().contains(char::is_control), "{error}");
+        }
     }
 }

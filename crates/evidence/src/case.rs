@@ -113,6 +113,20 @@ impl Case {
         }
     }
 
+    /// Refuses another number of canaries than the subject has: none of its trials would be whole.
+    pub(crate) fn check_canaries(&self) -> Result<(), Refusal> {
+        match &self.trials_from {
+            TrialSource::Run(subject) if subject.canaries() != self.canaries as usize => {
+                Err(Refusal::invalid(format!(
+                    "canaries is {}, expected {}: so many the subject has",
+                    self.canaries,
+                    subject.canaries()
+                )))
+            }
+            TrialSource::Run(_) | TrialSource::Recorded(_) => Ok(()),
+        }
+    }
+
     /// Refuses a method that would not hold for these scores.
     pub(crate) fn check_method(&self, method: Method) -> Result<(), Refusal> {
         if self.is_one_run && !matches!(method, Method::ManyCanaries { guessed: Some(_) }) {

@@ -125,6 +125,7 @@ pub fn merge(shares: &[PathBuf], out: &Path) -> Result<AuditDone, Error> {
 fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Error> {
     let method = settings.method.unwrap_or_else(|| case.usual_method());
     case.check_method(method)?;
+    case.check_canaries()?;
     let trials = trials(case, settings)?;
     let protocol = AuditProtocol {
         schema: SCHEMA.to_owned(),
@@ -146,8 +147,15 @@ fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Erro
 /// How many trials there are: as many as the case is for, or as fit into a time. An audit that was planned for a time and is
 /// resumed has those that it had.
 fn trials(case: &Case, settings: &AuditSettings) -> Result<u64, Error> {
-    let (Some(budget), TrialSource::Run(subject)) = (settings.budget, &case.trials_from) else {
-        return Ok(case.trials.get());
+    let (budget, subject) = match (&case.trials_from, settings.budget) {
+        (TrialSource::Recorded(_), Some(_)) => {
+            return Err(Error::invalid("a budget is given for trials that were run already, expected none"));
+        }
+        (TrialSource::Recorded(_), None) if settings.shard != Shard::WHOLE => {
+            return Err(Error::invalid("a shard is given of trials that were run already, expected all"));
+        }
+        (TrialSource::Recorded(_) | TrialSource::Run(_), None) => return Ok(case.trials.get()),
+        (TrialSource::Run(subject), Some(budget)) => (budget, subject),
     };
     if let Keep::Everything(folder, Opening::Resume) = &settings.keep
         && let Ok((known, _)) = journal::read(folder)

@@ -45,7 +45,7 @@ pub use subjects::{
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
     AuditSubject, Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
-    World, bound, observe, worlds,
+    SubjectFn, World, bound, observe, subject_fn, worlds,
 };
 pub use veracity_core::Claim;
 
@@ -96,15 +96,16 @@ pub fn examine_trials(protocol: &AuditProtocol, trials: &Trials) -> Result<Audit
     protocol.check()?;
     trials.must_complete(protocol)?;
     conduct::check_failures(trials, protocol)?;
+    let method = protocol.method.method()?;
     let terms = Terms {
-        method: protocol.method.method()?,
+        method,
         trials: Count::new(protocol.trials)?,
         seed: protocol.seed,
         significance: protocol.significance,
     };
     let proved = protocol.proved.map(Epsilon::new).transpose()?.map(Upper);
     let seen = trials.observations();
-    if protocol.subject.kind == trained_model::KIND {
+    if trials::brings_its_worlds(protocol) && matches!(method, Method::ManyCanaries { .. }) {
         trained_model::must_be_fair(&seen.iter().map(|told| told.world).collect::<Vec<_>>())?;
     }
     examine(protocol.subject.clone(), protocol.claim.claim()?, proved, terms, &seen)

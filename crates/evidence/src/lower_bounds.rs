@@ -81,8 +81,8 @@ fn in_sequence(scores: &Scores, delta: Delta, significance: Significance) -> Res
 /// Reads a CSV file with the columns `world` (in or out) and `score`, one trial a row. Scores come from the auditor's own
 /// trials, not from anyone's data, so a bad row is refused by its number; a score that is no number is never dropped.
 pub fn read_scores(path: &Path) -> Result<Scores, Error> {
-    let refuse = |why: String| Error::invalid(format!("file is {}, expected {why}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(format!("a readable CSV file ({error})")))?;
+    let refuse = |why: String| Error::file("file", path, why);
+    let file = File::open(path).map_err(|error| Error::io("file", path, "a readable CSV file", error))?;
     let mut reader = ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
     let world = column(&mut reader, "world").map_err(&refuse)?;
     let score = column(&mut reader, "score").map_err(&refuse)?;

@@ -165,9 +165,7 @@ impl Trials {
     pub fn must_belong(&self, protocol: &AuditProtocol) -> Result<(), Refusal> {
         let foreign =
             |what: String| Err(Refusal::invalid(format!("{what}; these are not the trials of this order")));
-        // What someone else has run brings its worlds with it.
-        let given =
-            [super::recorded::KIND, super::trained_model::KIND].contains(&protocol.subject.kind.as_str());
+        let given = brings_its_worlds(protocol);
         let mut known: Option<(u64, Vec<World>)> = None;
         for record in self.0.values() {
             let Observation { trial, canary, world, .. } = record.observation;
@@ -219,6 +217,11 @@ impl Trials {
             }
         }
     }
+}
+
+/// Whether someone else has run the trials and says which canaries were in; otherwise the seed does.
+pub(super) fn brings_its_worlds(protocol: &AuditProtocol) -> bool {
+    [super::recorded::KIND, super::trained_model::KIND].contains(&protocol.subject.kind.as_str())
 }
 
 /// Cells as one CSV line, without its end; cells are quoted where they must be.

@@ -30,10 +30,8 @@ impl ClaimPlace {
         let stem = stem(statistic, column);
         let Some(path) = given else { return Ok(ClaimPlace::Folder(PathBuf::new(), stem)) };
         if path.to_string_lossy().ends_with(is_separator) {
-            fs::create_dir_all(path).map_err(|error| {
-                let shown = path.display();
-                Error::invalid(format!("claim is {shown}, expected a folder that can be made ({error})"))
-            })?;
+            fs::create_dir_all(path)
+                .map_err(|error| Error::io("claim", path, "a folder that can be made", error))?;
         }
         if path.is_dir() {
             return Ok(ClaimPlace::Folder(path.to_owned(), stem));

@@ -99,6 +99,7 @@ fn columns_of(request: &ReleaseRequest, form: Form) -> Request<'_> {
     }
 }
 
+/// The name of a file without its folder; what has none, such as `.`, is refused by its path when it is opened.
 fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, fmt::Write, path::Path};
 use toml::Value;
 use veracity_claims::nearest;
 use veracity_core::{Error, Refusal};
+use veracity_files::LONGEST_TEXT;
 use veracity_records::{Limits, Outline, Source, outline};
 
 /// What stands where a person has to write something.
@@ -27,7 +28,15 @@ pub fn initial_plan(data: &Path, place: &Path, label: Option<&str>) -> Result<St
         Outline::Npy => beside("npy", &path, label, &format!("{}{CLASSES}", open("bounds", BOUNDS))),
         Outline::Idx => beside("idx", &path, label, &open("classes", "how many: 0, 1, …")),
     };
-    Ok(plan + REST)
+    plan += REST;
+    match &outline {
+        Outline::Text(names) | Outline::Parquet(names) if plan.len() as u64 > LONGEST_TEXT => {
+            let columns = names.len();
+            let expected = format!("columns for a plan of at most 1 MiB, found {columns}; leave some out");
+            Err(Error::file("file", data, expected))
+        }
+        _ => Ok(plan),
+    }
 }
 
 const BOUNDS: &str = "[lowest, highest] of all features";

@@ -99,8 +99,12 @@ pub fn train(
     settings: &TrainSettings,
     watch: Option<&Sender<TrainEvent>>,
 ) -> Result<TrainingDone, Error> {
-    if let Some(out) = &settings.out {
-        Left::look(out, settings.entry)?;
+    match &settings.out {
+        Some(out) => drop(Left::look(out, settings.entry)?),
+        None if settings.checkpoint_every.is_some() => {
+            return Err(Error::invalid("out is missing, expected a folder for the checkpoints"));
+        }
+        None => {}
     }
     let provenance = provenance(settings.dataset.as_deref().unwrap_or(&plan.dataset()))?;
     let data = plan.records()?;
@@ -284,4 +288,30 @@ fn resume(folder: &Path, seed: Option<u64>, prepared: &Prepared, data: Dataset) 
     let ready = prepared.recall(data, &folder.join(STATISTICS))?;
     let SavedRun { state, entropy, checkpoint } = Checkpoint::resume(folder, (prepared, &ready.data), seed)?;
     Ok(Begun { ready, entropy, state: Some(state), checkpoint })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use veracity_core::ErrorKind;
+
+    /// Whoever asks for checkpoints wants to find them.
+    #[test]
+    fn checkpoints_need_a_folder() {
+        let settings = TrainSettings { checkpoint_every: Some(Count::ONE), ..TrainSettings::default() };
+        let refused = train(&TrainingPlan::digits().unwrap(), &settings, None).unwrap_err().to_string();
+        assert_eq!(refused, "out is missing, expected a folder for the checkpoints");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error_of_a_file_with_its_source() {
+        let file = std::env::temp_dir().join(format!("veracity-job-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let settings = TrainSettings { out: Some(file.join("out")), ..TrainSettings::default() };
+        let refused = train(&TrainingPlan::digits().unwrap(), &settings, None).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::File, "{refused}");
+        assert!(std::error::Error::source(&refused).is_some(), "{refused}");
+        std::fs::remove_file(file).unwrap();
+    }
 }

@@ -61,6 +61,7 @@ pub use settings::{PrivacySpec, TrainingSpec};
 pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
 pub use training_plan::{ModelSpec, TrainingPlan};
 pub use veracity_train::{
-    Dataset, Draws, Labels, Layer, Plan, Run, State, Trained,
+    Averaging, Clipping, Dataset, Draws, Initial, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy,
+    Run, Sampling, Schedule, Shape, State, Trained, Unit,
     features::{Feature, Features},
 };

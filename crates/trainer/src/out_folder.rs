@@ -16,7 +16,7 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
 };
-use veracity_claims::ClaimFile;
+use veracity_claims::{ClaimFile, ReleaseNote};
 use veracity_core::Error;
 use veracity_files::saving::{self, Staged, refuse_foreign_file, remove, rename_first, sweep};
 use veracity_report::html;
@@ -100,9 +100,9 @@ impl Left {
 impl OutFolder {
     /// Makes the folder if it is not there, and keeps other runs out of it.
     pub fn open(path: &Path, entry: Entry) -> Result<OutFolder, Error> {
-        let refuse = |why: String| Error::invalid(format!("out is {}, expected {why}", path.display()));
-        fs::create_dir_all(path).map_err(|error| refuse(format!("a folder that can be made ({error})")))?;
-        let lock = lock(path).map_err(refuse)?;
+        fs::create_dir_all(path)
+            .map_err(|error| Error::io("out", path, "a folder that can be made", error))?;
+        let lock = lock(path)?;
         // Once more, now that nobody else can change it.
         let left = Left::look(path, entry)?;
         // What killed runs left half-written.
@@ -110,8 +110,8 @@ impl OutFolder {
         Ok(OutFolder { path: path.to_owned(), left, _lock: lock })
     }
 
-    /// Gives a model, its claim and its report their names. Where the same claim was there already, from a run that was killed
-    /// at this, it stays.
+    /// Gives a model, its claim and its report their names. Where the same claim of the same model was there already, from a run
+    /// that was killed at this, it stays.
     pub fn hand_over(
         &self,
         model: &Model,
@@ -130,8 +130,7 @@ impl OutFolder {
     ) -> Result<Vec<Step>, Error> {
         let [claims, models, reports] = [CLAIM, MODEL, REPORT].map(|name| self.path.join(name));
         let earlier = read_claim(&claims)?;
-        let digest = claim.and_then(ClaimFile::model);
-        let is_there = digest.is_some() && earlier.as_ref().and_then(ClaimFile::model) == digest;
+        let is_there = claim.zip(earlier.as_ref()).is_some_and(|(claim, earlier)| is_same(claim, earlier));
         if !models.is_dir() {
             refuse_foreign_file("model", &models, Model::is_one)?;
         }
@@ -197,22 +196,35 @@ fn read_claim(path: &Path) -> Result<Option<ClaimFile>, Error> {
     Ok(Some(ClaimFile::parse(&veracity_files::read_text("claim", path)?)?))
 }
 
+/// Whether two claims of a model say the same, whenever they were made. A seed gives the same model again, perhaps for another
+/// promise; then the claim is another.
+fn is_same(one: &ClaimFile, other: &ClaimFile) -> bool {
+    let timeless = |claim: &ClaimFile| {
+        let release = claim.release.clone().map(|release| ReleaseNote { time: None, ..release });
+        ClaimFile { release, ..claim.clone() }
+    };
+    one.model().is_some() && timeless(one) == timeless(other)
+}
+
 /// Two runs in one folder would take each other's files away. The lock is on the folder itself, and leaves no file.
 #[cfg(unix)]
-fn lock(folder: &Path) -> Result<Option<File>, String> {
+fn lock(folder: &Path) -> Result<Option<File>, Error> {
     use rustix::{fs::FlockOperation, io::Errno};
-    let file = File::open(folder).map_err(|error| format!("a folder that can be read ({error})"))?;
+    let file =
+        File::open(folder).map_err(|error| Error::io("out", folder, "a folder that can be read", error))?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => {
-            Err("a folder that no other run is writing to: wait for it, or name another folder".to_owned())
-        }
+        Err(Errno::WOULDBLOCK) => Err(Error::file(
+            "out",
+            folder,
+            "a folder that no other run is writing to: wait for it, or name another folder",
+        )),
         // Some network file systems have no locks.
         Ok(()) | Err(_) => Ok(Some(file)),
     }
 }
 
 #[cfg(not(unix))]
-fn lock(_folder: &Path) -> Result<Option<File>, String> {
+fn lock(_folder: &Path) -> Result<Option<File>, Error> {
     Ok(None)
 }
 
@@ -374,6 +386,30 @@ mod tests {
         all.remove(at).take().unwrap();
         assert_eq!(unclaimed(&out).len(), 1);
         drop(all);
+        fs::remove_dir_all(&out.path).unwrap();
+    }
+
+    /// A seed gives the same model again; what is promised of it may be another thing.
+    #[test]
+    fn the_same_model_with_another_claim_gets_that_claim() {
+        let run = runs();
+        let out = open("promised");
+        let (first, mut again) = (run(1.0, true), run(1.0, true));
+        hand_over(&out, &first);
+        // At another time: the same claim, which stays.
+        let claim = |dataset: &str, time: &str| {
+            let provenance = veracity_claims::Provenance::at(dataset, time.to_owned()).unwrap();
+            first.model.claimed(first.claim.clone().unwrap(), &provenance).unwrap()
+        };
+        again.claim = Some(claim("digits", "2026-01-01T00:00:00.000000000Z"));
+        hand_over(&out, &again);
+        let kept = files(&out);
+        assert_eq!(kept[CLAIM], first.claim.as_ref().unwrap().to_json().unwrap().as_bytes());
+        assert!(!kept.contains_key("claim-1.json"));
+        again.claim = Some(claim("others", "2026-01-01T00:00:00.000000000Z"));
+        hand_over(&out, &again);
+        assert_eq!(files(&out)[CLAIM], again.claim.unwrap().to_json().unwrap().as_bytes());
+        assert_eq!(files(&out)["claim-1.json"], kept[CLAIM]);
         fs::remove_dir_all(&out.path).unwrap();
     }
 

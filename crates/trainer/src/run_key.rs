@@ -28,11 +28,8 @@ pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let refuse = |error: &io::Error| {
-        let place = path.display();
-        Error::invalid(format!("key is {place}, expected a new file that can be written ({error})"))
-    };
-    let mut file = options.open(path).map_err(|error| refuse(&error))?;
+    let refuse = |error: io::Error| Error::io("key", path, "a new file that can be written", error);
+    let mut file = options.open(path).map_err(refuse)?;
     let mut write = || {
         file.write_all(HEAD)?;
         aside.write(&mut file)?;
@@ -43,7 +40,7 @@ pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
     written.map_err(|error| {
         // Half a key is of no use; that it cannot be removed either is told by the next run.
         let _ = destroy(path);
-        refuse(&error)
+        refuse(error)
     })
 }
 

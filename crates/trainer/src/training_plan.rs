@@ -220,7 +220,7 @@ impl TrainingPlan {
     /// What the records are called in a claim: their file, without its folder.
     pub fn dataset(&self) -> String {
         match self.data().path() {
-            Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            Some(path) => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
             None => "digits".to_owned(),
         }
     }

@@ -97,9 +97,7 @@ fn walk(
     all: &mut Vec<Inspected>,
 ) -> Result<(), Error> {
     let folder = root.join(within);
-    let unreadable = |error: std::io::Error| {
-        Error::invalid(format!("folder is {}, expected one that can be read ({error})", folder.display()))
-    };
+    let unreadable = |error: std::io::Error| Error::io("folder", &folder, "one that can be read", error);
     if depth == 0 {
         return Err(Error::invalid(format!(
             "{} is deeper than {DEEPEST} folders, expected less",

@@ -51,6 +51,8 @@ impl Case {
         let answered = account(subject, Target::Delta(delta), Choice::Best);
         let (proved, why) = match answered {
             Ok(answer) => (answer.epsilon.upper(), None),
+            // Whatever is claimed: two proofs that contradict each other are told.
+            Err(refusal @ Refusal::Contradiction(_)) => return Err(refusal),
             Err(refusal) => (None, Some(refusal)),
         };
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {

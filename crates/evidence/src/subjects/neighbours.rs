@@ -111,8 +111,8 @@ fn shared(
 
 /// A file with its last line ended once.
 fn read(what: &str, path: &Path) -> Result<Vec<u8>, Error> {
-    let refuse = |why: String| Error::invalid(format!("{what} is {}, expected {why}", path.display()));
-    let unreadable = |error: io::Error| refuse(format!("a readable file ({error})"));
+    let refuse = |why: String| Error::file(what, path, why);
+    let unreadable = |error: io::Error| Error::unreadable(what, path, error);
     let mut bytes = Vec::new();
     File::open(path).map_err(unreadable)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LONGEST {
