@@ -31,11 +31,11 @@ pub fn condense(error: &Error) -> String {
         }
         ErrorKind::InvalidSubcommand => {
             let given = one(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let meant = one(ContextKind::SuggestedSubcommand).map(|names| names.replace(" and ", " or "));
-            let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
             let root = Cli::command();
             let all: Vec<&str> =
                 asked(&root, &given).get_subcommands().map(clap::Command::get_name).collect();
+            let meant = nearest(&given, all.iter().copied());
+            let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
             format!("command is {given}, expected {}; {remedy}", one_of(&all))
         }
         ErrorKind::MissingRequiredArgument => {
