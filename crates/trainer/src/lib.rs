@@ -59,7 +59,7 @@ pub use prepared::{Cost, Prepared, Protection, Ready};
 pub use private_bounds::PrivateBoundsSpec;
 pub use settings::{PrivacySpec, TrainingSpec};
 pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
-pub use training_plan::{ModelSpec, TrainingPlan};
+pub use training_plan::{ModelSpec, PlanSections, TrainingPlan};
 pub use veracity_train::{
     Averaging, Clipping, Dataset, Draws, Initial, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy,
     Run, Sampling, Schedule, Shape, State, Trained, Unit,

@@ -79,7 +79,7 @@ use veracity_train::{
 const DIGITS: &str = include_str!("digits.toml");
 
 /// `[model]`: the shape of one example and the layers on it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
     /// One side for plain numbers, two for a sequence, three for an image: channels, height, width. Plain numbers without.
@@ -99,23 +99,30 @@ pub struct ModelSpec {
     pub convex: Option<ConvexSpec>,
 }
 
+/// The sections of a training plan, as a file has them or as code writes them down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RecipeFile {
-    adjacency: Option<String>,
-    unit: Option<String>,
-    data: DataSpec,
-    model: ModelSpec,
+pub struct PlanSections {
+    /// Which datasets must look alike [default: add-remove].
+    pub adjacency: Option<String>,
+    /// What one record, or all records of one person, is called.
+    pub unit: Option<String>,
+    /// The records.
+    pub data: DataSpec,
+    /// What is computed of them.
+    pub model: ModelSpec,
+    /// What is learnt, from which batches, how fast.
     #[serde(default)]
-    training: TrainingSpec,
+    pub training: TrainingSpec,
+    /// The budget, and how gradients are clipped.
     #[serde(default)]
-    privacy: PrivacySpec,
+    pub privacy: PrivacySpec,
 }
 
 /// A training plan, read and not yet carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingPlan {
-    file: RecipeFile,
+    file: PlanSections,
     folder: PathBuf,
     pub(super) adjacency: Adjacency,
     pub(super) unit: PrivacyUnit,
@@ -151,6 +158,38 @@ impl TrainingPlan {
             [] => toml::from_str(text).map_err(refuse)?,
             changes => changed(text, table, changes)?,
         };
+        TrainingPlan::new(file, folder)
+    }
+
+    /// A plan from its sections, written in code. Relative paths start at `folder`.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use veracity_trainer::{DataSpec, Layer, ModelSpec, PlanSections, PrivacySpec, TrainingPlan, TrainingSpec};
+    ///
+    /// let sections = PlanSections {
+    ///     adjacency: None,
+    ///     unit: None,
+    ///     data: DataSpec::Digits {},
+    ///     model: ModelSpec { layer: vec![Layer::Linear { outputs: 10 }], ..ModelSpec::default() },
+    ///     training: TrainingSpec {
+    ///         batch_size: Some(256.0),
+    ///         epochs: Some(20.0),
+    ///         learning_rate: Some(2.0),
+    ///         ..TrainingSpec::default()
+    ///     },
+    ///     privacy: PrivacySpec {
+    ///         epsilon: Some(3.0),
+    ///         delta: Some(1e-5),
+    ///         clip_norm: Some(1.0),
+    ///         ..PrivacySpec::default()
+    ///     },
+    /// };
+    /// let plan = TrainingPlan::new(sections, Path::new(""))?;
+    /// assert_eq!((plan.dataset(), plan.privacy().epsilon), ("digits".to_owned(), Some(3.0)));
+    /// # Ok::<(), veracity_core::Refusal>(())
+    /// ```
+    pub fn new(file: PlanSections, folder: &Path) -> Result<TrainingPlan, Refusal> {
         let adjacency = file.adjacency.as_deref().map_or(Ok(Adjacency::default()), str::parse)?;
         let unit = unit(file.unit.as_deref(), file.data.person())?;
         if file.model.layer.is_empty() == file.model.convex.is_none() {
@@ -278,10 +317,10 @@ impl TrainingPlan {
 }
 
 /// A plan after its changes. Its lines are no longer those of the file, so an error names the changes, unless the file has it too.
-fn changed(text: &str, table: toml::Table, changes: &[PlanChange]) -> Result<RecipeFile, Refusal> {
-    RecipeFile::deserialize(toml::Value::Table(table)).map_err(|error| {
+fn changed(text: &str, table: toml::Table, changes: &[PlanChange]) -> Result<PlanSections, Refusal> {
+    PlanSections::deserialize(toml::Value::Table(table)).map_err(|error| {
         let places = changes.iter().map(PlanChange::place).collect::<Vec<_>>().join(", ");
-        match toml::from_str::<RecipeFile>(text) {
+        match toml::from_str::<PlanSections>(text) {
             Err(own) if own.message() == error.message() => plan::refuse(text, own.span(), own.message()),
             _ => Refusal::invalid(format!("plan with {places} set: {}", plan::plainly(error.message()))),
         }

@@ -1,7 +1,7 @@
 //! Blocks of one example's numbers brought to mean 0 and variance 1, then scaled and shifted by learned numbers. Group norm
 //! and layer norm differ only in what a block is; neither looks at another example.
 
-use super::{Stage, Trace, own, sums};
+use super::{Stage, Trace, example_gradient, sums};
 use crate::Shape;
 use veracity_noise::Stream;
 
@@ -53,7 +53,7 @@ impl Normalise {
     }
 
     fn split<'a>(&self, kept: &'a mut [f32]) -> Kept<'a> {
-        let (own, rest) = kept.split_at_mut(own::kept(2 * self.count()));
+        let (own, rest) = kept.split_at_mut(example_gradient::kept(2 * self.count()));
         let (scales, normal) = rest.split_at_mut(self.blocks);
         Kept { own, scales, normal }
     }
@@ -82,7 +82,7 @@ impl Normalise {
     }
 
     fn forward_one(&self, parameters: &[f32], input: &[f32], output: &mut [f32], kept: Kept<'_>) {
-        own::forget(kept.own);
+        example_gradient::forget(kept.own);
         let (gains, shifts) = parameters.split_at(self.count());
         let size = self.rows * self.columns;
         let blocks = input.chunks_exact(size).zip(output.chunks_exact_mut(size));
@@ -139,7 +139,7 @@ impl Stage for Normalise {
     }
 
     fn kept(&self) -> usize {
-        own::kept(2 * self.count()) + self.blocks + self.shape.size()
+        example_gradient::kept(2 * self.count()) + self.blocks + self.shape.size()
     }
 
     fn forward(&self, parameters: &[f32], _: usize, input: &[f32], output: &mut [f32], kept: &mut [f32]) {
@@ -168,7 +168,7 @@ impl Stage for Normalise {
         let rows = output_gradient.chunks_exact(self.shape.size()).zip(norms);
         for ((dy, norm), kept) in rows.zip(trace.kept.chunks_exact_mut(self.kept())) {
             let kept = self.split(kept);
-            *norm += own::measure(kept.own, |gradient| self.gradient(kept.normal, dy, gradient));
+            *norm += example_gradient::measure(kept.own, |gradient| self.gradient(kept.normal, dy, gradient));
         }
     }
 
@@ -176,7 +176,9 @@ impl Stage for Normalise {
         let rows = output_gradient.chunks_exact(self.shape.size()).zip(factors);
         for ((dy, factor), kept) in rows.zip(trace.kept.chunks_exact_mut(self.kept())) {
             let kept = self.split(kept);
-            own::add(kept.own, *factor, sum, |gradient| self.gradient(kept.normal, dy, gradient));
+            example_gradient::add(kept.own, *factor, sum, |gradient| {
+                self.gradient(kept.normal, dy, gradient)
+            });
         }
     }
 }

@@ -4,7 +4,7 @@
 //! # Reference  [Goodfellow15] for one place; [LiTramerLiangHashimoto22] for several; [BuMaoXu22] for the choice
 
 use super::{
-    own, scratch,
+    example_gradient, scratch,
     sums::{add_scaled, sum},
 };
 use crate::product::{Into, Matrix, multiply};
@@ -57,7 +57,7 @@ impl Outer {
     /// Numbers kept for one example.
     pub(super) fn kept(&self) -> usize {
         match self.form {
-            Form::Explicit => own::kept(self.parameters()),
+            Form::Explicit => example_gradient::kept(self.parameters()),
             Form::Gram => 0,
         }
     }
@@ -65,7 +65,7 @@ impl Outer {
     /// Forgets what was kept of examples before.
     pub(super) fn forget(&self, kept: &mut [f32]) {
         if self.form == Form::Explicit {
-            kept.chunks_exact_mut(self.kept()).for_each(own::forget);
+            kept.chunks_exact_mut(self.kept()).for_each(example_gradient::forget);
         }
     }
 
@@ -74,7 +74,9 @@ impl Outer {
     /// # Promise  Explicit: within a relative 1e-5 of that of what `add` adds. Gram: never below it by more than that
     pub(super) fn square_norm(&self, inputs: Matrix<'_>, gradients: Matrix<'_>, kept: &mut [f32]) -> f32 {
         match self.form {
-            Form::Explicit => own::measure(kept, |gradient| self.write(inputs, gradients, gradient)),
+            Form::Explicit => {
+                example_gradient::measure(kept, |gradient| self.write(inputs, gradients, gradient))
+            }
             Form::Gram => self.gram(inputs, gradients),
         }
     }
