@@ -26,6 +26,7 @@
 
 pub mod bound;
 mod canary;
+mod claimed;
 mod counts;
 mod idealised;
 mod method;
@@ -37,6 +38,7 @@ pub mod threshold;
 mod trial;
 
 pub use canary::Canary;
+pub use claimed::{ClaimedCurve, Fallen, Rates};
 pub use counts::Counts;
 pub use idealised::Idealised;
 pub use method::{Counted, Evidence, Method, show};

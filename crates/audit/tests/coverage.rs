@@ -8,10 +8,10 @@
 mod worlds;
 
 use veracity_audit::{
-    Counts, Scores,
+    ClaimedCurve, Counts, Scores,
     bound::{
         FromCounts, bayesian, clopper_pearson, gdp, log_katz, one_run, one_run_fdp,
-        sequential::{Sequence, Test},
+        sequential::{Ladder, Test},
         trade_off::{self, Kind},
     },
     threshold::{self, Choice},
@@ -244,7 +244,7 @@ fn a_sequential_test_may_be_watched() {
         if honest == world { 1.0 } else { 0.0 }
     };
     let ever_refuted = |draws: &mut Draws, leak: f64, claim: f64| {
-        let mut test = Test::new(epsilon(claim), delta(0.0), level(STATED));
+        let mut test = Test::new(ClaimedCurve::new([(epsilon(claim), delta(0.0))]).unwrap(), level(STATED));
         for _ in 0..400 {
             let (inside, outside) = (response(draws, leak, true), response(draws, leak, false));
             test.observe(inside, outside).unwrap();
@@ -263,11 +263,12 @@ fn a_confidence_sequence_holds_and_climbs() {
     let mu = 2.0;
     let leak = truth(mu, DELTA);
     let climb = |draws: &mut Draws, pairs: usize| {
-        let mut sequence = Sequence::new(epsilon(0.5), count(30), delta(DELTA), level(STATED)).unwrap();
+        let mut ladder =
+            Ladder::of_epsilons(epsilon(0.5), count(30), delta(DELTA), level(STATED)).unwrap();
         for _ in 0..pairs {
-            sequence.observe(mu + draws.normal(), draws.normal()).unwrap();
+            ladder.observe(mu + draws.normal(), draws.normal()).unwrap();
         }
-        sequence.epsilon_lower().0.get()
+        0.5 * ladder.refuted() as f64
     };
     keeps_its_word("sequence", 100, 104, |draws| exceeds(climb(draws, 300), leak));
     let shown = climb(&mut Draws::of(105, 0), 3000);

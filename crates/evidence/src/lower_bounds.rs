@@ -2,10 +2,10 @@
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::{fs::File, path::Path};
-use veracity_audit::bound::{FromCounts, Shown, sequential::Sequence, trade_off};
+use veracity_audit::bound::{FromCounts, Shown, sequential::Ladder, trade_off};
 pub use veracity_audit::{Counts, Scores, bound, power, threshold};
 use veracity_core::Error;
-use veracity_core::{Count, Delta, Epsilon, Significance};
+use veracity_core::{Count, Delta, Epsilon, Lower, Significance};
 
 /// One bound beside others.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,13 +66,13 @@ fn in_sequence(scores: &Scores, delta: Delta, significance: Significance) -> Res
     let level = significance.spend();
     let highest = (pairs as f64 / -level.ln()).max(1.0).ln();
     let (step, rungs) = (0.05, (highest / 0.05).floor().max(1.0) as u64);
-    let mut sequence =
-        Sequence::new(Epsilon::new(step)?, Count::new(rungs)?, delta, Significance::new(level)?)?;
+    let mut ladder =
+        Ladder::of_epsilons(Epsilon::new(step)?, Count::new(rungs)?, delta, Significance::new(level)?)?;
     for (inside, outside) in scores.inside().iter().zip(scores.outside()) {
-        sequence.observe(*inside, *outside)?;
+        ladder.observe(*inside, *outside)?;
     }
     Ok(Shown {
-        epsilon: sequence.epsilon_lower(),
+        epsilon: Lower(Epsilon::new(step * ladder.refuted() as f64)?),
         ceiling: Epsilon::new(step * rungs as f64)?,
         basis: bound::Basis::Proved,
     })
