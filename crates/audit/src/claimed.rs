@@ -3,6 +3,7 @@
 //! An (ε, δ) alone speaks of the far tail, where hardly a trial lands. The accountant knows δ at every ε, and an attack that breaks
 //! any of these pairs breaks the claim.
 
+use crate::Fallen;
 use veracity_core::{Count, Delta, Epsilon, Refusal};
 use veracity_numerics::UNIT;
 
@@ -44,15 +45,6 @@ pub struct Rates {
     pub alarms: f64,
     /// In, and guessed "out".
     pub misses: f64,
-}
-
-/// Where a claimed curve fell.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fallen {
-    /// What both error rates do not exceed.
-    pub seen: Rates,
-    /// The misses that the claim leaves, at least, beside so many false alarms.
-    pub promised: f64,
 }
 
 impl ClaimedCurve {
@@ -103,7 +95,7 @@ impl ClaimedCurve {
     /// Whether rates that are at most these break the claim, and where.
     pub fn broken_by(&self, alarms: f64, misses: f64) -> Option<Fallen> {
         let promised = self.least_misses(alarms);
-        (misses < promised).then_some(Fallen { seen: Rates { alarms, misses }, promised })
+        (misses < promised).then_some(Fallen::Threshold { alarms, misses, promised })
     }
 
     /// Where the curve bends, by rising rate of false alarms.
@@ -140,6 +132,20 @@ impl ClaimedCurve {
         }
         let alarms = 0.5 * (low + high);
         Some((allowed(alarms), cost(alarms)))
+    }
+
+    /// The largest part of guesses that the claim lets be right, where so large a part of the canaries is guessed, half of it "in".
+    /// For what needs no side.
+    pub(crate) fn most_right(&self, part: f64) -> f64 {
+        // Of each world as many are in: said "in" are alarms and 1 − misses of the two worlds.
+        let said = |alarms: f64| alarms + 1.0 - self.on_curve(alarms);
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            if said(middle) < part { low = middle } else { high = middle }
+        }
+        let found = 1.0 - self.on_curve(low);
+        (found / (found + low)).clamp(0.5, 1.0 - 1e-12)
     }
 
     /// The curve between its corners; for what needs no side.
@@ -224,7 +230,7 @@ fn corners(pairs: &[Pair]) -> Vec<Rates> {
 }
 
 /// The Kullback–Leibler divergence of a coin of chance `p` from one of chance `q`.
-fn divergence(p: f64, q: f64) -> f64 {
+pub(crate) fn divergence(p: f64, q: f64) -> f64 {
     let part = |p: f64, q: f64| if p == 0.0 { 0.0 } else { p * (p / q).ln() };
     part(p, q) + part(1.0 - p, 1.0 - q)
 }

@@ -24,6 +24,7 @@
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
 
+mod against;
 pub mod bound;
 mod canary;
 mod claimed;
@@ -38,10 +39,11 @@ pub mod threshold;
 mod trial;
 
 pub use canary::Canary;
-pub use claimed::{ClaimedCurve, Fallen, Rates};
+pub use against::{Against, Declared, Fallen};
+pub use claimed::{ClaimedCurve, Rates};
 pub use counts::Counts;
 pub use idealised::Idealised;
-pub use method::{Counted, Evidence, Method, show};
+pub use method::{Claimed, Counted, Evidence, Judged, Method, judge, show};
 pub use scores::Scores;
 pub use subject::{AuditSubject, Failure, SubjectFn, World, subject_fn, worlds};
 pub use threshold::Choice;

@@ -44,13 +44,14 @@ impl World {
 ///         Ok(worlds.iter().map(|world| if *world == World::In { 1.0 } else { 0.0 }).collect())
 ///     }
 /// }
-/// assert_eq!(observe_one(&Plain, 1, 2).observations[0].counted(), 1.0);
-/// // A run that failed is a wrong guess: without the canary, it counts as the loudest "in".
+/// let told = observe_one(&Plain, 1, 2).observations[0];
+/// assert_eq!(told.score, Some(if told.world == World::In { 1.0 } else { 0.0 }));
+/// // A run that failed has no score.
 /// let failed = observe_one(&Plain, 1, 3);
-/// assert_eq!((failed.observations[0].world, failed.observations[0].counted()), (World::Out, f64::INFINITY));
+/// assert_eq!((failed.observations[0].score, failed.failure), (None, Some(Failure("out of memory".into()))));
 /// ```
 pub trait AuditSubject: Sync {
-    /// How many canaries one run holds, at least 1. With more than one, each is in or out by a coin of its own.
+    /// How many canaries one run holds, at least 1. Each is in or out by a coin of its own.
     fn canaries(&self) -> usize {
         1
     }
@@ -60,7 +61,7 @@ pub trait AuditSubject: Sync {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure>;
 }
 
-/// Why a run left no score, in one line. It counts against the auditor, never for.
+/// Why a run left no score, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(pub String);
 
@@ -132,27 +133,20 @@ where
     }
 }
 
-/// Which canaries of a trial are in.
-///
-/// One canary is in at every other trial, so that both worlds are seen equally often. Several have a fair coin each,
-/// independent of one another, as the theorems for many canaries in one run demand.
+/// Which canaries of a trial are in: each by a fair coin of its own, as the theorems for many canaries in one run demand, and so that
+/// nothing about a trial, such as its number, tells its world.
 ///
 /// # Examples
 ///
 /// ```
 /// use veracity_audit::{World, worlds};
 ///
-/// assert_eq!((worlds(1, 0, 1), worlds(1, 1, 1)), (vec![World::In], vec![World::Out]));
-/// // The coins of many canaries depend on the seed and the trial alone.
+/// // The coins depend on the seed and the trial alone.
 /// let coins = worlds(1, 0, 1_000);
 /// assert_eq!(coins, worlds(1, 0, 1_000));
 /// assert!(coins.iter().filter(|world| **world == World::In).count().abs_diff(500) < 80);
 /// ```
 pub fn worlds(seed: u64, trial: u64, canaries: usize) -> Vec<World> {
-    let of = |is_in: bool| if is_in { World::In } else { World::Out };
-    if canaries == 1 {
-        return vec![of(trial.is_multiple_of(2))];
-    }
     let mut coins = Entropy::seeded(seed).stream(Purpose::Canary, Key { trial, ..Key::default() });
-    (0..canaries).map(|_| of(coins.bits(1) == 1)).collect()
+    (0..canaries).map(|_| if coins.bits(1) == 1 { World::In } else { World::Out }).collect()
 }

@@ -2,10 +2,10 @@
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::{fs::File, path::Path};
-use veracity_audit::bound::{FromCounts, Shown, sequential::Ladder, trade_off};
+use veracity_audit::bound::{FromCounts, Shown, sequential, trade_off};
 pub use veracity_audit::{Counts, Scores, bound, power, threshold};
 use veracity_core::Error;
-use veracity_core::{Count, Delta, Epsilon, Lower, Significance};
+use veracity_core::{Count, Delta, Significance};
 
 /// One bound beside others.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,28 +54,9 @@ pub fn side_by_side(
     rows.push(Row {
         bound: "sequential",
         threshold: "past trials",
-        shown: in_sequence(scores, delta, spend()?)?,
+        shown: sequential::epsilon_lower(scores, delta, spend()?)?,
     });
     Ok(rows)
-}
-
-/// The anytime-valid bound, trials paired in their order.
-fn in_sequence(scores: &Scores, delta: Delta, significance: Significance) -> Result<Shown, Error> {
-    let pairs = scores.inside().len().min(scores.outside().len());
-    // An attacker who never errs doubles no wealth faster than e^{−ε} a pair: that many pairs cannot climb higher.
-    let level = significance.spend();
-    let highest = (pairs as f64 / -level.ln()).max(1.0).ln();
-    let (step, rungs) = (0.05, (highest / 0.05).floor().max(1.0) as u64);
-    let mut ladder =
-        Ladder::of_epsilons(Epsilon::new(step)?, Count::new(rungs)?, delta, Significance::new(level)?)?;
-    for (inside, outside) in scores.inside().iter().zip(scores.outside()) {
-        ladder.observe(*inside, *outside)?;
-    }
-    Ok(Shown {
-        epsilon: Lower(Epsilon::new(step * ladder.refuted() as f64)?),
-        ceiling: Epsilon::new(step * rungs as f64)?,
-        basis: bound::Basis::Proved,
-    })
 }
 
 /// Reads a CSV file with the columns `world` (in or out) and `score`, one trial a row. Scores come from the auditor's own

@@ -3,6 +3,7 @@
 //! The recursion bounds the chance of so many right guesses under any mechanism whose trade-off curve is above f.
 
 use super::{Basis, Shown, at_least_zero, one_run::Guesses, profile};
+use crate::ClaimedCurve;
 use veracity_core::{Delta, GdpMu, Lower, Significance};
 use veracity_numerics::{UNIT, normal, root};
 
@@ -42,6 +43,20 @@ pub fn pointwise(guesses: Guesses, delta: Delta, significance: Significance) -> 
         at_least_zero(largest(64.0, |epsilon| is_refuted(guesses, level, curve(epsilon))))
     };
     Shown { epsilon: Lower(shown(guesses)), ceiling: shown(guesses.never_wrong()), basis: Basis::Proved }
+}
+
+/// Whether so many right guesses refute a claimed curve: it is the claim itself, so nothing is assumed of the mechanism.
+///
+/// # Promise    A true claim is refuted with chance at most `level`.
+/// # Assumes    As [`bound`]
+pub(crate) fn refutes(guesses: Guesses, level: f64, claim: &ClaimedCurve) -> bool {
+    is_refuted(guesses, level, claim)
+}
+
+impl Curve for &ClaimedCurve {
+    fn inverse(&mut self, y: f64) -> f64 {
+        ClaimedCurve::inverse(self, y)
+    }
 }
 
 /// The largest parameter that is seen to be refuted, from zero to `most`.
