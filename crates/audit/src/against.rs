@@ -1,7 +1,7 @@
 //! Trials against a claimed curve: whether it falls, where, and how much of the declared noise they still allow.
 
 use crate::{
-    ClaimedCurve, Counted, Counts, Scores,
+    Claimed, ClaimedCurve, Counted, Counts, Observation, Scores,
     bound::{
         clopper_pearson::ErrorRates,
         one_run::Guesses,
@@ -12,16 +12,16 @@ use crate::{
     threshold::{self, Choice},
     trial::Pairs,
 };
-use veracity_core::{Refusal, Significance};
+use veracity_core::{Count, Refusal, Significance};
 
 /// Noise is looked at from this part of what is declared to its inverse.
 const LEAST_NOISE: f64 = 1.0 / 64.0;
 /// How finely a limit on noise is found.
 const FINE: f64 = 1e-3;
 /// The ratio of neighbouring rungs of a ladder of noise.
-const RUNG: f64 = 1.1;
+const RUNG: f64 = 1.05;
 /// The rungs above and below what is declared.
-const RUNGS: i32 = 16;
+const RUNGS: i32 = 28;
 
 /// A claimed mechanism, with any part of the noise that it declares.
 pub trait Declared: Send + Sync {
@@ -224,4 +224,18 @@ fn noise_by_bets(pairs: &Pairs, used: usize, noise: Noise<'_>, level: f64) -> Re
         ladder.observe(inside, outside)?;
     }
     Ok(ladder.refuted().checked_sub(1).map(|last| parts[last]))
+}
+
+/// Whether bets refute a claim by these observations, in their order.
+pub fn is_refuted_by_bets(
+    observations: &[Observation],
+    claimed: &Claimed<'_>,
+    group: Count,
+    significance: Significance,
+) -> Result<bool, Refusal> {
+    let mut test = Test::new(claimed.curve(group)?, significance);
+    for (inside, outside) in Pairs::of(observations).iter() {
+        test.observe(inside, outside)?;
+    }
+    Ok(test.is_refuted())
 }

@@ -51,20 +51,15 @@ impl ClaimedCurve {
     /// The curve of pairs that all hold, in both directions.
     pub fn new(pairs: impl IntoIterator<Item = (Epsilon, Delta)>) -> Result<ClaimedCurve, Refusal> {
         let pairs = pairs.into_iter().map(|(epsilon, delta)| Pair { epsilon: epsilon.get(), delta: delta.get() });
-        ClaimedCurve::of(pairs.collect())
+        Ok(ClaimedCurve::of(pairs.collect()))
     }
 
-    fn of(mut pairs: Vec<Pair>) -> Result<ClaimedCurve, Refusal> {
-        // Beyond, e^ε is no number, and a δ of 1 promises nothing.
+    fn of(mut pairs: Vec<Pair>) -> ClaimedCurve {
+        // Beyond, e^ε is no number, and a δ of 1 promises nothing. What promises nothing is never refuted.
         pairs.retain(|pair| pair.epsilon <= 700.0 && pair.delta < 1.0);
-        if pairs.is_empty() {
-            return Err(Refusal::invalid(
-                "the claim promises nothing, expected an epsilon of at most 700 with a delta below 1",
-            ));
-        }
         pairs.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
         let corners = corners(&pairs);
-        Ok(ClaimedCurve { pairs, corners })
+        ClaimedCurve { pairs, corners }
     }
 
     /// The promise for data that differ by `size` records: P ≤ e^{kε} P′ + δ (e^{kε} − 1)/(e^ε − 1).
@@ -82,7 +77,7 @@ impl ClaimedCurve {
             let delta = if pair.delta == 0.0 { 0.0 } else { pair.delta * slope * slack };
             Pair { epsilon: k * pair.epsilon * (1.0 + 4.0 * UNIT), delta }
         });
-        ClaimedCurve::of(grown.collect())
+        Ok(ClaimedCurve::of(grown.collect()))
     }
 
     /// The least misses that the claim leaves beside so many false alarms.
@@ -294,7 +289,7 @@ mod tests {
             assert!((three.least_misses(x) - lines(slope, more)).abs() < 1e-12);
         }
         assert_eq!(one.corners().len(), 4, "{:?}", one.corners());
-        let nothing = ClaimedCurve::new([(Epsilon::new(1.0).unwrap(), Delta::new(1.0).unwrap())]);
-        assert!(nothing.is_err());
+        let nothing = ClaimedCurve::new([(Epsilon::new(1.0).unwrap(), Delta::new(1.0).unwrap())]).unwrap();
+        assert!(nothing.broken_by(0.0, 0.0).is_none() && nothing.nearest(Rates { alarms: 0.0, misses: 0.0 }).is_none());
     }
 }

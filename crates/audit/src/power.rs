@@ -303,7 +303,8 @@ fn rates_on(curve: &ClaimedCurve) -> Vec<Rates> {
             misses: pair[0].misses + part * (pair[1].misses - pair[0].misses),
         })
     };
-    corners.windows(2).flat_map(between).filter(|rates| rates.alarms > 0.0 && rates.misses > 0.0).collect()
+    let errs = |rates: Rates| Rates { alarms: rates.alarms.max(RARE), misses: rates.misses.max(RARE) };
+    corners.windows(2).flat_map(between).map(errs).collect()
 }
 
 /// The most that this many trials, half of them with the canary, could show: an attacker who never errs.

@@ -39,7 +39,7 @@ impl World {
 /// impl AuditSubject for Plain {
 ///     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
 ///         if trial == 3 {
-///             return Err(Failure("out of memory".into()));
+///             return Err(Failure::Run("out of memory".into()));
 ///         }
 ///         Ok(worlds.iter().map(|world| if *world == World::In { 1.0 } else { 0.0 }).collect())
 ///     }
@@ -48,7 +48,7 @@ impl World {
 /// assert_eq!(told.score, Some(if told.world == World::In { 1.0 } else { 0.0 }));
 /// // A run that failed has no score.
 /// let failed = observe_one(&Plain, 1, 3);
-/// assert_eq!((failed.observations[0].score, failed.failure), (None, Some(Failure("out of memory".into()))));
+/// assert_eq!((failed.observations[0].score, failed.failure), (None, Some(Failure::Run("out of memory".into()))));
 /// ```
 pub trait AuditSubject: Sync {
     /// How many canaries one run holds, at least 1. Each is in or out by a coin of its own.
@@ -63,11 +63,25 @@ pub trait AuditSubject: Sync {
 
 /// Why a run left no score, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(pub String);
+pub enum Failure {
+    /// The run itself failed: an outcome of what is audited, which may tell something.
+    Run(String),
+    /// The machine could not run it, such as for want of room on its disk: nothing is said of what is audited, and the audit stops.
+    Machine(String),
+}
+
+impl Failure {
+    /// The reason.
+    pub fn reason(&self) -> &str {
+        match self {
+            Failure::Run(why) | Failure::Machine(why) => why,
+        }
+    }
+}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.reason())
     }
 }
 
@@ -76,7 +90,7 @@ impl std::error::Error for Failure {}
 /// A failure with the line of what caused it.
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
-        Failure(refusal.to_string())
+        Failure::Run(refusal.to_string())
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Outcome {
     pub observations: Vec<Observation>,
     /// Why the run failed, if it did.
     pub failure: Option<Failure>,
+    /// How often it was run: more than once where it failed and was tried again.
+    pub attempts: u32,
 }
 
 /// Runs one trial.
@@ -104,10 +106,10 @@ pub fn observe_one(subject: &dyn AuditSubject, seed: u64, trial: u64) -> Outcome
     let worlds = worlds(seed, trial, subject.canaries());
     let scores = match subject.run(trial, &worlds) {
         Ok(scores) if scores.len() != worlds.len() => {
-            Err(Failure(format!("{} scores came, expected {}", scores.len(), worlds.len())))
+            Err(Failure::Run(format!("{} scores came, expected {}", scores.len(), worlds.len())))
         }
         Ok(scores) if scores.iter().any(|score| score.is_nan()) => {
-            Err(Failure("a score is not a number".into()))
+            Err(Failure::Run("a score is not a number".into()))
         }
         other => other,
     };
@@ -118,7 +120,7 @@ pub fn observe_one(subject: &dyn AuditSubject, seed: u64, trial: u64) -> Outcome
         score: scores.as_ref().ok().map(|scores| scores[canary]),
     };
     let observations = worlds.iter().enumerate().map(observe).collect();
-    Outcome { observations, failure: scores.err() }
+    Outcome { observations, failure: scores.err(), attempts: 1 }
 }
 
 /// Runs trials on `threads` threads; the outcomes are in the order of `trials`.
@@ -154,7 +156,7 @@ mod tests {
 
         fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
             match trial {
-                t if t % 7 == 0 => Err(Failure("the seventh".into())),
+                t if t % 7 == 0 => Err(Failure::Run("the seventh".into())),
                 t if t % 11 == 0 => Ok(vec![f64::NAN; worlds.len()]),
                 t if t % 13 == 0 => Ok(Vec::new()),
                 _ => Ok(worlds

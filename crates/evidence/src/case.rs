@@ -1,10 +1,11 @@
 //! A subject ready to be audited: what is run, what is claimed of it, and the words that a report needs.
 
-use crate::{Method, Trials};
+use crate::{AuditClaim, Method, Trials};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use veracity_audit::{AuditSubject, Choice};
-use veracity_core::{Claim, Count, Epsilon, Refusal, Upper};
+use veracity_core::{Count, Epsilon, Refusal, Upper};
 
 /// Which part of the canaries of one run is guessed, half of it at each end.
 const GUESSED: f64 = 0.2;
@@ -16,7 +17,7 @@ pub struct Case {
     /// What it is, in words and settings.
     pub note: SubjectNote,
     /// What is claimed of it.
-    pub claim: Claim,
+    pub claim: AuditClaim,
     /// What the accountant proves of it, where it can.
     pub proved: Option<Upper<Epsilon>>,
     /// How many trials it is meant for.
@@ -29,6 +30,8 @@ pub struct Case {
     pub group: Count,
     /// Whether all canaries of a trial are guessed at once, by their rank among each other.
     pub is_one_run: bool,
+    /// Whether a trial takes long, so that an audit should end as soon as it knows.
+    pub is_costly: bool,
 }
 
 /// Where trials come from.
@@ -68,7 +71,7 @@ impl Case {
     pub fn of_code(
         description: &str,
         subject: impl AuditSubject + Send + 'static,
-        claim: Claim,
+        claim: impl Into<AuditClaim>,
         trials: Count,
         seed: u64,
     ) -> Case {
@@ -86,7 +89,7 @@ impl Case {
     pub(crate) fn new(
         subject: Box<dyn AuditSubject + Send>,
         note: SubjectNote,
-        claim: Claim,
+        claim: impl Into<AuditClaim>,
         trials: Count,
         seed: u64,
     ) -> Case {
@@ -94,20 +97,23 @@ impl Case {
         Case {
             trials_from: TrialSource::Run(subject),
             note,
-            claim,
+            claim: claim.into(),
             proved: None,
             trials,
             seed,
             canaries,
             group: Count::ONE,
             is_one_run: false,
+            is_costly: false,
         }
     }
 
-    /// The method where none is asked for: a threshold chosen on half of the trials, or guesses at both ends of one run's ranking.
+    /// The method where none is asked for: bets that end early where a trial is costly, else a threshold chosen on half of the
+    /// trials; guesses at both ends of the ranking where a run has many canaries.
     pub fn usual_method(&self) -> Method {
         match (self.is_one_run, self.canaries) {
             (true, _) => Method::ManyCanaries { guessed: Some(GUESSED) },
+            (false, 1) if self.is_costly => Method::Sequential { group: self.group },
             (false, 1) => Method::Threshold { choice: Choice::Split, group: self.group },
             (false, _) => Method::ManyCanaries { guessed: None },
         }
@@ -134,14 +140,10 @@ impl Case {
                 "canaries of one run are guessed together, expected bound one-run and threshold ends:PART",
             ));
         }
-        let group = match method {
-            Method::Threshold { group, .. } => group,
-            Method::Gaussian { .. } | Method::ManyCanaries { .. } => Count::ONE,
-        };
-        if group < self.group {
+        if method.group() < self.group {
             return Err(Refusal::invalid(format!(
                 "group-size is {}, expected at least {}: so many records separate the worlds",
-                group.get(),
+                method.group().get(),
                 self.group.get()
             )));
         }
@@ -162,5 +164,5 @@ pub struct SubjectNote {
     /// What the attacker sees: `every step`, `final model`, `black box`.
     pub access: String,
     /// Every setting that a trial's score depends on, besides its number and the seed.
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<String, Value>,
 }

@@ -1,10 +1,10 @@
 //! An audit from its subject to its verdict, in one call; and the shares of one, put together.
 
 use crate::{
-    AuditProtocol, Audited, Case, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Shard,
+    AuditProtocol, Audited, Case, Caught, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Shard,
     TrialSource, Trials,
     certificate::{self, certify},
-    conduct, examine_trials,
+    conduct, examine_trials, planning,
     journal::{self, Journal, REPORT},
     page, plan_trials,
     protocol::{SCHEMA, VERSION},
@@ -31,6 +31,12 @@ pub struct AuditSettings {
     pub budget: Option<Duration>,
     /// With more failed trials than these there is no verdict [default: a tenth of them].
     pub max_failures: Option<u64>,
+    /// How often a failed trial is tried again. Any retry lowers what the verdict rests on.
+    pub retries: u32,
+    /// Whether trials that failed earlier are tried again when an audit is resumed.
+    pub retry_failed: bool,
+    /// The part of the declared noise that must be caught: without that the audit says that it cannot tell.
+    pub require: Option<f64>,
     /// How many trials are run at once [default: as many as there are cores].
     pub jobs: Option<Count>,
     /// Which share of the trials is run here.
@@ -57,6 +63,9 @@ impl Default for AuditSettings {
             significance: 0.01,
             budget: None,
             max_failures: None,
+            retries: 0,
+            retry_failed: false,
+            require: None,
             jobs: None,
             shard: Shard::WHOLE,
             keep: Keep::Nothing,
@@ -103,6 +112,9 @@ pub fn audit(
     match &case.trials_from {
         TrialSource::Recorded(trials) => journal.take(trials.clone())?,
         TrialSource::Run(subject) => {
+            if settings.retry_failed {
+                journal.retry_failed();
+            }
             conduct(subject.as_ref(), &mut journal, settings.shard, jobs(settings), watch)?;
         }
     }
@@ -119,6 +131,14 @@ pub fn merge(shares: &[PathBuf], out: &Path) -> Result<AuditDone, Error> {
     let mut journal = Journal::open(out, &protocol, Opening::Resume)?;
     journal.take(trials)?;
     judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume))
+}
+
+/// What an audit is to do, before its first trial: everything that is fixed, and what so many trials would catch.
+pub fn plan(case: &Case, settings: &AuditSettings) -> Result<(AuditProtocol, Option<Caught>), Error> {
+    let protocol = protocol(case, settings)?;
+    let method = protocol.method.method()?;
+    let caught = planning::caught(case, method, protocol.trials, protocol.significance)?;
+    Ok((protocol, caught))
 }
 
 /// Everything that is fixed before the first trial.
@@ -138,6 +158,8 @@ fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Erro
         canaries: case.canaries,
         seed: case.seed,
         max_failures: settings.max_failures.unwrap_or(trials / 10),
+        retries: settings.retries,
+        require: settings.require,
         version: VERSION.to_owned(),
     };
     protocol.check()?;

@@ -11,6 +11,7 @@ use super::{
     trials::{Record, Trials, line},
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -52,6 +53,10 @@ pub struct Journal {
     protocol: AuditProtocol,
     trials: Trials,
     disk: Option<Disk>,
+    /// Trials that failed and are run again, and how often they were run.
+    failed_before: BTreeMap<u64, u32>,
+    /// Whether no more trials are needed.
+    ended: bool,
 }
 
 /// A folder that trials are written to.
@@ -92,13 +97,19 @@ impl Journal {
         trials.merge(torn_off)?;
         trials.must_belong(protocol)?;
         let disk = Some(Disk { folder: folder.to_owned(), part, length, _lock: lock });
-        Ok(Journal { protocol: protocol.clone(), trials, disk })
+        Ok(Journal { protocol: protocol.clone(), trials, disk, failed_before: BTreeMap::new(), ended: false })
     }
 
     /// A journal that is gone with the program.
     pub fn in_memory(protocol: &AuditProtocol) -> Result<Journal, Error> {
         protocol.check()?;
-        Ok(Journal { protocol: protocol.clone(), trials: Trials::default(), disk: None })
+        Ok(Journal {
+            protocol: protocol.clone(),
+            trials: Trials::default(),
+            disk: None,
+            failed_before: BTreeMap::new(),
+            ended: false,
+        })
     }
 
     /// What was fixed before its first trial.
@@ -111,10 +122,25 @@ impl Journal {
         &self.trials
     }
 
-    /// The trials of a shard that are still to be run.
-    pub fn missing(&self, shard: Shard) -> Vec<u64> {
+    /// The trials of a shard that are still to be run, and how often each was run before.
+    pub fn missing(&self, shard: Shard) -> Vec<(u64, u32)> {
+        if self.ended {
+            return Vec::new();
+        }
         let has = |trial: &u64| !self.trials.has(*trial, self.protocol.canaries);
-        shard.trials(self.protocol.trials).filter(has).collect()
+        let before = |trial: u64| (trial, self.failed_before.get(&trial).copied().unwrap_or(0));
+        shard.trials(self.protocol.trials).filter(has).map(before).collect()
+    }
+
+    /// Lets trials that failed be run again.
+    pub fn retry_failed(&mut self) {
+        self.failed_before = self.trials.take_failed();
+    }
+
+    /// Ends a test that needs no more than the first `trials`: those after them are dropped.
+    pub(crate) fn end_at(&mut self, trials: u64) {
+        self.trials = self.trials.first(trials);
+        self.ended = true;
     }
 
     /// Keeps a trial, in one write.
@@ -380,7 +406,7 @@ mod tests {
         let score = (trial % 5 != 3).then_some(trial as f64 / 7.0);
         Outcome {
             observations: vec![Observation { trial, canary: 0, world: worlds(seed, trial, 1)[0], score }],
-            failure: score.is_none().then(|| Failure("it said \"no\", twice".into())),
+            failure: score.is_none().then(|| Failure::Run("it said \"no\", twice".into())),
         }
     }
 
@@ -458,7 +484,7 @@ mod tests {
         let shares: Vec<PathBuf> = (0..3).map(|index| room(&format!("share{index}"))).collect();
         for (index, folder) in shares.iter().enumerate() {
             let mut journal = Journal::open(folder, &protocol, Opening::Fresh).unwrap();
-            for trial in journal.missing(Shard::new(index as u64, 3).unwrap()) {
+            for (trial, _) in journal.missing(Shard::new(index as u64, 3).unwrap()) {
                 journal.keep(&outcome(protocol.seed, trial)).unwrap();
             }
             // A share that was not finished counts as far as it came.

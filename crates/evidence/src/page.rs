@@ -56,8 +56,10 @@ pub fn round_distinctly(audited: &Audited) -> (String, String) {
     let printed = |digits| (decimal::lower(shown(audited), digits), decimal::raise(claimed(audited), digits));
     let is_apart = |digits: &usize| printed(*digits).0 > printed(*digits).1;
     let digits = match audited.verdict {
-        Verdict::Refuted { .. } => (DIGITS..=17).find(is_apart).unwrap_or(17),
-        Verdict::NotRefuted { .. } => DIGITS,
+        Verdict::Refuted { shown } if shown.0 > audited.claim.epsilon.0 => {
+            (DIGITS..=17).find(is_apart).unwrap_or(17)
+        }
+        Verdict::Refuted { .. } | Verdict::NotRefuted { .. } | Verdict::CannotTell { .. } => DIGITS,
     };
     (decimal::down(shown(audited), digits), decimal::up(claimed(audited), digits.max(6)))
 }
@@ -78,6 +80,14 @@ fn lead(audited: &Audited) -> Note {
             text: format!(
                 "Refuted: ε\u{a0}≤\u{a0}{claim} was claimed, but the attack shows ε\u{a0}≥\u{a0}{found}. Such a result comes \
                  about by chance at most {chance}% of the time if the claim is true."
+            ),
+        },
+        Verdict::CannotTell { .. } => Note {
+            tone: Tone::Plain,
+            text: format!(
+                "Not able to tell: ε\u{a0}≤\u{a0}{claim} was claimed, and this audit could not have refuted it{}. More trials, or a \
+                 stronger attack, can.",
+                if audited.caught.is_some() { " as it was required to" } else { "" }
             ),
         },
         Verdict::NotRefuted { ceiling, .. } => Note {
@@ -137,7 +147,7 @@ fn scores(audited: &Audited, seen: &[Observation]) -> Result<Vec<Figure>, Refusa
         Counted::Threshold { threshold, .. } => {
             Some((threshold, "threshold".to_owned())).filter(|(at, _)| at.is_finite())
         }
-        Counted::Ends { .. } => None,
+        Counted::Ends { .. } | Counted::Pairs { .. } => None,
     };
     let worlds = histogram::draw(&Histogram {
         description: "how the attacker's scores are spread with and without the canary".to_owned(),
@@ -241,6 +251,7 @@ fn done(audited: &Audited) -> Vec<(String, String)> {
             guesses.correct(),
             guesses.guesses() - guesses.correct()
         ),
+        Counted::Pairs { pairs, .. } => format!("{pairs} pairs of trials, one from either world"),
     };
     let mut facts = vec![
         fact("Subject", audited.note.description.clone()),
@@ -329,7 +340,7 @@ mod tests {
             let score = (trial >= failed).then_some(f64::from(u8::from(world == World::In)));
             let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
             let observation = Observation { trial, canary: 0, world, score };
-            trials.add(Record { observation, failure }).unwrap();
+            trials.add(Record { observation, failure, attempts: 1 }).unwrap();
         }
         let found = certify(&protocol, &trials).unwrap().0;
         protocol.claim.epsilon = shown(&found) - below;

@@ -35,6 +35,8 @@ pub enum Basis {
     Proved,
     /// A theorem about Gaussian mechanisms; it says nothing of any other.
     IfGaussian,
+    /// A theorem, if what makes a run fail has nothing to do with its data: runs that failed were tried again.
+    IfRetriesTellNothing,
     /// A posterior probability under a prior; no promise on how often it errs.
     Credible,
     /// The law of large numbers; small counts err more often than stated.
@@ -47,6 +49,7 @@ impl Basis {
         match self {
             Basis::Proved => "proved, whatever the mechanism",
             Basis::IfGaussian => "proved if the mechanism is Gaussian",
+            Basis::IfRetriesTellNothing => "proved if runs fail for reasons that have nothing to do with their data",
             Basis::Credible => "credible under a Jeffreys prior, not proved",
             Basis::Approximate => "approximate for large counts, not proved",
         }
@@ -57,6 +60,7 @@ impl Basis {
         match self {
             Basis::Proved => "proved",
             Basis::IfGaussian => "if-gaussian",
+            Basis::IfRetriesTellNothing => "if-retries-tell-nothing",
             Basis::Credible => "credible",
             Basis::Approximate => "approximate",
         }
@@ -66,7 +70,10 @@ impl Basis {
     pub fn may_refute(self) -> bool {
         match self {
             Basis::Proved => true,
-            Basis::IfGaussian | Basis::Credible | Basis::Approximate => false,
+            Basis::IfGaussian
+            | Basis::IfRetriesTellNothing
+            | Basis::Credible
+            | Basis::Approximate => false,
         }
     }
 
@@ -74,7 +81,7 @@ impl Basis {
     pub fn may_refute_gaussian(self) -> bool {
         match self {
             Basis::Proved | Basis::IfGaussian => true,
-            Basis::Credible | Basis::Approximate => false,
+            Basis::IfRetriesTellNothing | Basis::Credible | Basis::Approximate => false,
         }
     }
 }

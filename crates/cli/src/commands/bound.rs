@@ -241,7 +241,9 @@ fn printed(
 fn chance_of_error(basis: Basis, significance: f64) -> String {
     let percent = nearest(100.0 * significance, 15);
     match basis {
-        Basis::Proved | Basis::IfGaussian => format!("chance of error ≤ {percent}%"),
+        Basis::Proved | Basis::IfGaussian | Basis::IfRetriesTellNothing => {
+            format!("chance of error ≤ {percent}%")
+        }
         Basis::Credible => format!("posterior probability of less: {percent}%"),
         Basis::Approximate => format!("chance of error about {percent}%"),
     }
@@ -250,7 +252,7 @@ fn chance_of_error(basis: Basis, significance: f64) -> String {
 /// What was proved is a bound; what was not is an approximation.
 fn sign(basis: Basis) -> &'static str {
     match basis {
-        Basis::Proved | Basis::IfGaussian => "≥",
+        Basis::Proved | Basis::IfGaussian | Basis::IfRetriesTellNothing => "≥",
         Basis::Credible | Basis::Approximate => "≈",
     }
 }

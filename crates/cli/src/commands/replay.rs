@@ -2,7 +2,7 @@
 //!
 //! `veracity audit --replay` ends here, with a plan or with two traces; so does `veracity release --replay`.
 
-use crate::{Outcome, args::AuditArgs, console::painted, meaning, text};
+use crate::{Ending, Outcome, args::AuditArgs, console::painted, meaning, text};
 use serde_json::json;
 use veracity::{
     Error,
@@ -35,7 +35,7 @@ fn plan_of(args: &AuditArgs) -> Result<TrainingPlan, Error> {
 pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Error> {
     let fault = replays.fault();
     let text = if is_json { as_json(replays)? } else { painted(&words(replays)) };
-    Ok(Outcome { text, stands: fault.is_none() })
+    Ok(Outcome { text, ending: Ending::of(fault.is_none()) })
 }
 
 fn words(replays: &Replays) -> String {

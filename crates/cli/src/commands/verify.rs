@@ -2,7 +2,7 @@
 
 mod folder;
 
-use crate::{Outcome, args::VerifyArgs, console::painted, text};
+use crate::{Ending, Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::Value;
 use veracity::{
     Check, Confirmation, Error, Stated, Tie, Verified,
@@ -24,7 +24,7 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
         Verified::Certificate(recomputed) => return certificate(args, &recomputed),
     };
     let text = if args.json { text::json(&json(&confirmation))? } else { painted(&words(&confirmation)) };
-    Ok(Outcome { text, stands: confirmation.stands() })
+    Ok(Outcome { text, ending: Ending::of(confirmation.stands()) })
 }
 
 fn words(confirmation: &Confirmation) -> String {
@@ -145,7 +145,7 @@ fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Er
         true => text::json(&certificate_json(recomputed))?,
         false => painted(&certificate_words(recomputed)),
     };
-    Ok(Outcome { text, stands: recomputed.failure().is_none() })
+    Ok(Outcome { text, ending: Ending::of(recomputed.failure().is_none()) })
 }
 
 fn certificate_json(recomputed: &Recomputed) -> Value {

@@ -6,20 +6,21 @@
 //! to a log. Anything but a number in time is a failure with its reason; after so many retries it counts against the auditor.
 
 use super::{
-    interrupt,
     neighbours::Neighbours,
     process::{self, Ending},
 };
-use crate::{Case, SubjectNote};
+use crate::{AuditClaim, Case, SubjectNote};
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use veracity_audit::{AuditSubject, Failure, World};
-use veracity_core::Claim;
 use veracity_core::{Count, Error};
 use veracity_noise::Entropy;
 use veracity_noise::{Key, Purpose};
@@ -48,8 +49,6 @@ pub struct Spec {
     pub copies: u64,
     /// How long one run may take.
     pub timeout: Duration,
-    /// How often a failed trial is run again.
-    pub retries: u32,
     /// Where the audit lies: trials have their folders there, and the log.
     pub folder: PathBuf,
 }
@@ -62,13 +61,16 @@ struct Program {
     seed: u64,
     spec: Spec,
     log: Mutex<()>,
+    /// Runs that were started, so that no two share a folder.
+    started: AtomicU64,
 }
 
 /// The case of a command.
-pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<Case, Error> {
+pub fn case(spec: Spec, claim: impl Into<AuditClaim>, trials: Count, seed: u64) -> Result<Case, Error> {
+    let claim = claim.into();
     let words = words(&spec)?;
     let data = match &spec.data {
-        Some((data, canary)) => Some(Neighbours::read(data, canary, spec.copies, claim.adjacency)?),
+        Some((data, canary)) => Some(Neighbours::read(data, canary, spec.copies, claim.point.adjacency)?),
         None => None,
     };
     let records = data.as_ref().map_or(spec.copies, Neighbours::records);
@@ -76,7 +78,6 @@ pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<Case, 
         ("command", spec.line.clone()),
         ("canary_records", records.to_string()),
         ("timeout_seconds", spec.timeout.as_secs_f64().to_string()),
-        ("retries", spec.retries.to_string()),
     ];
     settings.extend(data.as_ref().map(|data| ("data_sha256", data.fingerprint())));
     let note = SubjectNote {
@@ -84,10 +85,10 @@ pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<Case, 
         description: spec.line.clone(),
         attack: "the score that the command leaves".to_owned(),
         access: "as the command has it".to_owned(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
     };
-    let subject = Box::new(Program { words, data, seed, spec, log: Mutex::new(()) });
-    Ok(Case { group: Count::new(records)?, ..Case::new(subject, note, claim, trials, seed) })
+    let subject = Box::new(Program { words, data, seed, spec, log: Mutex::new(()), started: AtomicU64::new(0) });
+    Ok(Case { group: Count::new(records)?, is_costly: true, ..Case::new(subject, note, claim, trials, seed) })
 }
 
 fn words(spec: &Spec) -> Result<Vec<String>, Error> {
@@ -118,23 +119,17 @@ fn words(spec: &Spec) -> Result<Vec<String>, Error> {
 impl AuditSubject for Program {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let world = worlds.first().copied().unwrap_or(World::Out);
-        let mut left = self.spec.retries;
-        loop {
-            match self.attempt(trial, world, self.spec.retries - left) {
-                Ok(score) => return Ok(vec![score]),
-                Err(failure) if left == 0 || interrupt::is_asked() => return Err(failure),
-                Err(_) => left -= 1,
-            }
-        }
+        Ok(vec![self.attempt(trial, world)?])
     }
 }
 
 impl Program {
     /// One run in a folder of its own, which is gone afterwards.
-    fn attempt(&self, trial: u64, world: World, attempt: u32) -> Result<f64, Failure> {
+    fn attempt(&self, trial: u64, world: World) -> Result<f64, Failure> {
+        let attempt = self.started.fetch_add(1, Ordering::Relaxed);
         let name = format!("{trial}-{attempt}-{}", std::process::id());
         let broken =
-            |error: std::io::Error| Failure(format!("the trial's folder cannot be used ({})", error.kind()));
+            |error: std::io::Error| Failure::Machine(format!("the trial's folder cannot be used ({})", error.kind()));
         let place = || {
             let room = self.spec.folder.join(WORK).join(&name);
             fs::create_dir_all(&room)?;
@@ -142,13 +137,13 @@ impl Program {
         };
         let room = Room(place().map_err(broken)?);
         let result = self.run_in(&room.0, trial, world);
-        self.write_log(&room.0, trial, world, attempt, &result);
+        self.write_log(&room.0, trial, world, &result);
         result
     }
 
     fn run_in(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
         let broken = |error: std::io::Error| {
-            Failure(format!("the trial's files cannot be written ({})", error.kind()))
+            Failure::Machine(format!("the trial's files cannot be written ({})", error.kind()))
         };
         let (data, out) = (room.join("data.csv"), room.join("score"));
         if let Some(neighbours) = &self.data {
@@ -157,13 +152,13 @@ impl Program {
         let said = File::create(room.join("said")).map_err(broken)?;
         let words = self.fill(&data, &out, trial, world);
         match process::run(&words, self.spec.timeout, &said) {
-            Err(error) => Err(Failure(format!("the command cannot be started ({})", error.kind()))),
-            Ok(Ending::Interrupted) => Err(Failure("the command was interrupted".to_owned())),
+            Err(error) => Err(Failure::Run(format!("the command cannot be started ({})", error.kind()))),
+            Ok(Ending::Interrupted) => Err(Failure::Run("the command was interrupted".to_owned())),
             Ok(Ending::TimedOut) => {
-                Err(Failure(format!("the command took longer than {} s", self.spec.timeout.as_secs_f64())))
+                Err(Failure::Run(format!("the command took longer than {} s", self.spec.timeout.as_secs_f64())))
             }
             Ok(Ending::Exit(status)) if !status.success() => {
-                Err(Failure(format!("the command ended with {status}")))
+                Err(Failure::Run(format!("the command ended with {status}")))
             }
             Ok(Ending::Exit(_)) => read_score(&out),
         }
@@ -181,7 +176,7 @@ impl Program {
     }
 
     /// Adds what a run said to the log, in one piece. A log that cannot be written is no reason to stop.
-    fn write_log(&self, room: &Path, trial: u64, world: World, attempt: u32, result: &Result<f64, Failure>) {
+    fn write_log(&self, room: &Path, trial: u64, world: World, result: &Result<f64, Failure>) {
         let said = || {
             let mut file = File::open(room.join("said"))?;
             let length = file.metadata()?.len();
@@ -191,10 +186,9 @@ impl Program {
             Ok::<_, std::io::Error>(bytes)
         };
         let said = said().unwrap_or_default();
-        let ending = result.as_ref().map_or_else(|failure| failure.0.as_str(), |_| "a score");
+        let ending = result.as_ref().map_or_else(|failure| failure.reason(), |_| "a score");
         let mut text =
-            format!("── trial {trial}, world {}, attempt {}: {ending}\n", world.name(), attempt + 1)
-                .into_bytes();
+            format!("── trial {trial}, world {}: {ending}\n", world.name()).into_bytes();
         text.extend(&said);
         if said.last().is_some_and(|byte| *byte != b'\n') {
             text.push(b'\n');
@@ -224,7 +218,7 @@ impl Drop for Room {
 
 /// The one number in a file.
 fn read_score(path: &Path) -> Result<f64, Failure> {
-    let failure = |why: &str| Failure(why.to_owned());
+    let failure = |why: &str| Failure::Run(why.to_owned());
     let file = File::open(path).map_err(|_| failure("the command left no score file"))?;
     let mut bytes = Vec::new();
     file.take(LONGEST_SCORE + 1)

@@ -184,7 +184,7 @@ impl AuditSubject for Shadow<'_> {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.0.margins(SHADOWS, trial, worlds).map_err(|refusal| Failure(refusal.to_string()))
+        self.0.margins(SHADOWS, trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))
     }
 }
 
@@ -194,7 +194,7 @@ impl AuditSubject for FinalModel {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        let scores = self.margins(0, trial, worlds).map_err(|refusal| Failure(refusal.to_string()))?;
+        let scores = self.margins(0, trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))?;
         if self.laws.is_empty() {
             return Ok(scores);
         }

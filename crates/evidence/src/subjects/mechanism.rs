@@ -4,7 +4,7 @@
 //! releases. If the two are the same, no audit refutes the proof; if the sampler adds less noise than declared, one does.
 
 use super::noise_call::{Batch, Integers, Law, NoiseCall};
-use crate::{Case, SubjectNote};
+use crate::{AuditClaim, Case, SubjectNote};
 use std::collections::BTreeMap;
 use veracity_audit::{AuditSubject, Failure, World};
 use veracity_claims::{Choice, Subject, Target, account, spec::MechanismSpec};
@@ -58,7 +58,10 @@ impl Case {
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             why.unwrap_or_else(|| Refusal::invalid("the accountant has no upper bound; claim an epsilon"))
         })?;
-        let claim = Claim { epsilon, delta, adjacency: subject.adjacency };
+        let point = Claim { epsilon, delta, adjacency: subject.adjacency };
+        // Without a proof there is no curve, and the ε that is claimed stands alone.
+        let mechanism = proved.map(|_| subject.mechanism.clone());
+        let claim = AuditClaim { point, mechanism };
         let note = note(subject, added)?;
         let subject = Box::new(Calls { calls, entropy: Entropy::seeded(seed) });
         Ok(Case { proved, ..Case::new(subject, note, claim, trials, seed) })
@@ -66,12 +69,12 @@ impl Case {
 }
 
 fn note(subject: &Subject, added: f64) -> Result<SubjectNote, Refusal> {
-    let written = serde_json::to_string(&MechanismSpec::from(&subject.mechanism))
+    let written = serde_json::to_value(MechanismSpec::from(&subject.mechanism))
         .map_err(|error| Refusal::invalid(format!("mechanism cannot be written: {error}")))?;
     let settings = BTreeMap::from([
         ("mechanism".to_owned(), written),
-        ("adjacency".to_owned(), subject.adjacency.name().to_owned()),
-        ("noise_added".to_owned(), format!("{added:?}")),
+        ("adjacency".to_owned(), subject.adjacency.name().into()),
+        ("noise_added".to_owned(), added.into()),
     ]);
     let planted = if added == 1.0 { String::new() } else { format!(", {added} of it added") };
     Ok(SubjectNote {
@@ -98,7 +101,7 @@ impl AuditSubject for Calls {
             .iter()
             .map(score)
             .collect::<Result<_, Refusal>>()
-            .map_err(|refusal| Failure(refusal.to_string()))
+            .map_err(|refusal| Failure::Run(refusal.to_string()))
     }
 }
 

@@ -39,10 +39,10 @@ impl Case {
         let prepared = plan.prepare(&data, Protection::Private)?;
         let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
         let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
-        let (base, planted) = plant(&data, kind, canaries, claim.adjacency, seed)?;
+        let (base, planted) = plant(&data, kind, canaries, claim.point.adjacency, seed)?;
         let mut settings = settings(plan, &data)?;
-        settings.insert("canary".to_owned(), kind.name().to_owned());
-        settings.insert("canaries".to_owned(), canaries.to_string());
+        settings.insert("canary".to_owned(), kind.name().into());
+        settings.insert("canaries".to_owned(), canaries.into());
         let note = SubjectNote {
             kind: "one-run".to_owned(),
             description: format!("training, {}", cost.subject.describe()),

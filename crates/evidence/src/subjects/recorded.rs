@@ -4,12 +4,12 @@
 //! otherwise have its threshold chosen on other scores than it is counted on. An empty score is a failed trial.
 
 use crate::{
-    Case, SubjectNote, TrialSource,
+    AuditClaim, Case, SubjectNote, TrialSource,
     trials::{Record, Trials},
 };
 use std::{fs::File, io::Read, path::Path};
 use veracity_audit::{Observation, World};
-use veracity_core::{Claim, Count, Error};
+use veracity_core::{Count, Error};
 use veracity_noise::Entropy;
 use veracity_noise::{Key, Purpose};
 
@@ -31,18 +31,19 @@ pub(super) struct Recorded {
 
 impl Case {
     /// Scores in a file, one row for each trial.
-    pub fn scores(path: &Path, claim: Claim, seed: u64) -> Result<Case, Error> {
+    pub fn scores(path: &Path, claim: impl Into<AuditClaim>, seed: u64) -> Result<Case, Error> {
         let Recorded { note, trials, count } = read(path, seed)?;
         Ok(Case {
             trials_from: TrialSource::Recorded(trials),
             note,
-            claim,
+            claim: claim.into(),
             proved: None,
             trials: Count::new(count)?,
             seed,
             canaries: 1,
             group: Count::ONE,
             is_one_run: false,
+            is_costly: false,
         })
     }
 }
@@ -79,7 +80,7 @@ fn parse(bytes: &[u8], seed: u64) -> Result<Recorded, String> {
     for (trial, (_, world, score)) in rows.iter().enumerate() {
         let observation = Observation { trial: trial as u64, canary: 0, world: *world, score: *score };
         let failure = if score.is_some() { String::new() } else { "no score was recorded".to_owned() };
-        trials.add(Record { observation, failure }).map_err(|refusal| refusal.to_string())?;
+        trials.add(Record { observation, failure, attempts: 1 }).map_err(|refusal| refusal.to_string())?;
     }
     let settings = [("sha256", crate::sha256(&[bytes])), ("rows", rows.len().to_string())];
     let note = SubjectNote {
@@ -87,7 +88,7 @@ fn parse(bytes: &[u8], seed: u64) -> Result<Recorded, String> {
         description: "recorded scores".to_owned(),
         attack: "the scores as recorded".to_owned(),
         access: "not known".to_owned(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
     };
     Ok(Recorded { note, trials, count: rows.len() as u64 })
 }

@@ -1,7 +1,8 @@
 //! Training as a case: a plan file, its proof, and an attack on the run that it describes.
 
 use super::planting::{self, CanaryKind};
-use crate::{Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
+use crate::{AuditClaim, Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
+use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
 use veracity_audit::{AuditSubject, Observation, World, observe};
 use veracity_core::{Claim, Count, Epsilon, Upper};
@@ -93,7 +94,7 @@ impl Attack {
 pub(super) struct Stakes {
     pub(super) cost: Cost,
     pub(super) proved: Option<Upper<Epsilon>>,
-    pub(super) claim: Claim,
+    pub(super) claim: AuditClaim,
 }
 
 impl Stakes {
@@ -112,17 +113,19 @@ impl Stakes {
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             Error::invalid("the accountant has no upper bound for this plan; claim an epsilon")
         })?;
-        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let point = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let mechanism = proved.map(|_| cost.subject.mechanism.clone());
+        let claim = AuditClaim { point, mechanism };
         Ok(Stakes { cost, proved, claim })
     }
 }
 
 /// What every audit of a plan's training notes: shares of it, and what resumes it, must have the same.
-pub(super) fn settings(plan: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, String>, Error> {
+pub(super) fn settings(plan: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, Value>, Error> {
     Ok(BTreeMap::from([
-        ("plan".to_owned(), plan.written()?),
-        ("records".to_owned(), data.len().to_string()),
-        ("records_sha256".to_owned(), crate::records_sha256(data)),
+        ("plan".to_owned(), plan.written()?.into()),
+        ("records".to_owned(), data.len().into()),
+        ("records_sha256".to_owned(), crate::records_sha256(data).into()),
     ]))
 }
 
@@ -139,7 +142,7 @@ impl Case {
         let prepared = plan.prepare(&data, Protection::Private)?;
         let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
         let mut settings = settings(plan, &data)?;
-        settings.insert("attack".to_owned(), format!("{attack:?}"));
+        settings.insert("attack".to_owned(), format!("{attack:?}").into());
         let note = SubjectNote {
             kind: "training".to_owned(),
             description: format!("training, {}", cost.subject.describe()),
@@ -147,7 +150,7 @@ impl Case {
             access: attack.access().to_owned(),
             settings,
         };
-        let subject = subject(plan, prepared, data, claim, attack, seed)?;
+        let subject = subject(plan, prepared, data, claim.point, attack, seed)?;
         let group = Count::new(attack.copies() as u64)?;
         Ok(Case { proved, group, ..Case::new(subject, note, claim, trials, seed) })
     }

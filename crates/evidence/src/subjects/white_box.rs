@@ -104,7 +104,7 @@ impl AuditSubject for WhiteBox {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.scores(trial, worlds).map_err(|refusal| Failure(refusal.to_string()))
+        self.scores(trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))
     }
 }
 

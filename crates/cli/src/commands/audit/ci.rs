@@ -8,15 +8,16 @@ const RULE: &str = "privacy-claim-refuted";
 
 /// One test case; it fails when the claim is refuted.
 pub fn junit(audited: &Audited, line: &str) -> String {
-    let refuted = matches!(audited.verdict, Verdict::Refuted { .. });
-    let (failures, inside) = match refuted {
-        true => (1, format!("<failure message=\"{0}\" type=\"{RULE}\">{0}</failure>", escape(line))),
-        false => (0, format!("<system-out>{}</system-out>", escape(line))),
+    let line = escape(line);
+    let (failures, skipped, inside) = match audited.verdict {
+        Verdict::Refuted { .. } => (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>")),
+        Verdict::NotRefuted { .. } => (0, 0, format!("<system-out>{line}</system-out>")),
+        Verdict::CannotTell { .. } => (0, 1, format!("<skipped message=\"{line}\"/>")),
     };
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <testsuites tests=\"1\" failures=\"{failures}\">\n  \
-         <testsuite name=\"veracity audit\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">\n    \
+         <testsuite name=\"veracity audit\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n    \
          <testcase classname=\"veracity.audit.{}\" name=\"{}\">{inside}</testcase>\n  \
          </testsuite>\n</testsuites>\n",
         escape(&audited.note.kind),
@@ -67,6 +68,7 @@ pub fn sarif(audited: &Audited, line: &str) -> Result<String, Error> {
     let (kind, level) = match audited.verdict {
         Verdict::Refuted { .. } => ("fail", "error"),
         Verdict::NotRefuted { .. } => ("open", "none"),
+        Verdict::CannotTell { .. } => ("notApplicable", "none"),
     };
     crate::text::json(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

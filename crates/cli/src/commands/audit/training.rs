@@ -1,6 +1,6 @@
 //! `veracity audit [PLAN]`: a training plan, or the embedded default, attacked from within or by its last model.
 
-use super::plan;
+use super::training_plan;
 use crate::args::{AuditArgs, choice::ScoreWord};
 use veracity::{
     Case, Epsilon, Error, TrainingPlan,
@@ -17,7 +17,7 @@ const SHADOWS: u64 = 64;
 
 /// A plan and an attack on it.
 pub fn case(args: &AuditArgs) -> Result<Case, Error> {
-    let plan = plan(args)?;
+    let plan = training_plan(args)?;
     let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
     Case::training(&plan, attack(args, &plan)?, claimed, args.seed, trials)

@@ -1,7 +1,7 @@
 //! Everything in a folder, one line for each file; and one model with its claim.
 
 use super::{certificate_json, certificate_words, json, one_line, verdict, words};
-use crate::{Outcome, args::VerifyArgs, console::painted, text};
+use crate::{Ending, Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::{Value, json};
 use veracity::{Error, Found, Inspected, inspect};
 
@@ -53,7 +53,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
             painted(&(lines + &sum))
         }
     };
-    Ok(Outcome { text, stands })
+    Ok(Outcome { text, ending: Ending::of(stands) })
 }
 
 /// One line: the file, then what came of it.
