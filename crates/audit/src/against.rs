@@ -6,7 +6,7 @@ use crate::{
         clopper_pearson::ErrorRates,
         one_run::Guesses,
         one_run_fdp,
-        sequential::{Ladder, Test},
+        sequential::Test,
         trade_off::{self, Kind},
     },
     threshold::{self, Choice},
@@ -15,13 +15,13 @@ use crate::{
 use veracity_core::{Count, Refusal, Significance};
 
 /// Noise is looked at from this part of what is declared to its inverse.
-const LEAST_NOISE: f64 = 1.0 / 64.0;
+pub(crate) const LEAST_NOISE: f64 = 1.0 / 64.0;
 /// How finely a limit on noise is found.
-const FINE: f64 = 1e-3;
+const FINE: f64 = 5e-3;
 /// The ratio of neighbouring rungs of a ladder of noise.
-const RUNG: f64 = 1.05;
+const RUNG: f64 = 1.08;
 /// The rungs above and below what is declared.
-const RUNGS: i32 = 28;
+const RUNGS: i32 = 18;
 
 /// A claimed mechanism, with any part of the noise that it declares.
 pub trait Declared: Send + Sync {
@@ -80,13 +80,26 @@ pub enum Fallen {
 fn noise_limit(noise: Noise<'_>, falls: impl Fn(&ClaimedCurve) -> bool) -> Result<Option<f64>, Refusal> {
     let Some(noise) = noise else { return Ok(None) };
     let falls = |part: f64| noise(part).map(|curve| falls(&curve));
-    let most = 1.0 / LEAST_NOISE;
-    if !falls(most)? {
-        return Ok(None);
-    }
-    let (mut stands, mut fallen) = (LEAST_NOISE, most);
-    if falls(stands)? {
-        return Ok(Some(stands));
+    // Little noise takes the accountant long, so the search begins at what is declared.
+    let (mut stands, mut fallen) = (1.0, 1.0);
+    if falls(1.0)? {
+        loop {
+            stands = f64::max(0.7 * stands, LEAST_NOISE);
+            match falls(stands)? {
+                true if stands == LEAST_NOISE => return Ok(Some(stands)),
+                true => fallen = stands,
+                false => break,
+            }
+        }
+    } else {
+        loop {
+            fallen = f64::min(1.5 * fallen, 1.0 / LEAST_NOISE);
+            match falls(fallen)? {
+                true => break,
+                false if fallen * LEAST_NOISE >= 1.0 => return Ok(None),
+                false => stands = fallen,
+            }
+        }
     }
     while fallen > stands * (1.0 + FINE) {
         let middle = (stands * fallen).sqrt();
@@ -214,16 +227,22 @@ pub(crate) fn by_bets(
     })
 }
 
-/// From the most noise down: the first that stands ends the climb.
+/// From the most noise down, the first that stands ends the climb: see the ladders of [`sequential`](crate::bound::sequential), whose rungs are here looked at one after another.
 fn noise_by_bets(pairs: &Pairs, used: usize, noise: Noise<'_>, level: f64) -> Result<Option<f64>, Refusal> {
     let Some(noise) = noise else { return Ok(None) };
-    let parts: Vec<f64> = (-RUNGS..=RUNGS).rev().map(|rung| RUNG.powi(rung)).collect();
-    let curves = parts.iter().map(|part| noise(*part)).collect::<Result<Vec<_>, Refusal>>()?;
-    let mut ladder = Ladder::new(curves, Significance::new(level)?);
-    for (inside, outside) in pairs.iter().take(used) {
-        ladder.observe(inside, outside)?;
+    let mut limit = None;
+    for rung in (-RUNGS..=RUNGS).rev() {
+        let part = RUNG.powi(rung);
+        let mut test = Test::new(noise(part)?, Significance::new(level)?);
+        for (inside, outside) in pairs.iter().take(used) {
+            test.observe(inside, outside)?;
+        }
+        if !test.is_refuted() {
+            break;
+        }
+        limit = Some(part);
     }
-    Ok(ladder.refuted().checked_sub(1).map(|last| parts[last]))
+    Ok(limit)
 }
 
 /// Whether bets refute a claim by these observations, in their order.

@@ -4,6 +4,7 @@
 
 use crate::{
     ClaimedCurve, Declared, Method, Rates,
+    against::LEAST_NOISE,
     bound::{
         clopper_pearson::ErrorRates,
         one_run::Guesses,
@@ -17,8 +18,6 @@ use veracity_numerics::{binomial, normal, root};
 
 /// The most trials that are planned for.
 const MOST: u64 = 10_000_000;
-/// No smaller part of the noise is asked after.
-const LEAST_PART: f64 = 1.0 / 64.0;
 /// Outcomes rarer than this are left out of a sum; the chance is then understated.
 const RARE: f64 = 1e-12;
 /// Numbers of errors are judged in about so many blocks, each by its worst end; below that many, one by one.
@@ -178,12 +177,18 @@ pub fn caught(
         let truth = declared.with_noise(part)?.for_group(group)?;
         Ok(chance_against(method, observations.get(), &claim, &truth, level)? >= chance.get())
     };
-    let (mut caught, mut missed) = (LEAST_PART, 1.0);
-    if !reached(caught)? {
-        return Ok(None);
+    // Little noise takes the accountant long, so the search goes down from what is declared.
+    let (mut caught, mut missed) = (1.0, 1.0);
+    loop {
+        caught = f64::max(0.75 * caught, LEAST_NOISE);
+        match reached(caught)? {
+            true => break,
+            false if caught == LEAST_NOISE => return Ok(None),
+            false => missed = caught,
+        }
     }
     while missed - caught > 0.005 * caught {
-        let middle = (caught * missed as f64).sqrt();
+        let middle = f64::sqrt(caught * missed);
         if reached(middle)? { caught = middle } else { missed = middle }
     }
     Ok(Some(caught))
