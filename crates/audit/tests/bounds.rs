@@ -299,10 +299,13 @@ fn the_recursion_pays_for_names() {
     assert!(worst_names(100, 50, 0.05, 5e-4, 0.01) > 0.02);
 }
 
+/// Errors and two figures.
+type Row = (u64, f64, f64);
+
 /// Its published figures at δ = 1e-5, level 0.05, as `compare/RESULTS.txt` of github.com/zihangxiang/tight-privacy-audit-in-one-run
 /// prints them at commit 6359b19: canaries, guesses, and for the Gaussians of μ = 0.5, 1 and 2 the errors, what Steinke, Nasr
 /// and Jagielski show and what it shows.
-const TIGHT: [(u64, u64, [(u64, f64, f64); 3]); 12] = [
+const TIGHT: [(u64, u64, [Row; 3]); 12] = [
     (1000, 100, [(26, 0.6519, 1.1926), (10, 1.6265, 3.1645), (1, 3.0052, 5.9018)]),
     (1000, 250, [(75, 0.6124, 1.4203), (36, 1.4767, 3.6327), (4, 3.2737, 7.9541)]),
     (1000, 500, [(172, 0.4866, 1.4689), (103, 1.1630, 3.7557), (20, 2.7928, 8.9216)]),
