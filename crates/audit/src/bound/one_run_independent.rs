@@ -7,7 +7,7 @@ use super::{Basis, Shown, at_least_zero, one_run::Guesses, profile};
 use veracity_core::{Delta, GdpMu, Lower, Significance};
 use veracity_numerics::{UNIT, binomial, normal, root};
 
-/// An ε that the truth does not fall below if canaries are independent.
+/// An ε that the truth does not fall below if canaries are independent: `one-run-independent`.
 ///
 /// # Promise    Above the truth with chance at most the significance, whoever guesses, if given all coins what is seen of a
 /// canary depends on its own coin alone. Where a mechanism ties canaries together, nothing is promised: see the exhibit
@@ -31,7 +31,8 @@ pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> Show
     }
 }
 
-/// An ε that the truth does not fall below if canaries are independent and the mechanism is Gaussian: that of [`mu`].
+/// An ε that the truth does not fall below if canaries are independent and the mechanism is Gaussian, that of [`mu`]:
+/// `one-run-independent-gaussian`.
 ///
 /// # Promise    Above the truth with chance at most the significance, under both assumptions.
 /// # Reference  As [`bound`], with N(0, 1) and N(μ, 1) as the channel
