@@ -7,7 +7,8 @@ use crate::ClaimedCurve;
 use veracity_core::{Delta, GdpMu, Lower, Significance};
 use veracity_numerics::{UNIT, normal, root};
 
-/// An ε that the truth does not fall below if the mechanism is Gaussian: that of the largest μ which is refuted.
+/// An ε that the truth does not fall below if the mechanism is Gaussian, that of the largest μ which is refuted:
+/// `one-run-gaussian`.
 ///
 /// # Promise    Above the truth with chance at most the significance, if the mechanism's trade-off curve is Gaussian.
 /// # Reference  \[MahloujifarMelisChaudhuri24\] Algorithm 3 with k = 2; its last test is against c′/m (the extracted text of
@@ -30,7 +31,8 @@ pub fn mu(guesses: Guesses, significance: Significance) -> Lower<GdpMu> {
     Lower(GdpMu::new(mu).expect("mu was bisected between zero and a finite number"))
 }
 
-/// The same recursion with the curve of (ε, δ)-privacy itself as the claim: it assumes nothing of the mechanism.
+/// The same recursion with the curve of (ε, δ)-privacy itself as the claim, which assumes nothing of the mechanism: `one-run`, the
+/// bound of audits.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism and the guesser.
 /// # Reference  \[MahloujifarMelisChaudhuri24\] Algorithm 3; f(x) = max(0, 1 − δ − e^ε x, e^{−ε}(1 − δ − x))
