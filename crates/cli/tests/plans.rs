@@ -29,17 +29,29 @@ fn example(name: &str) -> String {
     fs::read_to_string(examples().join("plans").join(name)).unwrap()
 }
 
-/// Trains by an example plan: the claim holds and is within the plan's budget; what the model makes of other records.
+/// Trains by an example plan: the claim holds and is within the plan's budget.
+///
+/// The model is that of a rehearsal by seed 1, not the released one: how good a model is hangs on its noise, whose tails are
+/// long. Of 60 unseeded runs, people-bounds.toml had a median error of 0.16 and a worst one of 0.30, digits-convex.toml a median
+/// accuracy of 0.71 and a worst one of 0.52: no bar that says something is always kept.
 fn trained(name: &str, epsilon: f64) -> (serde_json::Value, PathBuf) {
-    let out = room(&format!("plans-{name}"));
+    let room = room(&format!("plans-{name}"));
     let plan = examples().join("plans").join(name);
-    let object = json(&done(&veracity(&["train", text(&plan), "--out", text(&out), "--json"])));
+    let train = |out: &Path, more: &[&str]| {
+        json(&done(&veracity(&[&["train", text(&plan), "--out", text(out), "--json"], more].concat())))
+    };
+    let (out, rehearsal) = (room.join("out"), room.join("rehearsal"));
+    let object = train(&out, &[]);
     assert!(object["epsilon"]["upper"].as_f64().unwrap() <= epsilon, "{object}");
     assert_eq!(object["for_release"], true);
     let claim = out.join("claim.json");
     let output = veracity(&["verify", text(&claim)]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
-    (json(&fs::read_to_string(claim).unwrap()), out.join("model.safetensors"))
+    // Both are of one mechanism: what the rehearsal shows is bought at the price of the release.
+    let rehearsed = train(&rehearsal, &["--seed", "1"]);
+    assert_eq!(rehearsed["for_release"], false);
+    assert_eq!(rehearsed["epsilon"], object["epsilon"]);
+    (json(&fs::read_to_string(claim).unwrap()), rehearsal.join("model.safetensors"))
 }
 
 fn accuracy(model: &Path) -> f64 {
@@ -47,7 +59,7 @@ fn accuracy(model: &Path) -> f64 {
     object["accuracy"].as_f64().unwrap()
 }
 
-/// One of ten guesses is right; these models do far better, by any seed.
+/// One of ten guesses is right; these models do far better. Seed 1, as in all rehearsals here.
 #[test]
 fn digits_are_learnt_less_their_private_mean() {
     let (claim, model) = trained("digits-mean.toml", 3.0);
@@ -111,7 +123,7 @@ fn incomes_are_regressed_and_columns_get_private_bounds() {
     let (claim, model) = trained("people-bounds.toml", 1.0);
     let parts = claim["mechanism"]["parts"].as_array().unwrap();
     assert_eq!(parts.iter().filter(|part| part["kind"] == "pure").count(), 2, "{claim}");
-    assert!(error(&model) < 0.4, "{}", error(&model));
+    assert!(error(&model) < 0.2, "{}", error(&model));
 }
 
 /// A mean that was paid for is not learnt again: what is taken up goes on with the one that was kept.

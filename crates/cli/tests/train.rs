@@ -120,12 +120,15 @@ fn without_a_plan_the_built_in_digits_are_learnt_privately() {
     assert_eq!(claim["release"]["for_release"], true);
     assert!(claim["epsilon"]["upper"].as_f64().unwrap() <= 3.0);
     assert_eq!(veracity(&["verify", text(&out.join("claim.json"))]).status.code(), Some(0));
-    let model = out.join("model.safetensors");
-    let object = json(&done(&veracity(&["evaluate", text(&model), "digits", "--json"])));
-    // Nine of ten guesses would be wrong; with chance far below 1e-9 a model this good has learnt something.
+    // Seed 1: how good a model is hangs on its noise. Nine of ten guesses would be wrong; with chance far below 1e-9 a model this
+    // good has learnt something.
+    let rehearsal = room.join("rehearsal");
+    done(&veracity(&["train", "--out", text(&rehearsal), "--seed", "1"]));
+    let rehearsed = rehearsal.join("model.safetensors");
+    let object = json(&done(&veracity(&["evaluate", text(&rehearsed), "digits", "--json"])));
     assert!(object["accuracy"].as_f64().unwrap() > 0.8, "{object}");
     assert_eq!(object["private"], false);
-    let lines = done(&veracity(&["predict", text(&model), "digits"]));
+    let lines = done(&veracity(&["predict", text(&out.join("model.safetensors")), "digits"]));
     assert_eq!(lines.lines().count(), 359);
     assert!(lines.lines().all(|line| line.parse::<u8>().is_ok_and(|class| class < 10)));
 }
@@ -237,13 +240,18 @@ fn a_killed_run_is_taken_up_with_the_same_bits() {
     let (whole, part) = (room.join("whole"), room.join("part"));
     let base = ["train", text(&plan), "--seed", "6", "--out"];
     done(&veracity(&[&base[..], &[text(&whole)]].concat()));
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_veracity"));
-    let mut child = command.args(base).args([text(&part), "--checkpoint-every", "3"]).spawn().unwrap();
-    while !part.join("checkpoint.safetensors").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "the run ended without a checkpoint");
-    }
-    child.kill().unwrap();
-    assert_eq!(child.wait().unwrap().code(), None, "the run ended before it was killed");
+    // On a busy machine a run may end before anyone looks; then it is begun anew.
+    let is_killed = |_| {
+        let _ = fs::remove_dir_all(&part);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_veracity"));
+        let mut child = command.args(base).args([text(&part), "--checkpoint-every", "3"]).spawn().unwrap();
+        while !part.join("checkpoint.safetensors").exists() && child.try_wait().unwrap().is_none() {}
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert!(matches!(status.code(), None | Some(0)), "{status}");
+        status.code().is_none()
+    };
+    assert!((0..50).any(is_killed), "every run ended before it was killed");
     assert!(!part.join("model.safetensors").exists());
     done(&veracity(&[&base[..], &[text(&part), "--resume"]].concat()));
     let model = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
@@ -346,14 +354,15 @@ fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
     done(&veracity(&["train", text(&plan), "--out", text(&room.join("out")), "--non-private"]));
 }
 
-/// A model that cannot be read again is not written, and its claim is not left without it.
+/// A model that cannot be read again is not written, and its claim is not left without it. Seed 1: how far noise drives the
+/// weights is a matter of chance.
 #[test]
 fn a_run_that_went_to_infinity_is_one_line_and_nothing_is_written() {
     let plan = PLAN.replace("learning_rate = 0.5", "learning_rate = 1e38").replace("size = 50", "size = 1");
     let (room, plan) = desk("train-infinite", &plan, people(100).as_bytes());
     let out = room.join("out");
     for more in [&[][..], &["--with-training-metrics"]] {
-        let line = refusal(&[&["train", text(&plan), "--out", text(&out)], more].concat());
+        let line = refusal(&[&["train", text(&plan), "--out", text(&out), "--seed", "1"], more].concat());
         assert!(line.contains("expected a smaller learning_rate"), "{line}");
         assert_eq!(names(&out), [""; 0]);
     }
@@ -398,7 +407,8 @@ fn progress_is_on_stderr_and_only_when_asked_for() {
     assert!(object["epsilon"]["upper"].as_f64().unwrap() <= 4.0 && object["non_private"].is_null());
 }
 
-/// Images and labels in files of their own: the layout is in the model, the paths are on the command line.
+/// Images and labels in files of their own: the layout is in the model, the paths are on the command line. Seed 1, so that
+/// what is learnt is no matter of chance.
 #[test]
 fn idx_files_are_learnt_and_evaluated() {
     let room = room("train-idx");
@@ -417,7 +427,7 @@ fn idx_files_are_learnt_and_evaluated() {
                 [privacy]\nnoise_multiplier = 1\ndelta = 1e-5\n";
     fs::write(room.join("plan.toml"), plan).unwrap();
     let out = room.join("out");
-    done(&veracity(&["train", text(&room.join("plan.toml")), "--out", text(&out)]));
+    done(&veracity(&["train", text(&room.join("plan.toml")), "--out", text(&out), "--seed", "1"]));
     let (model, images) = (out.join("model.safetensors"), room.join("images"));
     assert!(refusal(&["evaluate", text(&model), text(&images)]).contains("labels are missing"));
     let labels = room.join("labels");

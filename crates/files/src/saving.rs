@@ -31,7 +31,17 @@ pub fn create(what: &'static str, path: &Path, bytes: &[u8]) -> Result<(), Error
 /// Writes a new file, or one over an earlier file of ours. Devices and pipes take the bytes as they are.
 pub fn replace(what: &'static str, path: &Path, bytes: &[u8], is_ours: IsOurs) -> Result<(), Error> {
     match lies_at(what, path, is_ours)? {
-        Lies::Nothing => create(what, path, bytes),
+        Lies::Nothing => {
+            let staged = Staged::new(what, path, bytes)?;
+            if staged.try_new(path)? {
+                return Ok(());
+            }
+            // Another process was faster; if what it wrote is of ours, it is an earlier file by now.
+            match lies_at(what, path, is_ours)? {
+                Lies::Ours => staged.settle(),
+                Lies::Nothing | Lies::Stream => staged.settle_new(),
+            }
+        }
         Lies::Ours => Staged::new(what, path, bytes)?.settle(),
         Lies::Stream => OpenOptions::new()
             .write(true)
@@ -321,6 +331,29 @@ mod tests {
             assert!(create("file", &link, b"two").is_err() && must_be_new("file", &link).is_err());
             assert!(replace("file", &link, b"two", counts).is_err() && !room.join("nowhere").exists());
         }
+        fs::remove_dir_all(room).unwrap();
+    }
+
+    /// Sixteen threads write the same new file at once, twenty times: it is whole and of one of them, and nobody is refused.
+    #[test]
+    fn many_writers_may_write_one_file() {
+        let room = room("together");
+        for turn in 0..20 {
+            let path = room.join(format!("file-{turn}"));
+            let start = std::sync::Barrier::new(16);
+            std::thread::scope(|scope| {
+                for writer in 0..16 {
+                    let (path, start) = (&path, &start);
+                    let bytes = [b"one", b"two"][writer % 2];
+                    scope.spawn(move || {
+                        start.wait();
+                        replace("file", path, bytes, counts).unwrap();
+                    });
+                }
+            });
+            assert!(counts(&fs::read(&path).unwrap()));
+        }
+        assert_eq!(fs::read_dir(&room).unwrap().count(), 20, "a part was left behind");
         fs::remove_dir_all(room).unwrap();
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use veracity::{
     Adjacency, Choice, ClaimFile, Confirmation, Delta, Entropy, Epsilon, Mechanism, Method, Persons,
     PrivacyUnit, Refusal, Subject, Target, Verifier, account,
-    noise::{Key, NoiseStream, Purpose},
+    noise::{Key, NoiseStream, Purpose, RootAside},
     provenance,
     query::{Bounds, Column, Question, Statistic},
     releasing::{ReleaseRequest, prepare},
@@ -104,9 +104,10 @@ fn written() -> Vec<ClaimFile> {
     asked.iter().map(claim).collect()
 }
 
-/// Claims of releases: of a count of rows by person, and of a mean.
+/// Claims of releases: of a count of rows by person, and of a mean. They are for release, and yet the same in every run but for
+/// their time: the root is read as that of a resumed run is.
 fn released() -> Vec<ClaimFile> {
-    let entropy = Entropy::system().unwrap();
+    let entropy = Entropy::resume(&RootAside::read(&mut &[7; 32][..]).unwrap());
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
     let column = Column::Numbers(vec![Some(0.5); 9]);
     let provenance = provenance("visits.csv").unwrap();
