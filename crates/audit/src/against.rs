@@ -120,15 +120,17 @@ pub(crate) fn by_threshold(
         return by_band(scores, claim, noise, significance);
     }
     let looks = threshold::looks(scores, choice, claim, significance)?;
-    let limits: Vec<ErrorRates> = looks.iter().map(|look| ErrorRates::limits(look.counts, look.level)).collect();
+    let limits: Vec<ErrorRates> =
+        looks.iter().map(|look| ErrorRates::limits(look.counts, look.level)).collect();
     let fallen = |curve: &ClaimedCurve| {
         let at = |rates: &ErrorRates| curve.broken_by(rates.false_positive, rates.false_negative);
         limits.iter().enumerate().find_map(|(which, rates)| at(rates).map(|fallen| (which, fallen)))
     };
     let never_wrong = |look: &threshold::Look| ErrorRates::limits(look.counts.never_wrong(), look.level);
-    let is_able = looks.iter().map(never_wrong).any(|rates| {
-        claim.broken_by(rates.false_positive, rates.false_negative).is_some()
-    });
+    let is_able = looks
+        .iter()
+        .map(never_wrong)
+        .any(|rates| claim.broken_by(rates.false_positive, rates.false_negative).is_some());
     let found = fallen(claim);
     let Some(look) = looks.get(found.map_or(0, |(which, _)| which)) else {
         return Err(Refusal::invalid("no trial was counted"));

@@ -50,7 +50,8 @@ pub struct Rates {
 impl ClaimedCurve {
     /// The curve of pairs that all hold, in both directions.
     pub fn new(pairs: impl IntoIterator<Item = (Epsilon, Delta)>) -> Result<ClaimedCurve, Refusal> {
-        let pairs = pairs.into_iter().map(|(epsilon, delta)| Pair { epsilon: epsilon.get(), delta: delta.get() });
+        let pairs =
+            pairs.into_iter().map(|(epsilon, delta)| Pair { epsilon: epsilon.get(), delta: delta.get() });
         Ok(ClaimedCurve::of(pairs.collect()))
     }
 
@@ -146,7 +147,8 @@ impl ClaimedCurve {
     /// The curve between its corners; for what needs no side.
     fn on_curve(&self, alarms: f64) -> f64 {
         let after = self.corners.partition_point(|corner| corner.alarms <= alarms);
-        let (Some(left), Some(right)) = (self.corners.get(after.wrapping_sub(1)), self.corners.get(after)) else {
+        let (Some(left), Some(right)) = (self.corners.get(after.wrapping_sub(1)), self.corners.get(after))
+        else {
             return self.corners.last().map_or(0.0, |corner| corner.misses);
         };
         let part = (alarms - left.alarms) / (right.alarms - left.alarms);
@@ -156,7 +158,8 @@ impl ClaimedCurve {
     /// The false alarms at which the curve comes down to so many misses.
     fn alarms_at(&self, misses: f64) -> f64 {
         let after = self.corners.partition_point(|corner| corner.misses > misses);
-        let (Some(left), Some(right)) = (self.corners.get(after.wrapping_sub(1)), self.corners.get(after)) else {
+        let (Some(left), Some(right)) = (self.corners.get(after.wrapping_sub(1)), self.corners.get(after))
+        else {
             return if after == 0 { 0.0 } else { 1.0 };
         };
         let part = (left.misses - misses) / (left.misses - right.misses);
@@ -270,7 +273,10 @@ mod tests {
                 .filter(|x| *x >= alarms)
                 .map(|x| divergence(alarms, x) + divergence(misses, curve.on_curve(x).max(misses)))
                 .fold(f64::INFINITY, f64::min);
-            assert!(told <= least * (1.0 + 1e-9) && least - told < 1e-4, "{alarms} {misses}: {told} {least} {near:?}");
+            assert!(
+                told <= least * (1.0 + 1e-9) && least - told < 1e-4,
+                "{alarms} {misses}: {told} {least} {near:?}"
+            );
         }
         assert!(curve.nearest(Rates { alarms: 0.31, misses: 0.31 }).is_none());
     }
@@ -284,12 +290,16 @@ mod tests {
         let more = delta * (slope - 1.0) / (epsilon.exp() - 1.0);
         for at in 0..=100 {
             let x = f64::from(at) / 100.0;
-            let lines = |growth: f64, delta: f64| (1.0 - delta - growth * x).max((1.0 - delta - x) / growth).max(0.0);
+            let lines =
+                |growth: f64, delta: f64| (1.0 - delta - growth * x).max((1.0 - delta - x) / growth).max(0.0);
             assert!((one.least_misses(x) - lines(epsilon.exp(), delta)).abs() < 1e-12);
             assert!((three.least_misses(x) - lines(slope, more)).abs() < 1e-12);
         }
         assert_eq!(one.corners().len(), 4, "{:?}", one.corners());
         let nothing = ClaimedCurve::new([(Epsilon::new(1.0).unwrap(), Delta::new(1.0).unwrap())]).unwrap();
-        assert!(nothing.broken_by(0.0, 0.0).is_none() && nothing.nearest(Rates { alarms: 0.0, misses: 0.0 }).is_none());
+        assert!(
+            nothing.broken_by(0.0, 0.0).is_none()
+                && nothing.nearest(Rates { alarms: 0.0, misses: 0.0 }).is_none()
+        );
     }
 }

@@ -25,7 +25,9 @@ impl FailuresByWorld {
             let failed = u64::from(told.score.is_none());
             match told.world {
                 World::In => (counts.ins, counts.failed_in) = (counts.ins + 1, counts.failed_in + failed),
-                World::Out => (counts.outs, counts.failed_out) = (counts.outs + 1, counts.failed_out + failed),
+                World::Out => {
+                    (counts.outs, counts.failed_out) = (counts.outs + 1, counts.failed_out + failed)
+                }
             }
         }
         counts

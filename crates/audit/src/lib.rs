@@ -39,8 +39,8 @@ mod subject;
 pub mod threshold;
 mod trial;
 
-pub use canary::Canary;
 pub use against::{Against, Declared, Fallen, is_refuted_by_bets};
+pub use canary::Canary;
 pub use claimed::{ClaimedCurve, Rates};
 pub use counts::Counts;
 pub use failures::FailuresByWorld;

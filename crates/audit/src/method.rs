@@ -287,7 +287,10 @@ pub fn judge(
         return Ok(Judged { evidence, against: None, verdict });
     }
     let curve = claimed.curve(group)?;
-    let scaled = claimed.declared.filter(|declared| declared.has_noise()).map(|declared| move |part: f64| declared.with_noise(part)?.for_group(group));
+    let scaled = claimed
+        .declared
+        .filter(|declared| declared.has_noise())
+        .map(|declared| move |part: f64| declared.with_noise(part)?.for_group(group));
     let noise: against::Noise<'_> = match &scaled {
         Some(scaled) => Some(scaled),
         None => None,

@@ -209,7 +209,8 @@ pub fn needed_for_noise(
     let group = method.group();
     let claim = declared.with_noise(1.0)?.for_group(group)?;
     let truth = declared.with_noise(part)?.for_group(group)?;
-    let reached = |n: u64| Ok::<_, Refusal>(chance_against(method, n, &claim, &truth, level)? >= chance.get());
+    let reached =
+        |n: u64| Ok::<_, Refusal>(chance_against(method, n, &claim, &truth, level)? >= chance.get());
     let (mut few, mut enough) = (2u64, 4u64);
     while !reached(enough)? {
         (few, enough) = (enough, enough * 2);

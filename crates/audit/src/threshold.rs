@@ -125,7 +125,9 @@ pub(crate) fn looks(
         Choice::Fixed(threshold) if threshold.is_nan() => {
             Err(Refusal::out_of_range("threshold", "not a number", "a number"))
         }
-        Choice::Fixed(threshold) => Ok(vec![Look { threshold, counts: Counts::above(threshold, scores), level }]),
+        Choice::Fixed(threshold) => {
+            Ok(vec![Look { threshold, counts: Counts::above(threshold, scores), level }])
+        }
         Choice::Split => Ok(vec![look(scores.halves(), level)]),
         Choice::Folds(folds) => {
             let k = checked_folds(folds)?;

@@ -205,7 +205,11 @@ mod tests {
                 let ins = trials.iter().filter(|trial| worlds(1, **trial, 1) == [World::In]).count();
                 // Fair coins: off by more than six deviations with chance below 1e-8.
                 let off = ins.abs_diff(trials.len() - ins) as f64;
-                assert!(off < 6.0 * (trials.len() as f64).sqrt(), "share {index} of {of}: {ins} of {}", trials.len());
+                assert!(
+                    off < 6.0 * (trials.len() as f64).sqrt(),
+                    "share {index} of {of}: {ins} of {}",
+                    trials.len()
+                );
                 all.extend(trials);
             }
             all.sort_unstable();

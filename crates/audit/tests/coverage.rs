@@ -366,8 +366,7 @@ fn a_confidence_sequence_holds_and_climbs() {
     let mu = 2.0;
     let leak = truth(mu, DELTA);
     let climb = |draws: &mut Draws, pairs: usize| {
-        let mut ladder =
-            Ladder::of_epsilons(epsilon(0.5), count(30), delta(DELTA), level(STATED)).unwrap();
+        let mut ladder = Ladder::of_epsilons(epsilon(0.5), count(30), delta(DELTA), level(STATED)).unwrap();
         for _ in 0..pairs {
             ladder.observe(mu + draws.normal(), draws.normal()).unwrap();
         }

@@ -41,7 +41,9 @@ impl Verdict {
     /// The leak that was shown.
     pub fn shown(&self) -> Lower<Epsilon> {
         match self {
-            Verdict::Refuted { shown } | Verdict::NotRefuted { shown, .. } | Verdict::CannotTell { shown, .. } => *shown,
+            Verdict::Refuted { shown }
+            | Verdict::NotRefuted { shown, .. }
+            | Verdict::CannotTell { shown, .. } => *shown,
         }
     }
 

@@ -18,7 +18,9 @@ impl Mechanism {
     pub fn with_noise(&self, part: f64) -> Result<Mechanism, Refusal> {
         let scaled = |noise: NoiseMultiplier| NoiseMultiplier::new(noise.get() * part);
         let inner = |mechanism: &Mechanism| mechanism.with_noise(part).map(Box::new);
-        let all = |parts: &[Mechanism]| parts.iter().map(|each| each.with_noise(part)).collect::<Result<Vec<_>, _>>();
+        let all = |parts: &[Mechanism]| {
+            parts.iter().map(|each| each.with_noise(part)).collect::<Result<Vec<_>, _>>()
+        };
         Ok(match self {
             Mechanism::Gaussian { noise_multiplier } => {
                 Mechanism::Gaussian { noise_multiplier: scaled(*noise_multiplier)? }
@@ -37,7 +39,7 @@ impl Mechanism {
             Mechanism::Zcdp { rho } => Mechanism::Zcdp { rho: Rho::new(rho.get() / (part * part))? },
             Mechanism::Matrix { strategy, participation, noise_multiplier } => Mechanism::Matrix {
                 strategy: strategy.clone(),
-                participation: participation.clone(),
+                participation: *participation,
                 noise_multiplier: scaled(*noise_multiplier)?,
             },
             Mechanism::PoissonSampled { rate, mechanism } => {
@@ -63,12 +65,14 @@ impl Mechanism {
                 Mechanism::Shuffled { batches: *batches, mechanism: inner(mechanism)? }
             }
             Mechanism::BestOf { runs, mechanism } => {
-                Mechanism::BestOf { runs: runs.clone(), mechanism: inner(mechanism)? }
+                Mechanism::BestOf { runs: *runs, mechanism: inner(mechanism)? }
             }
             Mechanism::Repeated { times, mechanism } => {
                 Mechanism::Repeated { times: *times, mechanism: inner(mechanism)? }
             }
-            Mechanism::Group { size, mechanism } => Mechanism::Group { size: *size, mechanism: inner(mechanism)? },
+            Mechanism::Group { size, mechanism } => {
+                Mechanism::Group { size: *size, mechanism: inner(mechanism)? }
+            }
             Mechanism::Composed(parts) => Mechanism::Composed(all(parts)?),
             Mechanism::Parallel(parts) => Mechanism::Parallel(all(parts)?),
             Mechanism::RandomizedResponse { .. }

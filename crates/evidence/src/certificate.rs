@@ -4,9 +4,8 @@
 //! one run, a run that was resumed and shares put together give the same bytes.
 
 use crate::{
-    Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, SubjectNote, Trials,
-    examine_trials, journal,
-    protocol::SCHEMA as ORDER, sha256,
+    Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, SubjectNote,
+    Trials, examine_trials, journal, protocol::SCHEMA as ORDER, sha256,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::Path;
@@ -381,7 +380,11 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
         words("failed", written(&stated.failed)?, written(&found.failed)?),
         words("counted", written(&stated.counted)?, written(&found.counted)?),
         words("curve", written(&stated.curve)?, written(&found.curve)?),
-        words("catches_noise_below", written(&stated.catches_noise_below)?, written(&found.catches_noise_below)?),
+        words(
+            "catches_noise_below",
+            written(&stated.catches_noise_below)?,
+            written(&found.catches_noise_below)?,
+        ),
         numbers("epsilon_lower", stated.epsilon_lower, found.epsilon_lower),
         numbers("ceiling", stated.ceiling, found.ceiling),
         words("basis", stated.basis.clone(), found.basis),
@@ -496,7 +499,11 @@ mod tests {
             let score = (trial % 5 != 0).then_some(0.0);
             let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
             failed
-                .add(Record { observation: Observation { trial, canary: 0, world, score }, failure, attempts: 1 })
+                .add(Record {
+                    observation: Observation { trial, canary: 0, world, score },
+                    failure,
+                    attempts: 1,
+                })
                 .unwrap();
         }
         let refused = certify(&protocol, &failed).unwrap_err().to_string();

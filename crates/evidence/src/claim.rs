@@ -41,7 +41,11 @@ impl AuditClaim {
     }
 
     /// A mechanism and the point of its curve at this δ: the ε that is claimed, or what the accountant proves.
-    pub fn of_subject(subject: &Subject, delta: Delta, claimed: Option<Epsilon>) -> Result<AuditClaim, Refusal> {
+    pub fn of_subject(
+        subject: &Subject,
+        delta: Delta,
+        claimed: Option<Epsilon>,
+    ) -> Result<AuditClaim, Refusal> {
         let proved = account(subject, Target::Delta(delta), Choice::Best)?.epsilon.upper();
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             Refusal::invalid("the accountant has no upper bound for the claimed mechanism; claim an epsilon")
@@ -89,11 +93,15 @@ impl Declared for Curves {
 impl Curves {
     fn curve(&self, part: f64) -> Result<ClaimedCurve, Refusal> {
         let mechanism = if part == 1.0 { self.mechanism.clone() } else { self.mechanism.with_noise(part)? };
-        let subject =
-            Subject { mechanism, adjacency: self.point.adjacency, unit: PrivacyUnit::default() };
-        let profile = PrivacyProfile::new(&subject, PAIRS)?;
+        let subject = Subject { mechanism, adjacency: self.point.adjacency, unit: PrivacyUnit::default() };
+        let points = match PrivacyProfile::near_zero(&subject, PAIRS) {
+            Ok(profile) => profile.points,
+            // Noise so small that nothing is promised is a curve too; a claim without a curve is refused.
+            Err(Refusal::NotCertified(_) | Refusal::NoProtection(_)) if part < 1.0 => Vec::new(),
+            Err(refusal) => return Err(refusal),
+        };
         let mut pairs = Vec::new();
-        for point in profile.points {
+        for point in points {
             pairs.push((Epsilon::new(point.epsilon)?, Delta::new(point.upper.min(1.0))?));
         }
         if part == 1.0 {

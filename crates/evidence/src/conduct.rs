@@ -9,7 +9,9 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use veracity_audit::{AuditSubject, Claimed, Declared, Failure, Outcome, Shard, World, bound::sequential::Test, observe_one};
+use veracity_audit::{
+    AuditSubject, Claimed, Declared, Failure, Outcome, Shard, World, bound::sequential::Test, observe_one,
+};
 use veracity_core::{Error, Significance};
 
 /// How long trials are gathered before they are kept together: no more than this is lost in a crash.
@@ -68,7 +70,8 @@ pub fn conduct(
             let kept = must_go_on().and_then(|()| keep(journal, &portion, &mut progress));
             // Nobody need watch.
             let _ = watch.map(|watch| watch.send(progress));
-            let fallen = kept.and_then(|()| watching.as_mut().map_or(Ok(false), |test| test.has_fallen(journal)));
+            let fallen =
+                kept.and_then(|()| watching.as_mut().map_or(Ok(false), |test| test.has_fallen(journal)));
             if fallen != Ok(false) {
                 stop.store(true, Ordering::Relaxed);
                 return fallen.map(|_| ());
@@ -133,7 +136,12 @@ impl Watching {
 }
 
 /// Runs trials that nobody else has taken, until they are worth a message: one that takes long is told by itself.
-fn portion(subject: &dyn AuditSubject, order: Order, trials: &[(u64, u32)], next: &AtomicUsize) -> Vec<Outcome> {
+fn portion(
+    subject: &dyn AuditSubject,
+    order: Order,
+    trials: &[(u64, u32)],
+    next: &AtomicUsize,
+) -> Vec<Outcome> {
     let began = Instant::now();
     let mut outcomes = Vec::new();
     while outcomes.len() < LARGEST_PORTION && (outcomes.is_empty() || began.elapsed() < PORTION) {
@@ -159,7 +167,9 @@ fn attempt(subject: &dyn AuditSubject, order: Order, (trial, before): (u64, u32)
 fn keep(journal: &mut Journal, portion: &[Outcome], progress: &mut Progress) -> Result<(), Error> {
     for outcome in portion {
         if let Some(Failure::Machine(why)) = &outcome.failure {
-            return Err(Error::invalid(format!("a trial could not be run: {why}; mend that and resume the audit")));
+            return Err(Error::invalid(format!(
+                "a trial could not be run: {why}; mend that and resume the audit"
+            )));
         }
         journal.keep(outcome)?;
         progress.done += 1;

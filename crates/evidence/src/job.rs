@@ -1,12 +1,12 @@
 //! An audit from its subject to its verdict, in one call; and the shares of one, put together.
 
 use crate::{
-    AuditProtocol, Audited, Case, Caught, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Shard,
-    TrialSource, Trials,
+    AuditProtocol, Audited, Case, Caught, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress,
+    Shard, TrialSource, Trials,
     certificate::{self, certify},
-    conduct, examine_trials, planning,
+    conduct, examine_trials,
     journal::{self, Journal, REPORT},
-    page, plan_trials,
+    looks, page, plan_trials, planning,
     protocol::{SCHEMA, VERSION},
 };
 use std::{
@@ -82,6 +82,8 @@ pub enum AuditDone {
         audited: Box<Audited>,
         /// The trials.
         trials: Trials,
+        /// How many audits by other orders were judged in the same folder on this subject and claim before.
+        earlier_looks: u64,
     },
     /// Trials of other shares are missing: no verdict yet.
     Share {
@@ -193,6 +195,7 @@ fn jobs(settings: &AuditSettings) -> usize {
 
 /// Judges complete trials, and writes what is to be kept of them.
 fn judge(journal: Journal, keep: &Keep) -> Result<AuditDone, Error> {
+    let protocol = journal.protocol().clone();
     let (audited, trials) = match keep {
         Keep::Everything(..) => {
             let (audited, certificate) = certify(journal.protocol(), journal.trials())?;
@@ -211,7 +214,13 @@ fn judge(journal: Journal, keep: &Keep) -> Result<AuditDone, Error> {
         }
         Keep::Nothing => (examine_trials(journal.protocol(), journal.trials())?, journal.settle(&[])?),
     };
-    Ok(AuditDone::Judged { audited: Box::new(audited), trials })
+    let earlier_looks = match keep {
+        Keep::Everything(folder, _) | Keep::Report(folder) => {
+            looks::note(folder, &protocol, &audited.verdict)?
+        }
+        Keep::Nothing => 0,
+    };
+    Ok(AuditDone::Judged { audited: Box::new(audited), trials, earlier_looks })
 }
 
 /// Refuses a folder in which no report can be written.

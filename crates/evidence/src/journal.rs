@@ -249,14 +249,12 @@ fn refuse_foreign_files(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes what trials left that were under way when the program was killed: folders called `trial-attempt-process`. Whatever
-/// else is there stays.
+/// Removes what trials left that were under way when the program was killed: folders that [`command`] gave a name. Whatever else is
+/// there stays.
 fn sweep_work(work: &Path) {
     for entry in fs::read_dir(work).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let numbers = name.split('-').filter(|part| part.parse::<u64>().is_ok()).count();
-        if numbers == 3 && name.split('-').count() == 3 {
+        if command::is_room(&name.to_string_lossy()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -407,12 +405,13 @@ mod tests {
         Outcome {
             observations: vec![Observation { trial, canary: 0, world: worlds(seed, trial, 1)[0], score }],
             failure: score.is_none().then(|| Failure::Run("it said \"no\", twice".into())),
+            attempts: 1,
         }
     }
 
     fn fill(folder: &Path, protocol: &AuditProtocol) -> String {
         let mut journal = Journal::open(folder, protocol, Opening::Resume).unwrap();
-        for trial in journal.missing(Shard::WHOLE) {
+        for (trial, _) in journal.missing(Shard::WHOLE) {
             journal.keep(&outcome(protocol.seed, trial)).unwrap();
         }
         journal.settle(&[]).unwrap().to_csv()

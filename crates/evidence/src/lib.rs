@@ -24,6 +24,7 @@ mod claim;
 mod conduct;
 mod job;
 pub mod journal;
+pub mod looks;
 pub mod lower_bounds;
 mod method_note;
 mod page;
@@ -38,9 +39,9 @@ pub use case::{Case, SubjectNote, TrialSource};
 pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
 pub use job::{AuditDone, AuditSettings, Keep, audit, merge, plan};
-pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use journal::{Journal, Opening};
 pub use page::{page, round_distinctly};
+pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
 pub use subjects::{
     Attack, CanaryKind, FinalModel, Planted, Scoring, Start, WhiteBox, best_canary, command, default_plan,
@@ -48,8 +49,9 @@ pub use subjects::{
 };
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
-    Against, AuditSubject, Choice, ClaimedCurve, Counted, Counts, Evidence, Failure, FailuresByWorld, Fallen, Idealised, Method,
-    Observation, Outcome, Rates, Shard, SubjectFn, World, bound, observe, subject_fn, worlds,
+    Against, AuditSubject, Choice, ClaimedCurve, Counted, Counts, Evidence, Failure, FailuresByWorld, Fallen,
+    Idealised, Method, Observation, Outcome, Rates, Shard, SubjectFn, World, bound, observe, subject_fn,
+    worlds,
 };
 pub use veracity_core::Claim;
 

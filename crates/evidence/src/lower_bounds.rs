@@ -1,5 +1,6 @@
 //! Lower bounds on ε from what an attack left behind: counts, guesses, or a file of scores.
 
+use crate::subjects::recorded::shuffle_by_content;
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::{fs::File, path::Path};
 use veracity_audit::bound::{FromCounts, Shown, sequential, trade_off};
@@ -93,6 +94,10 @@ pub fn read_scores(path: &Path) -> Result<Scores, Error> {
     if inside.is_empty() || outside.is_empty() {
         let (ins, outs) = (inside.len(), outside.len());
         return Err(refuse(format!("trials of both worlds, found {ins} in and {outs} out")));
+    }
+    // Files come sorted; a threshold that the first half chooses must not know the second.
+    for scores in [&mut inside, &mut outside] {
+        shuffle_by_content(scores, |score: &f64| score.to_bits().to_be_bytes().to_vec());
     }
     Ok(Scores::new(inside, outside)?)
 }

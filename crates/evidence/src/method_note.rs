@@ -24,14 +24,20 @@ impl MethodNote {
     pub fn method(&self) -> Result<Method, Refusal> {
         let group = Count::new(self.group_size)?;
         if group != Count::ONE && !["clopper-pearson", "sequential"].contains(&self.bound.as_str()) {
-            return Err(Refusal::no_theorem(&self.bound, "a group of records", "use clopper-pearson or sequential"));
+            return Err(Refusal::no_theorem(
+                &self.bound,
+                "a group of records",
+                "use clopper-pearson or sequential",
+            ));
         }
         match self.bound.as_str() {
             "clopper-pearson" => Ok(Method::Threshold { choice: read(&self.threshold)?, group }),
             "gdp" => Ok(Method::Gaussian { choice: read(&self.threshold)? }),
             "one-run" => Ok(Method::ManyCanaries { guessed: guessed(&self.threshold)? }),
             "sequential" if self.threshold == PAST => Ok(Method::Sequential { group }),
-            "sequential" => Err(Refusal::out_of_range("threshold", clean(&self.threshold), "past with sequential")),
+            "sequential" => {
+                Err(Refusal::out_of_range("threshold", clean(&self.threshold), "past with sequential"))
+            }
             _ => {
                 let known = "clopper-pearson, sequential, gdp or one-run";
                 Err(Refusal::out_of_range("bound", clean(&self.bound), known))

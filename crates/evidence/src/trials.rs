@@ -213,9 +213,9 @@ impl Trials {
         let curves = claim.curves();
         let declared = curves.as_ref().map(|curves| curves as &dyn Declared);
         let claimed = Claimed { point: claim.point, declared };
-        let ends = |trials: &Trials| {
+        let ends = |trials: &Trials| -> Result<bool, Refusal> {
             let level = Significance::new(protocol.significance)?;
-            Ok::<_, Refusal>(is_refuted_by_bets(&trials.observations(), &claimed, method.group(), level)?)
+            is_refuted_by_bets(&trials.observations(), &claimed, method.group(), level)
         };
         let all_but_one = self.first((self.0.len() as u64).saturating_sub(1));
         Ok(ends(self)? && !ends(&all_but_one)?)

@@ -26,7 +26,7 @@ fn audited(plan: &TrainingPlan, how: Attack, claimed: Option<f64>, trials: u64, 
         let jobs = Some(Count::new(jobs).unwrap());
         let settings = AuditSettings { method: Some(method), jobs, ..AuditSettings::default() };
         match audit(&case, &settings, None).unwrap() {
-            AuditDone::Judged { audited, trials } => (*audited, trials),
+            AuditDone::Judged { audited, trials, .. } => (*audited, trials),
             share => panic!("{share:?}"),
         }
     };

@@ -58,7 +58,9 @@ impl Basis {
         match self {
             Basis::Proved => "proved, whatever the mechanism",
             Basis::IfGaussian => "proved if the mechanism is Gaussian",
-            Basis::IfRetriesTellNothing => "proved if runs fail for reasons that have nothing to do with their data",
+            Basis::IfRetriesTellNothing => {
+                "proved if runs fail for reasons that have nothing to do with their data"
+            }
             Basis::IfIndependent => "proved if canaries are independent",
             Basis::IfIndependentGaussian => {
                 "proved if canaries are independent and the mechanism is Gaussian"

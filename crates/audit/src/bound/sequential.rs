@@ -97,9 +97,7 @@ pub(crate) fn bound(
     // An attacker who never errs wins no more than e^{−ε} a pair: so many pairs cannot climb higher.
     let highest = (pairs.len() as f64 / -level.ln()).max(1.0).ln() / group.as_f64();
     let rungs = Count::new((highest / STEP).floor().max(1.0) as u64)?;
-    let claim = |rung: u64| {
-        ClaimedCurve::new([(Epsilon::new(STEP * rung as f64)?, delta)])?.for_group(group)
-    };
+    let claim = |rung: u64| ClaimedCurve::new([(Epsilon::new(STEP * rung as f64)?, delta)])?.for_group(group);
     let claims = (1..=rungs.get()).map(claim).collect::<Result<Vec<_>, Refusal>>()?;
     let mut ladder = Ladder::new(claims, Significance::new(level)?);
     for (inside, outside) in pairs {
@@ -276,7 +274,9 @@ impl Bet {
         let mean = |rate: f64, [yes, no]: [f64; 2]| rate * yes + (1.0 - rate) * no;
         let of = |rates: &Rates| 0.5 * (mean(rates.alarms, alarm) + mean(rates.misses, miss));
         let most = claim.corners().iter().map(of).fold(1.0, f64::max) * FAIR;
-        let gain = |alarm: f64, miss: f64| STAKES.map(|stake| (stake * (alarm * miss / (most * most) - 1.0)).ln_1p());
+        let gain = |alarm: f64, miss: f64| {
+            STAKES.map(|stake| (stake * (alarm * miss / (most * most) - 1.0)).ln_1p())
+        };
         Bet { guess: event.guess, gains: alarm.map(|alarm| miss.map(|miss| gain(alarm, miss))) }
     }
 

@@ -3,14 +3,16 @@
 //!
 //! Its words may hold `{data}` (the world's data file), `{seed}` (a whole number below 2^32, another for each trial),
 //! `{out}` (where the score goes) and `{world}` (`in` or `out`, for programs that make their own data). What it prints goes
-//! to a log. Anything but a number in time is a failure with its reason; after so many retries it counts against the auditor.
+//! to a log. Anything but a number in time is a failure with its reason, and an outcome like any other.
 
 use super::{
     neighbours::Neighbours,
     process::{self, Ending},
 };
 use crate::{AuditClaim, Case, SubjectNote};
+use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -31,6 +33,9 @@ pub const KIND: &str = "command";
 pub const WORK: &str = "work";
 /// The log of what the programs said.
 pub const LOG: &str = "command.log";
+/// How the folder of one run is called: this and so many hexadecimal digits.
+const ROOM: &str = "run-";
+const ROOM_DIGITS: usize = 20;
 /// How much of what one run said is kept, from its end.
 const SAID: u64 = 16 << 10;
 /// The longest file that can be a number.
@@ -80,15 +85,46 @@ pub fn case(spec: Spec, claim: impl Into<AuditClaim>, trials: Count, seed: u64) 
         ("timeout_seconds", spec.timeout.as_secs_f64().to_string()),
     ];
     settings.extend(data.as_ref().map(|data| ("data_sha256", data.fingerprint())));
+    let mut settings: BTreeMap<String, Value> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    settings.insert("files_sha256".to_owned(), serde_json::json!(hashes(&words)));
     let note = SubjectNote {
         kind: KIND.to_owned(),
         description: spec.line.clone(),
         attack: "the score that the command leaves".to_owned(),
         access: "as the command has it".to_owned(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        settings,
     };
-    let subject = Box::new(Program { words, data, seed, spec, log: Mutex::new(()), started: AtomicU64::new(0) });
+    let subject =
+        Box::new(Program { words, data, seed, spec, log: Mutex::new(()), started: AtomicU64::new(0) });
     Ok(Case { group: Count::new(records)?, is_costly: true, ..Case::new(subject, note, claim, trials, seed) })
+}
+
+/// Whether a folder has the name of one that a run had.
+pub(crate) fn is_room(name: &str) -> bool {
+    let digits = name.strip_prefix(ROOM).unwrap_or_default();
+    digits.len() == ROOM_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// SHA-256 of the program and of every word that names a file, by word: a trainer that was edited is another subject.
+fn hashes(words: &[String]) -> BTreeMap<String, Value> {
+    let mut hashes = BTreeMap::new();
+    for (at, word) in words.iter().enumerate() {
+        let plain = Path::new(word);
+        let searched = || {
+            let folders = std::env::var_os("PATH")?;
+            std::env::split_paths(&folders).map(|folder| folder.join(plain)).find(|path| path.is_file())
+        };
+        let path = match at {
+            0 if !word.contains(std::path::MAIN_SEPARATOR) => searched(),
+            _ => Some(plain.to_owned()),
+        };
+        let bytes = path.filter(|path| path.is_file()).and_then(|path| fs::read(path).ok());
+        if let Some(bytes) = bytes {
+            hashes.insert(word.clone(), crate::sha256(&[&bytes]).into());
+        }
+    }
+    hashes
 }
 
 fn words(spec: &Spec) -> Result<Vec<String>, Error> {
@@ -126,10 +162,10 @@ impl AuditSubject for Program {
 impl Program {
     /// One run in a folder of its own, which is gone afterwards.
     fn attempt(&self, trial: u64, world: World) -> Result<f64, Failure> {
-        let attempt = self.started.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{trial}-{attempt}-{}", std::process::id());
-        let broken =
-            |error: std::io::Error| Failure::Machine(format!("the trial's folder cannot be used ({})", error.kind()));
+        let name = self.room_name(trial);
+        let broken = |error: std::io::Error| {
+            Failure::Machine(format!("the trial's folder cannot be used ({})", error.kind()))
+        };
         let place = || {
             let room = self.spec.folder.join(WORK).join(&name);
             fs::create_dir_all(&room)?;
@@ -139,6 +175,14 @@ impl Program {
         let result = self.run_in(&room.0, trial, world);
         self.write_log(&room.0, trial, world, &result);
         result
+    }
+
+    /// The name of a run's folder, which tells nothing of its trial.
+    fn room_name(&self, trial: u64) -> String {
+        let started = self.started.fetch_add(1, Ordering::Relaxed);
+        let numbers = [self.seed, trial, started, u64::from(std::process::id())];
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        format!("{ROOM}{}", &crate::sha256(&[&bytes])[..ROOM_DIGITS])
     }
 
     fn run_in(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
@@ -154,9 +198,10 @@ impl Program {
         match process::run(&words, self.spec.timeout, &said) {
             Err(error) => Err(Failure::Run(format!("the command cannot be started ({})", error.kind()))),
             Ok(Ending::Interrupted) => Err(Failure::Run("the command was interrupted".to_owned())),
-            Ok(Ending::TimedOut) => {
-                Err(Failure::Run(format!("the command took longer than {} s", self.spec.timeout.as_secs_f64())))
-            }
+            Ok(Ending::TimedOut) => Err(Failure::Run(format!(
+                "the command took longer than {} s",
+                self.spec.timeout.as_secs_f64()
+            ))),
             Ok(Ending::Exit(status)) if !status.success() => {
                 Err(Failure::Run(format!("the command ended with {status}")))
             }
@@ -187,8 +232,7 @@ impl Program {
         };
         let said = said().unwrap_or_default();
         let ending = result.as_ref().map_or_else(|failure| failure.reason(), |_| "a score");
-        let mut text =
-            format!("── trial {trial}, world {}: {ending}\n", world.name()).into_bytes();
+        let mut text = format!("── trial {trial}, world {}: {ending}\n", world.name()).into_bytes();
         text.extend(&said);
         if said.last().is_some_and(|byte| *byte != b'\n') {
             text.push(b'\n');

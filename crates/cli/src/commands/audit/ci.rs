@@ -10,7 +10,9 @@ const RULE: &str = "privacy-claim-refuted";
 pub fn junit(audited: &Audited, line: &str) -> String {
     let line = escape(line);
     let (failures, skipped, inside) = match audited.verdict {
-        Verdict::Refuted { .. } => (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>")),
+        Verdict::Refuted { .. } => {
+            (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>"))
+        }
         Verdict::NotRefuted { .. } => (0, 0, format!("<system-out>{line}</system-out>")),
         Verdict::CannotTell { .. } => (0, 1, format!("<skipped message=\"{line}\"/>")),
     };

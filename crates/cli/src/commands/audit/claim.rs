@@ -3,7 +3,8 @@
 use crate::{args::AuditArgs, meaning};
 use std::path::Path;
 use veracity::{
-    Adjacency, ClaimFile, Count, Delta, Epsilon, Error, Mechanism, NoiseMultiplier, SamplingRate, Subject, Upper,
+    Adjacency, ClaimFile, Count, Delta, Epsilon, Error, Mechanism, NoiseMultiplier, SamplingRate, Subject,
+    Upper,
     auditing::{AuditClaim, Claim},
     read_text,
     spec::Whole,
@@ -21,7 +22,8 @@ pub fn of(args: &AuditArgs) -> Result<AuditClaim, Error> {
 
 /// A claim that was handed over.
 fn of_file(args: &AuditArgs, path: &Path) -> Result<AuditClaim, Error> {
-    let given = [("--claim-epsilon", args.claim_epsilon.is_some()), ("--claim-delta", args.claim_delta.is_some())];
+    let given =
+        [("--claim-epsilon", args.claim_epsilon.is_some()), ("--claim-delta", args.claim_delta.is_some())];
     if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
         return Err(Error::invalid(format!("{flag} is given, expected none: the claim has its own")));
     }

@@ -26,8 +26,10 @@ use std::{
 };
 use veracity::{
     AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan, audit,
+    auditing::command::LOG,
     auditing::{
-        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge, needed_trials, plan,
+        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge,
+        needed_trials, plan,
     },
     report::decimal::{down, nearest},
     saving::refuse_foreign_file,
@@ -119,6 +121,12 @@ fn attack(case: &Case, settings: &AuditSettings, watch: &Sender<Progress>) -> Re
         (Keep::Everything(..), ErrorKind::Interrupted) => Error::Interrupted(format!(
             "{error}; the trials that had ended are kept, --resume goes on with the others"
         )),
+        (Keep::Everything(folder, _), ErrorKind::TrialsFailed) if folder.join(LOG).exists() => {
+            Error::TrialsFailed(format!(
+                "{error}; what they said is in {}, --resume --retry-failed tries them again",
+                folder.join(LOG).display()
+            ))
+        }
         _ => error,
     })
 }

@@ -29,7 +29,7 @@ pub struct Output<'a> {
 /// Says how an audit ended, and writes it where machines look for it.
 pub fn done(done: &AuditDone, kept: &Keep, output: Output) -> Result<Outcome, Error> {
     match done {
-        AuditDone::Judged { audited, .. } => verdict(audited, kept, output),
+        AuditDone::Judged { audited, earlier_looks, .. } => verdict(audited, *earlier_looks, kept, output),
         AuditDone::Share { protocol, trials } => {
             let Keep::Everything(folder, _) = kept else {
                 return Err(Error::invalid("--out is missing, expected a folder for the share"));
@@ -39,7 +39,7 @@ pub fn done(done: &AuditDone, kept: &Keep, output: Output) -> Result<Outcome, Er
     }
 }
 
-fn verdict(audited: &Audited, kept: &Keep, output: Output) -> Result<Outcome, Error> {
+fn verdict(audited: &Audited, earlier: u64, kept: &Keep, output: Output) -> Result<Outcome, Error> {
     let line = headline(audited);
     if let Some(path) = output.junit {
         replace("junit", path, ci::junit(audited, &line).as_bytes(), ci::is_junit)?;
@@ -47,7 +47,10 @@ fn verdict(audited: &Audited, kept: &Keep, output: Output) -> Result<Outcome, Er
     if let Some(path) = output.sarif {
         replace("sarif", path, ci::sarif(audited, &line)?.as_bytes(), ci::is_sarif)?;
     }
-    let text = if output.is_json { json(audited, kept)? } else { painted(&words(audited, &line, kept)) };
+    let text = match output.is_json {
+        true => json(audited, earlier, kept)?,
+        false => painted(&(words(audited, &line, kept) + &peeking(audited, earlier))),
+    };
     let ending = match audited.verdict {
         Verdict::Refuted { .. } => Ending::Falls,
         Verdict::NotRefuted { .. } => Ending::Stands,
@@ -114,9 +117,9 @@ fn why_not(audited: &Audited) -> String {
             let below = caught.noise_below.map_or("no noise at all".to_owned(), |below| {
                 format!("noise below {} of the declared", down(below, 2))
             });
-            let limit = against.noise_at_most.map_or("any noise".to_owned(), |limit| {
-                format!("up to {} of the declared", up(limit, 3))
-            });
+            let limit = against
+                .noise_at_most
+                .map_or("any noise".to_owned(), |limit| format!("up to {} of the declared", up(limit, 3)));
             format!(
                 "observed epsilon ≥ {shown}, claimed {claimed}; so many trials catch {below}, and those seen still allow {limit}; \
                  more trials or a stronger attack can tell"
@@ -154,7 +157,9 @@ fn curve(audited: &Audited) -> String {
     };
     let limit = match (audited.caught, against.noise_at_most) {
         (None, _) => String::new(),
-        (Some(_), Some(limit)) => format!("noise    at most {} of the declared, by these trials\n", up(limit, 3)),
+        (Some(_), Some(limit)) => {
+            format!("noise    at most {} of the declared, by these trials\n", up(limit, 3))
+        }
         (Some(_), None) => "noise    no limit by these trials\n".to_owned(),
     };
     format!("curve    {fell}\n{limit}")
@@ -186,7 +191,10 @@ fn failed(audited: &Audited) -> String {
         String::new()
     };
     let again = if audited.was_retried { "; some were tried again, so nothing is refuted" } else { "" };
-    format!("failed   {} of {} with the canary, {} of {} without{uneven}{again}\n", by.failed_in, by.ins, by.failed_out, by.outs)
+    format!(
+        "failed   {} of {} with the canary, {} of {} without{uneven}{again}\n",
+        by.failed_in, by.ins, by.failed_out, by.outs
+    )
 }
 
 fn words(audited: &Audited, line: &str, kept: &Keep) -> String {
@@ -244,6 +252,20 @@ fn words(audited: &Audited, line: &str, kept: &Keep) -> String {
     )
 }
 
+/// What a second look costs.
+fn peeking(audited: &Audited, earlier: u64) -> String {
+    if earlier == 0 {
+        return String::new();
+    }
+    let level = audited.evidence.significance;
+    format!(
+        "looks    {} of this subject and claim were judged in this folder before, by other flags or seeds: together with this one \
+         they err with chance ≤ {}%\n",
+        if earlier == 1 { "one other audit".to_owned() } else { format!("{earlier} other audits") },
+        up((100.0 * level * (earlier + 1) as f64).min(100.0), 4)
+    )
+}
+
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -267,7 +289,7 @@ fn counted(counted: &Counted) -> String {
     }
 }
 
-fn json(audited: &Audited, kept: &Keep) -> Result<String, Error> {
+fn json(audited: &Audited, earlier: u64, kept: &Keep) -> Result<String, Error> {
     let shown = &audited.evidence.shown;
     let method = MethodNote::of(audited.terms.method);
     let (certificate, report) = match kept {
@@ -301,6 +323,7 @@ fn json(audited: &Audited, kept: &Keep) -> Result<String, Error> {
         "failures": audited.failures,
         "failed": certificate::FailedNote::from(audited.failed),
         "retried": audited.was_retried,
+        "earlier_looks": earlier,
         "seed": audited.terms.seed,
         "subject": audited.note,
         "certificate": shown_path(certificate),
