@@ -8,6 +8,9 @@ use crate::{
 };
 use veracity_core::{Claim, Count, Delta, Lower, Refusal, Significance, Verdict};
 
+/// What the best of many parts tells by luck alone, in units of e.
+const LUCK: f64 = 3.0;
+
 /// How scores become a lower bound on ε.
 ///
 /// # Examples
@@ -449,15 +452,16 @@ fn best_ends(choosing: &Scores, counted: usize, delta: Delta, level: f64) -> Res
 /// How many guesses at each end tell most against a claimed curve on `choosing`, scaled to so many canaries.
 fn loudest_ends(choosing: &Scores, counted: usize, claim: &ClaimedCurve) -> Result<(u64, u64), Refusal> {
     let total = choosing.trials();
-    let mut best = (total / 4, 0.0);
+    // Half of the canaries, unless another part tells more than luck would.
+    let mut best = (total / 4, LUCK);
     let mut end = 4;
     while end <= total / 2 {
         let guesses = Guesses::count(choosing, end, end)?;
         let part = 2.0 * end as f64 / total as f64;
-        let right = guesses.correct() as f64 / guesses.guesses() as f64;
+        let right = guesses.correct() as f64 / (guesses.guesses() as f64 + 1.0);
         let allowed = claim.most_right(part);
         if right > allowed {
-            let told = guesses.guesses() as f64 * crate::claimed::divergence(right.min(1.0 - 1e-9), allowed);
+            let told = guesses.guesses() as f64 * crate::claimed::divergence(right, allowed);
             if told > best.1 {
                 best = (end, told);
             }

@@ -187,7 +187,7 @@ pub fn caught(
             false => missed = caught,
         }
     }
-    while missed - caught > 0.005 * caught {
+    while missed - caught > 0.02 * caught {
         let middle = f64::sqrt(caught * missed);
         if reached(middle)? { caught = middle } else { missed = middle }
     }

@@ -350,7 +350,7 @@ fn a_sequential_test_may_be_watched() {
         let mut test = Test::new(ClaimedCurve::new([(epsilon(claim), delta(0.0))]).unwrap(), level(STATED));
         for _ in 0..400 {
             let (inside, outside) = (response(draws, leak, true), response(draws, leak, false));
-            test.observe(inside, outside).unwrap();
+            test.observe(Some(inside), Some(outside)).unwrap();
         }
         test.is_refuted()
     };
@@ -368,7 +368,7 @@ fn a_confidence_sequence_holds_and_climbs() {
     let climb = |draws: &mut Draws, pairs: usize| {
         let mut ladder = Ladder::of_epsilons(epsilon(0.5), count(30), delta(DELTA), level(STATED)).unwrap();
         for _ in 0..pairs {
-            ladder.observe(mu + draws.normal(), draws.normal()).unwrap();
+            ladder.observe(Some(mu + draws.normal()), Some(draws.normal())).unwrap();
         }
         0.5 * ladder.refuted() as f64
     };

@@ -5,11 +5,16 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 use veracity_audit::{ClaimedCurve, Declared};
+use veracity_claims::spec::MechanismSpec;
 use veracity_claims::{Choice, ClaimFile, PrivacyProfile, Subject, Target, account};
 use veracity_core::{Claim, Delta, Epsilon, Mechanism, PrivacyUnit, Refusal, Upper};
 
 /// Pairs (ε, δ) by which a curve is known.
-const PAIRS: usize = 49;
+const PAIRS: usize = 33;
+/// Curves that are remembered.
+const REMEMBERED: usize = 4096;
+/// Curves take the accountant a while, and planning, watching and judging ask for the same ones.
+static KNOWN: Mutex<BTreeMap<(String, u64), ClaimedCurve>> = Mutex::new(BTreeMap::new());
 
 /// A claim that is attacked.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,8 +64,11 @@ impl AuditClaim {
         let mechanism = self.mechanism.clone()?;
         // An audit of a group of mechanisms without a scale has a curve all the same.
         let has_noise = mechanism.with_noise(1.0).is_ok();
-        let known = Mutex::new(BTreeMap::new());
-        Some(Curves { mechanism, point: self.point, has_noise, known })
+        let spec = serde_json::to_string(&MechanismSpec::from(&mechanism)).ok()?;
+        let Claim { epsilon, delta, adjacency } = self.point;
+        let name =
+            format!("{spec} {} {} {}", adjacency.name(), epsilon.0.get().to_bits(), delta.get().to_bits());
+        Some(Curves { mechanism, point: self.point, has_noise, name })
     }
 }
 
@@ -70,18 +78,23 @@ pub(crate) struct Curves {
     mechanism: Mechanism,
     point: Claim,
     has_noise: bool,
-    /// Curves take a while, and the same are asked for again.
-    known: Mutex<BTreeMap<u64, ClaimedCurve>>,
+    /// What tells its curves from others.
+    name: String,
 }
 
 impl Declared for Curves {
     fn with_noise(&self, part: f64) -> Result<ClaimedCurve, Refusal> {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(curve) = known().get(&part.to_bits()) {
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (self.name.clone(), part.to_bits());
+        if let Some(curve) = known().get(&key) {
             return Ok(curve.clone());
         }
         let curve = self.curve(part)?;
-        known().insert(part.to_bits(), curve.clone());
+        let mut known = known();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(key, curve.clone());
         Ok(curve)
     }
 
