@@ -79,7 +79,7 @@ fn two_traces_are_not_refuted_or_refuted_or_no_evidence() {
 #[test]
 fn training_and_releases_are_replayed_on_their_neighbours() {
     let found = json(&answer("audit --replay --json"));
-    assert_eq!((&found["schema"], &found["verdict"]), (&"veracity.replay/2".into(), &"not-refuted".into()));
+    assert_eq!((&found["schema"], &found["verdict"]), (&"veracity.replay/3".into(), &"not-refuted".into()));
     assert!(found["used"].as_f64().unwrap() > 0.9 && found["neighbours"].as_array().unwrap().len() >= 9);
     let room = room("replayed-release");
     let file = room.join("ages.csv");

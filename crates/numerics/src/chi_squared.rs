@@ -16,7 +16,7 @@ const SMALL: f64 = 16.0;
 ///
 /// # Promise    Never below the truth; 0 from the mean on, where the chance is more than a half
 /// # Reference  \[DidonatoMorris86\] (the series of the lower tail); \[Loader00\] for the factor before it
-/// # Numerics   Above by less than 1e-11 up to 10^7 degrees, and by 1e-14 of its size far out
+/// # Numerics   Above by less than 1e-11 up to 10^7 degrees, with 1e-14 of its size and 1e-15 for each unit below the mean
 ///
 /// # Examples
 ///

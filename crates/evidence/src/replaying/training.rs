@@ -1,10 +1,9 @@
 //! Training replayed on neighbours of its records: some left out, some replaced, some added, two of them extreme.
 
-use super::{Pair, Replays, Trace, TraceCall, compare};
-use veracity_core::Error;
-use veracity_core::{Adjacency, Count};
+use super::{DeclaredNoise, NoiseLaw, NoiseReading, Pair, Replays, Trace, TraceCall, compare, examine};
+use veracity_core::{Adjacency, Count, Error, Refusal, Significance};
 use veracity_noise::Entropy;
-use veracity_train::{Dataset, Draws, Labels, Plan, Run, World, replay::Recorded};
+use veracity_train::{Clipping, Dataset, Draws, Labels, Plan, Privacy, Run, World, replay::Recorded};
 use veracity_trainer::{Protection, TrainingPlan};
 
 /// The most steps that are replayed.
@@ -15,8 +14,8 @@ const MOST_NUMBERS: u64 = 1 << 22;
 const LOOKED_AT: usize = 24;
 const SEEN: usize = 3;
 
-/// Replays the first steps of a plan under every adjacency that it has a theorem for.
-pub fn training(plan: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
+/// Replays the first steps of a plan under every adjacency that it has a theorem for, and tests the noise of each recorded run.
+pub fn training(plan: &TrainingPlan, seed: u64, significance: Significance) -> Result<Replays, Error> {
     if plan.is_convex() {
         return Err(Error::invalid("the plan is of a convex model, expected one that is trained in steps"));
     }
@@ -28,13 +27,16 @@ pub fn training(plan: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
     let (planned, parameters) = (plan.steps.get(), plan.network.parameters() as u64);
     plan.steps = Count::new(planned.min(MOST_STEPS).min((MOST_NUMBERS / parameters).max(1)))?;
     let what = format!("the first {} of {planned} steps on {} records", plan.steps.get(), data.len());
-    let mut pairs = Vec::new();
+    let (mut pairs, mut noise) = (Vec::new(), Vec::new());
     let valid = |adjacency: &Adjacency| plan.mechanism(*adjacency).is_ok();
-    for adjacency in Adjacency::ALL.into_iter().filter(valid) {
+    let adjacencies: Vec<Adjacency> = Adjacency::ALL.into_iter().filter(valid).collect();
+    let each = significance.spend() / adjacencies.len().max(1) as f64;
+    for adjacency in adjacencies {
         let recorder = Recorder::new(&plan, &data, adjacency, &entropy)?;
         recorder.replay_all(&mut pairs)?;
+        noise.push(recorder.read_noise(Significance::new(each)?)?);
     }
-    Ok(Replays { what, pairs })
+    Ok(Replays::new(what, pairs, noise))
 }
 
 /// A recorded run, ready to be compared with its neighbours.
@@ -111,6 +113,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// The noise of the recorded run, against what the plan promises.
+    fn read_noise(&self, significance: Significance) -> Result<NoiseReading, Error> {
+        let declared = |call: &TraceCall| declared(self.plan, self.adjacency, call);
+        Ok(examine(&Trace::from(&self.run.tape).declaring(declared)?, significance))
+    }
+
     fn replay(&self, (neighbour, world): (String, World<'_>)) -> Result<Pair, Error> {
         let draws = Draws { entropy: self.entropy, run: 0, trial: 0 };
         let again = Run::new(self.plan, world, draws)?.replaying(self.adjacency, self.run.tape.clone())?;
@@ -123,6 +131,21 @@ impl<'a> Recorder<'a> {
 fn trace(run: &Recorded) -> Trace {
     let parameters = run.parameters.iter().map(|w| f64::from(*w)).collect();
     Trace::from(&run.tape).and(TraceCall::published("parameters", parameters))
+}
+
+/// The noise that a sum must have: its multiplier, which the accountant reads, times how far one record moves the sum, in steps
+/// of the grid; not what the sampler says of itself. The noise of gradients is larger where a count is paid for out of it.
+fn declared(plan: &Plan, adjacency: Adjacency, call: &TraceCall) -> Result<Option<DeclaredNoise>, Refusal> {
+    let (law, multiplier) = match (&plan.privacy, call.place()) {
+        (Privacy::Gaussian { clipping: Clipping::Adaptive { count_noise, .. }, .. }, "balance") => {
+            (NoiseLaw::Gaussian, count_noise)
+        }
+        (Privacy::Gaussian { noise, .. }, "gradient") => (NoiseLaw::Gaussian, noise),
+        (Privacy::Laplace { noise, .. }, "gradient") => (NoiseLaw::DiscreteLaplace, noise),
+        _ => return Ok(None),
+    };
+    let one = call.sensitivity() / f64::from(adjacency.contributions());
+    DeclaredNoise::new(law, multiplier.get() * one, Some(1.0)).map(Some)
 }
 
 /// Records that are not in the data: an ordinary one with another label, one that is far out, one whose gradient overflows.
