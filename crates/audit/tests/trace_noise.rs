@@ -100,8 +100,8 @@ fn the_test_above_can_fail_and_more_noise_is_no_fault() {
 
 /// What is planted in the noise of a run, by what it is called when it is found.
 fn planted(law: NoiseLaw, rng: &mut Stream) -> Vec<(&'static str, &'static str, Vec<Vec<f64>>)> {
-    let honest = drawn(law, 20, &[48; 6], rng);
-    let half = drawn(law, 10, &[48; 6], rng);
+    let honest = drawn(law, 20, &[60; 6], rng);
+    let half = drawn(law, 10, &[60; 6], rng);
     let with = |change: &dyn Fn(&mut Vec<Vec<f64>>)| {
         let mut added = honest.clone();
         change(&mut added);
@@ -109,17 +109,17 @@ fn planted(law: NoiseLaw, rng: &mut Stream) -> Vec<(&'static str, &'static str, 
     };
     let times = |added: &[f64], factor: f64| added.iter().map(|x| factor * x).collect::<Vec<f64>>();
     vec![
-        ("no noise", "noise-missing", vec![vec![0.0; 48]; 6]),
-        ("no noise in one call", "noise-missing", with(&|added| added[3] = vec![0.0; 48])),
-        ("no noise in half a call", "noise-missing", with(&|added| added[3][..24].fill(0.0))),
+        ("no noise", "noise-missing", vec![vec![0.0; 60]; 6]),
+        ("no noise in one call", "noise-missing", with(&|added| added[3] = vec![0.0; 60])),
+        ("no noise in half a call", "noise-missing", with(&|added| added[3][..30].fill(0.0))),
         ("half the noise", "noise-too-small", half.clone()),
         ("half the noise in one call", "noise-too-small", with(&|added| added[2].clone_from(&half[2]))),
-        ("one draw for a whole call", "noise-reused", with(&|added| added[4] = vec![33.0; 48])),
+        ("one draw for a whole call", "noise-reused", with(&|added| added[4] = vec![33.0; 60])),
         ("noise used again", "noise-reused", with(&|added| added[5] = added[1].clone())),
         (
             "half of it used again",
             "noise-reused",
-            with(&|added| added[5] = [&added[1][..24], &honest[5][24..]].concat()),
+            with(&|added| added[5] = [&added[1][..30], &honest[5][30..]].concat()),
         ),
         ("antithetic noise", "noise-reused", with(&|added| added[3] = times(&added[2], -1.0))),
         ("used again and doubled", "noise-reused", with(&|added| added[3] = times(&added[2], 2.0))),

@@ -87,17 +87,28 @@ pub fn examine(run: &Trace, significance: Significance) -> NoiseReading {
         p_value: 1.0,
         fault: None,
     };
+    let mut fallen = Vec::new();
     for family in families {
         let divided = (shares * family.len()) as f64;
         let least = family.into_iter().min_by(|a, b| a.log_chance.total_cmp(&b.log_chance));
         let Some(Tested { flaw, of, log_chance }) = least else { continue };
         reading.p_value = reading.p_value.min(log_chance.exp() * divided);
-        // The first question with a bad answer tells: noise that is missing is too small and reused as well.
-        if log_chance + divided.ln() <= level.ln() && reading.fault.is_none() {
-            reading.fault = Some(NoiseFault { flaw, of, log_chance, level: level / divided });
+        if log_chance + divided.ln() <= level.ln() {
+            fallen.push(NoiseFault { flaw, of, log_chance, level: level / divided });
         }
     }
+    reading.fault = worst(fallen);
     reading
+}
+
+/// Which of the tests that fell, in the order of the questions, says best what is wrong: the first, since noise that is missing
+/// comes up again and again as well. Only where noise is small as a whole some of it is nothing too; then that is the lesser
+/// wonder.
+fn worst(fallen: Vec<NoiseFault>) -> Option<NoiseFault> {
+    let is_small = |fault: &NoiseFault| matches!(fault.flaw, NoiseFlaw::TooSmall { .. });
+    let first = fallen.first()?.log_chance;
+    let smaller = fallen.iter().position(|fault| is_small(fault) && fault.log_chance < first - 1.0);
+    fallen.into_iter().nth(smaller.unwrap_or(0))
 }
 
 /// All declared noise at once, where that is more than one call.
