@@ -168,3 +168,44 @@ fn strangers(data: &Dataset) -> Result<Vec<(&'static str, Dataset)>, Error> {
         ("a record whose gradient is no number", one(far(3e38))?),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::default_plan;
+    use veracity_noise::Call;
+
+    /// The kind of the fault, if there is one, after the outputs of a real training were changed: `change` gets the noises of
+    /// all calls.
+    fn found(change: impl Fn(&mut Vec<Vec<i128>>)) -> Option<&'static str> {
+        let plan = default_plan().unwrap();
+        let (data, entropy) = (plan.records().unwrap(), Entropy::seeded(3));
+        let prepared = plan.prepare(&data, Protection::Private).unwrap();
+        let data = prepared.learn(data, &entropy).unwrap().data;
+        let mut plan = prepared.plan;
+        plan.steps = Count::new(6).unwrap();
+        let mut recorder = Recorder::new(&plan, &data, Adjacency::AddRemove, &entropy).unwrap();
+        let mut noises = recorder.run.noises();
+        change(&mut noises);
+        for (call, noise) in recorder.run.tape.calls.iter_mut().zip(noises) {
+            let Call { input, output, .. } = call;
+            *output = input.iter().zip(noise).map(|(hidden, x)| hidden + x).collect();
+        }
+        let reading = recorder.read_noise(Significance::new(0.01).unwrap()).unwrap();
+        assert!(reading.declared >= 6 && reading.silent == 0);
+        reading.fault.map(|fault| fault.kind())
+    }
+
+    #[test]
+    fn a_trainer_that_forgot_its_noise_would_be_refuted() {
+        assert_eq!(found(|_| {}), None);
+        assert_eq!(found(|noises| noises.iter_mut().for_each(|all| all.fill(0))), Some("noise-missing"));
+        assert_eq!(found(|noises| noises[3].fill(0)), Some("noise-missing"));
+        let shrink = |noises: &mut Vec<Vec<i128>>| noises.iter_mut().flatten().for_each(|x| *x = *x * 3 / 4);
+        assert_eq!(found(shrink), Some("noise-too-small"));
+        assert_eq!(found(|noises| noises[4] = noises[0].clone()), Some("noise-reused"));
+        assert_eq!(found(|noises| noises[4] = noises[3].iter().map(|x| -x).collect()), Some("noise-reused"));
+        // More noise than is accounted is no fault.
+        assert_eq!(found(|noises| noises.iter_mut().flatten().for_each(|x| *x *= 3)), None);
+    }
+}
