@@ -50,7 +50,7 @@ fn words(replays: &Replays) -> String {
         }
         Some((None, fault)) => format!(
             "REFUTED: {fault}\n\nsubject  {what}\n{}\nnoise as declared, or more, is refuted with chance at most {} in all tests together\n",
-            tested(replays),
+            tested(replays, 7),
             nearest(Read::of(&replays.noise).significance, 2)
         ),
         None => format!(
@@ -58,7 +58,7 @@ fn words(replays: &Replays) -> String {
             up(100.0 * replays.used(), 4),
             replays.pairs.len(),
             replays.calls(),
-            tested(replays).replacen("noise", "noise     ", 1),
+            tested(replays, 10),
         ),
     }
 }
@@ -86,17 +86,17 @@ impl Read {
     }
 }
 
-/// What was said of noise, in a line.
-fn tested(replays: &Replays) -> String {
-    let read = Read::of(&replays.noise);
+/// What was said of noise, in a line whose name has so many columns.
+fn tested(replays: &Replays, width: usize) -> String {
+    let (read, name) = (Read::of(&replays.noise), format!("{:width$}", "noise"));
     let calls = |count: usize| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let silent = match read.silent {
         0 => String::new(),
         count => format!("; not declared in {}: nothing is said of it there", calls(count)),
     };
     match read.declared {
-        0 => "noise  not declared: nothing is said of it".to_owned(),
-        count => format!("noise  declared in {}, {} tests{silent}", calls(count), read.tests),
+        0 => format!("{name}  not declared: nothing is said of it"),
+        count => format!("{name}  declared in {}, {} tests{silent}", calls(count), read.tests),
     }
 }
 
