@@ -17,7 +17,7 @@ use veracity_testkit::json_schema::Schemas;
 
 /// What every command prints with `--json`: the name that it must have, and the arguments. No field of it may be left out.
 /// Later lines use what earlier ones wrote.
-const PRINTED: [(&str, &str); 51] = [
+const PRINTED: [(&str, &str); 52] = [
     ("account/2", "account gaussian --noise-multiplier 2 --times 10 --delta 1e-5 --json"),
     ("account/2", "account gaussian --noise-multiplier 2 --epsilon 1 --json --claim plain.json"),
     ("account/2", "account gaussian --noise-multiplier 2 --delta 1e-5 --method gdp-clt --json"),
@@ -79,9 +79,10 @@ const PRINTED: [(&str, &str); 51] = [
     ("audit/2", "audit --scores scores.csv --claim-epsilon 1 --json"),
     ("audit/2", "audit --mechanism gaussian --noise-multiplier 1 --trials 400 --json"),
     ("share/1", "audit --trials 60 --shard 0/2 --out share --json"),
-    ("replay/2", "audit --replay --json"),
-    ("replay/2", "audit --replay --trace one.jsonl --trace-neighbour other.jsonl --json"),
-    ("replay/2", "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --replay --json"),
+    ("replay/3", "audit --replay --json"),
+    ("replay/3", "audit --replay --trace one.jsonl --trace-neighbour other.jsonl --json"),
+    ("replay/3", "audit --replay --trace bare.jsonl --trace-neighbour bare.jsonl --json"),
+    ("replay/3", "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --replay --json"),
     ("zoo/1", "zoo noise-reused float-laplace --json"),
     ("zoo/1", "zoo noise-reused --honest --json"),
     ("training/2", "train network.toml --out network --show-non-private --json"),
@@ -295,6 +296,9 @@ fn furnish(room: &Path) {
         let call = json!({ "place": "sum", "norm": "l2", "sensitivity": 1, "input": [input], "output": [5] });
         fs::write(room.join(name), call.to_string() + "\n").unwrap();
     }
+    let noise = json!({ "kind": "gaussian", "scale": 2 });
+    let bare = json!({ "place": "sum", "norm": "l2", "sensitivity": 1, "input": [5], "output": [5], "noise": noise });
+    fs::write(room.join("bare.jsonl"), bare.to_string() + "\n").unwrap();
     let collect = |line: String| {
         let output = run(room, &format!("local encode people.csv {line}"));
         assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));

@@ -124,7 +124,7 @@ pub struct AuditArgs {
     /// The δ of the claim [default: that of the plan; 1e-5 with --command, --scores or --mechanism]
     #[arg(long, value_name = "D", help_heading = "Claim")]
     pub claim_delta: Option<f64>,
-    /// The chance of error that the audit may spend
+    /// The chance of error that the audit may spend; with --replay, that the tests of declared noise may have together
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
     /// Bet against the claim trial by trial and end as soon as it falls [default for --command]
