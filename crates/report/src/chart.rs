@@ -34,13 +34,18 @@ pub struct Line {
 /// The room between two curves over the same first values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
+    /// What it is; a named band is told apart above, as lines are.
+    pub name: String,
     /// Its lower edge.
     pub lower: Vec<(f64, f64)>,
     /// Its upper edge.
     pub upper: Vec<(f64, f64)>,
-    /// Its colour, seen through.
+    /// Its colour; at most [`SHADE`] of it is drawn, so that lines are seen through it.
     pub ink: Ink,
 }
+
+/// The most opaque that a band is.
+pub const SHADE: f32 = 0.2;
 
 /// Where a label has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,13 +115,12 @@ pub struct Chart {
 /// Lays the picture out.
 pub fn draw(chart: &Chart) -> Picture {
     let mut picture = blank(&chart.description);
-    let named: Vec<&Line> = chart.lines.iter().filter(|line| !line.name.is_empty()).collect();
-    let legend: &[&Line] = if named.len() > 1 { &named } else { &[] };
+    let legend = legend(chart);
     let frame = frame(&mut picture, chart.x.clone(), chart.y.clone(), legend.len());
-    key(&mut picture, legend);
+    key(&mut picture, &legend);
     for band in &chart.bands {
         let back = frame.trace(&band.lower).into_iter().rev();
-        picture.area(frame.trace(&band.upper).into_iter().chain(back).collect(), band.ink);
+        picture.area(frame.trace(&band.upper).into_iter().chain(back).collect(), shade(band.ink));
     }
     for line in &chart.lines {
         picture.line(frame.trace(&line.points), line.ink, 2.4, line.stroke);
@@ -148,13 +152,41 @@ pub(crate) fn frame(picture: &mut Picture, x: Axis, y: Axis, legend: usize) -> F
     frame
 }
 
+/// A name of the legend.
+enum Key<'a> {
+    Line(&'a Line),
+    Band(&'a Band),
+}
+
+/// The names that are told apart: none where there is only one.
+fn legend(chart: &Chart) -> Vec<Key<'_>> {
+    let lines = chart.lines.iter().filter(|line| !line.name.is_empty()).map(Key::Line);
+    let bands = chart.bands.iter().filter(|band| !band.name.is_empty()).map(Key::Band);
+    let all: Vec<Key<'_>> = lines.chain(bands).collect();
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
 /// A line of the legend for each name.
-fn key(picture: &mut Picture, lines: &[&Line]) {
-    for (at, line) in lines.iter().enumerate() {
+fn key(picture: &mut Picture, legend: &[Key<'_>]) {
+    for (at, key) in legend.iter().enumerate() {
         let y = 34.0 + 18.0 * at as f32;
-        picture.line(vec![(4.0, y - 4.0), (28.0, y - 4.0)], line.ink, 2.4, line.stroke);
-        picture.write((36.0, y), &line.name, LETTERS, Ink::GREY, Anchor::Start);
+        let name = match key {
+            Key::Line(line) => {
+                picture.line(vec![(4.0, y - 4.0), (28.0, y - 4.0)], line.ink, 2.4, line.stroke);
+                &line.name
+            }
+            Key::Band(band) => {
+                let (top, bottom) = (y - 10.0, y + 1.0);
+                picture.area(vec![(4.0, top), (28.0, top), (28.0, bottom), (4.0, bottom)], shade(band.ink));
+                &band.name
+            }
+        };
+        picture.write((36.0, y), name, LETTERS, Ink::GREY, Anchor::Start);
     }
+}
+
+fn shade(ink: Ink) -> Ink {
+    ink.faint(ink.opacity.min(SHADE))
 }
 
 /// A dot with hairlines to both axes, and its label where there is room for it.
@@ -200,7 +232,12 @@ mod tests {
                     description: String::new(),
                     x: axis("steps"),
                     y: Axis { high, ..axis("epsilon") },
-                    bands: vec![Band { lower: vec![(0.0, 0.0)], upper: vec![(1.0, high)], ink: Ink::BLUE }],
+                    bands: vec![Band {
+                        name: "band".into(),
+                        lower: vec![(0.0, 0.0)],
+                        upper: vec![(1.0, high)],
+                        ink: Ink::BLUE,
+                    }],
                     lines: vec![line("one"), line("two")],
                     spots: vec![Spot {
                         at: (at, at * high),
@@ -214,6 +251,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What lies behind a band is seen through it, whatever ink it is given, and the legend says what it is.
+    #[test]
+    fn a_band_is_seen_through_and_named() {
+        let points = vec![(0.0, 0.0), (1.0, 1.0)];
+        let line = Line { name: "seen".into(), points: points.clone(), ink: Ink::BLUE, stroke: Stroke::Solid };
+        let band = Band { name: "its limit".into(), lower: vec![(0.0, 0.0)], upper: points, ink: Ink::BLUE };
+        let chart = Chart {
+            description: String::new(),
+            x: axis("x"),
+            y: axis("y"),
+            bands: vec![band],
+            lines: vec![line],
+            spots: vec![],
+        };
+        let marks = draw(&chart).marks;
+        let shades = marks.iter().filter_map(|mark| match mark {
+            Mark::Area { ink, .. } => Some(ink.opacity),
+            Mark::Line { .. } | Mark::Dot { .. } | Mark::Text(_) => None,
+        });
+        // The band, and its box in the legend.
+        assert_eq!(shades.filter(|opacity| *opacity <= SHADE).count(), 2);
+        let says = |name: &str| marks.iter().any(|mark| matches!(mark, Mark::Text(text) if text.text == name));
+        assert!(says("its limit") && says("seen"));
     }
 
     fn inside(mark: &Mark) {
