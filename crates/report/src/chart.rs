@@ -17,6 +17,8 @@ pub(crate) const LETTERS: f32 = 13.0;
 const LEFT: f32 = 56.0;
 const RIGHT: f32 = 16.0;
 const BELOW: f32 = 50.0;
+/// The height of a line of the legend.
+const ROW: f32 = 18.0;
 
 /// A line through points, by rising first value.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,8 +116,10 @@ pub struct Chart {
 
 /// Lays the picture out.
 pub fn draw(chart: &Chart) -> Picture {
-    let mut picture = blank(&chart.description);
     let legend = legend(chart);
+    let mut picture = blank(&chart.description);
+    // A long legend takes nothing from the curves.
+    picture.height += ROW * legend.len().saturating_sub(2) as f32;
     let frame = frame(&mut picture, chart.x.clone(), chart.y.clone(), legend.len());
     key(&mut picture, &legend);
     for band in &chart.bands {
@@ -138,17 +142,17 @@ pub(crate) fn blank(description: &str) -> Picture {
 
 /// Axes that leave room for so many lines of a legend. The title of the second axis stands above it, upright.
 pub(crate) fn frame(picture: &mut Picture, x: Axis, y: Axis, legend: usize) -> Frame {
-    let top = 34.0 + 18.0 * legend as f32;
+    let top = 34.0 + ROW * legend as f32;
     let widest =
         y.ticks().iter().map(|tick| font::width(&tick.1, LETTERS, Weight::Regular)).fold(0.0, f32::max);
     // Long numbers push the axis to the right, and the rest is for the curve.
     let left = LEFT.min(widest + 20.0).max(28.0).max(widest + 14.0);
-    let sides = (SIZE.0 - left - RIGHT, SIZE.1 - top - BELOW);
+    let sides = (SIZE.0 - left - RIGHT, picture.height - top - BELOW);
     let frame = Frame { left, top, sides, letters: LETTERS, x, y };
     picture.write((4.0, 16.0), &frame.y.title, LETTERS, Ink::BLACK, Anchor::Start);
     frame.draw(picture);
     let end = SIZE.0 - RIGHT;
-    picture.write((end, SIZE.1 - 8.0), &frame.x.title, LETTERS, Ink::BLACK, Anchor::End);
+    picture.write((end, picture.height - 8.0), &frame.x.title, LETTERS, Ink::BLACK, Anchor::End);
     frame
 }
 
@@ -169,7 +173,7 @@ fn legend(chart: &Chart) -> Vec<Key<'_>> {
 /// A line of the legend for each name.
 fn key(picture: &mut Picture, legend: &[Key<'_>]) {
     for (at, key) in legend.iter().enumerate() {
-        let y = 34.0 + 18.0 * at as f32;
+        let y = 34.0 + ROW * at as f32;
         let name = match key {
             Key::Line(line) => {
                 picture.line(vec![(4.0, y - 4.0), (28.0, y - 4.0)], line.ink, 2.4, line.stroke);
@@ -246,8 +250,9 @@ mod tests {
                         ink: Ink::BLUE,
                     }],
                 };
-                for mark in draw(&chart).marks {
-                    inside(&mark);
+                let picture = draw(&chart);
+                for mark in &picture.marks {
+                    inside(mark, picture.height);
                 }
             }
         }
@@ -278,8 +283,8 @@ mod tests {
         assert!(says("its limit") && says("seen"));
     }
 
-    fn inside(mark: &Mark) {
-        let fits = |(x, y): (f32, f32)| (0.0..=SIZE.0).contains(&x) && (0.0..=SIZE.1).contains(&y);
+    fn inside(mark: &Mark, height: f32) {
+        let fits = |(x, y): (f32, f32)| (0.0..=SIZE.0).contains(&x) && (0.0..=height).contains(&y);
         match mark {
             Mark::Line { points, .. } | Mark::Area { points, .. } => {
                 assert!(points.iter().all(|point| fits(*point)), "{points:?}");
