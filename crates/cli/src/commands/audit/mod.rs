@@ -46,7 +46,7 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     args.junit.as_ref().map_or(Ok(()), |path| refuse_foreign_file("junit", path, ci::is_junit))?;
     args.sarif.as_ref().map_or(Ok(()), |path| refuse_foreign_file("sarif", path, ci::is_sarif))?;
     if let Some(AuditAction::Merge(args)) = &args.action {
-        let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif };
+        let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: None };
         return printing::done(&merge(&args.folders, &args.out)?, &everything(&args.out, false), output);
     }
     if args.mechanism.is_none() && args.claim.is_none() {
@@ -67,7 +67,8 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
         Planned::Catches(told) => console.remark(&told),
         Planned::TooLittle(text) => return Ok(Outcome { text: painted(&text), ending: Ending::CannotTell }),
     }
-    let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif };
+    let about = ci::about(args);
+    let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
     let done = progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch))?;
     printing::done(&done, &settings.keep, output)
 }

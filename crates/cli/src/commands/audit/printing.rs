@@ -24,6 +24,8 @@ pub struct Output<'a> {
     pub junit: &'a Option<PathBuf>,
     /// A result for machines.
     pub sarif: &'a Option<PathBuf>,
+    /// The file that the result is shown at [default: the report].
+    pub about: Option<&'a Path>,
 }
 
 /// Says how an audit ended, and writes it where machines look for it.
@@ -45,7 +47,8 @@ fn verdict(audited: &Audited, earlier: u64, kept: &Keep, output: Output) -> Resu
         replace("junit", path, ci::junit(audited, &line).as_bytes(), ci::is_junit)?;
     }
     if let Some(path) = output.sarif {
-        replace("sarif", path, ci::sarif(audited, &line)?.as_bytes(), ci::is_sarif)?;
+        let place = ci::place(output.about, kept);
+        replace("sarif", path, ci::sarif(audited, &line, &place)?.as_bytes(), ci::is_sarif)?;
     }
     let text = match output.is_json {
         true => json(audited, earlier, kept)?,
