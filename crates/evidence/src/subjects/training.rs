@@ -1,10 +1,14 @@
 //! Training as a case: a plan file, its proof, and an attack on the run that it describes.
 
-use super::planting::{self, CanaryKind};
+use super::{
+    planned_part::{IdealGame, planned_part},
+    planting::{self, CanaryKind},
+    white_box::Game,
+};
 use crate::{Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
 use std::{collections::BTreeMap, path::Path};
-use veracity_audit::{AuditSubject, Observation, World, observe};
-use veracity_core::{Claim, Count, Epsilon, Upper};
+use veracity_audit::{AuditSubject, Method, Observation, World, observe};
+use veracity_core::{Claim, Count, Epsilon, NoiseMultiplier, SamplingRate, Upper};
 use veracity_core::{Error, Refusal};
 use veracity_train::{Dataset, Initial, cohort::Cohort};
 use veracity_trainer::{Cost, PlanChange, Prepared, Protection, TrainingPlan};
@@ -60,7 +64,8 @@ impl Attack {
     fn describe(self) -> String {
         match self {
             Attack::WhiteBox { .. } => {
-                "canaries that own one parameter each; the noisy sum of every step is read".to_owned()
+                "canaries that own one parameter each; the noisy sum of every step is read, less what the records contribute"
+                    .to_owned()
             }
             Attack::FinalModel { canary, copies, scoring, start } => {
                 let asked = scoring.describe();
@@ -151,6 +156,30 @@ impl Case {
         let group = Count::new(attack.copies() as u64)?;
         Ok(Case { proved, group, ..Case::new(subject, note, claim, trials, seed) })
     }
+}
+
+/// The method for many canaries that see every step of a plan's training: they are ranked, and the part is guessed at both ends
+/// that would show most in the ideal game of so many trials. See [`planned_part`].
+///
+/// # Promise  No trial is looked at
+pub fn planned_method(
+    plan: &TrainingPlan,
+    canaries: Count,
+    trials: Count,
+    significance: f64,
+) -> Result<Method, Error> {
+    let data = plan.records()?;
+    let prepared = plan.prepare(&data, Protection::Private)?;
+    let claim = Stakes::of(&prepared, None)?.claim;
+    let game = Game::of(&prepared.plan, claim.adjacency, 1)?;
+    let ideal = IdealGame {
+        rate: SamplingRate::new(game.rate)?,
+        // Opposites are twice as far apart, which is as half of the noise.
+        noise_multiplier: NoiseMultiplier::new(game.sigma / f64::from(claim.adjacency.contributions()))?,
+        steps: prepared.plan.steps,
+    };
+    let total = Count::new(canaries.get().saturating_mul(trials.get()))?;
+    Ok(Method::ManyCanaries { guessed: Some(planned_part(ideal, total, claim.delta, significance)?) })
 }
 
 /// Trainings that a search spends on each kind of canary.

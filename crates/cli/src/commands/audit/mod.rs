@@ -141,7 +141,7 @@ fn shard(text: &str) -> Result<Shard, Error> {
 
 /// The method of the flags; what they leave open is the usual one of the case.
 fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, Error> {
-    let usual = MethodNote::of(case.usual_method());
+    let usual = MethodNote::of(training::usual_method(args, case)?);
     let bound = args.bound.clone().unwrap_or_else(|| usual.bound.clone());
     // The usual threshold is that of the usual bound.
     let threshold = if bound == usual.bound { usual.threshold } else { "split".to_owned() };

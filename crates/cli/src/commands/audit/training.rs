@@ -3,8 +3,8 @@
 use super::plan;
 use crate::args::{AuditArgs, choice::ScoreWord};
 use veracity::{
-    Case, Epsilon, Error, TrainingPlan,
-    auditing::{Attack, CanaryKind, Scoring, Start, best_canary},
+    Case, Count, Epsilon, Error, TrainingPlan,
+    auditing::{Attack, CanaryKind, Method, Scoring, Start, best_canary, planned_method},
     spec::Whole,
 };
 
@@ -21,6 +21,17 @@ pub fn case(args: &AuditArgs) -> Result<Case, Error> {
     let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
     Case::training(&plan, attack(args, &plan)?, claimed, args.seed, trials)
+}
+
+/// The usual method of a case of [`case`]: many canaries guess the part that shows most in the ideal game.
+pub fn usual_method(args: &AuditArgs, case: &Case) -> Result<Method, Error> {
+    let is_white_box = case.note.kind == "training" && case.note.access == "every step";
+    match u64::from(case.canaries) {
+        canaries @ 2.. if is_white_box => {
+            planned_method(&plan(args)?, Count::new(canaries)?, case.trials, args.significance)
+        }
+        _ => Ok(case.usual_method()),
+    }
 }
 
 fn attack(args: &AuditArgs, plan: &TrainingPlan) -> Result<Attack, Error> {
