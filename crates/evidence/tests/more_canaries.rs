@@ -14,8 +14,8 @@ const SEED: u64 = 5;
 fn attack(canaries: usize, adjacency: Adjacency) -> WhiteBox {
     let text = format!(
         "adjacency = \"{}\"\n[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
-         [training]\nbatch_size = 256\nsteps = 12\nlearning_rate = 2.0\nmomentum = 0.5\n\
-         [privacy]\nepsilon = 8\ndelta = 1e-5\n",
+         [training]\nbatch_size = 256\nsteps = 60\nlearning_rate = 2.0\nmomentum = 0.5\n\
+         [privacy]\nepsilon = 4\ndelta = 1e-5\n",
         adjacency.name()
     );
     let plan = TrainingPlan::parse(&text, Path::new("")).unwrap();
@@ -36,23 +36,20 @@ fn shown(canaries: usize, trials: u64, adjacency: Adjacency) -> f64 {
     veracity_audit::show(method, &observations, delta, significance).unwrap().shown.epsilon.0.get()
 }
 
-/// Seed 5, significance 0.01, 40 trainings each: 20, 100 and 600 canaries. Where the records drowned most canaries, 600 showed
-/// less than 20.
+/// Seed 5, significance 0.01, 24 trainings each. Where the records drowned most canaries, 600 showed less than 20.
 #[test]
 fn more_canaries_in_as_many_trainings_show_more() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-        let found = [20, 100, 600].map(|canaries| shown(canaries, 40, adjacency));
-        println!("{adjacency:?}: {found:?}");
+        let found = [20, 100, 600].map(|canaries| shown(canaries, 24, adjacency));
         assert!(found[0] < found[1] && found[1] < found[2], "{adjacency:?}: {found:?}");
-        // And not by luck: less than is proved.
-        assert!(found[2] < 8.0, "{adjacency:?}: {found:?}");
+        // And less than is proved.
+        assert!(found[2] < 4.0, "{adjacency:?}: {found:?}");
     }
 }
 
-/// As many canaries, in a tenth of the trainings: what each of them tells is not less.
+/// Seed 5, significance 0.01. Six thousand canaries in a fifteenth of the trainings: what each of them tells is hardly less.
 #[test]
-fn as_many_canaries_in_fewer_trainings_show_as_much() {
-    let (few, many) = (shown(20, 300, Adjacency::AddRemove), shown(600, 10, Adjacency::AddRemove));
-    println!("{few} {many}");
-    assert!(many > 0.85 * few, "{few} {many}");
+fn as_many_canaries_in_fewer_trainings_show_nearly_as_much() {
+    let (few, many) = (shown(20, 300, Adjacency::AddRemove), shown(300, 20, Adjacency::AddRemove));
+    assert!(many > 0.9 * few, "{few} {many}");
 }

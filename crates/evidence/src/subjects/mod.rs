@@ -11,6 +11,7 @@ mod noise_call;
 mod one_run;
 mod planned_part;
 mod planting;
+mod principal;
 mod process;
 pub mod recorded;
 pub mod trained_model;
@@ -20,5 +21,7 @@ mod white_box;
 pub use final_model::{FinalModel, Planted, Scoring};
 pub use planned_part::{IdealGame, planned_part};
 pub use planting::CanaryKind;
-pub use training::{Attack, Start, best_canary, default_plan, default_plan_with, planned_method};
+pub use training::{
+    Attack, Start, best_canary, default_plan, default_plan_with, planned_canaries, planned_method,
+};
 pub use white_box::WhiteBox;

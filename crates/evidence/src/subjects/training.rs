@@ -158,6 +158,19 @@ impl Case {
     }
 }
 
+/// The most canaries of a training where nobody says how many.
+const MOST_CANARIES: usize = 300;
+
+/// How many canaries a training holds where nobody says: as many as are hardly louder for one another than alone, each with a
+/// parameter to itself. What a training costs is then shared by many.
+pub fn planned_canaries(plan: &TrainingPlan) -> Result<Count, Error> {
+    let data = plan.records()?;
+    let parameters = plan.prepare(&data, Protection::Private)?.plan.network.parameters();
+    // Half of the parameters are quiet, and three quarters of the records are the plan's own.
+    let most = MOST_CANARIES.min(parameters / 2).min(data.len() / 4);
+    Ok(Count::new(most.max(2.min(parameters)) as u64)?)
+}
+
 /// The method for many canaries that see every step of a plan's training: they are ranked, and the part is guessed at both ends
 /// that would show most in the ideal game of so many trials. See [`planned_part`].
 ///

@@ -62,9 +62,10 @@ impl WhiteBox {
             }
         };
         let entropy = Entropy::seeded(seed);
-        let background = Background::quietest(&plan, &data, &entropy, planted, canaries)?;
+        let noise = game.sigma * game.clip;
+        let background = Background::learn(&plan, &data, &entropy, noise, planted, canaries)?;
         let of = |length: f64| -> Result<Vec<Crafted>, Refusal> {
-            background.parameters().iter().map(|at| Crafted::dirac(*at, length as f32)).collect()
+            background.parameters().map(|at| Crafted::dirac(at, length as f32)).collect()
         };
         let opposites = if game.is_opposed { Some(of(-game.clip)?) } else { None };
         let canaries = of(game.clip)?;
@@ -141,13 +142,13 @@ impl Game {
     }
 
     /// What one step says: the log-likelihood ratio of "in" over "out", up to a factor where every copy is in every batch, or
-    /// where batches are not drawn independently (then the sum is as good an order as any). What the records make of the sum
-    /// counts as noise of its variance, so that canaries with loud parameters say less.
+    /// where batches are not drawn independently (then the sum is as good an order as any). What the records make of a
+    /// parameter counts as noise, in `variance`: canaries with loud ones say less.
     ///
     /// # Reference  [NasrEtAl23]; Neyman–Pearson: for Gaussian noise no other score tells the worlds apart better
     fn score(&self, beyond: f64, variance: f64) -> f64 {
         let seen = beyond / self.clip;
-        let s2 = self.sigma * self.sigma + variance / (self.clip * self.clip);
+        let s2 = variance / (self.clip * self.clip);
         match (self.is_mixed, self.is_opposed) {
             (true, false) => self.log_ratio(seen, s2),
             (true, true) => self.log_ratio(seen, s2) - self.log_ratio(-seen, s2),
