@@ -8,6 +8,10 @@ use crate::{
 };
 use veracity_core::{Claim, Count, Delta, Lower, Refusal, Significance, Verdict};
 
+/// Parts of the canaries of which one is guessed.
+pub(crate) const PARTS: [f64; 7] = [1.0, 0.7, 0.5, 0.25, 0.1, 0.03, 0.01];
+/// The part is chosen for a truth with this much of the declared noise.
+const MISSED: f64 = 0.8;
 /// What the best of many parts tells by luck alone, in units of e.
 const LUCK: f64 = 3.0;
 
@@ -305,6 +309,11 @@ pub fn judge(
         Method::Sequential { .. } => against::by_bets(&Pairs::of(observations), &curve, noise, level)?,
         Method::ManyCanaries { guessed } => {
             let ends = |choosing: &Scores, counted| loudest_ends(choosing, counted, &curve);
+            // A part that was fixed for ε lies in the tail; a curve has a better one, which no trial has to tell.
+            let guessed = match (guessed, noise) {
+                (Some(_), Some(noise)) => Some(loudest_part(&curve, &noise(MISSED)?)),
+                (guessed, _) => guessed,
+            };
             against::by_guesses(guesses(observations, guessed, ends)?, &curve, noise, level)?
         }
     };
@@ -447,6 +456,12 @@ fn best_ends(choosing: &Scores, counted: usize, delta: Delta, level: f64) -> Res
     }
     let scaled = |end: u64| (end as f64 * counted as f64 / total.max(1) as f64).floor() as u64;
     Ok((scaled(best.0.0), scaled(best.0.1)))
+}
+
+/// The part of canaries whose guesses tell most against a claim, were `truth` what runs. It depends on no score.
+fn loudest_part(claim: &ClaimedCurve, truth: &ClaimedCurve) -> f64 {
+    let told = |part: f64| part * crate::claimed::divergence(truth.most_right(part), claim.most_right(part));
+    PARTS.into_iter().max_by(|a, b| told(*a).total_cmp(&told(*b))).unwrap_or(1.0)
 }
 
 /// How many guesses at each end tell most against a claimed curve on `choosing`, scaled to so many canaries.

@@ -11,6 +11,7 @@ use crate::{
         one_run_fdp, profile,
         trade_off::{Kind, Limits},
     },
+    method::PARTS,
     threshold::Choice,
 };
 use veracity_core::{Count, Delta, Epsilon, GdpMu, Probability, Refusal, Significance};
@@ -274,13 +275,10 @@ fn chance_of_guesses(
     level: f64,
 ) -> Result<f64, Refusal> {
     // A quarter of the runs chooses the part, where none is fixed.
-    let (counted, parts) = match guessed {
-        Some(part) => (canaries, vec![part]),
-        None => (canaries - canaries / 4, vec![1.0, 0.5, 0.25, 0.1, 0.03, 0.01]),
-    };
+    let counted = if guessed.is_some() { canaries } else { canaries - canaries / 4 };
     let counted = counted.min(Guesses::MOST);
     let mut best = 0.0f64;
-    for part in parts {
+    for part in PARTS {
         let right = truth.most_right(part);
         let guesses = (part * counted as f64) as u64;
         let refutes = |correct: u64| {

@@ -44,8 +44,9 @@ pub use page::{page, round_distinctly};
 pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
 pub use subjects::{
-    Attack, CanaryKind, FinalModel, Planted, Scoring, Start, WhiteBox, best_canary, command, default_plan,
-    default_plan_with, interrupt, recorded, trained_model,
+    Attack, CanaryKind, FinalModel, IdealGame, Planted, Scoring, Start, WhiteBox, best_canary, command,
+    default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part, recorded,
+    trained_model,
 };
 pub use trials::{Record, Trials};
 pub use veracity_audit::{

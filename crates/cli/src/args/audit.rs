@@ -102,7 +102,8 @@ pub struct AuditArgs {
     /// Start training where the records have nothing left to teach and the canary everything
     #[arg(long, help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub worst_case_start: bool,
-    /// How many canaries each training holds [default: 20; with --one-run 1000, at most half of the records]
+    /// How many canaries each training holds [default: 300, at most half of the parameters and a
+    /// quarter of the records; with --one-run 1000, at most half of the records]
     #[arg(long, value_name = "M", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
     pub canaries: Option<f64>,
     /// What is claimed, with --command, --scores or --model: a claim.json, or a mechanism as for `veracity account` with its flags.
@@ -138,13 +139,14 @@ pub struct AuditArgs {
     #[arg(long, value_name = "B", value_parser = choice::scores_to_bound(), help_heading = "Method")]
     pub bound: Option<String>,
     /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
-    /// that is guessed [default: split; ends:0.2 with --one-run or --model]
+    /// that is guessed [default: split; what shows most in the ideal game, where many canaries see every step;
+    /// ends:0.2 with --one-run or --model]
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub threshold: Option<String>,
     /// How many records of the claim the canary stands for [default: as many as are planted]
     #[arg(long, value_name = "K", help_heading = "Method")]
     pub group_size: Option<f64>,
-    /// How many trials [default: 6000 trainings, 1000 commands, 10^6 runs of a mechanism]
+    /// How many trials [default: 4000 trainings with many canaries, 6000 others, 1000 commands, 10^6 runs of a mechanism]
     #[arg(long, value_name = "N", help_heading = "Run", conflicts_with_all = ["budget", "scores"])]
     pub trials: Option<f64>,
     /// As many trials as fit into this time, fixed before the first is counted

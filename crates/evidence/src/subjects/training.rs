@@ -1,11 +1,15 @@
 //! Training as a case: a plan file, its proof, and an attack on the run that it describes.
 
-use super::planting::{self, CanaryKind};
+use super::{
+    planned_part::{IdealGame, planned_part},
+    planting::{self, CanaryKind},
+    white_box::Game,
+};
 use crate::{AuditClaim, Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
-use veracity_audit::{AuditSubject, Observation, World, observe};
-use veracity_core::{Claim, Count, Epsilon, Upper};
+use veracity_audit::{AuditSubject, Method, Observation, World, observe};
+use veracity_core::{Claim, Count, Epsilon, NoiseMultiplier, SamplingRate, Upper};
 use veracity_core::{Error, Refusal};
 use veracity_train::{Dataset, Initial, cohort::Cohort};
 use veracity_trainer::{Cost, PlanChange, Prepared, Protection, TrainingPlan};
@@ -61,7 +65,8 @@ impl Attack {
     fn describe(self) -> String {
         match self {
             Attack::WhiteBox { .. } => {
-                "canaries that own one parameter each; the noisy sum of every step is read".to_owned()
+                "canaries that own one parameter each; the noisy sum of every step is read, less what the records contribute"
+                    .to_owned()
             }
             Attack::FinalModel { canary, copies, scoring, start } => {
                 let asked = scoring.describe();
@@ -154,6 +159,45 @@ impl Case {
         let group = Count::new(attack.copies() as u64)?;
         Ok(Case { proved, group, ..Case::new(subject, note, claim, trials, seed) })
     }
+}
+
+/// The most canaries of a training where nobody says how many.
+const MOST_CANARIES: usize = 300;
+
+/// How many canaries a training holds where nobody says: as many as are hardly louder for one another than alone, each with a
+/// parameter to itself. What a training costs is then shared by many.
+pub fn planned_canaries(plan: &TrainingPlan) -> Result<Count, Error> {
+    let data = plan.records()?;
+    let parameters = plan.prepare(&data, Protection::Private)?.plan.network.parameters();
+    // Half of the parameters are quiet, and three quarters of the records are the plan's own.
+    let most = MOST_CANARIES.min(parameters / 2).min(data.len() / 4);
+    Ok(Count::new(most.max(2.min(parameters)) as u64)?)
+}
+
+/// The method for many canaries that see every step of a plan's training: they are ranked, and the part is guessed at both ends
+/// that would show most in the ideal game of so many trials. See [`planned_part`].
+///
+/// # Promise  No trial is looked at
+pub fn planned_method(
+    plan: &TrainingPlan,
+    canaries: Count,
+    trials: Count,
+    significance: f64,
+) -> Result<Method, Error> {
+    let data = plan.records()?;
+    let prepared = plan.prepare(&data, Protection::Private)?;
+    let claim = Stakes::of(&prepared, None)?.claim;
+    let game = Game::of(&prepared.plan, claim.point.adjacency, 1)?;
+    let ideal = IdealGame {
+        rate: SamplingRate::new(game.rate)?,
+        // Opposites are twice as far apart, which is as half of the noise.
+        noise_multiplier: NoiseMultiplier::new(
+            game.sigma / f64::from(claim.point.adjacency.contributions()),
+        )?,
+        steps: prepared.plan.steps,
+    };
+    let total = Count::new(canaries.get().saturating_mul(trials.get()))?;
+    Ok(Method::ManyCanaries { guessed: Some(planned_part(ideal, total, claim.point.delta, significance)?) })
 }
 
 /// Trainings that a search spends on each kind of canary.

@@ -68,7 +68,8 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
         Planned::TooLittle(text) => return Ok(Outcome { text: painted(&text), ending: Ending::CannotTell }),
     }
     let about = ci::about(args);
-    let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
+    let output =
+        Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
     let done = progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch))?;
     printing::done(&done, &settings.keep, output)
 }
@@ -198,7 +199,7 @@ fn shard(text: &str) -> Result<Shard, Error> {
 
 /// The method of the flags; what they leave open is the usual one of the case.
 fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, Error> {
-    let usual = MethodNote::of(case.usual_method());
+    let usual = MethodNote::of(training::usual_method(args, case)?);
     let asked = args.bound.clone().or_else(|| args.sequential.then(|| "sequential".to_owned()));
     // A threshold of one's own is counted at, not bet on.
     let counts = args.threshold.is_some() && usual.bound == "sequential";
