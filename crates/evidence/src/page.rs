@@ -18,7 +18,8 @@ const DIGITS: usize = 4;
 
 /// The page of an audit. `recompute` are command lines that lead to the same verdict.
 pub fn page(audited: &Audited, seen: &[Observation], recompute: Vec<Command>) -> Result<Page, Refusal> {
-    let bounds = if audited.proved.is_some() { "Between two bounds" } else { "What was shown, and what is claimed" };
+    let bounds =
+        if audited.proved.is_some() { "Between two bounds" } else { "What was shown, and what is claimed" };
     let mut sections = vec![
         Section::new(bounds, vec![Block::Figures(vec![pictures::between(audited)])]),
         Section::new("What the attacker saw", vec![Block::Figures(pictures::scores(audited, seen)?)]),
@@ -80,7 +81,9 @@ fn lead(audited: &Audited) -> Note {
                 if what.0 > audited.claim.epsilon.0 {
                     format!("ε\u{a0}≤\u{a0}{claim} was claimed, but the attack shows ε\u{a0}≥\u{a0}{found}")
                 } else {
-                    format!("ε\u{a0}≤\u{a0}{claim} was claimed, but the attacker errs less than the claimed curve allows")
+                    format!(
+                        "ε\u{a0}≤\u{a0}{claim} was claimed, but the attacker errs less than the claimed curve allows"
+                    )
                 },
                 missing_noise(audited).map_or(String::new(), |limit| format!(" {limit}"))
             ),
@@ -95,7 +98,8 @@ fn lead(audited: &Audited) -> Note {
                 "Not refuted: ε\u{a0}≤\u{a0}{claim} was claimed, and the attack shows ε\u{a0}≥\u{a0}{found}{condition}. {}. That is \
                  no proof that the claim is true: another attack may show more.",
                 match audited.caught.and_then(|caught| caught.noise_below) {
-                    Some(below) => format!("This audit catches noise below {} of the declared", decimal::down(below, 2)),
+                    Some(below) =>
+                        format!("This audit catches noise below {} of the declared", decimal::down(below, 2)),
                     None => format!("It could have shown up to {}", decimal::down(ceiling.get(), DIGITS)),
                 }
             ),
@@ -128,7 +132,9 @@ fn why_not(audited: &Audited) -> String {
 /// How much of the declared noise is there at most, where that is less than all of it.
 fn missing_noise(audited: &Audited) -> Option<String> {
     match audited.against?.noise_at_most? {
-        limit if limit < 1.0 => Some(format!("At most {} of the declared noise is there.", decimal::up(limit, 3))),
+        limit if limit < 1.0 => {
+            Some(format!("At most {} of the declared noise is there.", decimal::up(limit, 3)))
+        }
         // What falls is not there: the limit itself is out.
         _ if audited.is_refuted() => Some("Less than all of the declared noise is there.".to_owned()),
         _ => None,
@@ -176,7 +182,9 @@ fn curve(audited: &Audited, against: &Against) -> String {
             guesses.guesses(),
             guesses.correct()
         ),
-        (Some(Fallen::Guesses { most }), _) => format!("{falls} by guesses: it lets at most {most} be right."),
+        (Some(Fallen::Guesses { most }), _) => {
+            format!("{falls} by guesses: it lets at most {most} be right.")
+        }
         (Some(Fallen::Bets { pairs }), _) => format!(
             "{falls} by bets: after {pairs} pairs of trials they had made more than {} out of 1.",
             decimal::down(1.0 / audited.evidence.significance, 4)
@@ -185,7 +193,8 @@ fn curve(audited: &Audited, against: &Against) -> String {
             "So few trials could not have made the claimed curve fall, whatever the truth is.".to_owned()
         }
         (None, Counted::Threshold { .. }) => {
-            "The claimed curve stands: nowhere is it shown that the attacker errs less than it allows.".to_owned()
+            "The claimed curve stands: nowhere is it shown that the attacker errs less than it allows."
+                .to_owned()
         }
         (None, Counted::Ends { guesses, .. }) => format!(
             "The claimed curve stands: {} of {} guesses were right, which it allows.",
@@ -232,7 +241,10 @@ fn done(audited: &Audited) -> Vec<(String, String)> {
         None => facts.push(fact("Counted", counted(&audited.evidence.counted))),
     }
     if audited.was_retried {
-        facts.push(fact("Tried again", "some of the trials that had failed, so nothing is refuted".to_owned()));
+        facts.push(fact(
+            "Tried again",
+            "some of the trials that had failed, so nothing is refuted".to_owned(),
+        ));
     }
     facts
 }
@@ -269,13 +281,16 @@ fn trials(audited: &Audited) -> String {
 /// How many of them failed, by world.
 fn failed(audited: &Audited) -> String {
     let by = audited.failed;
-    let counts = format!("{} of {} with the canary, {} of {} without", by.failed_in, by.ins, by.failed_out, by.outs);
+    let counts =
+        format!("{} of {} with the canary, {} of {} without", by.failed_in, by.ins, by.failed_out, by.outs);
     if by.failed() == 0 {
         return counts;
     }
     let treated = match audited.terms.method {
         Method::Sequential { .. } => "a failure is an outcome that may be bet on",
-        Method::Threshold { .. } | Method::Gaussian { .. } | Method::ManyCanaries { .. } => "each counted as a wrong guess",
+        Method::Threshold { .. } | Method::Gaussian { .. } | Method::ManyCanaries { .. } => {
+            "each counted as a wrong guess"
+        }
     };
     let chance = by.imbalance();
     let uneven = if chance < 0.01 {
@@ -331,7 +346,9 @@ fn assumptions(audited: &Audited) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AuditDone, AuditSettings, Case, Record, Trials, audit, certificate::certify, protocol::sample};
+    use super::super::{
+        AuditDone, AuditSettings, Case, Record, Trials, audit, certificate::certify, protocol::sample,
+    };
     use super::pictures::{counted as scores_of, curve};
     use super::*;
     use veracity_audit::{Scores, World, worlds};
@@ -396,7 +413,8 @@ mod tests {
 
     /// An audit of Gaussian noise of multiplier 1 to which `part` of it is added, and its page.
     fn gaussian(part: f64, trials: u64, method: Option<Method>) -> (Audited, Vec<Observation>, String) {
-        let declared = Subject::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() });
+        let declared =
+            Subject::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() });
         let (delta, trials) = (Delta::new(1e-5).unwrap(), Count::new(trials).unwrap());
         let case = Case::mechanism(&declared, part, None, delta, 1, trials).unwrap();
         let settings = AuditSettings { method, ..AuditSettings::default() };
@@ -410,7 +428,9 @@ mod tests {
     fn a_fallen_curve_shows_where_and_how_much_noise_is_missing() {
         let (found, _, text) = gaussian(0.5, 600, None);
         assert!(found.is_refuted());
-        let Some(Fallen::Threshold { misses, promised, .. }) = found.against.unwrap().fallen else { panic!() };
+        let Some(Fallen::Threshold { misses, promised, .. }) = found.against.unwrap().fallen else {
+            panic!()
+        };
         let gap = decimal::down(promised - misses, 2);
         for expected in [
             "lead alarm".to_owned(),
@@ -432,8 +452,12 @@ mod tests {
     fn an_audit_that_cannot_tell_has_a_tone_of_its_own() {
         let (found, _, text) = gaussian(1.0, 4, None);
         assert!(matches!(found.verdict, Verdict::CannotTell { .. }), "{:?}", found.verdict);
-        assert!(text.contains("lead doubt") && text.contains("4 trials cannot refute it whatever the truth is"));
-        assert!(text.contains("could not have made the claimed curve fall") && !text.contains("curve stands"));
+        assert!(
+            text.contains("lead doubt") && text.contains("4 trials cannot refute it whatever the truth is")
+        );
+        assert!(
+            text.contains("could not have made the claimed curve fall") && !text.contains("curve stands")
+        );
     }
 
     /// The bets that are drawn are those that judged, and no band is drawn of trials that ended when they had seen enough.

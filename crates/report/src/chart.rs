@@ -262,7 +262,8 @@ mod tests {
     #[test]
     fn a_band_is_seen_through_and_named() {
         let points = vec![(0.0, 0.0), (1.0, 1.0)];
-        let line = Line { name: "seen".into(), points: points.clone(), ink: Ink::BLUE, stroke: Stroke::Solid };
+        let line =
+            Line { name: "seen".into(), points: points.clone(), ink: Ink::BLUE, stroke: Stroke::Solid };
         let band = Band { name: "its limit".into(), lower: vec![(0.0, 0.0)], upper: points, ink: Ink::BLUE };
         let chart = Chart {
             description: String::new(),
@@ -279,7 +280,8 @@ mod tests {
         });
         // The band, and its box in the legend.
         assert_eq!(shades.filter(|opacity| *opacity <= SHADE).count(), 2);
-        let says = |name: &str| marks.iter().any(|mark| matches!(mark, Mark::Text(text) if text.text == name));
+        let says =
+            |name: &str| marks.iter().any(|mark| matches!(mark, Mark::Text(text) if text.text == name));
         assert!(says("its limit") && says("seen"));
     }
 

@@ -146,7 +146,9 @@ mod tests {
         let name = marks.iter().find(is_name).and_then(Mark::letters).unwrap_or_else(|| panic!("no name"));
         let tops = marks.iter().filter_map(|mark| match mark {
             // The bars; boxes of the legend have four corners.
-            Mark::Area { points, .. } if points.len() > 4 => points.iter().map(|point| point.1).reduce(f32::min),
+            Mark::Area { points, .. } if points.len() > 4 => {
+                points.iter().map(|point| point.1).reduce(f32::min)
+            }
             _ => None,
         });
         assert!(tops.into_iter().all(|top| top >= name.bottom));

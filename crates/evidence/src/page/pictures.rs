@@ -90,7 +90,8 @@ fn worlds(audited: &Audited, seen: &[Observation]) -> Figure {
 fn trade_off(audited: &Audited, seen: &[Observation]) -> Result<Figure, Refusal> {
     let chart = errors(audited, &counted(seen)?)?;
     let mut caption =
-        "Every threshold makes two kinds of errors. Below the dashed line lies what the claim forbids.".to_owned();
+        "Every threshold makes two kinds of errors. Below the dashed line lies what the claim forbids."
+            .to_owned();
     if let Some(Fallen::Threshold { .. }) = audited.against.and_then(|against| against.fallen) {
         caption += " The dot is what both errors do not exceed at the threshold where the claim falls.";
     }
@@ -133,13 +134,21 @@ fn errors(audited: &Audited, scores: &Scores) -> Result<Chart, Refusal> {
         line("least that the claim allows", allowed, Ink::BLACK, Stroke::Dashed),
     ];
     let mut spots = Vec::new();
-    if let Some(Fallen::Threshold { alarms, misses, promised }) = audited.against.and_then(|against| against.fallen) {
+    if let Some(Fallen::Threshold { alarms, misses, promised }) =
+        audited.against.and_then(|against| against.fallen)
+    {
         let gap = format!("where the claim falls: {} below it", decimal::down(promised - misses, 2));
         lines.push(line(&gap, vec![(alarms, misses), (alarms, promised)], Ink::VERMILLION, Stroke::Solid));
-        spots.push(Spot { at: (alarms, misses), label: String::new(), side: Side::Below, ink: Ink::VERMILLION });
+        spots.push(Spot {
+            at: (alarms, misses),
+            label: String::new(),
+            side: Side::Below,
+            ink: Ink::VERMILLION,
+        });
     }
     Ok(Chart {
-        description: "false alarms against misses of the attacker, and the least that the claim allows".to_owned(),
+        description: "false alarms against misses of the attacker, and the least that the claim allows"
+            .to_owned(),
         x: axis("false alarms: out, but guessed in"),
         y: axis("misses: in, but guessed out"),
         bands,

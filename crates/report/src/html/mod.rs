@@ -272,7 +272,8 @@ mod tests {
 
     /// The rules that a medium adds, without the braces around them.
     fn rules(medium: &str) -> &'static str {
-        let start = STYLE.find(&format!("@media {medium} {{")).unwrap_or_else(|| panic!("no rules for {medium}"));
+        let start =
+            STYLE.find(&format!("@media {medium} {{")).unwrap_or_else(|| panic!("no rules for {medium}"));
         let inside = &STYLE[start + STYLE[start..].find('{').unwrap_or(0) + 1..];
         let mut depth = 1;
         let end = inside.find(|c| {

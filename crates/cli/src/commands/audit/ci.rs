@@ -20,7 +20,9 @@ const TOO_WEAK: &str = "privacy-audit-cannot-tell";
 pub fn junit(audited: &Audited, line: &str) -> String {
     let line = escape(line);
     let (failures, skipped, inside) = match audited.verdict {
-        Verdict::Refuted { .. } => (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>")),
+        Verdict::Refuted { .. } => {
+            (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>"))
+        }
         Verdict::NotRefuted { .. } => (0, 0, format!("<system-out>{line}</system-out>")),
         Verdict::CannotTell { .. } => (0, 1, format!("<skipped message=\"{line}\"/>")),
     };
@@ -123,7 +125,9 @@ fn percent_encoded(text: &str) -> String {
 /// The same for the same pieces on every machine and in every version: FNV-1a of 64 bits. It names results, and guards nothing.
 fn fingerprint(pieces: &[&str]) -> String {
     let bytes = pieces.iter().flat_map(|piece| piece.bytes().chain([0]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }
 
@@ -231,7 +235,8 @@ fn cannot_tell() -> Value {
 mod tests {
     use super::*;
     use veracity::{
-        AuditDone, AuditSettings, Case, Count, Delta, Mechanism, NoiseMultiplier, Subject, audit, auditing::Opening,
+        AuditDone, AuditSettings, Case, Count, Delta, Mechanism, NoiseMultiplier, Subject, audit,
+        auditing::Opening,
     };
 
     /// An audit of Gaussian noise of which this part is added.
@@ -240,7 +245,9 @@ mod tests {
         let subject = Subject::new(Mechanism::Gaussian { noise_multiplier });
         let (delta, trials) = (Delta::new(1e-5).unwrap(), Count::new(trials).unwrap());
         let case = Case::mechanism(&subject, part, None, delta, 1, trials).unwrap();
-        let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None).unwrap() else { panic!() };
+        let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None).unwrap() else {
+            panic!()
+        };
         *audited
     }
 
@@ -339,9 +346,17 @@ mod tests {
         let written = all().map(|audited| junit(&audited, "a line"));
         assert!(written.iter().all(|text| is_junit(text.as_bytes())));
         let found = written.each_ref().map(|text| {
-            (text.contains("failures=\"1\""), text.contains("<failure "), text.contains("<skipped "), text.contains("skipped=\"1\""))
+            (
+                text.contains("failures=\"1\""),
+                text.contains("<failure "),
+                text.contains("<skipped "),
+                text.contains("skipped=\"1\""),
+            )
         });
-        assert_eq!(found, [(true, true, false, false), (false, false, false, false), (false, false, true, true)]);
+        assert_eq!(
+            found,
+            [(true, true, false, false), (false, false, false, false), (false, false, true, true)]
+        );
     }
 
     #[test]
