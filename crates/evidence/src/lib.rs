@@ -18,6 +18,7 @@
 //! # Ok::<(), veracity_core::Error>(())
 //! ```
 
+mod blake2b;
 mod case;
 pub mod certificate;
 mod claim;
@@ -26,30 +27,37 @@ mod job;
 pub mod journal;
 pub mod lower_bounds;
 mod method_note;
+mod origin;
 mod page;
 mod planning;
 mod protocol;
+mod recomputing;
 pub mod replaying;
+mod rerun;
+pub mod signature;
 pub mod subjects;
 mod trials;
 pub mod zoo;
 
+pub(crate) use case::Brief;
 pub use case::{Case, SubjectNote, TrialSource};
 pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
-pub use job::{AuditDone, AuditSettings, Keep, audit, merge, plan};
-pub use planning::{CHANCE, Caught, caught, needed_trials};
+pub use job::{AuditDone, AuditSettings, Keep, audit, merge, merge_signed, plan};
 pub use journal::{Journal, Opening};
 pub use page::{page, round_distinctly};
+pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
+pub(crate) use recomputing::Statement;
 pub use subjects::{
     Attack, CanaryKind, FinalModel, Planted, Scoring, Start, WhiteBox, best_canary, command, default_plan,
     default_plan_with, interrupt, recorded, trained_model,
 };
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
-    Against, AuditSubject, Choice, ClaimedCurve, Counted, Counts, Evidence, Failure, FailuresByWorld, Fallen, Idealised, Method,
-    Observation, Outcome, Rates, Shard, SubjectFn, World, bound, observe, subject_fn, worlds,
+    Against, AuditSubject, Choice, ClaimedCurve, Counted, Counts, Evidence, Failure, FailuresByWorld, Fallen,
+    Idealised, Method, Observation, Outcome, Rates, Shard, SubjectFn, World, bound, observe, subject_fn,
+    worlds,
 };
 pub use veracity_core::Claim;
 
