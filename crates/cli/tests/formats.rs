@@ -94,9 +94,9 @@ const PRINTED: [(&str, &str); 52] = [
     ("evaluation/2", "evaluate network/model.safetensors points.csv --json"),
     ("evaluation/2", "evaluate convex/model.safetensors points.csv --json"),
     ("verify-claim/1", "verify plain.json --json"),
-    ("verify-certificate/1", "verify audit/certificate.json --json"),
-    ("verify-folder/2", "verify network --json"),
-    ("verify-folder/2", "verify . --json"),
+    ("verify-certificate/2", "verify audit/certificate.json --json"),
+    ("verify-folder/3", "verify network --json"),
+    ("verify-folder/3", "verify . --json"),
 ];
 
 /// What fails, and the kind of the error.
@@ -118,8 +118,8 @@ const KEPT: [(&str, &str, &[&str]); 16] = [
     ("claim/2", "seeded.json", &["release"]),
     ("claim/2", "local.json", &["release"]),
     ("claim/2", "network/claim.json", &["release"]),
-    ("certificate/1", "audit/certificate.json", &[]),
-    ("order/1", "audit/order.json", &[]),
+    ("certificate/2", "audit/certificate.json", &[]),
+    ("order/2", "audit/order.json", &[]),
     ("model/1", "network/model.safetensors", &[]),
     ("model/1", "convex/model.safetensors", &[]),
     ("model/1", "layers/model.safetensors", &[]),

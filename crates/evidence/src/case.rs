@@ -34,6 +34,41 @@ pub struct Case {
     pub is_costly: bool,
 }
 
+/// What is said and proved of a subject of ours, before it is made ready to run: a certificate is held against it.
+pub(crate) struct Brief {
+    pub(crate) note: SubjectNote,
+    pub(crate) claim: AuditClaim,
+    pub(crate) proved: Option<Upper<Epsilon>>,
+    pub(crate) canaries: u32,
+    pub(crate) group: Count,
+    pub(crate) is_one_run: bool,
+}
+
+impl Brief {
+    /// The case of a subject that was made ready.
+    pub(crate) fn case(self, subject: Box<dyn AuditSubject + Send>, trials: Count, seed: u64) -> Case {
+        let Brief { note, claim, proved, group, is_one_run, .. } = self;
+        Case { proved, group, is_one_run, ..Case::new(subject, note, claim, trials, seed) }
+    }
+}
+
+/// Refuses a method that would not hold for scores whose worlds are so many records apart.
+pub(crate) fn check_method(is_one_run: bool, group: Count, method: Method) -> Result<(), Refusal> {
+    if is_one_run && !matches!(method, Method::ManyCanaries { guessed: Some(_) }) {
+        return Err(Refusal::invalid(
+            "canaries of one run are guessed together, expected bound one-run and threshold ends:PART",
+        ));
+    }
+    if method.group() < group {
+        return Err(Refusal::invalid(format!(
+            "group-size is {}, expected at least {}: so many records separate the worlds",
+            method.group().get(),
+            group.get()
+        )));
+    }
+    Ok(())
+}
+
 /// Where trials come from.
 pub enum TrialSource {
     /// They are run here.
@@ -43,6 +78,9 @@ pub enum TrialSource {
 }
 
 impl Case {
+    /// The kind of subjects that are code.
+    pub(crate) const CODE: &str = "code";
+
     /// Any code: `subject` runs trial n in the world that it is told, and leaves a score that is the higher the more it speaks for
     /// the canary. What it is, `description` says in one line.
     ///
@@ -76,7 +114,7 @@ impl Case {
         seed: u64,
     ) -> Case {
         let note = SubjectNote {
-            kind: "code".to_owned(),
+            kind: Case::CODE.to_owned(),
             description: description.to_owned(),
             attack: "the score that the code leaves".to_owned(),
             access: "as the code has it".to_owned(),
@@ -135,19 +173,7 @@ impl Case {
 
     /// Refuses a method that would not hold for these scores.
     pub(crate) fn check_method(&self, method: Method) -> Result<(), Refusal> {
-        if self.is_one_run && !matches!(method, Method::ManyCanaries { guessed: Some(_) }) {
-            return Err(Refusal::invalid(
-                "canaries of one run are guessed together, expected bound one-run and threshold ends:PART",
-            ));
-        }
-        if method.group() < self.group {
-            return Err(Refusal::invalid(format!(
-                "group-size is {}, expected at least {}: so many records separate the worlds",
-                method.group().get(),
-                self.group.get()
-            )));
-        }
-        Ok(())
+        check_method(self.is_one_run, self.group, method)
     }
 }
 

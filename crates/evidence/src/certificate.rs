@@ -5,12 +5,12 @@
 
 use crate::{
     Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, SubjectNote,
-    Trials, examine_trials, journal, protocol::SCHEMA as ORDER, sha256,
+    Trials, examine_trials, protocol::SCHEMA as ORDER, sha256,
 };
 use serde::{Deserialize, Serialize, Serializer};
-use std::path::Path;
-use veracity_claims::verification::ROUNDING;
 use veracity_core::Error;
+
+pub use crate::recomputing::{Demands, Recomputed, Statement, recompute, recompute_with};
 
 /// The schema of the file.
 pub const SCHEMA: &str = "veracity.certificate/2";
@@ -291,7 +291,7 @@ impl Certificate {
     }
 
     /// The order that it states.
-    fn protocol(&self) -> AuditProtocol {
+    pub(crate) fn protocol(&self) -> AuditProtocol {
         AuditProtocol {
             schema: ORDER.to_owned(),
             subject: self.subject.clone(),
@@ -310,97 +310,9 @@ impl Certificate {
     }
 }
 
-/// One statement of a certificate, and what was found in its place.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Statement {
-    /// Which.
-    pub what: &'static str,
-    /// As stated.
-    pub stated: String,
-    /// As recomputed.
-    pub found: String,
-    /// Whether they agree.
-    pub holds: bool,
-}
-
-/// A certificate and every statement of it that was recomputed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recomputed {
-    /// As read.
-    pub certificate: Certificate,
-    /// The checks; the hash of the trials first.
-    pub statements: Vec<Statement>,
-}
-
-impl Recomputed {
-    /// The first statement that does not hold.
-    pub fn failure(&self) -> Option<&Statement> {
-        self.statements.iter().find(|statement| !statement.holds)
-    }
-}
-
-/// Recomputes a certificate from the `trials.csv` in its folder: hash, threshold, counts, bound and verdict. Where the order still
-/// lies beside them, it must be the one that the certificate states: what was fixed before the first trial stays fixed.
-pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
-    let stated = Certificate::parse(text)?;
-    let path = folder.join(journal::TRIALS);
-    let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
-        Error::invalid(format!("{} is missing, expected the trials beside their certificate", path.display()))
-    })?;
-    let words =
-        |what, stated: String, found: String| Statement { holds: stated == found, what, stated, found };
-    let mut statements = vec![words("trials_sha256", stated.trials_sha256.clone(), sha256(&[&bytes]))];
-    if !statements[0].holds {
-        // What follows from other trials says nothing of these.
-        return Ok(Recomputed { certificate: stated, statements });
-    }
-    if let Some(ordered) = journal::read_protocol(folder)? {
-        let found = ordered.difference(&stated.protocol()).map(|what| format!("another {what}"));
-        let same = "what order.json has";
-        statements.push(words("order", same.to_owned(), found.unwrap_or_else(|| same.to_owned())));
-    }
-    let trials = journal::parse_trials(&path, bytes)?;
-    let found = match certify(&stated.protocol(), &trials) {
-        Ok((_, found)) => found,
-        // The trials are those that were sealed, and there is no verdict from them as stated.
-        Err(refusal) => {
-            statements.push(words("order", "a verdict".to_owned(), refusal.to_string()));
-            return Ok(Recomputed { certificate: stated, statements });
-        }
-    };
-    let numbers = |what, stated: Number, found: Number| {
-        let slack = ROUNDING * found.0.abs().max(1.0);
-        let holds = stated == found || (stated.0 - found.0).abs() <= slack;
-        Statement { what, stated: format!("{:?}", stated.0), found: format!("{:?}", found.0), holds }
-    };
-    statements.extend([
-        // Lines in another order, or twice, are the same trials and not the same file.
-        words("trials_sha256", stated.trials_sha256.clone(), found.trials_sha256.clone()),
-        words("failures", stated.failures.to_string(), found.failures.to_string()),
-        words("failed", written(&stated.failed)?, written(&found.failed)?),
-        words("counted", written(&stated.counted)?, written(&found.counted)?),
-        words("curve", written(&stated.curve)?, written(&found.curve)?),
-        words(
-            "catches_noise_below",
-            written(&stated.catches_noise_below)?,
-            written(&found.catches_noise_below)?,
-        ),
-        numbers("epsilon_lower", stated.epsilon_lower, found.epsilon_lower),
-        numbers("ceiling", stated.ceiling, found.ceiling),
-        words("basis", stated.basis.clone(), found.basis),
-        words("verdict", stated.verdict.clone(), found.verdict),
-    ]);
-    Ok(Recomputed { certificate: stated, statements })
-}
-
-fn written(part: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string(part)
-        .map_err(|error| Error::invalid(format!("a statement cannot be written: {error}")))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{protocol::sample, trials::Record};
+    use super::super::{journal, protocol::sample, trials::Record};
     use super::*;
     use veracity_audit::{Observation, World, worlds};
 
@@ -447,7 +359,7 @@ mod tests {
             std::fs::write(folder.join(journal::TRIALS), kept).unwrap();
             let sealed = Certificate { trials_sha256: sha256(&[kept.as_bytes()]), ..certificate.clone() };
             let found = recompute(&sealed.to_json().unwrap(), &folder).unwrap();
-            found.failure().map(|statement| (statement.what, statement.found.clone()))
+            found.failure().map(|statement| (statement.what.clone(), statement.found.clone()))
         };
         std::fs::write(folder.join(journal::ORDER), protocol.to_json().unwrap()).unwrap();
         assert_eq!(failure(&certificate, &kept), None);
@@ -458,7 +370,7 @@ mod tests {
         };
         let looser = certify(&looser, &trials(&protocol)).unwrap().1;
         assert_eq!(looser.verdict, "not-refuted");
-        assert_eq!(failure(&looser, &kept), Some(("order", "another claim".to_owned())));
+        assert_eq!(failure(&looser, &kept), Some(("order".to_owned(), "another claim".to_owned())));
         let twice = format!("{kept}{}\n", kept.lines().last().unwrap());
         assert_eq!(failure(&certificate, &twice).unwrap().0, "trials_sha256");
         std::fs::remove_dir_all(folder).unwrap();

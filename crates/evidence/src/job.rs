@@ -8,6 +8,7 @@ use crate::{
     journal::{self, Journal, REPORT},
     looks, page, plan_trials, planning,
     protocol::{SCHEMA, VERSION},
+    signature::{self, SigningKey},
 };
 use std::{
     fs,
@@ -43,6 +44,8 @@ pub struct AuditSettings {
     pub shard: Shard,
     /// What is kept of them.
     pub keep: Keep,
+    /// What the certificate is signed by, where one is kept.
+    pub sign: Option<SigningKey>,
 }
 
 /// What is kept of an audit.
@@ -69,6 +72,7 @@ impl Default for AuditSettings {
             jobs: None,
             shard: Shard::WHOLE,
             keep: Keep::Nothing,
+            sign: None,
         }
     }
 }
@@ -101,6 +105,9 @@ pub fn audit(
     settings: &AuditSettings,
     watch: Option<&Sender<Progress>>,
 ) -> Result<AuditDone, Error> {
+    if settings.sign.is_some() && !matches!(settings.keep, Keep::Everything(..)) {
+        return Err(Error::invalid("a key is given to sign with, expected a folder for the certificate too"));
+    }
     let protocol = protocol(case, settings)?;
     let mut journal = match &settings.keep {
         Keep::Everything(folder, opening) => Journal::open(folder, &protocol, *opening)?,
@@ -123,16 +130,21 @@ pub fn audit(
     if !journal.missing(Shard::WHOLE).is_empty() {
         return Ok(AuditDone::Share { protocol: Box::new(protocol), trials: journal.settle(&[])? });
     }
-    judge(journal, &settings.keep)
+    judge(journal, &settings.keep, settings.sign.as_ref())
 }
 
 /// Puts the shares of an audit together in a folder of its own, and judges.
 pub fn merge(shares: &[PathBuf], out: &Path) -> Result<AuditDone, Error> {
+    merge_signed(shares, out, None)
+}
+
+/// The same, and signs the certificate.
+pub fn merge_signed(shares: &[PathBuf], out: &Path, sign: Option<&SigningKey>) -> Result<AuditDone, Error> {
     let (protocol, trials) = journal::merge(shares)?;
     // The same merge again is the same whole; another audit there is refused.
     let mut journal = Journal::open(out, &protocol, Opening::Resume)?;
     journal.take(trials)?;
-    judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume))
+    judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume), sign)
 }
 
 /// What an audit is to do, before its first trial: everything that is fixed, and what so many trials would catch.
@@ -194,16 +206,16 @@ fn jobs(settings: &AuditSettings) -> usize {
 }
 
 /// Judges complete trials, and writes what is to be kept of them.
-fn judge(journal: Journal, keep: &Keep) -> Result<AuditDone, Error> {
+fn judge(journal: Journal, keep: &Keep, sign: Option<&SigningKey>) -> Result<AuditDone, Error> {
     let protocol = journal.protocol().clone();
     let (audited, trials) = match keep {
         Keep::Everything(..) => {
             let (audited, certificate) = certify(journal.protocol(), journal.trials())?;
             let page = page(&audited, &journal.trials().observations(), recompute())?;
-            let files = [
-                ("certificate", certificate::FILE, certificate.to_json()?),
-                ("report", REPORT, page.render()),
-            ];
+            let text = certificate.to_json()?;
+            let signed = sign.map(|key| key.sign(text.as_bytes())).transpose()?;
+            let mut files = vec![("certificate", certificate::FILE, text), ("report", REPORT, page.render())];
+            files.extend(signed.map(|signed| ("signature", signature::FILE, signed)));
             (audited, journal.settle(&files)?)
         }
         Keep::Report(folder) => {

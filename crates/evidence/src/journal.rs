@@ -8,6 +8,7 @@ use super::{
     certificate::{self, Certificate},
     command,
     protocol::AuditProtocol,
+    signature,
     trials::{Record, Trials, line},
 };
 use std::{
@@ -84,6 +85,8 @@ impl Journal {
             (Some(known), Opening::Resume) => {
                 must_agree(folder, protocol, known)?;
                 refuse_foreign_file("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
+                must_be_certified(folder, known)?;
+                refuse_foreign_file("signature", &folder.join(signature::FILE), signature::is_one)?;
                 refuse_foreign_file("report", &folder.join(REPORT), html::is_page)?;
             }
             (None, _) => {
@@ -202,6 +205,7 @@ pub fn read(folder: &Path) -> Result<(AuditProtocol, Trials), Error> {
             folder.display()
         )));
     };
+    must_be_certified(folder, &protocol)?;
     let mut trials = read_trials(&folder.join(TRIALS))?.unwrap_or_default();
     if let Some(bytes) = read_bytes(&folder.join(PART))? {
         trials.merge(whole_lines(&folder.join(PART), &bytes)?.0)?;
@@ -239,9 +243,23 @@ fn must_agree(folder: &Path, ordered: &AuditProtocol, known: &AuditProtocol) -> 
     }
 }
 
+/// Refuses an order that is not that of the certificate beside it: it was changed after its trials were seen.
+fn must_be_certified(folder: &Path, ordered: &AuditProtocol) -> Result<(), Error> {
+    let path = folder.join(certificate::FILE);
+    let Some(text) = read_text(&path)? else { return Ok(()) };
+    let stated = Certificate::parse(&text).map_err(|refusal| Error::damaged(&path, refusal))?.protocol();
+    match stated.difference(ordered) {
+        None => Ok(()),
+        Some(what) => Err(Error::invalid(format!(
+            "{} holds a certificate of another {what} than its {ORDER}, expected the same: nothing may change once trials are seen",
+            folder.display()
+        ))),
+    }
+}
+
 /// What has the name of a file of ours without an order beside it is not ours to write over.
 fn refuse_foreign_files(folder: &Path) -> Result<(), Error> {
-    let names = [TRIALS, PART, certificate::FILE, REPORT, command::WORK, command::LOG];
+    let names = [TRIALS, PART, certificate::FILE, signature::FILE, REPORT, command::WORK, command::LOG];
     let stranger = names.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     match stranger {
         Some(name) => Err(Error::file("out", folder, format!("a new folder, found {name} and no {ORDER}"))),

@@ -18,6 +18,7 @@
 //! # Ok::<(), veracity_core::Error>(())
 //! ```
 
+mod blake2b;
 mod case;
 pub mod certificate;
 mod claim;
@@ -27,22 +28,28 @@ pub mod journal;
 pub mod looks;
 pub mod lower_bounds;
 mod method_note;
+mod origin;
 mod page;
 mod planning;
 mod protocol;
+mod recomputing;
 pub mod replaying;
+mod rerun;
+pub mod signature;
 pub mod subjects;
 mod trials;
 pub mod zoo;
 
+pub(crate) use case::Brief;
 pub use case::{Case, SubjectNote, TrialSource};
 pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
-pub use job::{AuditDone, AuditSettings, Keep, audit, merge, plan};
+pub use job::{AuditDone, AuditSettings, Keep, audit, merge, merge_signed, plan};
 pub use journal::{Journal, Opening};
 pub use page::{page, round_distinctly};
 pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
+pub(crate) use recomputing::Statement;
 pub use subjects::{
     Attack, CanaryKind, FinalModel, IdealGame, Planted, Scoring, Start, WhiteBox, best_canary, command,
     default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part, recorded,

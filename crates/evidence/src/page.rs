@@ -418,7 +418,9 @@ mod tests {
         let (delta, trials) = (Delta::new(1e-5).unwrap(), Count::new(trials).unwrap());
         let case = Case::mechanism(&declared, part, None, delta, 1, trials).unwrap();
         let settings = AuditSettings { method, ..AuditSettings::default() };
-        let AuditDone::Judged { audited, trials, .. } = audit(&case, &settings, None).unwrap() else { panic!() };
+        let AuditDone::Judged { audited, trials, .. } = audit(&case, &settings, None).unwrap() else {
+            panic!()
+        };
         let seen = trials.observations();
         let text = page(&audited, &seen, Vec::new()).unwrap().render();
         (*audited, seen, text)

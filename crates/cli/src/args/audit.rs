@@ -173,6 +173,9 @@ pub struct AuditArgs {
     /// Where trials, certificate and report go [default: out-audit, with --command; else only a report, there]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Sign the certificate with a secret key of minisign that has no password
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
+    pub sign: Option<PathBuf>,
     /// Write the verdict as JUnit XML
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
@@ -229,6 +232,9 @@ pub struct MergeArgs {
     /// Where the whole goes
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Sign the certificate with a secret key of minisign that has no password
+    #[arg(long, value_name = "KEY")]
+    pub sign: Option<PathBuf>,
     /// Write the verdict as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -8,14 +8,14 @@ pub mod interrupt;
 pub(crate) mod mechanism;
 mod neighbours;
 mod noise_call;
-mod one_run;
+pub(crate) mod one_run;
 mod planned_part;
 mod planting;
 mod principal;
 mod process;
 pub mod recorded;
 pub mod trained_model;
-mod training;
+pub(crate) mod training;
 mod white_box;
 
 pub use final_model::{FinalModel, Planted, Scoring};

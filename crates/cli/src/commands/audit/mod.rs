@@ -28,8 +28,8 @@ use veracity::{
     AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan, audit,
     auditing::command::LOG,
     auditing::{
-        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge,
-        needed_trials, plan,
+        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge_signed,
+        needed_trials, plan, signature::SigningKey,
     },
     report::decimal::{down, nearest},
     saving::refuse_foreign_file,
@@ -47,7 +47,9 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     args.sarif.as_ref().map_or(Ok(()), |path| refuse_foreign_file("sarif", path, ci::is_sarif))?;
     if let Some(AuditAction::Merge(args)) = &args.action {
         let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: None };
-        return printing::done(&merge(&args.folders, &args.out)?, &everything(&args.out, false), output);
+        let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
+        let done = merge_signed(&args.folders, &args.out, key.as_ref())?;
+        return printing::done(&done, &everything(&args.out, false), output);
     }
     if args.mechanism.is_none() && args.claim.is_none() {
         meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND or --claim KIND")?;
@@ -179,6 +181,7 @@ fn settings(args: &AuditArgs, case: &Case, keep: Keep) -> Result<AuditSettings, 
         jobs: args.jobs.map(jobs).transpose()?,
         shard: args.shard.as_deref().map_or(Ok(Shard::WHOLE), shard)?,
         keep,
+        sign: args.sign.as_deref().map(SigningKey::read).transpose()?,
     })
 }
 

@@ -40,7 +40,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
     let stands = held == all.len();
     let text = match args.json {
         true => text::json(&json!({
-            "schema": "veracity.verify-folder/2",
+            "schema": "veracity.verify-folder/3",
             "verdict": if stands { "confirmed" } else { "does-not-hold" },
             "files": all.iter().map(object).collect::<Vec<_>>(),
         }))?,
