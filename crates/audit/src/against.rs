@@ -15,7 +15,7 @@ use crate::{
 use veracity_core::{Count, Refusal, Significance};
 
 /// Noise is looked at from this part of what is declared to its inverse.
-pub(crate) const LEAST_NOISE: f64 = 1.0 / 64.0;
+pub(crate) const LEAST_NOISE: f64 = 1.0 / 8.0;
 /// How finely a limit on noise is found.
 const FINE: f64 = 0.02;
 /// The ratio of neighbouring rungs of a ladder of noise.

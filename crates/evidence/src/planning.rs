@@ -10,7 +10,7 @@ pub const CHANCE: f64 = 0.9;
 /// What so many trials catch, by an attacker who tells the worlds apart as well as the claimed mechanism lets anyone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Caught {
-    /// Noise below this part of what is declared is caught; none where not even a sixty-fourth of it is.
+    /// Noise below this part of what is declared is caught; none where not even an eighth of it is.
     pub noise_below: Option<f64>,
     /// With this chance.
     pub chance: f64,
