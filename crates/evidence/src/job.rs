@@ -105,9 +105,6 @@ pub fn audit(
     settings: &AuditSettings,
     watch: Option<&Sender<Progress>>,
 ) -> Result<AuditDone, Error> {
-    if settings.sign.is_some() && !matches!(settings.keep, Keep::Everything(..)) {
-        return Err(Error::invalid("a key is given to sign with, expected a folder for the certificate too"));
-    }
     let protocol = protocol(case, settings)?;
     let mut journal = match &settings.keep {
         Keep::Everything(folder, opening) => Journal::open(folder, &protocol, *opening)?,
@@ -157,6 +154,9 @@ pub fn plan(case: &Case, settings: &AuditSettings) -> Result<(AuditProtocol, Opt
 
 /// Everything that is fixed before the first trial.
 fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Error> {
+    if settings.sign.is_some() && !matches!(settings.keep, Keep::Everything(..)) {
+        return Err(Error::invalid("a key is given to sign with, expected a folder for the certificate too"));
+    }
     let method = settings.method.unwrap_or_else(|| case.usual_method());
     case.check_method(method)?;
     case.check_canaries()?;
