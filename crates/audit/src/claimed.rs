@@ -296,7 +296,7 @@ mod tests {
             assert!((three.least_misses(x) - lines(slope, more)).abs() < 1e-12);
         }
         assert_eq!(one.corners().len(), 4, "{:?}", one.corners());
-        let nothing = ClaimedCurve::new([(Epsilon::new(1.0).unwrap(), Delta::new(1.0).unwrap())]).unwrap();
+        let nothing = ClaimedCurve::new([(Epsilon::new(701.0).unwrap(), Delta::new(0.5).unwrap())]).unwrap();
         assert!(
             nothing.broken_by(0.0, 0.0).is_none()
                 && nothing.nearest(Rates { alarms: 0.0, misses: 0.0 }).is_none()

@@ -58,7 +58,7 @@ Examples:
   veracity curve gaussian --noise-multiplier 1 --out profile.svg
   veracity bound --tp 4922 --fn 95078 --fp 174 --tn 99826
 
-Exit codes: 0 done, 1 refuted or over budget, 2 error: one line on stderr, which with --json is a JSON object.";
+Exit codes: 0 done, 1 refuted or over budget, 2 error: one line on stderr, which with --json is a JSON object, 3 an audit that was not able to tell.";
 
 /// What can be done.
 #[derive(Subcommand)]

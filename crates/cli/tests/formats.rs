@@ -367,6 +367,8 @@ fn twins(made: &Made) -> Vec<(String, Value)> {
     let mut all = Vec::new();
     let mut every = Vec::new();
     places(&made.value, String::new(), &mut every);
+    // What a subject's score depends on is the subject's own matter, and has any shape.
+    every.retain(|place| !place.contains("/subject/settings"));
     for place in every {
         let mut change = |what: &str, change: &dyn Fn(&mut Value)| {
             let mut twin = made.value.clone();

@@ -510,7 +510,7 @@ mod tests {
             }
         }
         assert_eq!(merge(&shares).unwrap().1.to_csv(), whole);
-        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 4"));
+        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 2"));
         assert!(merge(&[]).is_err());
         // The same share twice is one; another order is none.
         let twice = [&shares[..], &shares[1..2]].concat();

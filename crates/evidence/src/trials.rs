@@ -309,7 +309,7 @@ mod tests {
     use veracity_audit::Failure;
 
     fn record(trial: u64, score: f64) -> Record {
-        let world = worlds(0, trial, 1)[0];
+        let world = worlds(sample(4).seed, trial, 1)[0];
         Record {
             observation: Observation { trial, canary: 0, world, score: Some(score) },
             failure: String::new(),
@@ -377,7 +377,10 @@ mod tests {
         let refused = of(&[0]).must_complete(&wide).unwrap_err().to_string();
         assert!(refused.starts_with("1 of 1 trials are missing, the first is 0"), "{refused}");
         let mut swapped = record(2, 0.0);
-        swapped.observation.world = World::Out;
+        swapped.observation.world = match swapped.observation.world {
+            World::In => World::Out,
+            World::Out => World::In,
+        };
         let mut trials = of(&[0, 1]);
         trials.add(swapped).unwrap();
         assert!(trials.must_belong(&protocol).is_err());

@@ -10,8 +10,8 @@ use std::{
 };
 use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Upper, Verdict};
 use veracity_evidence::{
-    AuditDone, AuditSettings, Audited, Case, Failure, Keep, Opening, World, audit, bound::Basis, lower_bounds,
-    subject_fn,
+    AuditDone, AuditSettings, Audited, Case, Failure, Keep, Opening, World, audit, bound::Basis,
+    lower_bounds, subject_fn,
 };
 
 fn claim(epsilon: f64) -> Claim {
@@ -69,13 +69,8 @@ fn a_sorted_file_of_an_honest_mechanism_is_not_refuted() {
         refuted += u64::from(audited(1.0));
         found += u64::from(audited(0.25));
         let scores = lower_bounds::read_scores(&path).unwrap();
-        let rows = lower_bounds::side_by_side(
-            &scores,
-            Delta::new(0.0).unwrap(),
-            None,
-            Count::new(5).unwrap(),
-            0.01,
-        );
+        let rows =
+            lower_bounds::side_by_side(&scores, Delta::new(0.0).unwrap(), None, Count::new(5).unwrap(), 0.01);
         let proved = rows.unwrap().into_iter().filter(|row| row.shown.basis == Basis::Proved);
         shown += u64::from(proved.map(|row| row.shown.epsilon.0.get()).fold(0.0, f64::max) > 1.0);
     }

@@ -97,7 +97,8 @@ fn audited(
     method: Method,
 ) -> Result<Option<u64>, Error> {
     let path = folder.join("scores.csv");
-    std::fs::write(&path, scores(truth, each, file)?).map_err(|error| Error::unreadable("scores", &path, error))?;
+    std::fs::write(&path, scores(truth, each, file)?)
+        .map_err(|error| Error::unreadable("scores", &path, error))?;
     let case = Case::scores(&path, claim.clone(), 1)?;
     let settings =
         AuditSettings { method: Some(method), significance: SIGNIFICANCE, ..AuditSettings::default() };
@@ -114,7 +115,8 @@ fn audited(
 /// As many scores of either world, sorted: the order of a file must not matter.
 fn scores(truth: f64, each: u64, file: u64) -> Result<String, Error> {
     let noise = NoiseMultiplier::new(1.0 / truth)?;
-    let subject = Idealised { seed: file, ..Idealised::honest(veracity::SamplingRate::new(1.0)?, noise, Count::ONE) };
+    let subject =
+        Idealised { seed: file, ..Idealised::honest(veracity::SamplingRate::new(1.0)?, noise, Count::ONE) };
     let (mut ins, mut outs) = (Vec::new(), Vec::new());
     let mut trial = 0;
     while (ins.len().min(outs.len()) as u64) < each {

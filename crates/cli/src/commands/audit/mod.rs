@@ -66,7 +66,8 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     let settings = settings(args, &case, keep)?;
     match planned(args, &case, &settings)? {
         Planned::Nothing => {}
-        Planned::Catches(told) => console.remark(&told),
+        Planned::Catches(told) if args.progress || console.is_watched() => console.remark(&told),
+        Planned::Catches(_) => {}
         Planned::TooLittle(text) => return Ok(Outcome { text: painted(&text), ending: Ending::CannotTell }),
     }
     let about = ci::about(args);
