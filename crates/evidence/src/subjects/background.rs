@@ -30,6 +30,8 @@ pub(super) struct Background {
     /// Along which the records are heard, with the part of it that is theirs.
     directions: Vec<(Direction, f64)>,
     quiet: Vec<Place>,
+    /// For each of those, what is taken away for one along each direction.
+    taken: Vec<f32>,
 }
 
 /// A parameter that a canary may own.
@@ -72,6 +74,7 @@ impl Background {
             centres: Vec::new(),
             directions: Vec::new(),
             quiet: Vec::new(),
+            taken: Vec::new(),
         };
         let parts = steps.min(PARTS).min(room / PILOTS);
         let apart = background.listen(pilots, parameters, parts)?;
@@ -146,6 +149,11 @@ impl Background {
             .collect();
         quiet.sort_by(|a, b| a.variance.total_cmp(&b.variance));
         quiet.truncate(count);
+        let taken = |place: &Place| {
+            let at = place.parameter as usize;
+            self.directions.iter().map(move |(direction, part)| direction.unit[at] * *part as f32)
+        };
+        self.taken = quiet.iter().flat_map(taken).collect();
         self.quiet = quiet;
     }
 
@@ -158,15 +166,27 @@ impl Background {
     pub(super) fn beyond(&self, step: u64, sum: &[f32]) -> impl Iterator<Item = (f64, f64)> {
         let stretch = (u128::from(step) * u128::from(self.stretches) / u128::from(self.steps)) as usize;
         let centre = &self.centres[stretch * sum.len()..][..sum.len()];
-        let mut off: Vec<f32> = sum.iter().zip(centre).map(|(x, centre)| x - centre).collect();
+        let off: Vec<f32> = sum.iter().zip(centre).map(|(x, centre)| x - centre).collect();
         // The directions are orthogonal: each is heard as if it were the only one.
-        for (direction, part) in &self.directions {
-            let along: f32 = direction.unit.iter().zip(&off).map(|(unit, x)| unit * x).sum();
-            let taken = along * *part as f32;
-            off.iter_mut().zip(&direction.unit).for_each(|(x, unit)| *x -= taken * unit);
-        }
-        self.quiet
-            .iter()
-            .map(move |place| (f64::from(off[place.parameter as usize]) / place.left, place.variance))
+        let along: Vec<f32> =
+            self.directions.iter().map(|(direction, _)| product(&direction.unit, &off)).collect();
+        self.quiet.iter().enumerate().map(move |(at, place)| {
+            let theirs = product(&self.taken[at * along.len()..][..along.len()], &along);
+            (f64::from(off[place.parameter as usize] - theirs) / place.left, place.variance)
+        })
     }
+}
+
+/// An inner product, in as many sums side by side as processors add at once.
+fn product(a: &[f32], b: &[f32]) -> f32 {
+    const SIDE: usize = 16;
+    let mut sums = [0.0f32; SIDE];
+    let (ends, others) = (a.chunks_exact(SIDE), b.chunks_exact(SIDE));
+    let rest: f32 = ends.remainder().iter().zip(others.remainder()).map(|(x, y)| x * y).sum();
+    for (a, b) in ends.zip(others) {
+        for ((sum, x), y) in sums.iter_mut().zip(a).zip(b) {
+            *sum += x * y;
+        }
+    }
+    sums.iter().sum::<f32>() + rest
 }
