@@ -58,9 +58,9 @@ fn eigen(mut matrix: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
                 for row in matrix.iter_mut().chain(&mut turned) {
                     (row[p], row[q]) = (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
                 }
-                for at in 0..n {
-                    let (x, y) = (matrix[p][at], matrix[q][at]);
-                    (matrix[p][at], matrix[q][at]) = (cosine * x - sine * y, sine * x + cosine * y);
+                let (above, below) = matrix.split_at_mut(q);
+                for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
+                    (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
                 }
             }
         }
