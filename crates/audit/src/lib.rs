@@ -24,9 +24,12 @@
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
 
+mod against;
 pub mod bound;
 mod canary;
+mod claimed;
 mod counts;
+mod failures;
 mod idealised;
 mod method;
 pub mod power;
@@ -36,10 +39,13 @@ mod subject;
 pub mod threshold;
 mod trial;
 
+pub use against::{Against, Declared, Fallen, is_refuted_by_bets};
 pub use canary::Canary;
+pub use claimed::{ClaimedCurve, Rates};
 pub use counts::Counts;
+pub use failures::FailuresByWorld;
 pub use idealised::Idealised;
-pub use method::{Counted, Evidence, Method, show};
+pub use method::{Claimed, Counted, Evidence, Judged, Method, judge, show};
 pub use scores::Scores;
 pub use subject::{AuditSubject, Failure, SubjectFn, World, subject_fn, worlds};
 pub use threshold::Choice;

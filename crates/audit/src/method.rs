@@ -1,11 +1,19 @@
 //! From observations to a lower bound: the method is chosen before any score is seen.
 
 use crate::{
-    Choice, Counts, Observation, Scores, World,
-    bound::{FromCounts, Shown, one_run::Guesses, one_run_fdp},
+    Against, Choice, ClaimedCurve, Counts, Declared, Observation, Scores, World, against,
+    bound::{FromCounts, Shown, one_run::Guesses, one_run_fdp, sequential},
     threshold::{self, ChosenThreshold},
+    trial::Pairs,
 };
-use veracity_core::{Claim, Count, Delta, Refusal, Significance, Verdict, judge};
+use veracity_core::{Claim, Count, Delta, Lower, Refusal, Significance, Verdict};
+
+/// Parts of the canaries of which one is guessed.
+pub(crate) const PARTS: [f64; 7] = [1.0, 0.7, 0.5, 0.25, 0.1, 0.03, 0.01];
+/// The part is chosen for a truth with this much of the declared noise.
+const MISSED: f64 = 0.8;
+/// What the best of many parts tells by luck alone, in units of e.
+const LUCK: f64 = 3.0;
 
 /// How scores become a lower bound on ε.
 ///
@@ -59,6 +67,11 @@ pub enum Method {
         /// chooses, and the others are counted.
         guessed: Option<f64>,
     },
+    /// One canary in a run: bets against the claim, pair by pair, which may be watched and end as soon as it falls. Assumes nothing.
+    Sequential {
+        /// How many records the two worlds differ by.
+        group: Count,
+    },
 }
 
 impl Method {
@@ -68,6 +81,15 @@ impl Method {
             Method::Threshold { .. } => "clopper-pearson",
             Method::Gaussian { .. } => "gdp",
             Method::ManyCanaries { .. } => "one-run",
+            Method::Sequential { .. } => "sequential",
+        }
+    }
+
+    /// How many records the two worlds differ by.
+    pub fn group(self) -> Count {
+        match self {
+            Method::Threshold { group, .. } | Method::Sequential { group } => group,
+            Method::Gaussian { .. } | Method::ManyCanaries { .. } => Count::ONE,
         }
     }
 
@@ -75,13 +97,17 @@ impl Method {
     pub fn must_fit(self, canaries: u64) -> Result<(), Refusal> {
         let refuse = |why: &str| Err(Refusal::Invalid(why.to_owned()));
         match self {
-            Method::Threshold { .. } if canaries > 1 => refuse(
-                "a run holds several canaries, expected one for clopper-pearson: its guesses must be independent",
-            ),
-            Method::ManyCanaries { .. } if canaries < 2 => refuse(
-                "a run holds one canary, expected several for one-run: a single one is in at every other run, by no coin",
-            ),
-            Method::Threshold { .. } | Method::Gaussian { .. } | Method::ManyCanaries { .. } => Ok(()),
+            Method::Threshold { .. } | Method::Sequential { .. } if canaries > 1 => refuse(&format!(
+                "a run holds several canaries, expected one for {}: its guesses must be independent",
+                self.name()
+            )),
+            Method::ManyCanaries { .. } if canaries < 2 => {
+                refuse("a run holds one canary, expected several for one-run")
+            }
+            Method::Threshold { .. }
+            | Method::Gaussian { .. }
+            | Method::ManyCanaries { .. }
+            | Method::Sequential { .. } => Ok(()),
         }
     }
 }
@@ -104,6 +130,13 @@ pub enum Counted {
         lowest: u64,
         /// How the guesses came out.
         guesses: Guesses,
+    },
+    /// Bets on pairs of trials.
+    Pairs {
+        /// How many pairs were looked at.
+        pairs: u64,
+        /// The logarithm of what one unit of wealth became by bets against the claim.
+        log_wealth: f64,
     },
 }
 
@@ -158,8 +191,143 @@ impl Evidence {
     /// ```
     pub fn judge(&self, claim: &Claim) -> Verdict {
         let Shown { epsilon: shown, ceiling, basis } = self.shown;
-        if basis.may_refute() { judge(claim, shown, ceiling) } else { Verdict::NotRefuted { shown, ceiling } }
+        if basis.may_refute() {
+            veracity_core::judge(claim, shown, ceiling)
+        } else {
+            Verdict::NotRefuted { shown, ceiling }
+        }
     }
+}
+
+/// What is claimed of a subject: a point (ε, δ), and the whole curve where a mechanism is claimed.
+#[derive(Clone, Copy)]
+pub struct Claimed<'a> {
+    /// The point.
+    pub point: Claim,
+    /// The mechanism behind it.
+    pub declared: Option<&'a dyn Declared>,
+}
+
+impl From<Claim> for Claimed<'_> {
+    fn from(point: Claim) -> Self {
+        Claimed { point, declared: None }
+    }
+}
+
+impl Claimed<'_> {
+    /// The curve of the claim for worlds that differ by so many records: that of the mechanism, or the two lines of the point.
+    pub fn curve(&self, group: Count) -> Result<ClaimedCurve, Refusal> {
+        match self.declared {
+            Some(declared) => declared.with_noise(1.0)?.for_group(group),
+            None => ClaimedCurve::new([(self.point.epsilon.0, self.point.delta)])?.for_group(group),
+        }
+    }
+}
+
+/// What an audit says of a claim, and why.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Judged {
+    /// The lower bound on ε.
+    pub evidence: Evidence,
+    /// What the trials say of the whole curve, where it was looked at.
+    pub against: Option<Against>,
+    /// Whether the claim is refuted.
+    pub verdict: Verdict,
+}
+
+/// Judges a claim by observations: by its whole curve where a mechanism is claimed or bets are made, else by the lower bound on ε.
+///
+/// # Promise  A true claim is refuted with chance at most `significance`. The lower bound on ε and the limit on noise beside the
+/// verdict hold with that chance of error each.
+///
+/// # Examples
+///
+/// A subject declares noise of 1 and adds half of it. Four hundred runs are enough to see it, where ε alone shows little:
+///
+/// ```
+/// use veracity_audit::{Choice, Claimed, ClaimedCurve, Declared, Idealised, Method, judge, observe};
+/// use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, Refusal};
+/// use veracity_core::{SamplingRate, Significance, Upper, Verdict};
+/// use veracity_numerics::normal;
+///
+/// /// Gaussian noise of one sensitivity.
+/// struct Gaussian;
+/// impl Declared for Gaussian {
+///     fn with_noise(&self, part: f64) -> Result<ClaimedCurve, Refusal> {
+///         let mu = 1.0 / part;
+///         let delta = |e: f64| normal::cdf(mu / 2.0 - e / mu) - e.exp() * normal::cdf(-mu / 2.0 - e / mu);
+///         let pair = |e: f64| Ok((Epsilon::new(e)?, Delta::new((delta(e) * 1.001).clamp(0.0, 1.0))?));
+///         ClaimedCurve::new((0..50).map(|i| pair(f64::from(i) * mu / 8.0)).collect::<Result<Vec<_>, Refusal>>()?)
+///     }
+/// }
+/// let honest = Idealised::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(1.0)?, Count::ONE);
+/// let subject = honest.adding(NoiseMultiplier::new(0.5)?);
+/// let outcomes = observe(&subject, 7, &(0..400).collect::<Vec<_>>(), 1);
+/// let seen: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
+///
+/// let epsilon = Upper(Epsilon::new(4.3772)?);
+/// let point = Claim { epsilon, delta: Delta::new(1e-5)?, adjacency: Adjacency::AddRemove };
+/// let method = Method::Sequential { group: Count::ONE };
+/// let claimed = Claimed { point, declared: Some(&Gaussian) };
+/// let judged = judge(method, &seen, &claimed, Significance::new(0.01)?)?;
+/// assert!(matches!(judged.verdict, Verdict::Refuted { .. }));
+/// assert!(judged.against.is_some_and(|against| against.noise_at_most.is_some_and(|part| part < 1.0)));
+/// assert!(judged.evidence.shown.epsilon.0.get() < 4.0);
+/// # Ok::<(), Refusal>(())
+/// ```
+pub fn judge(
+    method: Method,
+    observations: &[Observation],
+    claimed: &Claimed<'_>,
+    significance: Significance,
+) -> Result<Judged, Refusal> {
+    let level = significance.spend();
+    let again = || Significance::new(level);
+    let (claim, group) = (claimed.point, method.group());
+    let is_curve = claimed.declared.is_some() || matches!(method, Method::Sequential { .. });
+    // What takes the mechanism for a Gaussian refutes nothing, by a curve or otherwise.
+    let is_curve = is_curve && !matches!(method, Method::Gaussian { .. });
+    let mut evidence = show(method, observations, claim.delta, again()?)?;
+    if !is_curve {
+        let verdict = evidence.judge(&claim);
+        return Ok(Judged { evidence, against: None, verdict });
+    }
+    let curve = claimed.curve(group)?;
+    let scaled = claimed
+        .declared
+        .filter(|declared| declared.has_noise())
+        .map(|declared| move |part: f64| declared.with_noise(part)?.for_group(group));
+    let noise: against::Noise<'_> = match &scaled {
+        Some(scaled) => Some(scaled),
+        None => None,
+    };
+    let against = match method {
+        Method::Threshold { choice, .. } | Method::Gaussian { choice } => {
+            against::by_threshold(&scores_for(observations, choice)?, choice, &curve, noise, again()?)?
+        }
+        Method::Sequential { .. } => against::by_bets(&Pairs::of(observations), &curve, noise, level)?,
+        Method::ManyCanaries { guessed } => {
+            let ends = |choosing: &Scores, counted| loudest_ends(choosing, counted, &curve);
+            // A part that was fixed for ε lies in the tail; a curve has a better one, which no trial has to tell.
+            let guessed = match (guessed, noise) {
+                (Some(_), Some(noise)) => Some(loudest_part(&curve, &noise(MISSED)?)),
+                (guessed, _) => guessed,
+            };
+            against::by_guesses(guesses(observations, guessed, ends)?, &curve, noise, level)?
+        }
+    };
+    let Shown { epsilon: shown, ceiling, .. } = evidence.shown;
+    let verdict = match against {
+        Against { fallen: Some(_), .. } => Verdict::Refuted { shown },
+        Against { is_able: false, .. } => Verdict::CannotTell { shown, ceiling },
+        Against { .. } => {
+            // Two statements, each with its own chance of error: the claim stands, so no more than it is said to be shown.
+            evidence.shown.epsilon = Lower(if shown.0 > claim.epsilon.0 { claim.epsilon.0 } else { shown.0 });
+            Verdict::NotRefuted { shown: evidence.shown.epsilon, ceiling }
+        }
+    };
+    Ok(Judged { evidence, against: Some(against), verdict })
 }
 
 /// Turns observations into a lower bound.
@@ -182,47 +350,79 @@ pub fn show(
     let level = significance.level();
     match method {
         Method::Threshold { choice, group } => {
-            let bound = FromCounts::ClopperPearson;
-            let chosen = threshold::bound(&scores(observations)?, choice, bound, delta, group, significance)?;
+            let (scores, bound) = (scores_for(observations, choice)?, FromCounts::ClopperPearson);
+            let chosen = threshold::bound(&scores, choice, bound, delta, group, significance)?;
             Ok(Evidence::of(chosen, delta, level))
         }
         Method::Gaussian { choice } => {
-            let (scores, bound) = (scores(observations)?, FromCounts::Gdp);
+            let (scores, bound) = (scores_for(observations, choice)?, FromCounts::Gdp);
             let chosen = threshold::bound(&scores, choice, bound, delta, Count::ONE, significance)?;
             Ok(Evidence::of(chosen, delta, level))
         }
         Method::ManyCanaries { guessed } => {
-            let (counting, highest, lowest) = match guessed {
-                Some(part) if part > 0.0 && part <= 1.0 => {
-                    let end = (part * observations.len() as f64 / 2.0).floor() as u64;
-                    (observations, end, end)
-                }
-                Some(part) => return Err(Refusal::out_of_range("guessed", part, "0 < guessed ≤ 1")),
-                None => {
-                    let (choosing, counting) = first_quarter(observations);
-                    if choosing.is_empty() {
-                        let range = "at least 4, so that a quarter of them can choose how many are guessed";
-                        return Err(Refusal::out_of_range("trials", "fewer than 4", range));
-                    }
-                    let (highest, lowest) = best_ends(&scores(choosing)?, counting.len(), delta, level)?;
-                    (counting, highest, lowest)
-                }
-            };
-            let guesses = Guesses::count(&scores(counting)?, highest, lowest)?;
+            let ends = |choosing: &Scores, counted| best_ends(choosing, counted, delta, level);
+            let (guesses, highest, lowest) = guesses(observations, guessed, ends)?;
             let shown = one_run_fdp::pointwise(guesses, delta, significance);
-            Ok(Evidence {
-                shown,
-                counted: Counted::Ends { highest, lowest, guesses },
-                delta,
-                significance: level,
-            })
+            let counted = Counted::Ends { highest, lowest, guesses };
+            Ok(Evidence { shown, counted, delta, significance: level })
+        }
+        Method::Sequential { group } => {
+            let pairs = Pairs::of(observations);
+            let shown = sequential::bound(pairs.iter(), delta, group, significance)?;
+            let counted = Counted::Pairs { pairs: pairs.len() as u64, log_wealth: 0.0 };
+            Ok(Evidence { shown, counted, delta, significance: level })
         }
     }
 }
 
+/// Guesses at both ends of the ranking: so many as a fixed part says, or as `ends` finds best on the first quarter of the runs.
+fn guesses(
+    observations: &[Observation],
+    guessed: Option<f64>,
+    ends: impl Fn(&Scores, usize) -> Result<(u64, u64), Refusal>,
+) -> Result<(Guesses, u64, u64), Refusal> {
+    let (counting, highest, lowest) = match guessed {
+        Some(part) if part > 0.0 && part <= 1.0 => {
+            let end = (part * observations.len() as f64 / 2.0).floor() as u64;
+            (observations, end, end)
+        }
+        Some(part) => return Err(Refusal::out_of_range("guessed", part, "0 < guessed ≤ 1")),
+        None => {
+            let (choosing, counting) = first_quarter(observations);
+            if choosing.is_empty() {
+                let range = "at least 4, so that a quarter of them can choose how many are guessed";
+                return Err(Refusal::out_of_range("trials", "fewer than 4", range));
+            }
+            let (highest, lowest) = ends(&scores(choosing)?, counting.len())?;
+            (counting, highest, lowest)
+        }
+    };
+    Ok((Guesses::count(&scores(counting)?, highest, lowest)?, highest, lowest))
+}
+
+/// Scores as they count where nobody has chosen what a failure says: a run that failed is a wrong guess, whatever the threshold.
 fn scores(observations: &[Observation]) -> Result<Scores, Refusal> {
     let of = |world| observations.iter().filter(move |seen| seen.world == world).map(Observation::counted);
     Scores::new(of(World::In).collect(), of(World::Out).collect())
+}
+
+/// Scores for a choice of the threshold. Where the first half of the trials chooses, it also chooses what a failure says in either
+/// world: a run that fails is an outcome like any other, and one that fails more often with the canary tells of it.
+fn scores_for(observations: &[Observation], choice: Choice) -> Result<Scores, Refusal> {
+    if choice != Choice::Split || observations.iter().all(|seen| seen.score.is_some()) {
+        return scores(observations);
+    }
+    let of = |world| -> Vec<Option<f64>> {
+        observations.iter().filter(|seen| seen.world == world).map(|seen| seen.score).collect()
+    };
+    let (inside, outside) = (of(World::In), of(World::Out));
+    let failing = |scores: &[Option<f64>]| {
+        let first = &scores[..scores.len() / 2];
+        first.iter().filter(|score| score.is_none()).count() as f64 / first.len().max(1) as f64
+    };
+    let says = if failing(&inside) > failing(&outside) { f64::INFINITY } else { f64::NEG_INFINITY };
+    let told = |scores: Vec<Option<f64>>| scores.into_iter().map(|score| score.unwrap_or(says)).collect();
+    Scores::new(told(inside), told(outside))
 }
 
 /// The observations of the first quarter of the trials, and the others.
@@ -256,4 +456,33 @@ fn best_ends(choosing: &Scores, counted: usize, delta: Delta, level: f64) -> Res
     }
     let scaled = |end: u64| (end as f64 * counted as f64 / total.max(1) as f64).floor() as u64;
     Ok((scaled(best.0.0), scaled(best.0.1)))
+}
+
+/// The part of canaries whose guesses tell most against a claim, were `truth` what runs. It depends on no score.
+fn loudest_part(claim: &ClaimedCurve, truth: &ClaimedCurve) -> f64 {
+    let told = |part: f64| part * crate::claimed::divergence(truth.most_right(part), claim.most_right(part));
+    PARTS.into_iter().max_by(|a, b| told(*a).total_cmp(&told(*b))).unwrap_or(1.0)
+}
+
+/// How many guesses at each end tell most against a claimed curve on `choosing`, scaled to so many canaries.
+fn loudest_ends(choosing: &Scores, counted: usize, claim: &ClaimedCurve) -> Result<(u64, u64), Refusal> {
+    let total = choosing.trials();
+    // Half of the canaries, unless another part tells more than luck would.
+    let mut best = (total / 4, LUCK);
+    let mut end = 4;
+    while end <= total / 2 {
+        let guesses = Guesses::count(choosing, end, end)?;
+        let part = 2.0 * end as f64 / total as f64;
+        let right = guesses.correct() as f64 / (guesses.guesses() as f64 + 1.0);
+        let allowed = claim.most_right(part);
+        if right > allowed {
+            let told = guesses.guesses() as f64 * crate::claimed::divergence(right, allowed);
+            if told > best.1 {
+                best = (end, told);
+            }
+        }
+        end += 1 + end / 4;
+    }
+    let scaled = (best.0 as f64 * counted as f64 / total.max(1) as f64).floor() as u64;
+    Ok((scaled, scaled))
 }

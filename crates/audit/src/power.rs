@@ -3,11 +3,15 @@
 //! Trials are half with the canary and half without. Chances are exact binomial sums for the bound that assumes nothing.
 
 use crate::{
+    ClaimedCurve, Declared, Method, Rates,
+    against::LEAST_NOISE,
     bound::{
         clopper_pearson::ErrorRates,
-        profile,
+        one_run::Guesses,
+        one_run_fdp, profile,
         trade_off::{Kind, Limits},
     },
+    method::PARTS,
     threshold::Choice,
 };
 use veracity_core::{Count, Delta, Epsilon, GdpMu, Probability, Refusal, Significance};
@@ -155,6 +159,158 @@ pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significanc
     plan_of(trial, truth, trials.get() / 2, significance.spend())
 }
 
+/// The largest part of the declared noise that so many trials catch with this chance, were no more noise added than that: by an attacker
+/// who tells the worlds apart as well as the mechanism lets anyone. None where no part is.
+///
+/// # Numerics  About: exact sums at the best threshold for Clopper–Pearson; for bets and for guesses at both ends what is expected, with
+/// normal and binomial spreads around it
+pub fn caught(
+    method: Method,
+    observations: Count,
+    declared: &dyn Declared,
+    chance: Probability,
+    significance: Significance,
+) -> Result<Option<f64>, Refusal> {
+    let level = significance.spend();
+    let group = method.group();
+    let claim = declared.with_noise(1.0)?.for_group(group)?;
+    let reached = |part: f64| -> Result<bool, Refusal> {
+        let truth = declared.with_noise(part)?.for_group(group)?;
+        Ok(chance_against(method, observations.get(), &claim, &truth, level)? >= chance.get())
+    };
+    // Little noise takes the accountant long, so the search goes down from what is declared.
+    let (mut caught, mut missed) = (1.0, 1.0);
+    loop {
+        caught = f64::max(0.75 * caught, LEAST_NOISE);
+        match reached(caught)? {
+            true => break,
+            false if caught == LEAST_NOISE => return Ok(None),
+            false => missed = caught,
+        }
+    }
+    while missed - caught > 0.02 * caught {
+        let middle = f64::sqrt(caught * missed);
+        if reached(middle)? { caught = middle } else { missed = middle }
+    }
+    Ok(Some(caught))
+}
+
+/// The fewest observations, within a few percent, that catch this part of the declared noise with this chance.
+pub fn needed_for_noise(
+    method: Method,
+    part: f64,
+    declared: &dyn Declared,
+    chance: Probability,
+    significance: Significance,
+) -> Result<Count, Refusal> {
+    let level = significance.spend();
+    if !(part > 0.0 && part < 1.0) {
+        return Err(Refusal::out_of_range("part of the noise", part, "more than 0 and less than 1"));
+    }
+    let group = method.group();
+    let claim = declared.with_noise(1.0)?.for_group(group)?;
+    let truth = declared.with_noise(part)?.for_group(group)?;
+    let reached =
+        |n: u64| Ok::<_, Refusal>(chance_against(method, n, &claim, &truth, level)? >= chance.get());
+    let (mut few, mut enough) = (2u64, 4u64);
+    while !reached(enough)? {
+        (few, enough) = (enough, enough * 2);
+        if enough > 64 * MOST {
+            return Err(Refusal::invalid(format!(
+                "more than {} trials would be needed to catch {part} of the declared noise, expected a smaller part",
+                64 * MOST
+            )));
+        }
+    }
+    while enough - few > 1 + enough / 50 {
+        let middle = few.midpoint(enough);
+        if reached(middle)? { enough = middle } else { few = middle }
+    }
+    Count::new(enough)
+}
+
+/// The chance that the claim falls if `truth` is the curve of what runs, half of the observations in either world.
+fn chance_against(
+    method: Method,
+    observations: u64,
+    claim: &ClaimedCurve,
+    truth: &ClaimedCurve,
+    level: f64,
+) -> Result<f64, Refusal> {
+    let pairs = observations / 2;
+    if pairs < 2 {
+        return Ok(0.0);
+    }
+    let attacks = rates_on(truth);
+    let told = |rates: &Rates| claim.nearest(*rates).map_or(0.0, |(_, told)| told);
+    let best = attacks.iter().copied().max_by(|a, b| told(a).total_cmp(&told(b)));
+    let Some(best) = best.filter(|rates| told(rates) > 0.0) else { return Ok(0.0) };
+    match method {
+        Method::Threshold { choice, .. } | Method::Gaussian { choice } => {
+            let trial = Trial { claim: Epsilon::ZERO, delta: Delta::ZERO, choice };
+            let judge = Judge::new(trial, pairs, level)?;
+            let rates = ErrorRates { false_positive: best.alarms, false_negative: best.misses };
+            Ok(judge.chance_of(rates, |alarms, misses| claim.broken_by(alarms, misses).is_some()))
+        }
+        Method::Sequential { .. } => Ok(chance_of_bets(pairs as f64, best, claim, level)),
+        Method::ManyCanaries { guessed } => chance_of_guesses(observations, guessed, claim, truth, level),
+    }
+}
+
+/// Bets grow by the divergence a pair; finding the threshold and the odds costs about 0.65 ln n of it, as simulations have it.
+fn chance_of_bets(pairs: f64, seen: Rates, claim: &ClaimedCurve, level: f64) -> f64 {
+    let Some((allowed, told)) = claim.nearest(seen) else { return 0.0 };
+    let spread = |p: f64, q: f64| p * (1.0 - p) * ((p / q).ln() - ((1.0 - p) / (1.0 - q)).ln()).powi(2);
+    let variance = spread(seen.alarms, allowed.alarms) + spread(seen.misses, allowed.misses);
+    let needed = -level.ln() + 0.65 * pairs.ln();
+    normal::cdf((pairs * told - needed) / (pairs * variance).sqrt().max(f64::MIN_POSITIVE))
+}
+
+/// Guesses at both ends, each right as often as the truth lets it be.
+fn chance_of_guesses(
+    canaries: u64,
+    guessed: Option<f64>,
+    claim: &ClaimedCurve,
+    truth: &ClaimedCurve,
+    level: f64,
+) -> Result<f64, Refusal> {
+    // A quarter of the runs chooses the part, where none is fixed.
+    let counted = if guessed.is_some() { canaries } else { canaries - canaries / 4 };
+    let counted = counted.min(Guesses::MOST);
+    let mut best = 0.0f64;
+    for part in PARTS {
+        let right = truth.most_right(part);
+        let guesses = (part * counted as f64) as u64;
+        let refutes = |correct: u64| {
+            Ok::<_, Refusal>(one_run_fdp::refutes(Guesses::new(counted, guesses, correct)?, level, claim))
+        };
+        if guesses < 2 || !refutes(guesses)? {
+            continue;
+        }
+        // More right guesses never refute less.
+        let (mut stands, mut falls) = (0, guesses);
+        while falls - stands > 1 {
+            let middle = stands.midpoint(falls);
+            if refutes(middle)? { falls = middle } else { stands = middle }
+        }
+        best = best.max(binomial::log_upper_tail(guesses, falls, right).exp());
+    }
+    Ok(best)
+}
+
+/// Rates along a curve, close enough for the best of them.
+fn rates_on(curve: &ClaimedCurve) -> Vec<Rates> {
+    let corners = curve.corners();
+    let between = |pair: &[Rates]| {
+        [0.0, 0.5].map(|part| Rates {
+            alarms: pair[0].alarms + part * (pair[1].alarms - pair[0].alarms),
+            misses: pair[0].misses + part * (pair[1].misses - pair[0].misses),
+        })
+    };
+    let errs = |rates: Rates| Rates { alarms: rates.alarms.max(RARE), misses: rates.misses.max(RARE) };
+    corners.windows(2).flat_map(between).map(errs).collect()
+}
+
 /// The most that this many trials, half of them with the canary, could show: an attacker who never errs.
 ///
 /// # Examples
@@ -254,14 +410,17 @@ impl Judge {
         limits.epsilon(self.trial.delta.get(), 1.0)
     }
 
-    /// P[refuted] = Σ P[alarms in a block] P[misses ≤ what the block's worst end tolerates]: fewer errors never show less.
     fn chance_at(&self, rates: ErrorRates) -> f64 {
-        let n = self.counted;
         let claim = self.trial.claim.get();
-        let refutes = |alarms: f64, misses: f64| {
+        self.chance_of(rates, |alarms: f64, misses: f64| {
             let limits = ErrorRates { false_positive: alarms, false_negative: misses };
             limits.epsilon(self.trial.delta.get(), 1.0) > claim
-        };
+        })
+    }
+
+    /// P[refuted] = Σ P[alarms in a block] P[misses ≤ what the block's worst end tolerates]: fewer errors never show less.
+    fn chance_of(&self, rates: ErrorRates, refutes: impl Fn(f64, f64) -> bool) -> f64 {
+        let n = self.counted;
         // The limits of the largest numbers of misses first: they fall as more alarms have to be made up for.
         let mut misses: Vec<(u64, f64)> =
             blocks(n, rates.false_negative).into_iter().map(|(_, most)| (most, self.limit(most))).collect();

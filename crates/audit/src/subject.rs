@@ -39,18 +39,19 @@ impl World {
 /// impl AuditSubject for Plain {
 ///     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
 ///         if trial == 3 {
-///             return Err(Failure("out of memory".into()));
+///             return Err(Failure::Run("out of memory".into()));
 ///         }
 ///         Ok(worlds.iter().map(|world| if *world == World::In { 1.0 } else { 0.0 }).collect())
 ///     }
 /// }
-/// assert_eq!(observe_one(&Plain, 1, 2).observations[0].counted(), 1.0);
-/// // A run that failed is a wrong guess: without the canary, it counts as the loudest "in".
+/// let told = observe_one(&Plain, 1, 2).observations[0];
+/// assert_eq!(told.score, Some(if told.world == World::In { 1.0 } else { 0.0 }));
+/// // A run that failed has no score.
 /// let failed = observe_one(&Plain, 1, 3);
-/// assert_eq!((failed.observations[0].world, failed.observations[0].counted()), (World::Out, f64::INFINITY));
+/// assert_eq!((failed.observations[0].score, failed.failure), (None, Some(Failure::Run("out of memory".into()))));
 /// ```
 pub trait AuditSubject: Sync {
-    /// How many canaries one run holds, at least 1. With more than one, each is in or out by a coin of its own.
+    /// How many canaries one run holds, at least 1. Each is in or out by a coin of its own.
     fn canaries(&self) -> usize {
         1
     }
@@ -60,13 +61,27 @@ pub trait AuditSubject: Sync {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure>;
 }
 
-/// Why a run left no score, in one line. It counts against the auditor, never for.
+/// Why a run left no score, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(pub String);
+pub enum Failure {
+    /// The run itself failed: an outcome of what is audited, which may tell something.
+    Run(String),
+    /// The machine could not run it, such as for want of room on its disk: nothing is said of what is audited, and the audit stops.
+    Machine(String),
+}
+
+impl Failure {
+    /// The reason.
+    pub fn reason(&self) -> &str {
+        match self {
+            Failure::Run(why) | Failure::Machine(why) => why,
+        }
+    }
+}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.reason())
     }
 }
 
@@ -75,7 +90,7 @@ impl std::error::Error for Failure {}
 /// A failure with the line of what caused it.
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
-        Failure(refusal.to_string())
+        Failure::Run(refusal.to_string())
     }
 }
 
@@ -132,27 +147,20 @@ where
     }
 }
 
-/// Which canaries of a trial are in.
-///
-/// One canary is in at every other trial, so that both worlds are seen equally often. Several have a fair coin each,
-/// independent of one another, as the theorems for many canaries in one run demand.
+/// Which canaries of a trial are in: each by a fair coin of its own, as the theorems for many canaries in one run demand, and so that
+/// nothing about a trial, such as its number, tells its world.
 ///
 /// # Examples
 ///
 /// ```
 /// use veracity_audit::{World, worlds};
 ///
-/// assert_eq!((worlds(1, 0, 1), worlds(1, 1, 1)), (vec![World::In], vec![World::Out]));
-/// // The coins of many canaries depend on the seed and the trial alone.
+/// // The coins depend on the seed and the trial alone.
 /// let coins = worlds(1, 0, 1_000);
 /// assert_eq!(coins, worlds(1, 0, 1_000));
 /// assert!(coins.iter().filter(|world| **world == World::In).count().abs_diff(500) < 80);
 /// ```
 pub fn worlds(seed: u64, trial: u64, canaries: usize) -> Vec<World> {
-    let of = |is_in: bool| if is_in { World::In } else { World::Out };
-    if canaries == 1 {
-        return vec![of(trial.is_multiple_of(2))];
-    }
     let mut coins = Entropy::seeded(seed).stream(Purpose::Canary, Key { trial, ..Key::default() });
-    (0..canaries).map(|_| of(coins.bits(1) == 1)).collect()
+    (0..canaries).map(|_| if coins.bits(1) == 1 { World::In } else { World::Out }).collect()
 }

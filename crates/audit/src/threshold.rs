@@ -3,7 +3,7 @@
 //! Choosing the best threshold on the scores that are then counted makes a bound that lies; none of these does.
 
 use crate::{
-    Counts, Scores,
+    ClaimedCurve, Counts, Rates, Scores,
     bound::{
         FromCounts, Shown,
         clopper_pearson::ErrorRates,
@@ -99,6 +99,60 @@ pub fn bound(
         }
         Choice::Union => union(scores, method, delta, group, significance),
     }
+}
+
+/// A threshold that the trials counted there did not choose, and the level at which they are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) threshold: f64,
+    pub(crate) counts: Counts,
+    pub(crate) level: f64,
+}
+
+/// The same choices for a claimed curve: the threshold at which the trials that choose tell most against it.
+pub(crate) fn looks(
+    scores: &Scores,
+    choice: Choice,
+    claim: &ClaimedCurve,
+    significance: Significance,
+) -> Result<Vec<Look>, Refusal> {
+    let level = significance.spend();
+    let look = |(choosing, counting): (Scores, Scores), level: f64| {
+        let threshold = loudest_threshold(&choosing, claim);
+        Look { threshold, counts: Counts::above(threshold, &counting), level }
+    };
+    match choice {
+        Choice::Fixed(threshold) if threshold.is_nan() => {
+            Err(Refusal::out_of_range("threshold", "not a number", "a number"))
+        }
+        Choice::Fixed(threshold) => {
+            Ok(vec![Look { threshold, counts: Counts::above(threshold, scores), level }])
+        }
+        Choice::Split => Ok(vec![look(scores.halves(), level)]),
+        Choice::Folds(folds) => {
+            let k = checked_folds(folds)?;
+            Ok((0..k).map(|fold| look(scores.fold(fold, k), level / folds.as_f64())).collect())
+        }
+        Choice::Union => Err(Refusal::invalid("a union has no single threshold")),
+    }
+}
+
+/// The threshold that tells most against a claim, as far as these scores go; where none does, the one with the fewest errors.
+fn loudest_threshold(choosing: &Scores, claim: &ClaimedCurve) -> f64 {
+    let mut best = (f64::INFINITY, f64::NEG_INFINITY);
+    for threshold in candidates(choosing) {
+        let counts = Counts::above(threshold, choosing);
+        let rate = |errors: u64, of: u64| (errors as f64 + 0.5) / (of as f64 + 1.0);
+        let seen = Rates {
+            alarms: rate(counts.false_positives, counts.outs()),
+            misses: rate(counts.false_negatives, counts.ins()),
+        };
+        let told = claim.nearest(seen).map_or(-seen.alarms - seen.misses, |(_, told)| told);
+        if told > best.1 {
+            best = (threshold, told);
+        }
+    }
+    best.0
 }
 
 pub(crate) fn checked_folds(folds: Count) -> Result<usize, Refusal> {

@@ -47,6 +47,16 @@ impl PrivacyProfile {
         let points = curve.points(count)?;
         Ok(PrivacyProfile { points, method: curve.method, adjacency: prepared.question().adjacency })
     }
+
+    /// The same points closer together at small ε, where most guesses of an attacker land, and the end of the profile.
+    pub fn near_zero(subject: &Subject, count: usize) -> Result<PrivacyProfile, Refusal> {
+        let prepared = Prepared::new(&subject.question());
+        let curve = Curve::new(&prepared)?;
+        let steps = count.max(2) - 1;
+        let share = |index: usize| (index as f64 / steps as f64).powf(1.5);
+        let points = curve.points_at((0..=steps).map(|index| curve.farthest * share(index)))?;
+        Ok(PrivacyProfile { points, method: curve.method, adjacency: subject.adjacency })
+    }
 }
 
 /// A profile that can be asked at any ε.
@@ -81,8 +91,12 @@ impl Curve<'_> {
 
     /// The points of the grid at which a δ below 1 is certified, by rising ε.
     pub(crate) fn points(&self, count: usize) -> Result<Vec<Point>, Refusal> {
+        self.points_at(grid(self.farthest, count))
+    }
+
+    fn points_at(&self, epsilons: impl IntoIterator<Item = f64>) -> Result<Vec<Point>, Refusal> {
         let mut points = Vec::new();
-        for epsilon in grid(self.farthest, count) {
+        for epsilon in epsilons {
             match self.at(epsilon) {
                 Ok(point) => points.push(point),
                 // Where δ is 1 to within rounding there is nothing to promise, and the point is left out.

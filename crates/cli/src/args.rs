@@ -25,6 +25,7 @@ use choice::ColorWord;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use veracity::training::PlanChange;
 
 /// Differential privacy that can be checked.
 #[derive(Parser)]
@@ -57,7 +58,7 @@ Examples:
   veracity curve gaussian --noise-multiplier 1 --out profile.svg
   veracity bound --tp 4922 --fn 95078 --fp 174 --tn 99826
 
-Exit codes: 0 done, 1 refuted or over budget, 2 error: one line on stderr, which with --json is a JSON object.";
+Exit codes: 0 done, 1 refuted or over budget, 2 error: one line on stderr, which with --json is a JSON object, 3 an audit that was not able to tell.";
 
 /// What can be done.
 #[derive(Subcommand)]
@@ -108,6 +109,7 @@ Examples:
   veracity verify mean-of-age.claim.json
   veracity verify out-train
   veracity verify out-audit/certificate.json
+  veracity verify out-audit/certificate.json --rerun 20 --key auditor.pub
 
 A claim's numbers are recomputed; its answer, or the model beside it, must be the one that it was written with. Of a folder
 everything is checked: claims, certificates, and that every model has its claim and every claim its model.
@@ -117,6 +119,18 @@ pub struct VerifyArgs {
     /// A claim, a certificate.json with its trials.csv beside it, a model, or a folder of such files
     #[arg(value_name = "PATH")]
     pub file: PathBuf,
+    /// Of a certificate: run N of its trials again, drawn at random, and compare their scores to the bit
+    #[arg(long, value_name = "N")]
+    pub rerun: Option<f64>,
+    /// Of a certificate of a training: its plan, which says where the records are
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+    /// With --plan: replace a line of it before it is read, as the audit did; may be given more than once
+    #[arg(long, value_name = "PLACE=VALUE", value_parser = audit::change, requires = "plan")]
+    pub set: Vec<PlanChange>,
+    /// Of a certificate: a public key of minisign, by which certificate.json.minisig beside it must be signed
+    #[arg(long, value_name = "PUBKEY")]
+    pub key: Option<PathBuf>,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

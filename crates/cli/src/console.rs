@@ -15,7 +15,8 @@ const ALARM: Style = AnsiColor::Red.on_default().bold();
 const CALM: Style = Style::new().bold();
 
 /// The words that open a verdict.
-const VERDICTS: [(&str, Style); 5] = [
+const VERDICTS: [(&str, Style); 6] = [
+    ("NOT ABLE TO TELL", CALM),
     ("NOT REFUTED", CALM),
     ("REFUTED", ALARM),
     ("confirmed", CALM),

@@ -1,7 +1,7 @@
 //! The command line: arguments → meaning → one facade call → printer, one file per command.
 //!
 //! stdout is the answer and stderr the rest. Exit code 0 is done, 1 is refuted or over budget, 2 is an error, told in
-//! one line.
+//! one line, 3 is an audit that was not able to tell.
 
 mod args;
 mod commands;
@@ -21,13 +21,30 @@ use veracity::Error;
 pub struct Outcome {
     /// For stdout.
     pub text: String,
-    /// Whether what was checked stands.
-    pub stands: bool,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a command ended; its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Done, and what was checked stands.
+    Stands = 0,
+    /// Refuted, or over budget.
+    Falls = 1,
+    /// A verdict was asked for that could not be given.
+    CannotTell = 3,
+}
+
+impl Ending {
+    fn of(stands: bool) -> Ending {
+        if stands { Ending::Stands } else { Ending::Falls }
+    }
 }
 
 impl Outcome {
     fn done(text: String) -> Result<Outcome, Error> {
-        Ok(Outcome { text, stands: true })
+        Ok(Outcome { text, ending: Ending::Stands })
     }
 }
 
@@ -38,7 +55,7 @@ fn main() -> ExitCode {
     };
     let console = Console::new(cli.quiet, cli.color);
     match run(cli.command, console) {
-        Ok(outcome) => console.print(&outcome.text, if outcome.stands { 0 } else { 1 }),
+        Ok(outcome) => console.print(&outcome.text, outcome.ending as u8),
         Err(refusal) => console.fail(refusal.kind().name(), &refusal.to_string()),
     }
 }

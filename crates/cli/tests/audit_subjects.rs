@@ -29,16 +29,36 @@ fn a_mechanism_is_not_refuted_and_half_its_noise_is() {
     assert_eq!((code, claimed["claim"]["delta"].as_f64()), (Some(1), Some(0.0)), "{claimed}");
 }
 
-/// "Not refuted" by trials that could not have refuted it says so.
+/// Trials that could not have refuted a claim are no verdict on it, and what must be caught is part of one.
 #[test]
 fn an_audit_without_power_says_so() {
-    let said = |trials: u64| {
-        let line =
-            format!("audit --mechanism gaussian --noise-multiplier 1 --claim-epsilon 4.4 --trials {trials}");
-        String::from_utf8(veracity(&words(&line)).stdout).unwrap().lines().next().unwrap().to_owned()
+    let said = |more: &str| {
+        let output = veracity(&words(&format!("audit --mechanism gaussian --noise-multiplier 1 {more}")));
+        (output.status.code(), String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned())
     };
-    assert!(said(100).ends_with(", too little to refute it"), "{}", said(100));
-    assert!(!said(4000).contains("too little"), "{}", said(4000));
+    let (code, line) = said("--trials 4");
+    assert!(
+        code == Some(3) && line.starts_with("NOT ABLE TO TELL: 4 trials cannot refute"),
+        "{code:?} {line}"
+    );
+    let (code, line) = said("--trials 4000");
+    assert!(code == Some(0) && line.contains("catches noise below 0."), "{code:?} {line}");
+    // A tenth of missing noise takes more trials than that, and is not begun.
+    let (code, line) = said("--trials 4000 --require 0.97");
+    assert!(code == Some(3) && line.contains("do not catch noise of 0.97"), "{code:?} {line}");
+    let (code, line) = said("--trials 40000 --require 0.8");
+    assert!(code == Some(0) && line.starts_with("NOT REFUTED"), "{code:?} {line}");
+    assert!(
+        refusal(&words("audit --mechanism gaussian --noise-multiplier 1 --require 1.5"))
+            .contains("require is 1.5")
+    );
+    // An ε alone has no noise of which a part could be missing.
+    let room = room("subjects-require");
+    let rows: String =
+        (0..40).map(|at| format!("{},{at}\n", if at % 2 == 0 { "in" } else { "out" })).collect();
+    fs::write(room.join("scores.csv"), format!("world,score\n{rows}")).unwrap();
+    let line = format!("audit --scores {}/scores.csv --claim-epsilon 1 --require 0.8", room.display());
+    assert!(refusal(&words(&line)).contains("claim without noise"));
 }
 
 #[test]
@@ -154,7 +174,8 @@ fn a_model_of_somebody_else_is_judged_by_its_canaries() {
     let line = format!("--model {out}/model.safetensors --canaries-file {file}");
     let kept = room.join("kept").to_str().unwrap().to_owned();
     let (code, found) = audit(&format!("{line} --claim-epsilon 50 --out {kept}"));
-    assert_eq!((code, found["counted"]["canaries"].as_u64()), (Some(0), Some(200)), "{found}");
+    // Forty guesses could not have refuted so much.
+    assert_eq!((code, found["counted"]["canaries"].as_u64()), (Some(3), Some(200)), "{found}");
     assert_eq!(veracity(&["verify", &format!("{kept}/certificate.json")]).status.code(), Some(0));
     // What the file says is what is judged: worlds that follow the model's answers refute any small claim.
     let trials = fs::read_to_string(Path::new(&kept).join("trials.csv")).unwrap();

@@ -34,6 +34,7 @@ mod origin;
 mod quantity;
 mod refusal;
 mod runs;
+mod scaled;
 mod strategy;
 #[cfg(feature = "serde")]
 mod written;

@@ -1,10 +1,11 @@
 //! A subject ready to be audited: what is run, what is claimed of it, and the words that a report needs.
 
-use crate::{Method, Trials};
+use crate::{AuditClaim, Method, Trials};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use veracity_audit::{AuditSubject, Choice};
-use veracity_core::{Claim, Count, Epsilon, Refusal, Upper};
+use veracity_core::{Count, Epsilon, Refusal, Upper};
 
 /// Which part of the canaries of one run is guessed, half of it at each end.
 const GUESSED: f64 = 0.2;
@@ -16,7 +17,7 @@ pub struct Case {
     /// What it is, in words and settings.
     pub note: SubjectNote,
     /// What is claimed of it.
-    pub claim: Claim,
+    pub claim: AuditClaim,
     /// What the accountant proves of it, where it can.
     pub proved: Option<Upper<Epsilon>>,
     /// How many trials it is meant for.
@@ -29,6 +30,43 @@ pub struct Case {
     pub group: Count,
     /// Whether all canaries of a trial are guessed at once, by their rank among each other.
     pub is_one_run: bool,
+    /// Whether a trial takes long, so that an audit should end as soon as it knows.
+    pub is_costly: bool,
+}
+
+/// What is said and proved of a subject of ours, before it is made ready to run: a certificate is held against it.
+pub(crate) struct Brief {
+    pub(crate) note: SubjectNote,
+    pub(crate) claim: AuditClaim,
+    pub(crate) proved: Option<Upper<Epsilon>>,
+    pub(crate) canaries: u32,
+    pub(crate) group: Count,
+    pub(crate) is_one_run: bool,
+}
+
+impl Brief {
+    /// The case of a subject that was made ready.
+    pub(crate) fn case(self, subject: Box<dyn AuditSubject + Send>, trials: Count, seed: u64) -> Case {
+        let Brief { note, claim, proved, group, is_one_run, .. } = self;
+        Case { proved, group, is_one_run, ..Case::new(subject, note, claim, trials, seed) }
+    }
+}
+
+/// Refuses a method that would not hold for scores whose worlds are so many records apart.
+pub(crate) fn check_method(is_one_run: bool, group: Count, method: Method) -> Result<(), Refusal> {
+    if is_one_run && !matches!(method, Method::ManyCanaries { guessed: Some(_) }) {
+        return Err(Refusal::invalid(
+            "canaries of one run are guessed together, expected bound one-run and threshold ends:PART",
+        ));
+    }
+    if method.group() < group {
+        return Err(Refusal::invalid(format!(
+            "group-size is {}, expected at least {}: so many records separate the worlds",
+            method.group().get(),
+            group.get()
+        )));
+    }
+    Ok(())
 }
 
 /// Where trials come from.
@@ -40,6 +78,9 @@ pub enum TrialSource {
 }
 
 impl Case {
+    /// The kind of subjects that are code.
+    pub(crate) const CODE: &str = "code";
+
     /// Any code: `subject` runs trial n in the world that it is told, and leaves a score that is the higher the more it speaks for
     /// the canary. What it is, `description` says in one line.
     ///
@@ -68,12 +109,12 @@ impl Case {
     pub fn of_code(
         description: &str,
         subject: impl AuditSubject + Send + 'static,
-        claim: Claim,
+        claim: impl Into<AuditClaim>,
         trials: Count,
         seed: u64,
     ) -> Case {
         let note = SubjectNote {
-            kind: "code".to_owned(),
+            kind: Case::CODE.to_owned(),
             description: description.to_owned(),
             attack: "the score that the code leaves".to_owned(),
             access: "as the code has it".to_owned(),
@@ -86,7 +127,7 @@ impl Case {
     pub(crate) fn new(
         subject: Box<dyn AuditSubject + Send>,
         note: SubjectNote,
-        claim: Claim,
+        claim: impl Into<AuditClaim>,
         trials: Count,
         seed: u64,
     ) -> Case {
@@ -94,20 +135,23 @@ impl Case {
         Case {
             trials_from: TrialSource::Run(subject),
             note,
-            claim,
+            claim: claim.into(),
             proved: None,
             trials,
             seed,
             canaries,
             group: Count::ONE,
             is_one_run: false,
+            is_costly: false,
         }
     }
 
-    /// The method where none is asked for: a threshold chosen on half of the trials, or guesses at both ends of one run's ranking.
+    /// The method where none is asked for: bets that end early where a trial is costly, else a threshold chosen on half of the
+    /// trials; guesses at both ends of the ranking where a run has many canaries.
     pub fn usual_method(&self) -> Method {
         match (self.is_one_run, self.canaries) {
             (true, _) => Method::ManyCanaries { guessed: Some(GUESSED) },
+            (false, 1) if self.is_costly => Method::Sequential { group: self.group },
             (false, 1) => Method::Threshold { choice: Choice::Split, group: self.group },
             (false, _) => Method::ManyCanaries { guessed: None },
         }
@@ -129,23 +173,7 @@ impl Case {
 
     /// Refuses a method that would not hold for these scores.
     pub(crate) fn check_method(&self, method: Method) -> Result<(), Refusal> {
-        if self.is_one_run && !matches!(method, Method::ManyCanaries { guessed: Some(_) }) {
-            return Err(Refusal::invalid(
-                "canaries of one run are guessed together, expected bound one-run and threshold ends:PART",
-            ));
-        }
-        let group = match method {
-            Method::Threshold { group, .. } => group,
-            Method::Gaussian { .. } | Method::ManyCanaries { .. } => Count::ONE,
-        };
-        if group < self.group {
-            return Err(Refusal::invalid(format!(
-                "group-size is {}, expected at least {}: so many records separate the worlds",
-                group.get(),
-                self.group.get()
-            )));
-        }
-        Ok(())
+        check_method(self.is_one_run, self.group, method)
     }
 }
 
@@ -162,5 +190,5 @@ pub struct SubjectNote {
     /// What the attacker sees: `every step`, `final model`, `black box`.
     pub access: String,
     /// Every setting that a trial's score depends on, besides its number and the seed.
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<String, Value>,
 }

@@ -4,16 +4,16 @@
 //! one run, a run that was resumed and shares put together give the same bytes.
 
 use crate::{
-    AuditProtocol, Audited, ClaimNote, Counted, MethodNote, SubjectNote, Trials, examine_trials, journal,
-    protocol::SCHEMA as ORDER, sha256,
+    Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, SubjectNote,
+    Trials, examine_trials, protocol::SCHEMA as ORDER, sha256,
 };
 use serde::{Deserialize, Serialize, Serializer};
-use std::path::Path;
-use veracity_claims::verification::ROUNDING;
-use veracity_core::{Error, Verdict};
+use veracity_core::Error;
+
+pub use crate::recomputing::{Demands, Recomputed, Statement, recompute, recompute_with};
 
 /// The schema of the file.
-pub const SCHEMA: &str = "veracity.certificate/1";
+pub const SCHEMA: &str = "veracity.certificate/2";
 /// Its name in the folder of an audit.
 pub const FILE: &str = veracity_claims::recognition::CERTIFICATE;
 
@@ -23,7 +23,7 @@ pub const FILE: &str = veracity_claims::recognition::CERTIFICATE;
 pub struct Certificate {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// `refuted` or `not-refuted`.
+    /// `refuted`, `not-refuted` or `cannot-tell`.
     pub verdict: String,
     /// What was shown: the truth is at least this, up to the significance and what the basis says.
     pub epsilon_lower: Number,
@@ -43,16 +43,29 @@ pub struct Certificate {
     pub subject: SubjectNote,
     /// How scores became a bound.
     pub method: MethodNote,
-    /// What was counted.
+    /// What was counted for the bound on ε.
     pub counted: CountedNote,
+    /// What the trials say of the whole curve, where it was looked at.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub curve: Option<CurveNote>,
+    /// Noise below this part of what is declared would have been caught with chance 0.9; null where none would, or none is declared.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub catches_noise_below: Option<f64>,
     /// How many trials there were.
     pub trials: u64,
     /// How many canaries each had.
     pub canaries: u32,
     /// How many trials failed; each counts against the auditor.
     pub failures: u64,
+    /// The same by world.
+    pub failed: FailedNote,
     /// How many were allowed to.
     pub max_failures: u64,
+    /// How often a failed trial was to be tried again.
+    pub retries: u32,
+    /// The part of the declared noise that had to be caught.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub require: Option<f64>,
     /// What the trials' randomness was drawn from.
     pub seed: u64,
     /// SHA-256 of `trials.csv`.
@@ -91,6 +104,78 @@ pub enum CountedNote {
         /// Guesses that were right.
         correct: u64,
     },
+    /// Bets on pairs of trials.
+    Pairs {
+        /// Pairs that were looked at.
+        pairs: u64,
+        /// The logarithm of what one unit of wealth became.
+        log_wealth: f64,
+    },
+}
+
+/// What trials say of the claimed curve, as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CurveNote {
+    /// What was counted.
+    pub counted: CountedNote,
+    /// Where the curve fell; null where it stands.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub fell: Option<FallenNote>,
+    /// Whether an attacker who never errs would have refuted it with so many trials.
+    pub able: bool,
+    /// The largest multiple of the declared noise that the trials still allow; null where they allow any.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub noise_at_most: Option<f64>,
+}
+
+/// Where a curve fell, as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, tag = "by", rename_all = "kebab-case")]
+#[allow(missing_docs)] // Named as in the audit's `Fallen`, which documents them.
+pub enum FallenNote {
+    Threshold { false_alarms: f64, misses: f64, promised_misses: f64 },
+    Guesses { most: u64 },
+    Bets { pairs: u64 },
+}
+
+/// Trials and failures by world, as they stand in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailedNote {
+    /// Trials with the canary; canaries that were in, where a run has many.
+    pub ins: u64,
+    /// Those of them that failed.
+    pub failed_in: u64,
+    /// Trials without it.
+    pub outs: u64,
+    /// Those of them that failed.
+    pub failed_out: u64,
+}
+
+impl From<&Against> for CurveNote {
+    fn from(against: &Against) -> CurveNote {
+        let fell = against.fallen.map(|fallen| match fallen {
+            Fallen::Threshold { alarms, misses, promised } => {
+                FallenNote::Threshold { false_alarms: alarms, misses, promised_misses: promised }
+            }
+            Fallen::Guesses { most } => FallenNote::Guesses { most },
+            Fallen::Bets { pairs } => FallenNote::Bets { pairs },
+        });
+        CurveNote {
+            counted: CountedNote::from(&against.counted),
+            fell,
+            able: against.is_able,
+            noise_at_most: against.noise_at_most,
+        }
+    }
+}
+
+impl From<FailuresByWorld> for FailedNote {
+    fn from(failed: FailuresByWorld) -> FailedNote {
+        let FailuresByWorld { ins, failed_in, outs, failed_out } = failed;
+        FailedNote { ins, failed_in, outs, failed_out }
+    }
 }
 
 impl From<&Counted> for CountedNote {
@@ -110,6 +195,9 @@ impl From<&Counted> for CountedNote {
                 guesses: guesses.guesses(),
                 correct: guesses.correct(),
             },
+            Counted::Pairs { pairs, log_wealth } => {
+                CountedNote::Pairs { pairs: *pairs, log_wealth: *log_wealth }
+            }
         }
     }
 }
@@ -151,7 +239,7 @@ pub fn certify(protocol: &AuditProtocol, trials: &Trials) -> Result<(Audited, Ce
     let evidence = &audited.evidence;
     let certificate = Certificate {
         schema: SCHEMA.to_owned(),
-        verdict: verdict(&audited.verdict).to_owned(),
+        verdict: audited.verdict.name().to_owned(),
         epsilon_lower: Number(evidence.shown.epsilon.0.get()),
         ceiling: Number(evidence.shown.ceiling.get()),
         basis: evidence.shown.basis.name().to_owned(),
@@ -161,23 +249,20 @@ pub fn certify(protocol: &AuditProtocol, trials: &Trials) -> Result<(Audited, Ce
         subject: protocol.subject.clone(),
         method: protocol.method.clone(),
         counted: CountedNote::from(&evidence.counted),
+        curve: audited.against.as_ref().map(CurveNote::from),
+        catches_noise_below: audited.caught.and_then(|caught| caught.noise_below),
         trials: protocol.trials,
         canaries: protocol.canaries,
         failures: trials.failures(),
+        failed: FailedNote::from(audited.failed),
+        retries: protocol.retries,
+        require: protocol.require,
         max_failures: protocol.max_failures,
         seed: protocol.seed,
         trials_sha256: sha256(&[trials.to_csv().as_bytes()]),
         version: protocol.version.clone(),
     };
     Ok((audited, certificate))
-}
-
-/// A verdict's name in files.
-pub fn verdict(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Refuted { .. } => "refuted",
-        Verdict::NotRefuted { .. } => "not-refuted",
-    }
 }
 
 impl Certificate {
@@ -206,7 +291,7 @@ impl Certificate {
     }
 
     /// The order that it states.
-    fn protocol(&self) -> AuditProtocol {
+    pub(crate) fn protocol(&self) -> AuditProtocol {
         AuditProtocol {
             schema: ORDER.to_owned(),
             subject: self.subject.clone(),
@@ -218,95 +303,16 @@ impl Certificate {
             canaries: self.canaries,
             seed: self.seed,
             max_failures: self.max_failures,
+            retries: self.retries,
+            require: self.require,
             version: self.version.clone(),
         }
     }
 }
 
-/// One statement of a certificate, and what was found in its place.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Statement {
-    /// Which.
-    pub what: &'static str,
-    /// As stated.
-    pub stated: String,
-    /// As recomputed.
-    pub found: String,
-    /// Whether they agree.
-    pub holds: bool,
-}
-
-/// A certificate and every statement of it that was recomputed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recomputed {
-    /// As read.
-    pub certificate: Certificate,
-    /// The checks; the hash of the trials first.
-    pub statements: Vec<Statement>,
-}
-
-impl Recomputed {
-    /// The first statement that does not hold.
-    pub fn failure(&self) -> Option<&Statement> {
-        self.statements.iter().find(|statement| !statement.holds)
-    }
-}
-
-/// Recomputes a certificate from the `trials.csv` in its folder: hash, threshold, counts, bound and verdict. Where the order still
-/// lies beside them, it must be the one that the certificate states: what was fixed before the first trial stays fixed.
-pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
-    let stated = Certificate::parse(text)?;
-    let path = folder.join(journal::TRIALS);
-    let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
-        Error::invalid(format!("{} is missing, expected the trials beside their certificate", path.display()))
-    })?;
-    let words =
-        |what, stated: String, found: String| Statement { holds: stated == found, what, stated, found };
-    let mut statements = vec![words("trials_sha256", stated.trials_sha256.clone(), sha256(&[&bytes]))];
-    if !statements[0].holds {
-        // What follows from other trials says nothing of these.
-        return Ok(Recomputed { certificate: stated, statements });
-    }
-    if let Some(ordered) = journal::read_protocol(folder)? {
-        let found = ordered.difference(&stated.protocol()).map(|what| format!("another {what}"));
-        let same = "what order.json has";
-        statements.push(words("order", same.to_owned(), found.unwrap_or_else(|| same.to_owned())));
-    }
-    let trials = journal::parse_trials(&path, bytes)?;
-    let found = match certify(&stated.protocol(), &trials) {
-        Ok((_, found)) => found,
-        // The trials are those that were sealed, and there is no verdict from them as stated.
-        Err(refusal) => {
-            statements.push(words("order", "a verdict".to_owned(), refusal.to_string()));
-            return Ok(Recomputed { certificate: stated, statements });
-        }
-    };
-    let numbers = |what, stated: Number, found: Number| {
-        let slack = ROUNDING * found.0.abs().max(1.0);
-        let holds = stated == found || (stated.0 - found.0).abs() <= slack;
-        Statement { what, stated: format!("{:?}", stated.0), found: format!("{:?}", found.0), holds }
-    };
-    statements.extend([
-        // Lines in another order, or twice, are the same trials and not the same file.
-        words("trials_sha256", stated.trials_sha256.clone(), found.trials_sha256.clone()),
-        words("failures", stated.failures.to_string(), found.failures.to_string()),
-        words("counted", counted(&stated)?, counted(&found)?),
-        numbers("epsilon_lower", stated.epsilon_lower, found.epsilon_lower),
-        numbers("ceiling", stated.ceiling, found.ceiling),
-        words("basis", stated.basis.clone(), found.basis),
-        words("verdict", stated.verdict.clone(), found.verdict),
-    ]);
-    Ok(Recomputed { certificate: stated, statements })
-}
-
-fn counted(certificate: &Certificate) -> Result<String, Error> {
-    serde_json::to_string(&certificate.counted)
-        .map_err(|error| Error::invalid(format!("counts cannot be written: {error}")))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{protocol::sample, trials::Record};
+    use super::super::{journal, protocol::sample, trials::Record};
     use super::*;
     use veracity_audit::{Observation, World, worlds};
 
@@ -315,9 +321,9 @@ mod tests {
         let mut trials = Trials::default();
         for trial in 0..protocol.trials {
             let world = worlds(protocol.seed, trial, 1)[0];
-            let score = if trial % 2 == 0 { f64::INFINITY } else { -1.0 };
+            let score = if world == World::In { f64::INFINITY } else { -1.0 };
             let observation = Observation { trial, canary: 0, world, score: Some(score) };
-            trials.add(Record { observation, failure: String::new() }).unwrap();
+            trials.add(Record { observation, failure: String::new(), attempts: 1 }).unwrap();
         }
         trials
     }
@@ -330,7 +336,7 @@ mod tests {
             let (audited, certificate) = certify(&protocol, &trials(&protocol)).unwrap();
             let text = certificate.to_json().unwrap();
             assert_eq!(Certificate::parse(&text).unwrap(), certificate, "{threshold}");
-            assert_eq!(certificate.verdict, verdict(&audited.verdict));
+            assert_eq!(certificate.verdict, audited.verdict.name());
             // Nobody is above an infinite threshold, and then nothing is shown.
             assert_eq!(certificate.epsilon_lower.0 > 1.0, threshold != "fixed:inf", "{threshold}: {text}");
             assert_eq!(certificate.protocol(), protocol);
@@ -353,7 +359,7 @@ mod tests {
             std::fs::write(folder.join(journal::TRIALS), kept).unwrap();
             let sealed = Certificate { trials_sha256: sha256(&[kept.as_bytes()]), ..certificate.clone() };
             let found = recompute(&sealed.to_json().unwrap(), &folder).unwrap();
-            found.failure().map(|statement| (statement.what, statement.found.clone()))
+            found.failure().map(|statement| (statement.what.clone(), statement.found.clone()))
         };
         std::fs::write(folder.join(journal::ORDER), protocol.to_json().unwrap()).unwrap();
         assert_eq!(failure(&certificate, &kept), None);
@@ -363,8 +369,8 @@ mod tests {
             ..protocol.clone()
         };
         let looser = certify(&looser, &trials(&protocol)).unwrap().1;
-        assert_eq!(looser.verdict, "not-refuted");
-        assert_eq!(failure(&looser, &kept), Some(("order", "another claim".to_owned())));
+        assert_eq!(looser.verdict, "cannot-tell");
+        assert_eq!(failure(&looser, &kept), Some(("order".to_owned(), "another claim".to_owned())));
         let twice = format!("{kept}{}\n", kept.lines().last().unwrap());
         assert_eq!(failure(&certificate, &twice).unwrap().0, "trials_sha256");
         std::fs::remove_dir_all(folder).unwrap();
@@ -381,7 +387,7 @@ mod tests {
             for canary in 0..100 {
                 let world = if is_in(canary) { World::In } else { World::Out };
                 let observation = Observation { trial: 0, canary, world, score: Some(f64::from(canary)) };
-                trials.add(Record { observation, failure: String::new() }).unwrap();
+                trials.add(Record { observation, failure: String::new(), attempts: 1 }).unwrap();
             }
             certify(&protocol, &trials).map(|_| ()).map_err(|refusal| refusal.to_string())
         };
@@ -405,7 +411,11 @@ mod tests {
             let score = (trial % 5 != 0).then_some(0.0);
             let failure = if score.is_none() { "it broke" } else { "" }.to_owned();
             failed
-                .add(Record { observation: Observation { trial, canary: 0, world, score }, failure })
+                .add(Record {
+                    observation: Observation { trial, canary: 0, world, score },
+                    failure,
+                    attempts: 1,
+                })
                 .unwrap();
         }
         let refused = certify(&protocol, &failed).unwrap_err().to_string();

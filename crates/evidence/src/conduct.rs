@@ -1,6 +1,6 @@
 //! Running the trials that a journal lacks, on several threads, each kept as soon as it has ended.
 
-use crate::{AuditProtocol, Trials, interrupt, journal::Journal};
+use crate::{AuditProtocol, Method, Trials, interrupt, journal::Journal};
 use std::{
     sync::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -9,8 +9,10 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use veracity_audit::{AuditSubject, Outcome, Shard, observe_one};
-use veracity_core::Error;
+use veracity_audit::{
+    AuditSubject, Claimed, Declared, Failure, Outcome, Shard, World, bound::sequential::Test, observe_one,
+};
+use veracity_core::{Error, Significance};
 
 /// How long trials are gathered before they are kept together: no more than this is lost in a crash.
 const PORTION: Duration = Duration::from_millis(20);
@@ -38,9 +40,13 @@ pub fn conduct(
     jobs: usize,
     watch: Option<&Sender<Progress>>,
 ) -> Result<(), Error> {
-    let trials = journal.missing(shard);
-    let seed = journal.protocol().seed;
     check_failures(journal.trials(), journal.protocol())?;
+    let mut watching = Watching::new(journal, shard)?;
+    if watching.as_mut().map_or(Ok(false), |watching| watching.has_fallen(journal))? {
+        return Ok(());
+    }
+    let trials = journal.missing(shard);
+    let order = Order { seed: journal.protocol().seed, retries: journal.protocol().retries };
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let jobs = jobs.clamp(1, trials.len().max(1));
     let (sender, portions) = sync_channel::<Vec<Outcome>>(4 * jobs);
@@ -50,7 +56,7 @@ pub fn conduct(
             let (next, stop, trials) = (&next, &stop, &trials);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    let portion = portion(subject, seed, trials, next);
+                    let portion = portion(subject, order, trials, next);
                     // Nobody listens once the audit has stopped.
                     if portion.is_empty() || sender.send(portion).is_err() {
                         return;
@@ -64,28 +70,107 @@ pub fn conduct(
             let kept = must_go_on().and_then(|()| keep(journal, &portion, &mut progress));
             // Nobody need watch.
             let _ = watch.map(|watch| watch.send(progress));
-            if kept.is_err() {
+            let fallen =
+                kept.and_then(|()| watching.as_mut().map_or(Ok(false), |test| test.has_fallen(journal)));
+            if fallen != Ok(false) {
                 stop.store(true, Ordering::Relaxed);
-                return kept;
+                return fallen.map(|_| ());
             }
         }
         Ok(())
     })
 }
 
+/// What every trial is run by.
+#[derive(Clone, Copy)]
+struct Order {
+    seed: u64,
+    retries: u32,
+}
+
+/// A test that is watched while its trials come in, and ends them as soon as the claim falls.
+struct Watching {
+    test: Test,
+    /// Trials that were looked at, in their order.
+    looked: u64,
+    waiting: [std::collections::VecDeque<Option<f64>>; 2],
+}
+
+impl Watching {
+    /// Bets against the claim where the order says so and all trials are run here.
+    fn new(journal: &Journal, shard: Shard) -> Result<Option<Watching>, Error> {
+        let protocol = journal.protocol();
+        let method = protocol.method.method()?;
+        if !matches!(method, Method::Sequential { .. }) || shard != Shard::WHOLE {
+            return Ok(None);
+        }
+        let claim = protocol.claim.claim()?;
+        let curves = claim.curves();
+        let declared = curves.as_ref().map(|curves| curves as &dyn Declared);
+        let curve = Claimed { point: claim.point, declared }.curve(method.group())?;
+        let test = Test::new(curve, Significance::new(protocol.significance)?);
+        Ok(Some(Watching { test, looked: 0, waiting: Default::default() }))
+    }
+
+    /// Looks at the trials that have come in without a gap; once the claim has fallen, those after the pair that decided are dropped.
+    fn has_fallen(&mut self, journal: &mut Journal) -> Result<bool, Error> {
+        while let Some(told) = journal.trials().observation(self.looked) {
+            self.looked += 1;
+            let [ins, outs] = &mut self.waiting;
+            match told.world {
+                World::In => ins.push_back(told.score),
+                World::Out => outs.push_back(told.score),
+            }
+            if let (Some(inside), Some(outside)) = (ins.front().copied(), outs.front().copied()) {
+                ins.pop_front();
+                outs.pop_front();
+                self.test.observe(inside, outside)?;
+            }
+            if self.test.is_refuted() {
+                journal.end_at(self.looked);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// Runs trials that nobody else has taken, until they are worth a message: one that takes long is told by itself.
-fn portion(subject: &dyn AuditSubject, seed: u64, trials: &[u64], next: &AtomicUsize) -> Vec<Outcome> {
+fn portion(
+    subject: &dyn AuditSubject,
+    order: Order,
+    trials: &[(u64, u32)],
+    next: &AtomicUsize,
+) -> Vec<Outcome> {
     let began = Instant::now();
     let mut outcomes = Vec::new();
     while outcomes.len() < LARGEST_PORTION && (outcomes.is_empty() || began.elapsed() < PORTION) {
         let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-        outcomes.push(observe_one(subject, seed, *trial));
+        outcomes.push(attempt(subject, order, *trial));
     }
     outcomes
 }
 
+/// Runs one trial, again if it fails and may be tried again. What was interrupted or could not be run is not tried again.
+fn attempt(subject: &dyn AuditSubject, order: Order, (trial, before): (u64, u32)) -> Outcome {
+    let mut attempts = before + 1;
+    loop {
+        let outcome = observe_one(subject, order.seed, trial);
+        let is_over = !matches!(outcome.failure, Some(Failure::Run(_))) || interrupt::is_asked();
+        if is_over || attempts > before + order.retries {
+            return Outcome { attempts, ..outcome };
+        }
+        attempts += 1;
+    }
+}
+
 fn keep(journal: &mut Journal, portion: &[Outcome], progress: &mut Progress) -> Result<(), Error> {
     for outcome in portion {
+        if let Some(Failure::Machine(why)) = &outcome.failure {
+            return Err(Error::invalid(format!(
+                "a trial could not be run: {why}; mend that and resume the audit"
+            )));
+        }
         journal.keep(outcome)?;
         progress.done += 1;
         progress.failed += u64::from(outcome.failure.is_some());

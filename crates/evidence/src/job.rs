@@ -1,13 +1,14 @@
 //! An audit from its subject to its verdict, in one call; and the shares of one, put together.
 
 use crate::{
-    AuditProtocol, Audited, Case, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress, Shard,
-    TrialSource, Trials,
+    AuditProtocol, Audited, Case, Caught, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress,
+    Shard, TrialSource, Trials,
     certificate::{self, certify},
     conduct, examine_trials,
     journal::{self, Journal, REPORT},
-    page, plan_trials,
+    looks, page, plan_trials, planning,
     protocol::{SCHEMA, VERSION},
+    signature::{self, SigningKey},
 };
 use std::{
     fs,
@@ -31,12 +32,20 @@ pub struct AuditSettings {
     pub budget: Option<Duration>,
     /// With more failed trials than these there is no verdict [default: a tenth of them].
     pub max_failures: Option<u64>,
+    /// How often a failed trial is tried again. Any retry lowers what the verdict rests on.
+    pub retries: u32,
+    /// Whether trials that failed earlier are tried again when an audit is resumed.
+    pub retry_failed: bool,
+    /// The part of the declared noise that must be caught: without that the audit says that it cannot tell.
+    pub require: Option<f64>,
     /// How many trials are run at once [default: as many as there are cores].
     pub jobs: Option<Count>,
     /// Which share of the trials is run here.
     pub shard: Shard,
     /// What is kept of them.
     pub keep: Keep,
+    /// What the certificate is signed by, where one is kept.
+    pub sign: Option<SigningKey>,
 }
 
 /// What is kept of an audit.
@@ -57,9 +66,13 @@ impl Default for AuditSettings {
             significance: 0.01,
             budget: None,
             max_failures: None,
+            retries: 0,
+            retry_failed: false,
+            require: None,
             jobs: None,
             shard: Shard::WHOLE,
             keep: Keep::Nothing,
+            sign: None,
         }
     }
 }
@@ -73,6 +86,8 @@ pub enum AuditDone {
         audited: Box<Audited>,
         /// The trials.
         trials: Trials,
+        /// How many audits by other orders were judged in the same folder on this subject and claim before.
+        earlier_looks: u64,
     },
     /// Trials of other shares are missing: no verdict yet.
     Share {
@@ -103,26 +118,45 @@ pub fn audit(
     match &case.trials_from {
         TrialSource::Recorded(trials) => journal.take(trials.clone())?,
         TrialSource::Run(subject) => {
+            if settings.retry_failed {
+                journal.retry_failed();
+            }
             conduct(subject.as_ref(), &mut journal, settings.shard, jobs(settings), watch)?;
         }
     }
     if !journal.missing(Shard::WHOLE).is_empty() {
         return Ok(AuditDone::Share { protocol: Box::new(protocol), trials: journal.settle(&[])? });
     }
-    judge(journal, &settings.keep)
+    judge(journal, &settings.keep, settings.sign.as_ref())
 }
 
 /// Puts the shares of an audit together in a folder of its own, and judges.
 pub fn merge(shares: &[PathBuf], out: &Path) -> Result<AuditDone, Error> {
+    merge_signed(shares, out, None)
+}
+
+/// The same, and signs the certificate.
+pub fn merge_signed(shares: &[PathBuf], out: &Path, sign: Option<&SigningKey>) -> Result<AuditDone, Error> {
     let (protocol, trials) = journal::merge(shares)?;
     // The same merge again is the same whole; another audit there is refused.
     let mut journal = Journal::open(out, &protocol, Opening::Resume)?;
     journal.take(trials)?;
-    judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume))
+    judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume), sign)
+}
+
+/// What an audit is to do, before its first trial: everything that is fixed, and what so many trials would catch.
+pub fn plan(case: &Case, settings: &AuditSettings) -> Result<(AuditProtocol, Option<Caught>), Error> {
+    let protocol = protocol(case, settings)?;
+    let method = protocol.method.method()?;
+    let caught = planning::caught(case, method, protocol.trials, protocol.significance)?;
+    Ok((protocol, caught))
 }
 
 /// Everything that is fixed before the first trial.
 fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Error> {
+    if settings.sign.is_some() && !matches!(settings.keep, Keep::Everything(..)) {
+        return Err(Error::invalid("a key is given to sign with, expected a folder for the certificate too"));
+    }
     let method = settings.method.unwrap_or_else(|| case.usual_method());
     case.check_method(method)?;
     case.check_canaries()?;
@@ -138,6 +172,8 @@ fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Erro
         canaries: case.canaries,
         seed: case.seed,
         max_failures: settings.max_failures.unwrap_or(trials / 10),
+        retries: settings.retries,
+        require: settings.require,
         version: VERSION.to_owned(),
     };
     protocol.check()?;
@@ -170,15 +206,16 @@ fn jobs(settings: &AuditSettings) -> usize {
 }
 
 /// Judges complete trials, and writes what is to be kept of them.
-fn judge(journal: Journal, keep: &Keep) -> Result<AuditDone, Error> {
+fn judge(journal: Journal, keep: &Keep, sign: Option<&SigningKey>) -> Result<AuditDone, Error> {
+    let protocol = journal.protocol().clone();
     let (audited, trials) = match keep {
         Keep::Everything(..) => {
             let (audited, certificate) = certify(journal.protocol(), journal.trials())?;
             let page = page(&audited, &journal.trials().observations(), recompute())?;
-            let files = [
-                ("certificate", certificate::FILE, certificate.to_json()?),
-                ("report", REPORT, page.render()),
-            ];
+            let text = certificate.to_json()?;
+            let signed = sign.map(|key| key.sign(text.as_bytes())).transpose()?;
+            let mut files = vec![("certificate", certificate::FILE, text), ("report", REPORT, page.render())];
+            files.extend(signed.map(|signed| ("signature", signature::FILE, signed)));
             (audited, journal.settle(&files)?)
         }
         Keep::Report(folder) => {
@@ -189,7 +226,13 @@ fn judge(journal: Journal, keep: &Keep) -> Result<AuditDone, Error> {
         }
         Keep::Nothing => (examine_trials(journal.protocol(), journal.trials())?, journal.settle(&[])?),
     };
-    Ok(AuditDone::Judged { audited: Box::new(audited), trials })
+    let earlier_looks = match keep {
+        Keep::Everything(folder, _) | Keep::Report(folder) => {
+            looks::note(folder, &protocol, &audited.verdict)?
+        }
+        Keep::Nothing => 0,
+    };
+    Ok(AuditDone::Judged { audited: Box::new(audited), trials, earlier_looks })
 }
 
 /// Refuses a folder in which no report can be written.

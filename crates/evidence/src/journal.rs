@@ -8,9 +8,11 @@ use super::{
     certificate::{self, Certificate},
     command,
     protocol::AuditProtocol,
+    signature,
     trials::{Record, Trials, line},
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -52,6 +54,10 @@ pub struct Journal {
     protocol: AuditProtocol,
     trials: Trials,
     disk: Option<Disk>,
+    /// Trials that failed and are run again, and how often they were run.
+    failed_before: BTreeMap<u64, u32>,
+    /// Whether no more trials are needed.
+    ended: bool,
 }
 
 /// A folder that trials are written to.
@@ -79,6 +85,8 @@ impl Journal {
             (Some(known), Opening::Resume) => {
                 must_agree(folder, protocol, known)?;
                 refuse_foreign_file("certificate", &folder.join(certificate::FILE), Certificate::is_one)?;
+                must_be_certified(folder, known)?;
+                refuse_foreign_file("signature", &folder.join(signature::FILE), signature::is_one)?;
                 refuse_foreign_file("report", &folder.join(REPORT), html::is_page)?;
             }
             (None, _) => {
@@ -92,13 +100,19 @@ impl Journal {
         trials.merge(torn_off)?;
         trials.must_belong(protocol)?;
         let disk = Some(Disk { folder: folder.to_owned(), part, length, _lock: lock });
-        Ok(Journal { protocol: protocol.clone(), trials, disk })
+        Ok(Journal { protocol: protocol.clone(), trials, disk, failed_before: BTreeMap::new(), ended: false })
     }
 
     /// A journal that is gone with the program.
     pub fn in_memory(protocol: &AuditProtocol) -> Result<Journal, Error> {
         protocol.check()?;
-        Ok(Journal { protocol: protocol.clone(), trials: Trials::default(), disk: None })
+        Ok(Journal {
+            protocol: protocol.clone(),
+            trials: Trials::default(),
+            disk: None,
+            failed_before: BTreeMap::new(),
+            ended: false,
+        })
     }
 
     /// What was fixed before its first trial.
@@ -111,10 +125,25 @@ impl Journal {
         &self.trials
     }
 
-    /// The trials of a shard that are still to be run.
-    pub fn missing(&self, shard: Shard) -> Vec<u64> {
+    /// The trials of a shard that are still to be run, and how often each was run before.
+    pub fn missing(&self, shard: Shard) -> Vec<(u64, u32)> {
+        if self.ended {
+            return Vec::new();
+        }
         let has = |trial: &u64| !self.trials.has(*trial, self.protocol.canaries);
-        shard.trials(self.protocol.trials).filter(has).collect()
+        let before = |trial: u64| (trial, self.failed_before.get(&trial).copied().unwrap_or(0));
+        shard.trials(self.protocol.trials).filter(has).map(before).collect()
+    }
+
+    /// Lets trials that failed be run again.
+    pub fn retry_failed(&mut self) {
+        self.failed_before = self.trials.take_failed();
+    }
+
+    /// Ends a test that needs no more than the first `trials`: those after them are dropped.
+    pub(crate) fn end_at(&mut self, trials: u64) {
+        self.trials = self.trials.first(trials);
+        self.ended = true;
     }
 
     /// Keeps a trial, in one write.
@@ -176,6 +205,7 @@ pub fn read(folder: &Path) -> Result<(AuditProtocol, Trials), Error> {
             folder.display()
         )));
     };
+    must_be_certified(folder, &protocol)?;
     let mut trials = read_trials(&folder.join(TRIALS))?.unwrap_or_default();
     if let Some(bytes) = read_bytes(&folder.join(PART))? {
         trials.merge(whole_lines(&folder.join(PART), &bytes)?.0)?;
@@ -213,9 +243,23 @@ fn must_agree(folder: &Path, ordered: &AuditProtocol, known: &AuditProtocol) -> 
     }
 }
 
+/// Refuses an order that is not that of the certificate beside it: it was changed after its trials were seen.
+fn must_be_certified(folder: &Path, ordered: &AuditProtocol) -> Result<(), Error> {
+    let path = folder.join(certificate::FILE);
+    let Some(text) = read_text(&path)? else { return Ok(()) };
+    let stated = Certificate::parse(&text).map_err(|refusal| Error::damaged(&path, refusal))?.protocol();
+    match stated.difference(ordered) {
+        None => Ok(()),
+        Some(what) => Err(Error::invalid(format!(
+            "{} holds a certificate of another {what} than its {ORDER}, expected the same: nothing may change once trials are seen",
+            folder.display()
+        ))),
+    }
+}
+
 /// What has the name of a file of ours without an order beside it is not ours to write over.
 fn refuse_foreign_files(folder: &Path) -> Result<(), Error> {
-    let names = [TRIALS, PART, certificate::FILE, REPORT, command::WORK, command::LOG];
+    let names = [TRIALS, PART, certificate::FILE, signature::FILE, REPORT, command::WORK, command::LOG];
     let stranger = names.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     match stranger {
         Some(name) => Err(Error::file("out", folder, format!("a new folder, found {name} and no {ORDER}"))),
@@ -223,14 +267,12 @@ fn refuse_foreign_files(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes what trials left that were under way when the program was killed: folders called `trial-attempt-process`. Whatever
-/// else is there stays.
+/// Removes what trials left that were under way when the program was killed: folders that [`command`] gave a name. Whatever else is
+/// there stays.
 fn sweep_work(work: &Path) {
     for entry in fs::read_dir(work).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let numbers = name.split('-').filter(|part| part.parse::<u64>().is_ok()).count();
-        if numbers == 3 && name.split('-').count() == 3 {
+        if command::is_room(&name.to_string_lossy()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -380,13 +422,14 @@ mod tests {
         let score = (trial % 5 != 3).then_some(trial as f64 / 7.0);
         Outcome {
             observations: vec![Observation { trial, canary: 0, world: worlds(seed, trial, 1)[0], score }],
-            failure: score.is_none().then(|| Failure("it said \"no\", twice".into())),
+            failure: score.is_none().then(|| Failure::Run("it said \"no\", twice".into())),
+            attempts: 1,
         }
     }
 
     fn fill(folder: &Path, protocol: &AuditProtocol) -> String {
         let mut journal = Journal::open(folder, protocol, Opening::Resume).unwrap();
-        for trial in journal.missing(Shard::WHOLE) {
+        for (trial, _) in journal.missing(Shard::WHOLE) {
             journal.keep(&outcome(protocol.seed, trial)).unwrap();
         }
         journal.settle(&[]).unwrap().to_csv()
@@ -458,7 +501,7 @@ mod tests {
         let shares: Vec<PathBuf> = (0..3).map(|index| room(&format!("share{index}"))).collect();
         for (index, folder) in shares.iter().enumerate() {
             let mut journal = Journal::open(folder, &protocol, Opening::Fresh).unwrap();
-            for trial in journal.missing(Shard::new(index as u64, 3).unwrap()) {
+            for (trial, _) in journal.missing(Shard::new(index as u64, 3).unwrap()) {
                 journal.keep(&outcome(protocol.seed, trial)).unwrap();
             }
             // A share that was not finished counts as far as it came.
@@ -467,7 +510,7 @@ mod tests {
             }
         }
         assert_eq!(merge(&shares).unwrap().1.to_csv(), whole);
-        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 4"));
+        assert!(merge(&shares[..2]).unwrap_err().to_string().contains("missing, the first is 2"));
         assert!(merge(&[]).is_err());
         // The same share twice is one; another order is none.
         let twice = [&shares[..], &shares[1..2]].concat();

@@ -18,37 +18,52 @@
 //! # Ok::<(), veracity_core::Error>(())
 //! ```
 
+mod blake2b;
 mod case;
 pub mod certificate;
+mod claim;
 mod conduct;
 mod job;
 pub mod journal;
+pub mod looks;
 pub mod lower_bounds;
 mod method_note;
+mod origin;
 mod page;
+mod planning;
 mod protocol;
+mod recomputing;
 pub mod replaying;
+mod rerun;
+pub mod signature;
 pub mod subjects;
 mod trials;
 pub mod zoo;
 
+pub(crate) use case::Brief;
 pub use case::{Case, SubjectNote, TrialSource};
+pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
-pub use job::{AuditDone, AuditSettings, Keep, audit, merge};
+pub use job::{AuditDone, AuditSettings, Keep, audit, merge, merge_signed, plan};
 pub use journal::{Journal, Opening};
 pub use page::{page, round_distinctly};
+pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
+pub(crate) use recomputing::Statement;
 pub use subjects::{
-    Attack, CanaryKind, FinalModel, Planted, Scoring, Start, WhiteBox, best_canary, command, default_plan,
-    default_plan_with, interrupt, recorded, trained_model,
+    Attack, CanaryKind, FinalModel, IdealGame, Planted, Scoring, Start, WhiteBox, best_canary, command,
+    default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part, recorded,
+    trained_model,
 };
 pub use trials::{Record, Trials};
 pub use veracity_audit::{
-    AuditSubject, Choice, Counted, Counts, Evidence, Failure, Idealised, Method, Observation, Outcome, Shard,
-    SubjectFn, World, bound, observe, subject_fn, worlds,
+    Against, AuditSubject, Choice, ClaimedCurve, Counted, Counts, Evidence, Failure, FailuresByWorld, Fallen,
+    Idealised, Method, Observation, Outcome, Rates, Shard, SubjectFn, World, bound, observe, subject_fn,
+    worlds,
 };
 pub use veracity_core::Claim;
 
+use veracity_audit::{Claimed, Declared};
 use veracity_core::{Count, Epsilon, Error, Significance, Upper, Verdict};
 use veracity_train::{Dataset, Labels};
 
@@ -70,18 +85,28 @@ pub struct Terms {
 pub struct Audited {
     /// What was attacked.
     pub note: SubjectNote,
-    /// What was claimed of it.
+    /// The point that was claimed of it.
     pub claim: Claim,
+    /// The whole curve, where a mechanism was claimed.
+    pub curve: Option<ClaimedCurve>,
     /// What the accountant proves of it, where it can.
     pub proved: Option<Upper<Epsilon>>,
     /// How it was attacked.
     pub terms: Terms,
-    /// What the attack shows.
+    /// The lower bound on ε that the attack shows.
     pub evidence: Evidence,
+    /// What the trials say of the whole curve, where it was looked at.
+    pub against: Option<Against>,
+    /// The noise that so many trials would have caught, where noise is claimed.
+    pub caught: Option<Caught>,
     /// Whether the claim is refuted.
     pub verdict: Verdict,
     /// How many trials left no score.
     pub failures: u64,
+    /// The same by world.
+    pub failed: FailuresByWorld,
+    /// Whether trials were tried again after they had failed.
+    pub was_retried: bool,
 }
 
 impl Audited {
@@ -108,22 +133,48 @@ pub fn examine_trials(protocol: &AuditProtocol, trials: &Trials) -> Result<Audit
     if trials::brings_its_worlds(protocol) && matches!(method, Method::ManyCanaries { .. }) {
         trained_model::must_be_fair(&seen.iter().map(|told| told.world).collect::<Vec<_>>())?;
     }
-    examine(protocol.subject.clone(), protocol.claim.claim()?, proved, terms, &seen)
+    let mut audited = examine(protocol.subject.clone(), &protocol.claim.claim()?, proved, terms, &seen)?;
+    if trials.were_retried() {
+        audited.was_retried = true;
+        audited.evidence.shown.basis = bound::Basis::IfRetriesTellNothing;
+        if let Verdict::Refuted { shown } = audited.verdict {
+            audited.verdict = Verdict::NotRefuted { shown, ceiling: audited.evidence.shown.ceiling };
+        }
+    }
+    planning::must_meet(&mut audited, protocol.require);
+    // A test that ended early has as many trials as it took.
+    let last = seen.last().map_or(0, |told| told.trial + 1);
+    audited.terms.trials = Count::new(last.max(1))?;
+    Ok(audited)
 }
 
 /// What trials show of a claim.
 pub fn examine(
     note: SubjectNote,
-    claim: Claim,
+    claim: &AuditClaim,
     proved: Option<Upper<Epsilon>>,
     terms: Terms,
     seen: &[Observation],
 ) -> Result<Audited, Error> {
-    let evidence =
-        veracity_audit::show(terms.method, seen, claim.delta, Significance::new(terms.significance)?)?;
-    let failures = seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64;
-    let verdict = evidence.judge(&claim);
-    Ok(Audited { note, claim, proved, terms, evidence, verdict, failures })
+    let curves = claim.curves();
+    let declared = curves.as_ref().map(|curves| curves as &dyn Declared);
+    let claimed = Claimed { point: claim.point, declared };
+    let judged = veracity_audit::judge(terms.method, seen, &claimed, Significance::new(terms.significance)?)?;
+    let observations = Count::new((seen.len() as u64).max(1))?;
+    Ok(Audited {
+        note,
+        claim: claim.point,
+        curve: declared.map(|declared| declared.with_noise(1.0)).transpose()?,
+        proved,
+        evidence: judged.evidence,
+        against: judged.against,
+        caught: planning::caught_by(declared, terms.method, observations, terms.significance)?,
+        verdict: judged.verdict,
+        failures: seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64,
+        failed: FailuresByWorld::count(seen),
+        was_retried: false,
+        terms,
+    })
 }
 
 /// SHA-256 of records, features and labels: shares of an audit, and what takes it up again, must be of the same.

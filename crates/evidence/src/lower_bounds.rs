@@ -1,11 +1,12 @@
 //! Lower bounds on ε from what an attack left behind: counts, guesses, or a file of scores.
 
+use crate::subjects::recorded::shuffle_by_content;
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::{fs::File, path::Path};
-use veracity_audit::bound::{FromCounts, Shown, sequential::Sequence, trade_off};
+use veracity_audit::bound::{FromCounts, Shown, sequential, trade_off};
 pub use veracity_audit::{Counts, Scores, bound, power, threshold};
 use veracity_core::Error;
-use veracity_core::{Count, Delta, Epsilon, Significance};
+use veracity_core::{Count, Delta, Significance};
 
 /// One bound beside others.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,28 +55,9 @@ pub fn side_by_side(
     rows.push(Row {
         bound: "sequential",
         threshold: "past trials",
-        shown: in_sequence(scores, delta, spend()?)?,
+        shown: sequential::epsilon_lower(scores, delta, spend()?)?,
     });
     Ok(rows)
-}
-
-/// The anytime-valid bound, trials paired in their order.
-fn in_sequence(scores: &Scores, delta: Delta, significance: Significance) -> Result<Shown, Error> {
-    let pairs = scores.inside().len().min(scores.outside().len());
-    // An attacker who never errs doubles no wealth faster than e^{−ε} a pair: that many pairs cannot climb higher.
-    let level = significance.spend();
-    let highest = (pairs as f64 / -level.ln()).max(1.0).ln();
-    let (step, rungs) = (0.05, (highest / 0.05).floor().max(1.0) as u64);
-    let mut sequence =
-        Sequence::new(Epsilon::new(step)?, Count::new(rungs)?, delta, Significance::new(level)?)?;
-    for (inside, outside) in scores.inside().iter().zip(scores.outside()) {
-        sequence.observe(*inside, *outside)?;
-    }
-    Ok(Shown {
-        epsilon: sequence.epsilon_lower(),
-        ceiling: Epsilon::new(step * rungs as f64)?,
-        basis: bound::Basis::Proved,
-    })
 }
 
 /// Reads a CSV file with the columns `world` (in or out) and `score`, one trial a row. Scores come from the auditor's own
@@ -112,6 +94,10 @@ pub fn read_scores(path: &Path) -> Result<Scores, Error> {
     if inside.is_empty() || outside.is_empty() {
         let (ins, outs) = (inside.len(), outside.len());
         return Err(refuse(format!("trials of both worlds, found {ins} in and {outs} out")));
+    }
+    // Files come sorted; a threshold that the first half chooses must not know the second.
+    for scores in [&mut inside, &mut outside] {
+        shuffle_by_content(scores, |score: &f64| score.to_bits().to_be_bytes().to_vec());
     }
     Ok(Scores::new(inside, outside)?)
 }

@@ -4,6 +4,9 @@ use super::MethodNote;
 use veracity_audit::{Choice, Method};
 use veracity_core::{Count, Refusal};
 
+/// The threshold of a test that bets: what it has seen so far chooses.
+pub(crate) const PAST: &str = "past";
+
 impl MethodNote {
     /// The note of a method.
     pub fn of(method: Method) -> MethodNote {
@@ -12,6 +15,7 @@ impl MethodNote {
             Method::Gaussian { choice } => (spell(choice), Count::ONE),
             Method::ManyCanaries { guessed: None } => ("split".to_owned(), Count::ONE),
             Method::ManyCanaries { guessed: Some(part) } => (format!("ends:{part:?}"), Count::ONE),
+            Method::Sequential { group } => (PAST.to_owned(), group),
         };
         MethodNote { bound: method.name().to_owned(), threshold, group_size: group.get() }
     }
@@ -19,14 +23,25 @@ impl MethodNote {
     /// The method, checked.
     pub fn method(&self) -> Result<Method, Refusal> {
         let group = Count::new(self.group_size)?;
-        if group != Count::ONE && self.bound != "clopper-pearson" {
-            return Err(Refusal::no_theorem(&self.bound, "a group of records", "use clopper-pearson"));
+        if group != Count::ONE && !["clopper-pearson", "sequential"].contains(&self.bound.as_str()) {
+            return Err(Refusal::no_theorem(
+                &self.bound,
+                "a group of records",
+                "use clopper-pearson or sequential",
+            ));
         }
         match self.bound.as_str() {
             "clopper-pearson" => Ok(Method::Threshold { choice: read(&self.threshold)?, group }),
             "gdp" => Ok(Method::Gaussian { choice: read(&self.threshold)? }),
             "one-run" => Ok(Method::ManyCanaries { guessed: guessed(&self.threshold)? }),
-            _ => Err(Refusal::out_of_range("bound", clean(&self.bound), "clopper-pearson, gdp or one-run")),
+            "sequential" if self.threshold == PAST => Ok(Method::Sequential { group }),
+            "sequential" => {
+                Err(Refusal::out_of_range("threshold", clean(&self.threshold), "past with sequential"))
+            }
+            _ => {
+                let known = "clopper-pearson, sequential, gdp or one-run";
+                Err(Refusal::out_of_range("bound", clean(&self.bound), known))
+            }
         }
     }
 }
@@ -88,6 +103,7 @@ mod tests {
             Method::Gaussian { choice: Choice::Union },
             Method::ManyCanaries { guessed: None },
             Method::ManyCanaries { guessed: Some(0.1) },
+            Method::Sequential { group },
         ] {
             assert_eq!(MethodNote::of(method).method(), Ok(method));
         }
@@ -107,6 +123,7 @@ mod tests {
             note("one-run", "ends:0", 1),
             note("one-run", "ends:1.1", 1),
             note("one-run", "ends:NaN", 1),
+            note("sequential", "split", 1),
         ] {
             assert!(bad.method().is_err(), "{bad:?}");
         }

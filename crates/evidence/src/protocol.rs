@@ -3,13 +3,14 @@
 //! It lies beside the trials as `order.json`. An audit is resumed, and its shares are put together, only under the
 //! order that it began with: whatever is changed after trials were seen would void the bound.
 
-use super::SubjectNote;
+use super::{AuditClaim, SubjectNote};
 use serde::{Deserialize, Serialize};
+use veracity_claims::spec::MechanismSpec;
 use veracity_core::Claim;
-use veracity_core::{Adjacency, Delta, Epsilon, Refusal, Significance, Upper};
+use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, Refusal, Significance, Upper};
 
 /// The schema of the file.
-pub const SCHEMA: &str = "veracity.order/1";
+pub const SCHEMA: &str = "veracity.order/2";
 /// The version that runs trials: another one may draw or score them otherwise.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The most trials of one audit: seeds for commands stay distinct below, and their records fit into memory.
@@ -41,6 +42,11 @@ pub struct AuditProtocol {
     pub seed: u64,
     /// With more failed trials than these there is no verdict.
     pub max_failures: u64,
+    /// How often a failed trial is tried again.
+    pub retries: u32,
+    /// The part of the declared noise that must be caught, where one is asked for.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub require: Option<f64>,
     /// The version of veracity that runs them.
     pub version: String,
 }
@@ -55,6 +61,9 @@ pub struct ClaimNote {
     pub delta: f64,
     /// Which datasets must look alike.
     pub adjacency: String,
+    /// The mechanism that is claimed, whose whole curve is then the claim.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub mechanism: Option<MechanismSpec>,
 }
 
 /// A method as it stands in a file.
@@ -69,27 +78,29 @@ pub struct MethodNote {
     pub group_size: u64,
 }
 
-impl From<&Claim> for ClaimNote {
-    fn from(claim: &Claim) -> ClaimNote {
+impl From<&AuditClaim> for ClaimNote {
+    fn from(claim: &AuditClaim) -> ClaimNote {
         ClaimNote {
-            epsilon: claim.epsilon.0.get(),
-            delta: claim.delta.get(),
-            adjacency: claim.adjacency.name().to_owned(),
+            epsilon: claim.point.epsilon.0.get(),
+            delta: claim.point.delta.get(),
+            adjacency: claim.point.adjacency.name().to_owned(),
+            mechanism: claim.mechanism.as_ref().map(MechanismSpec::from),
         }
     }
 }
 
 impl ClaimNote {
     /// The claim, checked.
-    pub fn claim(&self) -> Result<Claim, Refusal> {
+    pub fn claim(&self) -> Result<AuditClaim, Refusal> {
         if !self.epsilon.is_finite() {
             return Err(Refusal::out_of_range("claim epsilon", self.epsilon, "a finite number ≥ 0"));
         }
-        Ok(Claim {
+        let point = Claim {
             epsilon: Upper(Epsilon::new(self.epsilon)?),
             delta: Delta::new(self.delta)?,
             adjacency: self.adjacency.parse::<Adjacency>()?,
-        })
+        };
+        Ok(AuditClaim { point, mechanism: self.mechanism.as_ref().map(Mechanism::try_from).transpose()? })
     }
 }
 
@@ -102,6 +113,7 @@ impl AuditProtocol {
         self.claim.claim()?;
         self.method.method()?.must_fit(u64::from(self.canaries))?;
         Significance::new(self.significance)?;
+        check_required(self.require)?;
         // One run with many canaries is as good as many runs with one.
         let least = if self.canaries > 1 { 1 } else { 4 };
         if !(least..MOST_TRIALS).contains(&self.trials) {
@@ -146,9 +158,21 @@ impl AuditProtocol {
             ("canaries", self.canaries == other.canaries),
             ("seed", self.seed == other.seed),
             ("max-failures", self.max_failures == other.max_failures),
+            ("retries", self.retries == other.retries),
+            ("require", self.require == other.require),
             ("version of veracity", self.version == other.version),
         ];
         parts.into_iter().find(|(_, same)| !same).map(|(name, _)| name)
+    }
+}
+
+/// Refuses a part of the noise that no audit can be asked to catch.
+fn check_required(require: Option<f64>) -> Result<(), Refusal> {
+    match require {
+        Some(part) if !(part > 0.0 && part < 1.0) => {
+            Err(Refusal::out_of_range("require", part, "0 < require < 1, a part of the declared noise"))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -163,9 +187,9 @@ pub(super) fn sample(trials: u64) -> AuditProtocol {
             description: words("a test"),
             attack: words("none"),
             access: words("black box"),
-            settings: [(words("command"), words("true"))].into(),
+            settings: [(words("command"), "true".into())].into(),
         },
-        claim: ClaimNote { epsilon: 1.0, delta: 1e-5, adjacency: words("add-remove") },
+        claim: ClaimNote { epsilon: 1.0, delta: 1e-5, adjacency: words("add-remove"), mechanism: None },
         proved: None,
         method: MethodNote { bound: words("clopper-pearson"), threshold: words("split"), group_size: 1 },
         significance: 0.01,
@@ -173,6 +197,8 @@ pub(super) fn sample(trials: u64) -> AuditProtocol {
         canaries: 1,
         seed: u64::MAX,
         max_failures: trials / 10,
+        retries: 0,
+        require: None,
         version: words(VERSION),
     }
 }
@@ -188,7 +214,7 @@ mod tests {
         let read = AuditProtocol::parse(&text).unwrap();
         assert_eq!((read.difference(&protocol), read.to_json().unwrap()), (None, text.clone()));
         let mut other = protocol.clone();
-        other.subject.settings.insert("timeout".into(), "1".into());
+        other.subject.settings.insert("timeout".into(), 1.into());
         assert_eq!(protocol.difference(&other), Some("subject"));
         other = AuditProtocol { seed: 1, ..protocol.clone() };
         assert_eq!(protocol.difference(&other), Some("seed"));
@@ -197,11 +223,11 @@ mod tests {
         for (from, to) in [
             ("\"trials\": 40", "\"trials\": 3"),
             ("\"epsilon\": 1.0", "\"epsilon\": -1.0"),
-            ("order/1", "order/2"),
+            ("order/2", "order/3"),
             ("\"canaries\": 1", "\"canaries\": 0"),
             ("\"seed\"", "\"sead\""),
             ("\"significance\": 0.01", "\"significance\": 1.5"),
-            // One canary is in at every other trial, and the guesses about several in a run hang together.
+            // The guesses about several canaries in a run hang together.
             ("\"bound\": \"clopper-pearson\"", "\"bound\": \"one-run\""),
             ("\"canaries\": 1", "\"canaries\": 2"),
         ] {

@@ -5,11 +5,11 @@
 
 use super::protocol::AuditProtocol;
 use std::collections::{BTreeMap, HashMap};
-use veracity_audit::{Observation, Outcome, World, worlds};
-use veracity_core::Refusal;
+use veracity_audit::{Claimed, Declared, Method, Observation, Outcome, World, is_refuted_by_bets, worlds};
+use veracity_core::{Refusal, Significance};
 
 /// The first line of the file.
-pub const HEADER: &str = "trial,canary,world,score,failure";
+pub const HEADER: &str = "trial,canary,world,score,failure,attempts";
 /// The longest reason that is kept.
 const LONGEST_REASON: usize = 200;
 
@@ -20,18 +20,21 @@ pub struct Record {
     pub observation: Observation,
     /// Why the trial failed; in one line, empty when it did not.
     pub failure: String,
+    /// How often the trial was run: more than once where it failed and was tried again.
+    pub attempts: u32,
 }
 
 impl Record {
     /// The records of one trial.
     pub fn of(outcome: &Outcome) -> Vec<Record> {
-        let failure = outcome.failure.as_ref().map_or(String::new(), |why| one_line(&why.0));
+        let failure = outcome.failure.as_ref().map_or(String::new(), |why| one_line(why.reason()));
         outcome
             .observations
             .iter()
             .map(|observation| Record {
                 observation: *observation,
                 failure: if observation.score.is_some() { String::new() } else { failure.clone() },
+                attempts: outcome.attempts,
             })
             .collect()
     }
@@ -41,7 +44,7 @@ impl Record {
     }
 
     /// Its cells. A score is written with as many digits as it takes to read back the same bits.
-    pub(super) fn cells(&self) -> [String; 5] {
+    pub(super) fn cells(&self) -> [String; 6] {
         let Observation { trial, canary, world, score } = self.observation;
         [
             trial.to_string(),
@@ -49,6 +52,7 @@ impl Record {
             world.name().to_owned(),
             score.map_or(String::new(), |score| format!("{score:?}")),
             self.failure.clone(),
+            self.attempts.to_string(),
         ]
     }
 
@@ -64,7 +68,8 @@ impl Record {
         let score = cells.next()?;
         let score: Option<f64> = if score.is_empty() { None } else { Some(score.parse().ok()?) };
         let failure = cells.next()?.to_owned();
-        let record = Record { observation: Observation { trial, canary, world, score }, failure };
+        let attempts = cells.next()?.parse().ok().filter(|attempts| *attempts > 0)?;
+        let record = Record { observation: Observation { trial, canary, world, score }, failure, attempts };
         let spoken = record.observation.score.is_some_and(|score| !score.is_nan());
         // Either a score or a reason, and each trial spelled in one way only.
         (cells.next().is_none() && spoken == record.failure.is_empty()).then_some(record)
@@ -75,6 +80,7 @@ impl Record {
         bits(self) == bits(other)
             && self.observation.world == other.observation.world
             && self.failure == other.failure
+            && self.attempts == other.attempts
     }
 }
 
@@ -118,9 +124,42 @@ impl Trials {
         self.0.values().map(|record| record.observation).collect()
     }
 
+    /// What was observed of the first canary of a trial.
+    pub(crate) fn observation(&self, trial: u64) -> Option<Observation> {
+        self.0.get(&(trial, 0)).map(|record| record.observation)
+    }
+
     /// Whether every canary of a trial is there.
     pub fn has(&self, trial: u64, canaries: u32) -> bool {
         (0..canaries).all(|canary| self.0.contains_key(&(trial, canary)))
+    }
+
+    /// Whether any trial was tried again after it had failed.
+    pub fn were_retried(&self) -> bool {
+        self.0.values().any(|record| record.attempts > 1)
+    }
+
+    /// Takes trials out that failed, so that they can be tried again, and says how often each was run.
+    pub(crate) fn take_failed(&mut self) -> BTreeMap<u64, u32> {
+        let failed = self.0.values().filter(|record| record.observation.score.is_none());
+        let failed: BTreeMap<u64, u32> =
+            failed.map(|record| (record.observation.trial, record.attempts)).collect();
+        self.0.retain(|(trial, _), _| !failed.contains_key(trial));
+        failed
+    }
+
+    /// The first `trials` of them.
+    pub(crate) fn first(&self, trials: u64) -> Trials {
+        Trials(self.0.range(..(trials, 0)).map(|(key, record)| (*key, record.clone())).collect())
+    }
+
+    /// How many trials there are from the first on without a gap.
+    pub(crate) fn without_gap(&self, canaries: u32) -> u64 {
+        let mut next = 0;
+        while self.has(next, canaries) {
+            next += 1;
+        }
+        next
     }
 
     /// How many trials failed.
@@ -146,6 +185,9 @@ impl Trials {
     /// # Promise  Takes no longer than the trials that are there, however many an order states
     pub fn must_complete(&self, protocol: &AuditProtocol) -> Result<(), Refusal> {
         if (self.0.len() as u64) < protocol.trials.saturating_mul(u64::from(protocol.canaries)) {
+            if self.ended_early(protocol)? {
+                return self.must_belong(protocol);
+            }
             let mut there: Vec<u64> = self.0.keys().map(|(trial, _)| *trial).collect();
             there.dedup();
             there.retain(|trial| *trial < protocol.trials && self.has(*trial, protocol.canaries));
@@ -159,6 +201,24 @@ impl Trials {
         }
         // As many as there should be, each once and none a stranger: all of them.
         self.must_belong(protocol)
+    }
+
+    /// Whether these are the first trials of a test that bets, up to the one that decided and none after it.
+    fn ended_early(&self, protocol: &AuditProtocol) -> Result<bool, Refusal> {
+        let method = protocol.method.method()?;
+        if !matches!(method, Method::Sequential { .. }) || self.without_gap(1) != self.0.len() as u64 {
+            return Ok(false);
+        }
+        let claim = protocol.claim.claim()?;
+        let curves = claim.curves();
+        let declared = curves.as_ref().map(|curves| curves as &dyn Declared);
+        let claimed = Claimed { point: claim.point, declared };
+        let ends = |trials: &Trials| -> Result<bool, Refusal> {
+            let level = Significance::new(protocol.significance)?;
+            is_refuted_by_bets(&trials.observations(), &claimed, method.group(), level)
+        };
+        let all_but_one = self.first((self.0.len() as u64).saturating_sub(1));
+        Ok(ends(self)? && !ends(&all_but_one)?)
     }
 
     /// Refuses trials that an order does not have, and canaries in the wrong world.
@@ -249,10 +309,11 @@ mod tests {
     use veracity_audit::Failure;
 
     fn record(trial: u64, score: f64) -> Record {
-        let world = worlds(0, trial, 1)[0];
+        let world = worlds(sample(4).seed, trial, 1)[0];
         Record {
             observation: Observation { trial, canary: 0, world, score: Some(score) },
             failure: String::new(),
+            attempts: 1,
         }
     }
 
@@ -266,7 +327,8 @@ mod tests {
         }
         let failed = Outcome {
             observations: vec![Observation { trial: 8, canary: 0, world: World::In, score: None }],
-            failure: Some(Failure("exit code 1,\r\n\"quoted\"\u{7}".into())),
+            failure: Some(Failure::Run("exit code 1,\r\n\"quoted\"\u{7}".into())),
+            attempts: 3,
         };
         trials.merge(Trials(Record::of(&failed).into_iter().map(|r| (r.key(), r)).collect())).unwrap();
         let text = trials.to_csv();
@@ -315,7 +377,10 @@ mod tests {
         let refused = of(&[0]).must_complete(&wide).unwrap_err().to_string();
         assert!(refused.starts_with("1 of 1 trials are missing, the first is 0"), "{refused}");
         let mut swapped = record(2, 0.0);
-        swapped.observation.world = World::Out;
+        swapped.observation.world = match swapped.observation.world {
+            World::In => World::Out,
+            World::Out => World::In,
+        };
         let mut trials = of(&[0, 1]);
         trials.add(swapped).unwrap();
         assert!(trials.must_belong(&protocol).is_err());
@@ -326,15 +391,17 @@ mod tests {
         for bad in [
             "",
             "trial,world\n",
-            "trial,canary,world,score,failure\n1,0,in,,\n",
-            "trial,canary,world,score,failure\n1,0,in,NaN,\n",
-            "trial,canary,world,score,failure\n1,0,in,1.0,why\n",
-            "trial,canary,world,score,failure\n1,0,up,1.0,\n",
-            "trial,canary,world,score,failure\n-1,0,in,1.0,\n",
-            "trial,canary,world,score,failure\n1,0,in,1.0\n",
-            "trial,canary,world,score,failure\n1,0,in,1.0,,\n",
-            "trial,canary,world,score,failure\n1,0,in,0x10,\n",
-            "trial,canary,world,score,failure\n1,0,in,1.0,\n1,0,in,2.0,\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,,,1\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,NaN,,1\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,1.0,why,1\n",
+            "trial,canary,world,score,failure,attempts\n1,0,up,1.0,,1\n",
+            "trial,canary,world,score,failure,attempts\n-1,0,in,1.0,,1\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,1.0\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,1.0,,1,\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,0x10,,1\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,1.0,,0\n",
+            "trial,canary,world,score,failure\n1,0,in,1.0,\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,1.0,,1\n1,0,in,2.0,,1\n",
         ] {
             let refused = Trials::parse("trials", bad).unwrap_err().to_string();
             assert!(!refused.contains('\n') && !refused.contains("0x10"), "{refused}");

@@ -66,14 +66,14 @@ impl Visit {
     pub fn is_refuted(&self) -> bool {
         match &self.found {
             Found::Bound(Verdict::Refuted { .. }) | Found::Fault(_) => true,
-            Found::Bound(Verdict::NotRefuted { .. }) | Found::NoFault { .. } => false,
+            Found::Bound(_) | Found::NoFault { .. } => false,
         }
     }
 
     /// The ε that was shown; none by a replay, which needs none.
     pub fn shown(&self) -> Option<Lower<Epsilon>> {
         match &self.found {
-            Found::Bound(Verdict::Refuted { shown } | Verdict::NotRefuted { shown, .. }) => Some(*shown),
+            Found::Bound(verdict) => Some(verdict.shown()),
             Found::Fault(_) | Found::NoFault { .. } => None,
         }
     }

@@ -59,7 +59,7 @@ fn worlds_that_no_coin_gave_are_refused_whatever_they_are_called() {
         for (trial, canary) in (0..trials).flat_map(|trial| (0..100).map(move |canary| (trial, canary))) {
             let world = if is_in(canary) { World::In } else { World::Out };
             let observation = Observation { trial, canary, world, score: Some(f64::from(canary)) };
-            all.add(Record { observation, failure: String::new() }).unwrap();
+            all.add(Record { observation, failure: String::new(), attempts: 1 }).unwrap();
         }
         all
     };

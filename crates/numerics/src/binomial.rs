@@ -200,12 +200,17 @@ fn stirling(n: f64) -> f64 {
         let factorial: f64 = (2..=n as u64).map(|i| i as f64).product();
         return factorial.ln() - (n + 0.5) * n.ln() + n - 0.5 * (LN_2 + PI.ln());
     }
+    stirling_series(n)
+}
+
+/// The same for any n ≥ 16, whole or not, within 1e-16.
+pub(crate) fn stirling_series(n: f64) -> f64 {
     let s = 1.0 / (n * n);
     (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s * (1.0 / 1680.0 - s / 1188.0)))) / n
 }
 
 /// x log(x/m) + m − x for x, m > 0, without cancellation where they are close.
-fn deviance(x: f64, m: f64) -> f64 {
+pub(crate) fn deviance(x: f64, m: f64) -> f64 {
     let gap = x - m;
     if gap.abs() >= 0.1 * (x + m) {
         return x * (x / m).ln() - gap;

@@ -1,6 +1,6 @@
-//! Mathematics that knows nothing of privacy: log-space arithmetic, the normal law, roots, exact binomial tails, sums in
-//! two floats and certified quadrature. Each function states its relative error, so that callers can push their bounds
-//! outward.
+//! Mathematics that knows nothing of privacy: log-space arithmetic, the normal law, roots, exact binomial tails, the chi-square
+//! law from its safe side, sums in two floats and certified quadrature. Each function states its relative error, so that
+//! callers can push their bounds outward.
 //!
 //! An attacker is right 95 times out of 100. What is the accuracy of the attack at least, at a significance of 5 %?
 //!
@@ -18,6 +18,7 @@
 
 pub mod beta;
 pub mod binomial;
+pub mod chi_squared;
 pub mod fft;
 pub mod legendre;
 pub mod logspace;

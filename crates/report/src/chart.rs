@@ -17,6 +17,8 @@ pub(crate) const LETTERS: f32 = 13.0;
 const LEFT: f32 = 56.0;
 const RIGHT: f32 = 16.0;
 const BELOW: f32 = 50.0;
+/// The height of a line of the legend.
+const ROW: f32 = 18.0;
 
 /// A line through points, by rising first value.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,13 +36,18 @@ pub struct Line {
 /// The room between two curves over the same first values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
+    /// What it is; a named band is told apart above, as lines are.
+    pub name: String,
     /// Its lower edge.
     pub lower: Vec<(f64, f64)>,
     /// Its upper edge.
     pub upper: Vec<(f64, f64)>,
-    /// Its colour, seen through.
+    /// Its colour; at most [`SHADE`] of it is drawn, so that lines are seen through it.
     pub ink: Ink,
 }
+
+/// The most opaque that a band is.
+pub const SHADE: f32 = 0.2;
 
 /// Where a label has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,14 +116,15 @@ pub struct Chart {
 
 /// Lays the picture out.
 pub fn draw(chart: &Chart) -> Picture {
+    let legend = legend(chart);
     let mut picture = blank(&chart.description);
-    let named: Vec<&Line> = chart.lines.iter().filter(|line| !line.name.is_empty()).collect();
-    let legend: &[&Line] = if named.len() > 1 { &named } else { &[] };
+    // A long legend takes nothing from the curves.
+    picture.height += ROW * legend.len().saturating_sub(2) as f32;
     let frame = frame(&mut picture, chart.x.clone(), chart.y.clone(), legend.len());
-    key(&mut picture, legend);
+    key(&mut picture, &legend);
     for band in &chart.bands {
         let back = frame.trace(&band.lower).into_iter().rev();
-        picture.area(frame.trace(&band.upper).into_iter().chain(back).collect(), band.ink);
+        picture.area(frame.trace(&band.upper).into_iter().chain(back).collect(), shade(band.ink));
     }
     for line in &chart.lines {
         picture.line(frame.trace(&line.points), line.ink, 2.4, line.stroke);
@@ -134,27 +142,55 @@ pub(crate) fn blank(description: &str) -> Picture {
 
 /// Axes that leave room for so many lines of a legend. The title of the second axis stands above it, upright.
 pub(crate) fn frame(picture: &mut Picture, x: Axis, y: Axis, legend: usize) -> Frame {
-    let top = 34.0 + 18.0 * legend as f32;
+    let top = 34.0 + ROW * legend as f32;
     let widest =
         y.ticks().iter().map(|tick| font::width(&tick.1, LETTERS, Weight::Regular)).fold(0.0, f32::max);
     // Long numbers push the axis to the right, and the rest is for the curve.
     let left = LEFT.min(widest + 20.0).max(28.0).max(widest + 14.0);
-    let sides = (SIZE.0 - left - RIGHT, SIZE.1 - top - BELOW);
+    let sides = (SIZE.0 - left - RIGHT, picture.height - top - BELOW);
     let frame = Frame { left, top, sides, letters: LETTERS, x, y };
     picture.write((4.0, 16.0), &frame.y.title, LETTERS, Ink::BLACK, Anchor::Start);
     frame.draw(picture);
     let end = SIZE.0 - RIGHT;
-    picture.write((end, SIZE.1 - 8.0), &frame.x.title, LETTERS, Ink::BLACK, Anchor::End);
+    picture.write((end, picture.height - 8.0), &frame.x.title, LETTERS, Ink::BLACK, Anchor::End);
     frame
 }
 
+/// A name of the legend.
+enum Key<'a> {
+    Line(&'a Line),
+    Band(&'a Band),
+}
+
+/// The names that are told apart: none where there is only one.
+fn legend(chart: &Chart) -> Vec<Key<'_>> {
+    let lines = chart.lines.iter().filter(|line| !line.name.is_empty()).map(Key::Line);
+    let bands = chart.bands.iter().filter(|band| !band.name.is_empty()).map(Key::Band);
+    let all: Vec<Key<'_>> = lines.chain(bands).collect();
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
 /// A line of the legend for each name.
-fn key(picture: &mut Picture, lines: &[&Line]) {
-    for (at, line) in lines.iter().enumerate() {
-        let y = 34.0 + 18.0 * at as f32;
-        picture.line(vec![(4.0, y - 4.0), (28.0, y - 4.0)], line.ink, 2.4, line.stroke);
-        picture.write((36.0, y), &line.name, LETTERS, Ink::GREY, Anchor::Start);
+fn key(picture: &mut Picture, legend: &[Key<'_>]) {
+    for (at, key) in legend.iter().enumerate() {
+        let y = 34.0 + ROW * at as f32;
+        let name = match key {
+            Key::Line(line) => {
+                picture.line(vec![(4.0, y - 4.0), (28.0, y - 4.0)], line.ink, 2.4, line.stroke);
+                &line.name
+            }
+            Key::Band(band) => {
+                let (top, bottom) = (y - 10.0, y + 1.0);
+                picture.area(vec![(4.0, top), (28.0, top), (28.0, bottom), (4.0, bottom)], shade(band.ink));
+                &band.name
+            }
+        };
+        picture.write((36.0, y), name, LETTERS, Ink::GREY, Anchor::Start);
     }
+}
+
+fn shade(ink: Ink) -> Ink {
+    ink.faint(ink.opacity.min(SHADE))
 }
 
 /// A dot with hairlines to both axes, and its label where there is room for it.
@@ -200,7 +236,12 @@ mod tests {
                     description: String::new(),
                     x: axis("steps"),
                     y: Axis { high, ..axis("epsilon") },
-                    bands: vec![Band { lower: vec![(0.0, 0.0)], upper: vec![(1.0, high)], ink: Ink::BLUE }],
+                    bands: vec![Band {
+                        name: "band".into(),
+                        lower: vec![(0.0, 0.0)],
+                        upper: vec![(1.0, high)],
+                        ink: Ink::BLUE,
+                    }],
                     lines: vec![line("one"), line("two")],
                     spots: vec![Spot {
                         at: (at, at * high),
@@ -209,15 +250,43 @@ mod tests {
                         ink: Ink::BLUE,
                     }],
                 };
-                for mark in draw(&chart).marks {
-                    inside(&mark);
+                let picture = draw(&chart);
+                for mark in &picture.marks {
+                    inside(mark, picture.height);
                 }
             }
         }
     }
 
-    fn inside(mark: &Mark) {
-        let fits = |(x, y): (f32, f32)| (0.0..=SIZE.0).contains(&x) && (0.0..=SIZE.1).contains(&y);
+    /// What lies behind a band is seen through it, whatever ink it is given, and the legend says what it is.
+    #[test]
+    fn a_band_is_seen_through_and_named() {
+        let points = vec![(0.0, 0.0), (1.0, 1.0)];
+        let line =
+            Line { name: "seen".into(), points: points.clone(), ink: Ink::BLUE, stroke: Stroke::Solid };
+        let band = Band { name: "its limit".into(), lower: vec![(0.0, 0.0)], upper: points, ink: Ink::BLUE };
+        let chart = Chart {
+            description: String::new(),
+            x: axis("x"),
+            y: axis("y"),
+            bands: vec![band],
+            lines: vec![line],
+            spots: vec![],
+        };
+        let marks = draw(&chart).marks;
+        let shades = marks.iter().filter_map(|mark| match mark {
+            Mark::Area { ink, .. } => Some(ink.opacity),
+            Mark::Line { .. } | Mark::Dot { .. } | Mark::Text(_) => None,
+        });
+        // The band, and its box in the legend.
+        assert_eq!(shades.filter(|opacity| *opacity <= SHADE).count(), 2);
+        let says =
+            |name: &str| marks.iter().any(|mark| matches!(mark, Mark::Text(text) if text.text == name));
+        assert!(says("its limit") && says("seen"));
+    }
+
+    fn inside(mark: &Mark, height: f32) {
+        let fits = |(x, y): (f32, f32)| (0.0..=SIZE.0).contains(&x) && (0.0..=height).contains(&y);
         match mark {
             Mark::Line { points, .. } | Mark::Area { points, .. } => {
                 assert!(points.iter().all(|point| fits(*point)), "{points:?}");

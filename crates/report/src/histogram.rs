@@ -58,7 +58,9 @@ pub fn draw(histogram: &Histogram) -> Picture {
     let shares = [0, 1].map(|at| shares(&histogram.groups[at].values, low, high));
     let tallest = shares.iter().flatten().copied().fold(0.0, f64::max);
     let x = Axis { title: histogram.measure.clone(), low, high, scale: Scale::Linear };
-    let top = if tallest > 0.0 { tallest * 1.05 } else { 1.0 };
+    // The name of the threshold stands above the bars.
+    let above = if histogram.threshold.is_some() { 1.18 } else { 1.05 };
+    let top = if tallest > 0.0 { tallest * above } else { 1.0 };
     let y = Axis { title: "share of each group".into(), low: 0.0, high: top, scale: Scale::Linear };
     let frame = chart::frame(&mut picture, x, y, 2);
     for (at, (group, ink)) in histogram.groups.iter().zip([Ink::BLUE, Ink::VERMILLION]).enumerate() {
@@ -121,12 +123,35 @@ fn threshold(picture: &mut Picture, frame: &Frame, value: f64, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::picture::Mark;
 
     #[test]
     fn every_number_is_in_one_bin() {
         let all = shares(&[0.0, 0.1, 0.5, 1.0, f64::NAN], 0.0, 1.0);
         assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert_eq!((all[0], all[3], all[16], all[31]), (0.25, 0.25, 0.25, 0.25));
+    }
+
+    #[test]
+    fn no_bar_is_behind_the_name_of_the_threshold() {
+        let group = |name: &str| Group { name: name.into(), values: vec![0.0, 0.9, 1.0] };
+        let histogram = Histogram {
+            description: String::new(),
+            measure: "score".into(),
+            groups: [group("in"), group("out")],
+            threshold: Some((0.5, "threshold".into())),
+        };
+        let marks = draw(&histogram).marks;
+        let is_name = |mark: &&Mark| matches!(mark, Mark::Text(text) if text.text.starts_with("threshold"));
+        let name = marks.iter().find(is_name).and_then(Mark::letters).unwrap_or_else(|| panic!("no name"));
+        let tops = marks.iter().filter_map(|mark| match mark {
+            // The bars; boxes of the legend have four corners.
+            Mark::Area { points, .. } if points.len() > 4 => {
+                points.iter().map(|point| point.1).reduce(f32::min)
+            }
+            _ => None,
+        });
+        assert!(tops.into_iter().all(|top| top >= name.bottom));
     }
 
     #[test]

@@ -190,3 +190,39 @@ impl Picture {
         self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight, turned }));
     }
 }
+
+/// The room that letters take, for tests of layouts.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Letters {
+    pub left: f32,
+    pub right: f32,
+    pub top: f32,
+    pub bottom: f32,
+}
+
+#[cfg(test)]
+impl Letters {
+    /// Whether there is so much room between the two, across or down.
+    pub fn is_apart(&self, other: &Letters, room: f32) -> bool {
+        let across = (other.left - self.right).max(self.left - other.right);
+        let down = (other.top - self.bottom).max(self.top - other.bottom);
+        across >= room || down >= room
+    }
+}
+
+#[cfg(test)]
+impl Mark {
+    /// The room of a text that is not turned: tall letters above the line, and tails below.
+    pub(crate) fn letters(&self) -> Option<Letters> {
+        let Mark::Text(text) = self else { return None };
+        let wide = crate::font::width(&text.text, text.size, text.weight);
+        let left = match text.anchor {
+            Anchor::Start => text.at.0,
+            Anchor::Middle => text.at.0 - wide / 2.0,
+            Anchor::End => text.at.0 - wide,
+        };
+        let (top, bottom) = (text.at.1 - 0.76 * text.size, text.at.1 + 0.24 * text.size);
+        Some(Letters { left, right: left + wide, top, bottom })
+    }
+}

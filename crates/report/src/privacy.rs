@@ -65,7 +65,12 @@ pub fn profile_chart(subject: &Subject, promise: (f64, Delta)) -> Result<Chart, 
         description: format!("privacy profile: delta for each epsilon; {label}"),
         x: Axis { title: "ε".into(), low: 0.0, high: farthest, scale: Scale::Linear },
         y: Axis { title: "δ, at most".into(), low: LEAST_DELTA, high: 1.0, scale: Scale::Log },
-        bands: vec![Band { lower: floor, upper: upper.clone(), ink: Ink::BLUE.faint(0.08) }],
+        bands: vec![Band {
+            name: String::new(),
+            lower: floor,
+            upper: upper.clone(),
+            ink: Ink::BLUE.faint(0.08),
+        }],
         lines: vec![Line { name: String::new(), points: upper, ink: Ink::BLUE, stroke: Stroke::Solid }],
         spots: vec![Spot { at: (epsilon, delta), label, side: Side::Below, ink: Ink::BLUE }],
     })

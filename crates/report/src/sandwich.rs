@@ -8,8 +8,12 @@ use crate::{
 };
 
 const LEFT: f32 = 12.0;
-const BAR: (f32, f32) = (64.0, 92.0);
-const HEIGHT: f32 = 150.0;
+const BAR: (f32, f32) = (72.0, 100.0);
+const HEIGHT: f32 = 158.0;
+/// The base lines of the labels above the bar: what is claimed, what was shown, what is proved.
+const ROWS: [f32; 3] = [15.0, 36.0, 57.0];
+/// In so many steps a bar without an end fades out.
+const FADES: usize = 8;
 
 /// What is drawn. The truth lies between `lower` and `upper`, unless one of them is wrong.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,24 +39,25 @@ pub fn draw(sandwich: &Sandwich) -> Picture {
     ruler(&mut picture, &axis, &place);
     let (low, name) = (sandwich.lower.0, &sandwich.lower.1);
     let high = sandwich.upper.as_ref().filter(|upper| upper.0.is_finite());
-    let end = high.map_or(axis.high, |upper| upper.0);
-    bar(&mut picture, place(low), place(end), low <= end);
-    let says = format!("{name} ≥ {}", decimal::down(low, 4));
-    label(&mut picture, place(low), 28.0, &says, Ink::VERMILLION);
-    if let Some((upper, name)) = high {
-        let says = format!("{name} ≤ {}", decimal::up(*upper, 4));
-        label(&mut picture, place(*upper), 50.0, &says, Ink::BLUE);
+    match high {
+        Some((upper, name)) => {
+            bar(&mut picture, place(low), place(*upper), low <= *upper);
+            let says = format!("{name} ≤ {}", decimal::up(*upper, 4));
+            label(&mut picture, place(*upper), ROWS[2], &says, Ink::BLUE);
+        }
+        None => {
+            open_bar(&mut picture, place(low), SIZE.0 - LEFT);
+            picture.write((SIZE.0 - 4.0, ROWS[2]), "no upper bound", LETTERS, Ink::GREY, Anchor::End);
+        }
     }
+    edge(&mut picture, place(low), Ink::VERMILLION);
+    let says = format!("{name} ≥ {}", decimal::down(low, 4));
+    label(&mut picture, place(low), ROWS[1], &says, Ink::VERMILLION);
     if let Some(claimed) = sandwich.claimed {
         let x = place(claimed);
         picture.line(vec![(x, BAR.0 - 6.0), (x, BAR.1 + 10.0)], Ink::BLACK, 2.0, Stroke::Dashed);
-        label(
-            &mut picture,
-            x,
-            8.0 + LETTERS / 2.0,
-            &format!("claimed {}", decimal::nearest(claimed, 4)),
-            Ink::BLACK,
-        );
+        let says = format!("claimed {}", decimal::nearest(claimed, 4));
+        label(&mut picture, x, ROWS[0], &says, Ink::BLACK);
     }
     picture
 }
@@ -82,9 +87,22 @@ fn bar(picture: &mut Picture, from: f32, to: f32, in_order: bool) {
     let ink = if in_order { Ink::BLUE } else { Ink::VERMILLION };
     let corners = vec![(from, BAR.0), (to, BAR.0), (to, BAR.1), (from, BAR.1)];
     picture.area(corners, ink.faint(0.35));
-    for (x, ink) in [(from, Ink::VERMILLION), (to, Ink::BLUE)] {
-        picture.line(vec![(x, BAR.0 - 4.0), (x, BAR.1)], ink, 2.6, Stroke::Solid);
+    edge(picture, to, Ink::BLUE);
+}
+
+/// Where the truth may be when nothing is proved: it has no end, so the bar has none.
+fn open_bar(picture: &mut Picture, from: f32, to: f32) {
+    let at = |step: usize| from + (to - from) * step as f32 / FADES as f32;
+    for step in 0..FADES {
+        let (left, right) = (at(step), at(step + 1));
+        let corners = vec![(left, BAR.0), (right, BAR.0), (right, BAR.1), (left, BAR.1)];
+        picture.area(corners, Ink::BLUE.faint(0.35 * (1.0 - step as f32 / FADES as f32)));
     }
+}
+
+/// A bound.
+fn edge(picture: &mut Picture, x: f32, ink: Ink) {
+    picture.line(vec![(x, BAR.0 - 4.0), (x, BAR.1)], ink, 2.6, Stroke::Solid);
 }
 
 /// A text above the bar, as near to its place as the picture has room for.
@@ -118,6 +136,40 @@ mod tests {
         assert!(has_area(&drawn(1.0, Some(3.0), None), Ink::BLUE));
         assert!(has_area(&drawn(4.1, Some(3.0), Some(3.0)), Ink::VERMILLION));
         assert!(!has_area(&drawn(1.0, Some(3.0), None), Ink::VERMILLION));
+    }
+
+    /// Where nothing is proved, the bar has one end: what was shown.
+    #[test]
+    fn without_an_upper_bound_none_is_drawn() {
+        let ends = |picture: &Picture| {
+            let is_end = |mark: &&Mark| matches!(mark, Mark::Line { ink, .. } if ink.rgb == Ink::BLUE.rgb);
+            picture.marks.iter().filter(is_end).count()
+        };
+        assert_eq!(ends(&drawn(1.0, Some(3.0), Some(2.0))), 1);
+        for (upper, claimed) in [(None, Some(2.0)), (None, None), (Some(f64::INFINITY), Some(2.0))] {
+            assert_eq!(ends(&drawn(1.0, upper, claimed)), 0, "{upper:?} {claimed:?}");
+        }
+    }
+
+    /// Wherever the numbers lie, there is air between any two texts.
+    #[test]
+    fn no_text_touches_its_neighbour() {
+        for (lower, upper, claimed) in [
+            (1.0, Some(1.0), Some(1.0)),
+            (0.0, Some(4.377), Some(4.377)),
+            (4.1, Some(3.0), Some(3.0)),
+            (0.0, None, Some(0.5)),
+            (123_456.0, None, None),
+        ] {
+            let picture = drawn(lower, upper, claimed);
+            let boxes: Vec<_> = picture.marks.iter().filter_map(Mark::letters).collect();
+            for (at, one) in boxes.iter().enumerate() {
+                assert!(one.top >= 0.0 && one.bottom <= picture.height, "{one:?}");
+                for other in &boxes[at + 1..] {
+                    assert!(one.is_apart(other, 3.0), "{one:?} and {other:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -227,6 +227,13 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
+    /// The same run, which keeps the last sum that noise hid, for an auditor who needs no tape. Refused for entropy that is fit
+    /// for release.
+    pub fn listening(mut self) -> Result<Run<'a>, Refusal> {
+        self.noises = self.noises.into_listening()?;
+        Ok(self)
+    }
+
     /// The same run with a tape of every sum that noise hides, for an auditor. Refused for entropy that is fit for release.
     pub fn recording(mut self, adjacency: Adjacency) -> Result<Run<'a>, Refusal> {
         self.noises = self.noises.into_recording(adjacency)?;
@@ -330,6 +337,11 @@ impl<'a> Run<'a> {
     /// What the last step said: its clipped sum with noise. Nothing before the first step, and nothing without privacy.
     pub fn last_noisy_sum(&self) -> Option<&[f32]> {
         (self.guard.is_some() && self.state.step > 0).then(|| self.lanes.total())
+    }
+
+    /// What noise hid in the last step of a run that listens: its clipped sum alone. It is private.
+    pub fn last_sum(&self) -> Option<&[f32]> {
+        self.noises.last_sum()
     }
 
     /// Whether what it has learnt may be released: noise from system entropy, and no tape.

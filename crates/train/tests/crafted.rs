@@ -160,3 +160,37 @@ fn planted_records_are_those_that_are_in_or_their_stand_ins() {
     );
     assert!(world.planting(&is_in[..2], &inside, None).is_err());
 }
+
+/// Heard beside the tape: the same draws, and of each step the sum that the tape has.
+#[test]
+fn a_run_that_listens_hears_what_a_tape_holds_and_says_the_same() {
+    let (entropy, data) = (Entropy::seeded(3), records());
+    for privacy in [gaussian(0.7, Clipping::Flat), laplace(0.7)] {
+        let plan = plan(all_of(20), privacy);
+        let begin = || Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap();
+        let (mut plain, mut heard) = (begin(), begin().listening().unwrap());
+        let mut taped = begin().recording(Adjacency::AddRemove).unwrap();
+        assert!(heard.last_sum().is_none() && !heard.is_releasable());
+        let mut sums = Vec::new();
+        while plain.step().unwrap() {
+            assert!(heard.step().unwrap() && taped.step().unwrap());
+            assert_eq!(heard.last_noisy_sum(), plain.last_noisy_sum());
+            assert!(plain.last_sum().is_none() && taped.last_sum().is_none());
+            sums.push((heard.last_sum().unwrap().to_vec(), heard.last_noisy_sum().unwrap().to_vec()));
+        }
+        let tape = taped.into_tape().unwrap();
+        assert_eq!(tape.calls.len(), sums.len());
+        for (call, (sum, said)) in tape.calls.iter().zip(sums) {
+            // The step of the grid, from the loudest of what was said.
+            let loudest = (0..said.len()).max_by_key(|at| call.output[*at].unsigned_abs()).unwrap();
+            let step = f64::from(said[loudest]) / call.output[loudest] as f64;
+            for (sum, steps) in sum.iter().zip(&call.input) {
+                assert!((f64::from(*sum) - step * *steps as f64).abs() < 1e-5, "{sum}");
+            }
+        }
+    }
+    let released = Entropy::system().unwrap();
+    let plan = plan(all_of(20), gaussian(0.7, Clipping::Flat));
+    let run = Run::new(&plan, &data, Draws { entropy: &released, run: 0, trial: 0 }).unwrap();
+    assert!(run.listening().is_err());
+}

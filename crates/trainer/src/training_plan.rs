@@ -69,8 +69,8 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use veracity_claims::plan;
-use veracity_core::{Adjacency, Error, NoiseMultiplier, PrivacyUnit, Refusal};
+use veracity_claims::{Subject, plan};
+use veracity_core::{Adjacency, Error, Mechanism, NoiseMultiplier, PrivacyUnit, Refusal};
 use veracity_train::{
     Dataset, Initial, Layer, Network, Plan, Privacy, Shape, Shifted, Unit, Views, features::Feature,
 };
@@ -272,6 +272,11 @@ impl TrainingPlan {
     /// The budget, and how gradients are clipped.
     pub fn privacy(&self) -> &PrivacySpec {
         &self.file.privacy
+    }
+
+    /// What a mechanism does to the data of whom the plan protects.
+    pub fn subject_of(&self, mechanism: Mechanism) -> Subject {
+        Subject { mechanism, adjacency: self.adjacency, unit: self.unit.clone() }
     }
 
     /// What is learnt, from which batches.

@@ -17,7 +17,7 @@ impl AuditSubject for HalfTheNoise {
     /// One count, of 100 people with the canary and 99 without; the higher, the more it speaks for the canary.
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let mut rng = self.0.stream(Purpose::Noise, Key { trial, ..Key::default() });
-        let scale = Ratio::at_least(0.5 * STEPS as f64).map_err(|why| Failure(why.to_string()))?;
+        let scale = Ratio::at_least(0.5 * STEPS as f64).map_err(|why| Failure::Run(why.to_string()))?;
         let mut count = |world: &World| {
             let people = if *world == World::In { 100 } else { 99 };
             (people * STEPS + exact::discrete_laplace(scale, &mut rng)) as f64 / STEPS as f64

@@ -55,13 +55,13 @@ fn row(epsilon: f64, batch: u64, steps: u64, trainings: u64) -> Result<(), Error
     let case = Case::training(&plan, how, None, 1, trials)?;
     let start = Instant::now();
     let settings = AuditSettings { significance: SIGNIFICANCE, ..AuditSettings::default() };
-    let AuditDone::Judged { audited, trials } = audit(&case, &settings, None)? else {
+    let AuditDone::Judged { audited, trials, .. } = audit(&case, &settings, None)? else {
         return Err(Error::invalid("trials are missing"));
     };
     // With all records in every step a score is their number of steps, or nothing, and noise: the middle is known beforehand.
     let choice = if batch == RECORDS { Choice::Fixed(steps as f64 / 2.0) } else { Choice::Split };
     let gaussian = Terms { method: Method::Gaussian { choice }, ..audited.terms };
-    let gaussian = examine(case.note, case.claim, case.proved, gaussian, &trials.observations())?;
+    let gaussian = examine(case.note, &case.claim, case.proved, gaussian, &trials.observations())?;
     let proved = audited.proved.map_or(f64::INFINITY, |proved| proved.0.get());
     let [any, bell] = [&*audited, &gaussian].map(|audited| audited.evidence.shown.epsilon.0.get());
     let batches = if batch == RECORDS { "all records".to_owned() } else { format!("{batch} of {RECORDS}") };

@@ -21,7 +21,7 @@ mod inspection;
 mod verify_file;
 
 pub use inspection::{Found, Inspected, inspect};
-pub use verify_file::{Verified, verify_file};
+pub use verify_file::{Verified, verify_file, verify_file_with};
 
 pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
 pub use veracity_claims::{

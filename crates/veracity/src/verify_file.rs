@@ -2,7 +2,7 @@
 
 use crate::{
     Confirmation, Error,
-    auditing::certificate::{self, Recomputed},
+    auditing::certificate::{self, Demands, Recomputed},
     inspection::tensors_at,
     read_text, verify,
 };
@@ -22,12 +22,28 @@ pub enum Verified {
 /// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which. The claim of a
 /// model must be that of the model beside it, where there is one.
 pub fn verify_file(path: &Path) -> Result<Verified, Error> {
+    verify_file_with(path, None)
+}
+
+/// The same with demands that only the certificate of an audit can meet: of anything else they are refused.
+pub fn verify_file_with(path: &Path, demands: Option<&Demands>) -> Result<Verified, Error> {
     let text = read_text("claim", path)?;
     let is_certificate = serde_json::from_str::<Schema>(&text)
         .is_ok_and(|named| named.schema.starts_with(certificate::SCHEMA.trim_end_matches(char::is_numeric)));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if is_certificate {
-        return Ok(Verified::Certificate(Box::new(certificate::recompute(&text, folder)?)));
+        let recomputed = match demands {
+            Some(demands) => certificate::recompute_with(&text, folder, demands)?,
+            None => certificate::recompute(&text, folder)?,
+        };
+        return Ok(Verified::Certificate(Box::new(recomputed)));
+    }
+    if demands.is_some() {
+        return Err(Error::file(
+            "file",
+            path,
+            "the certificate of an audit: only such have trials and signatures",
+        ));
     }
     let mut confirmation = verify(&text)?;
     if let Some(stated) = confirmation.claim.model().map(str::to_owned) {

@@ -26,7 +26,7 @@ fn audited(plan: &TrainingPlan, how: Attack, claimed: Option<f64>, trials: u64, 
         let jobs = Some(Count::new(jobs).unwrap());
         let settings = AuditSettings { method: Some(method), jobs, ..AuditSettings::default() };
         match audit(&case, &settings, None).unwrap() {
-            AuditDone::Judged { audited, trials } => (*audited, trials),
+            AuditDone::Judged { audited, trials, .. } => (*audited, trials),
             share => panic!("{share:?}"),
         }
     };
@@ -54,7 +54,7 @@ fn every_canary_and_scoring_runs_and_none_refutes_what_is_proved() {
             for scoring in scorings {
                 let how = last_model(canary, scoring, Start::AsPlanned);
                 let found = audited(&plan(1.0, adjacency), how, None, 12, SPLIT);
-                assert!(matches!(found.verdict, Verdict::NotRefuted { .. }), "{canary:?} {scoring:?}");
+                assert!(!found.is_refuted(), "{canary:?} {scoring:?}");
             }
         }
     }
@@ -69,7 +69,7 @@ fn the_last_model_tells_nearly_all_from_a_worst_case_start() {
     let worst = last_model(CanaryKind::LeastDirection, margin, Start::WorstCase);
     let found = audited(&plan(10.0, "add-remove"), worst, None, 800, gaussian);
     let shown = found.evidence.shown.epsilon.0.get();
-    assert!(shown > 5.5 && shown < 10.0, "{shown}");
+    assert!(shown > 5.0 && shown < 10.0, "{shown}");
     // The twin that must fail: the same training against a claim of half of that.
     let found = audited(&plan(10.0, "add-remove"), worst, Some(1.0), 800, SPLIT);
     assert!(matches!(found.verdict, Verdict::Refuted { .. }), "{:?}", found.evidence);
@@ -85,7 +85,12 @@ fn many_canaries_in_every_step_show_much_and_refute_nothing_under_each_adjacency
     for adjacency in ["add-remove", "zero-out", "replace-one"] {
         let how = Attack::WhiteBox { canaries: 20, copies: 1 };
         let found = audited(&plan(4.0, adjacency), how, None, 200, Method::ManyCanaries { guessed: None });
-        assert!(matches!(found.verdict, Verdict::NotRefuted { .. }), "{adjacency}: {:?}", found.evidence);
+        assert!(
+            matches!(found.verdict, Verdict::NotRefuted { .. }),
+            "{adjacency}: {:?} {:?}",
+            found.verdict,
+            found.against
+        );
         assert!(found.evidence.shown.epsilon.0.get() > 0.8, "{adjacency}: {:?}", found.evidence);
     }
 }

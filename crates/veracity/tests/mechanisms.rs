@@ -22,7 +22,7 @@ fn audited(subject: &Subject, added: f64, trials: u64) -> (Audited, Vec<Observat
 fn judged(case: &Case, significance: f64, jobs: u64) -> (Audited, Vec<Observation>) {
     let jobs = Some(Count::new(jobs).unwrap());
     match audit(case, &AuditSettings { significance, jobs, ..AuditSettings::default() }, None).unwrap() {
-        AuditDone::Judged { audited, trials } => (*audited, trials.observations()),
+        AuditDone::Judged { audited, trials, .. } => (*audited, trials.observations()),
         share => panic!("{share:?}"),
     }
 }

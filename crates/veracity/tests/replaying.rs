@@ -4,10 +4,10 @@
 
 use std::path::{Path, PathBuf};
 use veracity::{
-    Adjacency, NoiseMultiplier,
+    Adjacency, NoiseMultiplier, Significance,
     auditing::default_plan,
     query::{Bins, Bounds, Column, ErrorBar, NoiseKind, Question, Rank, Statistic},
-    replaying::{Fault, release, traces, training},
+    replaying::{self, Fault, Replays, release, training},
 };
 
 fn trace(name: &str, text: &str) -> PathBuf {
@@ -16,9 +16,17 @@ fn trace(name: &str, text: &str) -> PathBuf {
     path
 }
 
+fn significance() -> Significance {
+    Significance::new(0.01).unwrap()
+}
+
+fn traces(run: &Path, replay: &Path) -> Result<Replays, veracity::Error> {
+    replaying::traces(run, replay, significance())
+}
+
 #[test]
 fn training_uses_nearly_all_that_it_declares_and_not_more() {
-    let replays = training(&default_plan().unwrap(), 1).unwrap();
+    let replays = training(&default_plan().unwrap(), 1, significance()).unwrap();
     assert_eq!(replays.fault(), None);
     assert!(replays.used() > 0.9 && replays.used() <= 1.0, "{}", replays.used());
     for word in ["removed", "blanked", "replaced by a record whose gradient is no number", "added"] {
@@ -49,7 +57,7 @@ fn every_statistic_moves_by_no_more_than_it_declares() {
             for kind in [NoiseKind::Laplace, NoiseKind::Gaussian] {
                 let question = Question { statistic: statistic.clone(), adjacency };
                 let Ok(design) = question.design(kind, NoiseMultiplier::new(1.5).unwrap()) else { continue };
-                let replays = release(&design, &numbers, 1).unwrap();
+                let replays = release(&design, &numbers, 1, significance()).unwrap();
                 assert_eq!(replays.fault(), None, "{statistic:?} {adjacency}");
                 assert!(replays.pairs.len() >= 5 && replays.used() <= 1.0);
             }

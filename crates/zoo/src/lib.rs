@@ -22,7 +22,9 @@
 
 mod exhibit;
 mod exhibits;
+mod together;
 pub mod trainer;
 
 pub use exhibit::{Exhibit, Replays, Runs, Specimen};
 pub use exhibits::exhibits;
+pub use together::AllOrNone;

@@ -5,13 +5,17 @@
 
 pub mod bayesian;
 pub mod clopper_pearson;
+mod from_guesses;
 pub mod gdp;
 pub mod log_katz;
 pub mod one_run;
 pub mod one_run_fdp;
+pub mod one_run_independent;
 pub(crate) mod profile;
 pub mod sequential;
 pub mod trade_off;
+
+pub use from_guesses::FromGuesses;
 
 use crate::Counts;
 use std::str::FromStr;
@@ -35,6 +39,13 @@ pub enum Basis {
     Proved,
     /// A theorem about Gaussian mechanisms; it says nothing of any other.
     IfGaussian,
+    /// A theorem, if what makes a run fail has nothing to do with its data: runs that failed were tried again.
+    IfRetriesTellNothing,
+    /// A theorem about canaries of one run that do not know of each other. No mechanism has to keep them apart, so it says
+    /// nothing of one that does not.
+    IfIndependent,
+    /// A theorem about Gaussian mechanisms that keep the canaries of one run apart.
+    IfIndependentGaussian,
     /// A posterior probability under a prior; no promise on how often it errs.
     Credible,
     /// The law of large numbers; small counts err more often than stated.
@@ -47,6 +58,13 @@ impl Basis {
         match self {
             Basis::Proved => "proved, whatever the mechanism",
             Basis::IfGaussian => "proved if the mechanism is Gaussian",
+            Basis::IfRetriesTellNothing => {
+                "proved if runs fail for reasons that have nothing to do with their data"
+            }
+            Basis::IfIndependent => "proved if canaries are independent",
+            Basis::IfIndependentGaussian => {
+                "proved if canaries are independent and the mechanism is Gaussian"
+            }
             Basis::Credible => "credible under a Jeffreys prior, not proved",
             Basis::Approximate => "approximate for large counts, not proved",
         }
@@ -57,6 +75,9 @@ impl Basis {
         match self {
             Basis::Proved => "proved",
             Basis::IfGaussian => "if-gaussian",
+            Basis::IfRetriesTellNothing => "if-retries-tell-nothing",
+            Basis::IfIndependent => "if-independent",
+            Basis::IfIndependentGaussian => "if-independent-gaussian",
             Basis::Credible => "credible",
             Basis::Approximate => "approximate",
         }
@@ -66,7 +87,12 @@ impl Basis {
     pub fn may_refute(self) -> bool {
         match self {
             Basis::Proved => true,
-            Basis::IfGaussian | Basis::Credible | Basis::Approximate => false,
+            Basis::IfGaussian
+            | Basis::IfRetriesTellNothing
+            | Basis::IfIndependent
+            | Basis::IfIndependentGaussian
+            | Basis::Credible
+            | Basis::Approximate => false,
         }
     }
 
@@ -74,7 +100,11 @@ impl Basis {
     pub fn may_refute_gaussian(self) -> bool {
         match self {
             Basis::Proved | Basis::IfGaussian => true,
-            Basis::Credible | Basis::Approximate => false,
+            Basis::IfRetriesTellNothing
+            | Basis::IfIndependent
+            | Basis::IfIndependentGaussian
+            | Basis::Credible
+            | Basis::Approximate => false,
         }
     }
 }

@@ -75,7 +75,7 @@ fn first_right(right: &[f64], wrong: &[f64], taken: u64, key: impl Fn(f64) -> f6
     ranked.iter().take(taken as usize).filter(|guess| guess.1).count() as u64
 }
 
-/// An ε that the truth does not fall below, from one run.
+/// An ε that the truth does not fall below, from one run: `one-run-binomial`.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism and the guesser.
 /// # Reference  \[SteinkeNasrJagielski23\]: with q = 1/(1 + e^{−ε}) and X ~ Bin(r, q), the chance of v or more right guesses

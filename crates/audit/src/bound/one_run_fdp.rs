@@ -3,10 +3,12 @@
 //! The recursion bounds the chance of so many right guesses under any mechanism whose trade-off curve is above f.
 
 use super::{Basis, Shown, at_least_zero, one_run::Guesses, profile};
+use crate::ClaimedCurve;
 use veracity_core::{Delta, GdpMu, Lower, Significance};
 use veracity_numerics::{UNIT, normal, root};
 
-/// An ε that the truth does not fall below if the mechanism is Gaussian: that of the largest μ which is refuted.
+/// An ε that the truth does not fall below if the mechanism is Gaussian, that of the largest μ which is refuted:
+/// `one-run-gaussian`.
 ///
 /// # Promise    Above the truth with chance at most the significance, if the mechanism's trade-off curve is Gaussian.
 /// # Reference  \[MahloujifarMelisChaudhuri24\] Algorithm 3 with k = 2; its last test is against c′/m (the extracted text of
@@ -29,7 +31,8 @@ pub fn mu(guesses: Guesses, significance: Significance) -> Lower<GdpMu> {
     Lower(GdpMu::new(mu).expect("mu was bisected between zero and a finite number"))
 }
 
-/// The same recursion with the curve of (ε, δ)-privacy itself as the claim: it assumes nothing of the mechanism.
+/// The same recursion with the curve of (ε, δ)-privacy itself as the claim, which assumes nothing of the mechanism: `one-run`, the
+/// bound of audits.
 ///
 /// # Promise    Above the truth with chance at most the significance, whatever the mechanism and the guesser.
 /// # Reference  \[MahloujifarMelisChaudhuri24\] Algorithm 3; f(x) = max(0, 1 − δ − e^ε x, e^{−ε}(1 − δ − x))
@@ -42,6 +45,20 @@ pub fn pointwise(guesses: Guesses, delta: Delta, significance: Significance) -> 
         at_least_zero(largest(64.0, |epsilon| is_refuted(guesses, level, curve(epsilon))))
     };
     Shown { epsilon: Lower(shown(guesses)), ceiling: shown(guesses.never_wrong()), basis: Basis::Proved }
+}
+
+/// Whether so many right guesses refute a claimed curve: it is the claim itself, so nothing is assumed of the mechanism.
+///
+/// # Promise    A true claim is refuted with chance at most `level`.
+/// # Assumes    As [`bound`]
+pub(crate) fn refutes(guesses: Guesses, level: f64, claim: &ClaimedCurve) -> bool {
+    is_refuted(guesses, level, claim)
+}
+
+impl Curve for &ClaimedCurve {
+    fn inverse(&mut self, y: f64) -> f64 {
+        ClaimedCurve::inverse(self, y)
+    }
 }
 
 /// The largest parameter that is seen to be refuted, from zero to `most`.

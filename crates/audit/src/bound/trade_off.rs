@@ -93,6 +93,11 @@ impl Band {
         &self.points
     }
 
+    /// The limits of an attacker who never errs.
+    pub(crate) fn fewest(&self) -> crate::Rates {
+        crate::Rates { alarms: self.fewest.false_positive, misses: self.fewest.false_negative }
+    }
+
     /// The best ε that any threshold shows.
     ///
     /// # Promise   Above the truth with chance at most the significance that the band has spent, for all δ together.

@@ -1,13 +1,16 @@
 //! Two runs on adjacent datasets, the second made to say what the first said: what may differ then is only what noise hides,
 //! and only by as much as was declared.
 //!
-//! A [`Trace`] is the list of a run's noise calls. [`compare`] goes through two of them call by call. Nothing here is a matter
-//! of chance: an input that moved farther than declared, or another list of calls, refutes whatever was accounted.
+//! A [`Trace`] is the list of a run's noise calls. [`compare`] goes through two of them call by call. Nothing in it is a matter
+//! of chance: an input that moved farther than declared, or another list of calls, refutes whatever was accounted. What noise
+//! the first of the two runs drew [`examine`] tests, where it is declared.
 //!
 //! # Reference  \[CebereErbDesfontainesBelletFitzsimons26\], for the idea; a trace of ours holds declared sensitivities call by call
 
+mod noise;
 mod trace;
 
+pub use noise::{DeclaredNoise, NoiseFault, NoiseFlaw, NoiseLaw, NoiseReading, examine};
 pub use trace::{Norm, Trace, TraceCall};
 
 use std::fmt;
@@ -50,6 +53,8 @@ pub enum Fault {
         /// The earlier one.
         first: usize,
     },
+    /// The noise of the run is not what it is declared to be, beyond what chance would do.
+    Noise(NoiseFault),
 }
 
 /// What differs between two calls that should be the same.
@@ -69,6 +74,8 @@ pub enum Difference {
     Length,
     /// How far they say that their input can move.
     Declaration,
+    /// What noise they say that they add.
+    Noise,
 }
 
 impl fmt::Display for Difference {
@@ -78,6 +85,7 @@ impl fmt::Display for Difference {
             Difference::Place { run, replay } => write!(f, "one run is at {run} and the other at {replay}"),
             Difference::Length => f.write_str("its length depends on the data"),
             Difference::Declaration => f.write_str("its declared sensitivity depends on the data"),
+            Difference::Noise => f.write_str("its declared noise depends on the data"),
         }
     }
 }
@@ -89,15 +97,17 @@ impl Fault {
             Fault::Sensitivity { .. } => "sensitivity",
             Fault::ControlFlow { .. } => "control-flow",
             Fault::NoiseReused { .. } => "noise-reused",
+            Fault::Noise(fault) => fault.kind(),
         }
     }
 
-    /// Which call, from 0.
-    pub fn call(&self) -> usize {
+    /// Which call, from 0; nothing, where it is all of them together.
+    pub fn call(&self) -> Option<usize> {
         match self {
             Fault::Sensitivity { call, .. }
             | Fault::ControlFlow { call, .. }
-            | Fault::NoiseReused { call, .. } => *call,
+            | Fault::NoiseReused { call, .. } => Some(*call),
+            Fault::Noise(fault) => fault.call(),
         }
     }
 }
@@ -121,6 +131,7 @@ impl fmt::Display for Fault {
             Fault::NoiseReused { place, call, first } => {
                 write!(f, "{place} (call {call}) got the same noise as call {first}")
             }
+            Fault::Noise(fault) => fault.fmt(f),
         }
     }
 }
@@ -196,6 +207,8 @@ fn difference(one: &TraceCall, two: &TraceCall) -> Option<Difference> {
         Some(Difference::Length)
     } else if one.norm != two.norm || one.sensitivity.to_bits() != two.sensitivity.to_bits() {
         Some(Difference::Declaration)
+    } else if one.noise != two.noise {
+        Some(Difference::Noise)
     } else {
         None
     }
@@ -210,8 +223,11 @@ fn reused(run: &Trace) -> Option<Fault> {
     let noises: Vec<Option<Vec<f64>>> = run.calls().iter().map(noise).collect();
     for (call, later) in noises.iter().enumerate() {
         let Some(later) = later else { continue };
-        let first = noises[..call].iter().position(|earlier| earlier.as_ref() == Some(later));
-        if let Some(first) = first {
+        // Where both declare their noise, it is tested against that.
+        let is_tested =
+            |first: usize| run.calls()[call].noise.is_some() && run.calls()[first].noise.is_some();
+        let mut same = (0..call).filter(|first| noises[*first].as_ref() == Some(later));
+        if let Some(first) = same.find(|first| !is_tested(*first)) {
             let place = run.calls()[call].place.clone();
             return Some(Fault::NoiseReused { place, call, first });
         }

@@ -1,5 +1,6 @@
 //! The noise calls of one run, in order: where each was made, what it hid, how far that may move, and what it said.
 
+use super::DeclaredNoise;
 use std::str::FromStr;
 use veracity_core::Refusal;
 use veracity_noise::{Call, Distance, Tape};
@@ -69,6 +70,7 @@ pub struct TraceCall {
     pub(super) sensitivity: f64,
     pub(super) input: Vec<f64>,
     pub(super) output: Vec<f64>,
+    pub(super) noise: Option<DeclaredNoise>,
 }
 
 impl TraceCall {
@@ -83,7 +85,22 @@ impl TraceCall {
         if !(sensitivity >= 0.0 && sensitivity.is_finite()) {
             return Err(Refusal::out_of_range("sensitivity", sensitivity, "a finite number ≥ 0"));
         }
-        Ok(TraceCall { place: place.to_owned(), norm, sensitivity, input, output })
+        Ok(TraceCall { place: place.to_owned(), norm, sensitivity, input, output, noise: None })
+    }
+
+    /// The call with a declaration of its noise: `output` is `input` with independent noise on every number.
+    pub fn with_noise(self, noise: DeclaredNoise) -> Result<TraceCall, Refusal> {
+        if self.input.len() != self.output.len() {
+            return Err(Refusal::Invalid(
+                "noise is declared where input and output are not of one length, expected noise on every number".into(),
+            ));
+        }
+        if self.output.iter().zip(&self.input).any(|(said, hidden)| !(said - hidden).is_finite()) {
+            return Err(Refusal::Invalid(
+                "noise is declared where output − input is no number, expected finite noise".into(),
+            ));
+        }
+        Ok(TraceCall { noise: Some(noise), ..self })
     }
 
     /// Something that is published without noise of its own: on adjacent datasets it must be the same, given that all noise
@@ -95,6 +112,7 @@ impl TraceCall {
             sensitivity: 0.0,
             input: values,
             output: Vec::new(),
+            noise: None,
         }
     }
 
@@ -122,6 +140,11 @@ impl TraceCall {
     pub fn output(&self) -> &[f64] {
         &self.output
     }
+
+    /// What noise it says that it added, if it says so.
+    pub fn noise(&self) -> Option<DeclaredNoise> {
+        self.noise
+    }
 }
 
 /// The noise calls of one run, in order.
@@ -139,6 +162,18 @@ impl Trace {
     /// The calls.
     pub fn calls(&self) -> &[TraceCall] {
         &self.calls
+    }
+
+    /// The trace with the noise of those calls declared for which there is something to declare.
+    pub fn declaring(
+        self,
+        noise: impl Fn(&TraceCall) -> Result<Option<DeclaredNoise>, Refusal>,
+    ) -> Result<Trace, Refusal> {
+        let declare = |call: TraceCall| match noise(&call)? {
+            Some(noise) => call.with_noise(noise),
+            None => Ok(call),
+        };
+        Ok(Trace { calls: self.calls.into_iter().map(declare).collect::<Result<_, Refusal>>()? })
     }
 
     /// The trace with one more call at its end.
@@ -164,6 +199,7 @@ impl From<&Tape> for Trace {
                 sensitivity,
                 input: floats(&call.input),
                 output: floats(&call.output),
+                noise: None,
             }
         };
         Trace { calls: tape.calls.iter().map(one).collect() }

@@ -65,6 +65,28 @@ impl Draws {
         let lucky = (sure..guesses).filter(|_| self.coin(0.5)).count() as u64;
         Guesses::new(canaries, guesses, sure + lucky).unwrap()
     }
+
+    /// Canaries of one game as [`Draws::canaries`], of which the `guessed` that are surest are guessed.
+    pub fn surest(&mut self, mu: f64, canaries: usize, guessed: usize) -> Guesses {
+        let mut all: Vec<(f64, bool)> = (0..canaries)
+            .map(|_| {
+                let inside = self.coin(0.5);
+                let beyond = self.normal() + if inside { 0.5 * mu } else { -0.5 * mu };
+                (beyond.abs(), (beyond > 0.0) == inside)
+            })
+            .collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let right = all.iter().take(guessed).filter(|guess| guess.1).count();
+        Guesses::new(canaries as u64, guessed as u64, right as u64).unwrap()
+    }
+
+    /// All canaries hang on one coin: with `chance` every bit is published through randomized response that is wrong with
+    /// chance `wrong`, and else nothing is. Each is guessed, by a coin where nothing is known.
+    pub fn all_or_none(&mut self, chance: f64, wrong: f64, canaries: u64) -> Guesses {
+        let right = if self.coin(chance) { 1.0 - wrong } else { 0.5 };
+        let correct = (0..canaries).filter(|_| self.coin(right)).count() as u64;
+        Guesses::new(canaries, canaries, correct).unwrap()
+    }
 }
 
 /// ε at δ of N(μ, 1) against N(0, 1).

@@ -21,8 +21,9 @@ Examples:
   veracity audit plan.toml --set privacy.epsilon=2
   veracity audit plan.toml --attack clip-bkd --copies 4 --worst-case-start --trials 1000 --out audit
   veracity audit --command 'python train.py --data {data} --seed {seed} --out {out}' --data train.csv --canary canary.csv \\
-      --claim-epsilon 2 --claim-delta 1e-5 --trials 1000 --jobs 8 --out audit
+      --claim dp-sgd --noise-multiplier 1.1 --sampling-rate 0.01 --steps 500 --trials 1000 --jobs 8 --out audit
   veracity audit --replay --trace d.jsonl --trace-neighbour d2.jsonl
+  veracity audit --scores scores.csv --claim claim.json
   veracity audit --scores scores.csv --claim-epsilon 1 --claim-delta 1e-5
   veracity audit --mechanism dp-sgd --sampling-rate 0.3 --noise-multiplier 1.5 --steps 30
   veracity audit --one-run plan.toml --canaries 1000 --canary mislabelled
@@ -32,8 +33,8 @@ Examples:
   veracity verify whole/certificate.json
 
 In a command, {data} is the world's data file, {seed} a whole number below 2^32, {out} where the command leaves its score, one
-number that is the higher the more it speaks for the canary, and {world} is in or out. Retries take for granted that a
-command fails for reasons of the machine, not of its data; with --retries 0 nothing is taken for granted."
+number that is the higher the more it speaks for the canary, and {world} is in or out. A failed run is an outcome: where it
+comes more often with the canary, it tells. Retries take for granted that it tells nothing, so what they show refutes nothing."
 )]
 pub struct AuditArgs {
     /// What else can be done with audits.
@@ -86,8 +87,8 @@ pub struct AuditArgs {
     /// With --command: how long one run may take, such as 90s, 10m or 1h [default: 600s]
     #[arg(long, value_name = "T", help_heading = "Subject", requires = "command")]
     pub timeout: Option<String>,
-    /// With --command: how often a failed run is tried again, with the same seed [default: 2]
-    #[arg(long, value_name = "N", help_heading = "Subject", requires = "command")]
+    /// How often a failed trial is tried again, with the same seed; a verdict with retries refutes nothing [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Run", conflicts_with = "scores")]
     pub retries: Option<f64>,
     /// How a training is attacked: from within, by its last model with a canary of some kind, or with the best of these
     #[arg(long, value_name = "A", value_parser = choice::attack(), help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
@@ -101,30 +102,51 @@ pub struct AuditArgs {
     /// Start training where the records have nothing left to teach and the canary everything
     #[arg(long, help_heading = "Attack", conflicts_with_all = ["command", "scores", "mechanism", "one_run", "model"])]
     pub worst_case_start: bool,
-    /// How many canaries each training holds [default: 20; with --one-run 1000, at most half of the records]
+    /// How many canaries each training holds [default: 300, at most half of the parameters and a
+    /// quarter of the records; with --one-run 1000, at most half of the records]
     #[arg(long, value_name = "M", help_heading = "Attack", conflicts_with_all = ["command", "scores"])]
     pub canaries: Option<f64>,
+    /// What is claimed, with --command, --scores or --model: a claim.json, or a mechanism as for `veracity account` with its flags.
+    /// Its whole curve is then tested
+    #[arg(long, value_name = "WHAT", help_heading = "Claim", conflicts_with_all = ["plan", "mechanism", "one_run"])]
+    pub claim: Option<String>,
+    /// The noise multiplier that is claimed: a mechanism of Gaussian noise
+    #[arg(long, value_name = "S", help_heading = "Claim", conflicts_with_all = ["plan", "mechanism", "one_run", "claim"])]
+    pub claim_noise_multiplier: Option<f64>,
+    /// The sampling rate that is claimed with it
+    #[arg(long, value_name = "Q", help_heading = "Claim", requires = "claim_noise_multiplier")]
+    pub claim_sampling_rate: Option<f64>,
+    /// The number of steps that is claimed with it [default: 1]
+    #[arg(long, value_name = "T", help_heading = "Claim", requires = "claim_noise_multiplier")]
+    pub claim_steps: Option<f64>,
     /// The ε claimed [default: what the accountant proves]
     #[arg(long, value_name = "E", help_heading = "Claim")]
     pub claim_epsilon: Option<f64>,
     /// The δ of the claim [default: that of the plan; 1e-5 with --command, --scores or --mechanism]
     #[arg(long, value_name = "D", help_heading = "Claim")]
     pub claim_delta: Option<f64>,
-    /// The chance of error that the audit may spend
+    /// The chance of error that the audit may spend; with --replay, that the tests of declared noise may have together
     #[arg(long, value_name = "P", default_value_t = 0.01, help_heading = "Method")]
     pub significance: f64,
+    /// Bet against the claim trial by trial and end as soon as it falls [default for --command]
+    #[arg(long, help_heading = "Method", conflicts_with_all = ["bound", "threshold", "one_run"])]
+    pub sequential: bool,
+    /// The part of the declared noise that must be caught, such as 0.8: an audit that could not exits with 3
+    #[arg(long, value_name = "R", help_heading = "Method")]
+    pub require: Option<f64>,
     /// How scores become a bound: one-run is for many canaries in a run; gdp takes the mechanism for Gaussian and so refutes
     /// nothing
     #[arg(long, value_name = "B", value_parser = choice::scores_to_bound(), help_heading = "Method")]
     pub bound: Option<String>,
     /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
-    /// that is guessed [default: split; ends:0.2 with --one-run or --model]
+    /// that is guessed [default: split; what shows most in the ideal game, where many canaries see every step;
+    /// ends:0.2 with --one-run or --model]
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub threshold: Option<String>,
     /// How many records of the claim the canary stands for [default: as many as are planted]
     #[arg(long, value_name = "K", help_heading = "Method")]
     pub group_size: Option<f64>,
-    /// How many trials [default: 6000 trainings, 1000 commands, 10^6 runs of a mechanism]
+    /// How many trials [default: 4000 trainings with many canaries, 6000 others, 1000 commands, 10^6 runs of a mechanism]
     #[arg(long, value_name = "N", help_heading = "Run", conflicts_with_all = ["budget", "scores"])]
     pub trials: Option<f64>,
     /// As many trials as fit into this time, fixed before the first is counted
@@ -145,9 +167,15 @@ pub struct AuditArgs {
     /// Go on with the audit in the folder of --out
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
+    /// With --resume: try trials again that failed
+    #[arg(long, help_heading = "Run", requires = "resume")]
+    pub retry_failed: bool,
     /// Where trials, certificate and report go [default: out-audit, with --command; else only a report, there]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Sign the certificate with a secret key of minisign that has no password
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
+    pub sign: Option<PathBuf>,
     /// Write the verdict as JUnit XML
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
@@ -204,6 +232,9 @@ pub struct MergeArgs {
     /// Where the whole goes
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Sign the certificate with a secret key of minisign that has no password
+    #[arg(long, value_name = "KEY")]
+    pub sign: Option<PathBuf>,
     /// Write the verdict as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

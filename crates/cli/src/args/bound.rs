@@ -3,7 +3,7 @@
 use super::choice::{self, ThresholdWord, TruthWord};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use veracity::lower_bounds::bound::FromCounts;
+use veracity::lower_bounds::bound::{FromCounts, FromGuesses};
 
 /// `veracity bound`.
 #[derive(Args)]
@@ -73,7 +73,18 @@ pub enum BoundCommand {
 
 /// `veracity bound one-run`.
 #[derive(Args)]
-#[command(allow_negative_numbers = true)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Bounds:
+  one-run                       proved; the one that audits use
+  one-run-binomial              proved; an older and simpler one
+  one-run-gaussian              proved if the mechanism is Gaussian
+  one-run-independent           proved if canaries are independent
+  one-run-independent-gaussian  proved if canaries are independent and the mechanism is Gaussian
+
+Each errs with the stated chance by itself, so settle on one before looking."
+)]
 pub struct BoundOneRunArgs {
     /// How many canaries there were, each in with chance one half
     #[arg(long, value_name = "M", help_heading = "Guesses")]
@@ -84,9 +95,9 @@ pub struct BoundOneRunArgs {
     /// How many guesses were right
     #[arg(long, value_name = "V", help_heading = "Guesses")]
     pub correct: f64,
-    /// Against the whole curve of a Gaussian mechanism: more is shown, if the mechanism is Gaussian
-    #[arg(long, help_heading = "Question")]
-    pub fdp: bool,
+    /// How guesses become a bound; see below
+    #[arg(long, value_name = "B", default_value = "one-run", value_parser = choice::from_guesses(), hide_possible_values = true, help_heading = "Question")]
+    pub bound: FromGuesses,
     #[command(flatten)]
     pub question: BoundQuestion,
 }

@@ -7,7 +7,11 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use veracity::{
-    Adjacency, Method, calibration::Solve, local::Kind, lower_bounds::bound::FromCounts, query::NoiseKind,
+    Adjacency, Method,
+    calibration::Solve,
+    local::Kind,
+    lower_bounds::bound::{FromCounts, FromGuesses},
+    query::NoiseKind,
 };
 
 /// One of all that a room has, by its name there.
@@ -32,6 +36,11 @@ pub fn method() -> impl TypedValueParser<Value = Method> {
 /// How counts become a bound.
 pub fn from_counts() -> impl TypedValueParser<Value = FromCounts> {
     named(&FromCounts::ALL, FromCounts::name)
+}
+
+/// How the guesses of one run become a bound.
+pub fn from_guesses() -> impl TypedValueParser<Value = FromGuesses> {
+    named(&FromGuesses::ALL, FromGuesses::name)
 }
 
 /// How values are reported where nobody is trusted.

@@ -14,7 +14,7 @@ use veracity::{
     auditing::certificate::Number,
     lower_bounds::{
         self, Counts, Row,
-        bound::{Basis, FromCounts, Shown, one_run, one_run::Guesses, one_run_fdp},
+        bound::{Basis, FromCounts, Shown, one_run::Guesses},
         power::{self, Plan, Trial, Truth},
         threshold::Choice,
     },
@@ -74,15 +74,12 @@ fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Error> {
     let guesses = Guesses::new(canaries, made, number("correct", args.correct)?)?;
     let delta = Delta::new(args.question.delta)?;
     let significance = Significance::new(args.question.significance)?;
-    let (name, shown) = match args.fdp {
-        true => {
-            refuse_no_delta(delta)?;
-            ("one-run-fdp", one_run_fdp::bound(guesses, delta, significance))
-        }
-        false => ("one-run", one_run::bound(guesses, delta, significance)),
-    };
+    if args.bound.is_gaussian() {
+        refuse_no_delta(delta)?;
+    }
+    let shown = args.bound.bound(guesses, delta, significance);
     let evidence = format!("{made} guesses on {canaries} canaries");
-    printed(name, shown, canaries, &evidence, &args.question, |value| {
+    printed(args.bound.name(), shown, canaries, &evidence, &args.question, |value| {
         value["guesses"] = json!(guesses.guesses());
         value["correct"] = json!(guesses.correct());
     })
@@ -241,7 +238,13 @@ fn printed(
 fn chance_of_error(basis: Basis, significance: f64) -> String {
     let percent = nearest(100.0 * significance, 15);
     match basis {
-        Basis::Proved | Basis::IfGaussian => format!("chance of error ≤ {percent}%"),
+        Basis::Proved
+        | Basis::IfGaussian
+        | Basis::IfRetriesTellNothing
+        | Basis::IfIndependent
+        | Basis::IfIndependentGaussian => {
+            format!("chance of error ≤ {percent}%")
+        }
         Basis::Credible => format!("posterior probability of less: {percent}%"),
         Basis::Approximate => format!("chance of error about {percent}%"),
     }
@@ -250,7 +253,11 @@ fn chance_of_error(basis: Basis, significance: f64) -> String {
 /// What was proved is a bound; what was not is an approximation.
 fn sign(basis: Basis) -> &'static str {
     match basis {
-        Basis::Proved | Basis::IfGaussian => "≥",
+        Basis::Proved
+        | Basis::IfGaussian
+        | Basis::IfRetriesTellNothing
+        | Basis::IfIndependent
+        | Basis::IfIndependentGaussian => "≥",
         Basis::Credible | Basis::Approximate => "≈",
     }
 }

@@ -10,8 +10,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
-    Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings, Table,
-    preview,
+    Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings,
+    Significance, Table, preview,
     query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
     reading::Notation,
     release,
@@ -23,6 +23,8 @@ use veracity::{
 
 /// Digits of an error bar; an answer is shown to the same decimal place.
 const ERROR_DIGITS: usize = 2;
+/// The chance of error that tests of a replayed release's noise may have, as that of an audit where nobody says.
+const REPLAY_SIGNIFICANCE: f64 = 0.01;
 
 /// Previews or releases. The claim is on disk before the answer is on the screen.
 pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
@@ -39,7 +41,12 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
     }
     if args.replay {
         let design = prepare(&request)?.design;
-        let replays = replaying::release(&design, &table.column(&request)?, args.seed.unwrap_or(1))?;
+        let replays = replaying::release(
+            &design,
+            &table.column(&request)?,
+            args.seed.unwrap_or(1),
+            Significance::new(REPLAY_SIGNIFICANCE)?,
+        )?;
         return replay::show(&replays, args.json);
     }
     let settings =

@@ -2,24 +2,25 @@
 //!
 //! `veracity audit --replay` ends here, with a plan or with two traces; so does `veracity release --replay`.
 
-use crate::{Outcome, args::AuditArgs, console::painted, meaning, text};
+use crate::{Ending, Outcome, args::AuditArgs, console::painted, meaning, text};
 use serde_json::json;
 use veracity::{
-    Error,
+    Error, Significance,
     auditing::{certificate::Number, default_plan_with},
-    replaying::{self, Fault, Pair, Replays},
-    report::decimal::up,
+    replaying::{self, Fault, NoiseReading, Pair, Replays},
+    report::decimal::{nearest, up},
     training::TrainingPlan,
 };
 
 /// Two recorded traces of anyone's code, or a plan's training, or that of the embedded default.
 pub fn run(args: &AuditArgs) -> Result<Outcome, Error> {
+    let significance = Significance::new(args.significance)?;
     let replays = match (&args.replay.trace, &args.replay.trace_neighbour) {
         (Some(_), Some(_)) if args.plan.is_some() || !args.set.is_empty() => {
             return Err(Error::invalid("a plan is given together with traces, expected one or the other"));
         }
-        (Some(run), Some(neighbour)) => replaying::traces(run, neighbour)?,
-        (None, _) | (_, None) => replaying::training(&plan_of(args)?, args.seed)?,
+        (Some(run), Some(neighbour)) => replaying::traces(run, neighbour, significance)?,
+        (None, _) | (_, None) => replaying::training(&plan_of(args)?, args.seed, significance)?,
     };
     show(&replays, args.json)
 }
@@ -35,38 +36,82 @@ fn plan_of(args: &AuditArgs) -> Result<TrainingPlan, Error> {
 pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Error> {
     let fault = replays.fault();
     let text = if is_json { as_json(replays)? } else { painted(&words(replays)) };
-    Ok(Outcome { text, stands: fault.is_none() })
+    Ok(Outcome { text, ending: Ending::of(fault.is_none()) })
 }
 
 fn words(replays: &Replays) -> String {
     let what = &replays.what;
     match replays.fault() {
-        Some((pair, fault)) => {
+        Some((Some(pair), fault)) => {
             format!(
                 "REFUTED: {fault}\n\nsubject    {what}\nneighbour  {}\nno chance is involved: the two runs said the same\n",
                 pair.neighbour
             )
         }
+        Some((None, fault)) => format!(
+            "REFUTED: {fault}\n\nsubject  {what}\n{}\nnoise as declared, or more, is refuted with chance at most {} in all tests together\n",
+            tested(replays, 7),
+            nearest(Read::of(&replays.noise).significance, 2)
+        ),
         None => format!(
-            "NOT REFUTED: used at most {} % of what was declared\n\nsubject     {what}\nneighbours  {}, {} noise calls compared\nother neighbours may move more; what noise was drawn is not looked at, but for its repetition\n",
+            "NOT REFUTED: used at most {} % of what was declared\n\nsubject     {what}\nneighbours  {}, {} noise calls compared\n{}\nother neighbours may move more\n",
             up(100.0 * replays.used(), 4),
             replays.pairs.len(),
             replays.calls(),
+            tested(replays, 10),
         ),
     }
 }
 
+/// What all recorded runs have shown of their noise together.
+struct Read {
+    declared: usize,
+    silent: usize,
+    tests: usize,
+    significance: f64,
+    /// The least, multiplied with its part of the significance of all.
+    p_value: f64,
+}
+
+impl Read {
+    fn of(readings: &[NoiseReading]) -> Read {
+        let none = Read { declared: 0, silent: 0, tests: 0, significance: 0.0, p_value: 1.0 };
+        readings.iter().fold(none, |all, one| Read {
+            declared: all.declared + one.declared,
+            silent: all.silent + one.silent,
+            tests: all.tests + one.tests,
+            significance: all.significance + one.significance,
+            p_value: all.p_value.min(one.p_value * readings.len() as f64),
+        })
+    }
+}
+
+/// What was said of noise, in a line whose name has so many columns.
+fn tested(replays: &Replays, width: usize) -> String {
+    let (read, name) = (Read::of(&replays.noise), format!("{:width$}", "noise"));
+    let calls = |count: usize| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
+    let silent = match read.silent {
+        0 => String::new(),
+        count => format!("; not declared in {}: nothing is said of it there", calls(count)),
+    };
+    match read.declared {
+        0 => format!("{name}  not declared: nothing is said of it"),
+        count => format!("{name}  declared in {}, {} tests{silent}", calls(count), read.tests),
+    }
+}
+
 fn as_json(replays: &Replays) -> Result<String, Error> {
-    let fault = |(pair, fault): (&Pair, &Fault)| {
+    let fault = |(pair, fault): (Option<&Pair>, &Fault)| {
         json!({
             "kind": fault.kind(),
             "call": fault.call(),
-            "neighbour": pair.neighbour,
+            "neighbour": pair.map(|pair| &pair.neighbour),
             "words": fault.to_string(),
         })
     };
+    let read = Read::of(&replays.noise);
     text::json(&json!({
-        "schema": "veracity.replay/2",
+        "schema": "veracity.replay/3",
         "verdict": if replays.fault().is_some() { "refuted" } else { "not-refuted" },
         "subject": replays.what,
         "fault": replays.fault().map(fault),
@@ -74,5 +119,12 @@ fn as_json(replays: &Replays) -> Result<String, Error> {
         "used": if replays.fault().is_some() { None } else { Some(Number(replays.used())) },
         "calls": replays.calls(),
         "neighbours": replays.pairs.iter().map(|pair| &pair.neighbour).collect::<Vec<_>>(),
+        "noise": {
+            "declared": read.declared,
+            "silent": read.silent,
+            "tests": read.tests,
+            "significance": read.significance,
+            "p_value": read.p_value.min(1.0),
+        },
     }))
 }

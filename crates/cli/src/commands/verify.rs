@@ -2,29 +2,49 @@
 
 mod folder;
 
-use crate::{Outcome, args::VerifyArgs, console::painted, text};
+use crate::{Ending, Outcome, args::VerifyArgs, console::painted, meaning, text};
 use serde_json::Value;
 use veracity::{
     Check, Confirmation, Error, Stated, Tie, Verified,
-    auditing::certificate::{Recomputed, Statement},
+    auditing::{
+        certificate::{Demands, Recomputed, Statement},
+        signature::PublicKey,
+    },
     report::decimal::{down, nearest, up},
-    verify_file,
+    spec::Whole,
+    verify_file_with,
 };
 
 /// Says whether a claim or a certificate holds; exit code 1 when it does not.
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
+    let demands = demands(args)?;
+    if let (Some(_), true) = (&demands, args.file.is_dir()) {
+        return Err(Error::file("file", &args.file, "a certificate.json, with --rerun, --plan or --key"));
+    }
     if args.file.is_dir() {
         return folder::run(args);
     }
-    if args.file.extension().is_some_and(|ending| ending == "safetensors") {
+    if demands.is_none() && args.file.extension().is_some_and(|ending| ending == "safetensors") {
         return folder::model(args);
     }
-    let confirmation = match verify_file(&args.file)? {
+    let confirmation = match verify_file_with(&args.file, demands.as_ref())? {
         Verified::Claim(confirmation) => confirmation,
         Verified::Certificate(recomputed) => return certificate(args, &recomputed),
     };
     let text = if args.json { text::json(&json(&confirmation))? } else { painted(&words(&confirmation)) };
-    Ok(Outcome { text, stands: confirmation.stands() })
+    Ok(Outcome { text, ending: Ending::of(confirmation.stands()) })
+}
+
+/// What is asked of a certificate beyond the files beside it.
+fn demands(args: &VerifyArgs) -> Result<Option<Demands>, Error> {
+    if args.rerun.is_none() && args.plan.is_none() && args.key.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Demands {
+        rerun: args.rerun.map(|trials| Whole(trials).count("rerun")).transpose()?,
+        plan: args.plan.as_deref().map(|plan| meaning::training_plan(plan, None, &args.set)).transpose()?,
+        key: args.key.as_deref().map(PublicKey::read).transpose()?,
+    }))
 }
 
 fn words(confirmation: &Confirmation) -> String {
@@ -145,20 +165,22 @@ fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Er
         true => text::json(&certificate_json(recomputed))?,
         false => painted(&certificate_words(recomputed)),
     };
-    Ok(Outcome { text, stands: recomputed.failure().is_none() })
+    Ok(Outcome { text, ending: Ending::of(recomputed.failure().is_none()) })
 }
 
 fn certificate_json(recomputed: &Recomputed) -> Value {
     let stated = &recomputed.certificate;
     let statement = |one: &Statement| serde_json::json!({ "what": one.what, "stated": one.stated, "found": one.found, "holds": one.holds });
     serde_json::json!({
-        "schema": "veracity.verify-certificate/1",
+        "schema": "veracity.verify-certificate/2",
         "verdict": if recomputed.failure().is_some() { "does-not-hold" } else { "confirmed" },
         "adjacency": stated.claim.adjacency,
         "method": stated.method,
         "certificate": stated.verdict,
         "epsilon_lower": stated.epsilon_lower,
         "checks": recomputed.statements.iter().map(statement).collect::<Vec<_>>(),
+        "rerun": recomputed.rerun,
+        "unknown": recomputed.unknown,
     })
 }
 
@@ -175,7 +197,7 @@ fn certificate_words(recomputed: &Recomputed) -> String {
         }
         None => format!(
             "confirmed: {}, epsilon ≥ {} at delta {} shown, {} claimed   ({}; {})\n\
-             recomputed from {} trials; {} statements checked\n",
+             recomputed from {} trials; {} statements checked\n{}",
             stated.verdict,
             down(stated.epsilon_lower.0, 9),
             nearest(stated.claim.delta, 17),
@@ -183,7 +205,22 @@ fn certificate_words(recomputed: &Recomputed) -> String {
             stated.claim.adjacency,
             stated.method.bound,
             stated.trials,
-            recomputed.statements.len()
+            recomputed.statements.len(),
+            unknown(recomputed),
         ),
     }
+}
+
+/// What was run again, and what nobody can know.
+fn unknown(recomputed: &Recomputed) -> String {
+    let again = match recomputed.rerun {
+        0 => String::new(),
+        ran => format!(
+            "{ran} trials, drawn at random, run again: the same to the bit; of trials of which a tenth was invented they would have \
+             told with chance {}\n",
+            down(1.0 - 0.9_f64.powi(i32::try_from(ran).unwrap_or(i32::MAX)), 3)
+        ),
+    };
+    let lines = recomputed.unknown.iter().map(|line| format!("not known: {}\n", one_line(line)));
+    again + &lines.collect::<String>()
 }

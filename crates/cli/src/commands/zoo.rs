@@ -1,7 +1,7 @@
 //! `veracity zoo`: audits every planted bug, and prints what caught it and at what cost.
 
 use crate::{
-    Outcome,
+    Ending, Outcome,
     args::ZooArgs,
     console::Console,
     meaning::clean,
@@ -41,7 +41,7 @@ pub fn run(args: &ZooArgs, console: Console) -> Result<Outcome, Error> {
     })?;
     let stands = visits.iter().all(|visit| visit.is_refuted() == (breed == Breed::Planted));
     let text = if args.json { text::json(&as_json(&visits, args))? } else { words(&visits, args) };
-    Ok(Outcome { text, stands })
+    Ok(Outcome { text, ending: Ending::of(stands) })
 }
 
 /// Those that are named, in the order of the zoo; all of them when none is.

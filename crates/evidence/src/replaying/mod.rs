@@ -11,7 +11,10 @@ mod training;
 pub use queries::release;
 pub use trace_file::{read_trace, traces};
 pub use training::{MOST_STEPS, training};
-pub use veracity_audit::replay::{Difference, Fault, Norm, Replayed, Trace, TraceCall, compare};
+pub use veracity_audit::replay::{
+    DeclaredNoise, Difference, Fault, NoiseFault, NoiseFlaw, NoiseLaw, NoiseReading, Norm, Replayed, Trace,
+    TraceCall, compare, examine,
+};
 
 /// One pair of adjacent datasets.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +32,24 @@ pub struct Replays {
     pub what: String,
     /// The pairs, up to the first with a fault.
     pub pairs: Vec<Pair>,
+    /// What the noise of each recorded run looked like, where it is declared.
+    pub noise: Vec<NoiseReading>,
+    /// The faults of those, as faults.
+    noise_fault: Option<Fault>,
 }
 
 impl Replays {
-    /// The first fault, with the pair that showed it.
-    pub fn fault(&self) -> Option<(&Pair, &Fault)> {
-        self.pairs.iter().find_map(|pair| pair.replayed.fault.as_ref().map(|fault| (pair, fault)))
+    fn new(what: String, pairs: Vec<Pair>, noise: Vec<NoiseReading>) -> Replays {
+        let noise_fault = noise.iter().find_map(|reading| reading.fault.clone().map(Fault::Noise));
+        Replays { what, pairs, noise, noise_fault }
+    }
+
+    /// The first fault, with the pair that showed it. What is certain comes before what chance has a part in: a fault of noise,
+    /// which no pair shows but the recorded run alone.
+    pub fn fault(&self) -> Option<(Option<&Pair>, &Fault)> {
+        let mut shown =
+            self.pairs.iter().filter_map(|pair| Some((Some(pair), pair.replayed.fault.as_ref()?)));
+        shown.next().or_else(|| self.noise_fault.as_ref().map(|fault| (None, fault)))
     }
 
     /// The largest movement over the declared one.

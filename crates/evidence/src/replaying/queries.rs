@@ -1,16 +1,20 @@
 //! A query replayed on neighbours of a column.
 
-use super::{Pair, Replays, Trace, TraceCall, compare};
-use veracity_core::Adjacency;
-use veracity_core::Error;
+use super::{DeclaredNoise, NoiseLaw, Pair, Replays, Trace, TraceCall, compare, examine};
+use veracity_core::{Adjacency, Error, Refusal, Significance};
 use veracity_noise::{Entropy, Key, NoiseStream, Purpose, Stream, Tape};
-use veracity_query::{Column, Design};
+use veracity_query::{Column, Design, Draw, NoiseKind};
 
 /// Rows that are changed.
 const ROWS: usize = 5;
 
-/// Replays a release on columns that differ from this one by a row, under the adjacency of its question.
-pub fn release(design: &Design, column: &Column, seed: u64) -> Result<Replays, Error> {
+/// Replays a release on columns that differ from this one by a row, under the adjacency of its question, and tests its noise.
+pub fn release(
+    design: &Design,
+    column: &Column,
+    seed: u64,
+    significance: Significance,
+) -> Result<Replays, Error> {
     let stream = || Entropy::seeded(seed).stream(Purpose::Noise, Key::default());
     let (tape, run) = record(design, column, NoiseStream::recording(stream()))?;
     let mut pairs = Vec::new();
@@ -23,7 +27,7 @@ pub fn release(design: &Design, column: &Column, seed: u64) -> Result<Replays, E
         }
     }
     let what = format!("{} of {} rows", design.question().statistic.name(), column.rows());
-    Ok(Replays { what, pairs })
+    Ok(Replays::new(what, pairs, vec![examine(&run, significance)]))
 }
 
 fn replay(design: &Design, other: &Column, tape: &Tape, run: &Trace, stream: Stream) -> Result<Pair, Error> {
@@ -36,8 +40,20 @@ fn record(design: &Design, column: &Column, mut rng: NoiseStream) -> Result<(Tap
     let release = design.release(column, &mut rng)?;
     let tape = rng.into_tape().unwrap_or_default();
     let published = release.cells.iter().flat_map(|cell| [cell.value, cell.error_bar]).collect();
-    let trace = Trace::from(&tape).and(TraceCall::published("answers", published));
-    Ok((tape, trace))
+    let trace = Trace::from(&tape).declaring(|call| declared(design, call))?;
+    Ok((tape, trace.and(TraceCall::published("answers", published))))
+}
+
+/// The noise that a call of the design must have: that of its multiplier, which the accountant reads, not what the sampler
+/// says of itself. Choices add none.
+fn declared(design: &Design, call: &TraceCall) -> Result<Option<DeclaredNoise>, Refusal> {
+    let Some(part) = design.parts().iter().find(|part| part.place == call.place()) else { return Ok(None) };
+    let Draw::Added(_) = part.draw else { return Ok(None) };
+    let law = match design.kind() {
+        NoiseKind::Laplace => NoiseLaw::DiscreteLaplace,
+        NoiseKind::Gaussian => NoiseLaw::DiscreteGaussian,
+    };
+    DeclaredNoise::new(law, design.multiplier().get() * part.sensitivity.as_f64(), None).map(Some)
 }
 
 fn neighbours(column: &Column, adjacency: Adjacency) -> Vec<(String, Column)> {

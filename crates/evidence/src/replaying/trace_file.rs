@@ -1,13 +1,13 @@
 //! Traces as files: a line of JSON for each noise call, as docs/trace.md has it.
 
-use super::{Pair, Replays, Trace, TraceCall, compare};
+use super::{DeclaredNoise, Pair, Replays, Trace, TraceCall, compare, examine};
 use serde::Deserialize;
 use std::{
     fs::File,
     io::{BufRead, BufReader, Read},
     path::Path,
 };
-use veracity_core::Error;
+use veracity_core::{Error, Refusal, Significance};
 
 /// The longest trace that is read: two of them are held in memory.
 const MOST_BYTES: u64 = 1 << 30;
@@ -21,6 +21,16 @@ struct Line {
     sensitivity: f64,
     input: Vec<f64>,
     output: Vec<f64>,
+    noise: Option<NoiseLine>,
+}
+
+/// What a line says of its noise.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoiseLine {
+    kind: String,
+    scale: f64,
+    grid: Option<f64>,
 }
 
 /// Reads a trace. A refusal names the line and never a number on it.
@@ -51,18 +61,26 @@ pub fn read_trace(path: &Path) -> Result<Trace, Error> {
 fn call(line: &str) -> Result<TraceCall, String> {
     let not_a_call = |_| "no noise call, expected place, norm, sensitivity, input and output".to_owned();
     let line: Line = serde_json::from_str(line).map_err(not_a_call)?;
-    let norm = line.norm.parse().map_err(|refusal: veracity_core::Refusal| refusal.to_string())?;
-    let made = TraceCall::new(&line.place, norm, line.sensitivity, line.input, line.output);
-    made.map_err(|refusal| refusal.to_string())
+    checked(line).map_err(|refusal| refusal.to_string())
+}
+
+fn checked(line: Line) -> Result<TraceCall, Refusal> {
+    let call = TraceCall::new(&line.place, line.norm.parse()?, line.sensitivity, line.input, line.output)?;
+    match line.noise {
+        Some(noise) => call.with_noise(DeclaredNoise::new(noise.kind.parse()?, noise.scale, noise.grid)?),
+        None => Ok(call),
+    }
 }
 
 fn at_line(path: &Path, number: usize, why: &str) -> Error {
     Error::invalid(format!("trace {} line {number}: {why}", path.display()))
 }
 
-/// Compares a recorded run with its replay on an adjacent dataset.
-pub fn traces(run: &Path, replay: &Path) -> Result<Replays, Error> {
-    let replayed = compare(&read_trace(run)?, &read_trace(replay)?)?;
+/// Compares a recorded run with its replay on an adjacent dataset, and tests the noise of the first, where it is declared.
+pub fn traces(run: &Path, replay: &Path, significance: Significance) -> Result<Replays, Error> {
+    let recorded = read_trace(run)?;
+    let replayed = compare(&recorded, &read_trace(replay)?)?;
     let pair = Pair { neighbour: format!("{} as replayed", replay.display()), replayed };
-    Ok(Replays { what: format!("trace {}", run.display()), pairs: vec![pair] })
+    let noise = examine(&recorded, significance);
+    Ok(Replays::new(format!("trace {}", run.display()), vec![pair], vec![noise]))
 }

@@ -1,10 +1,9 @@
 //! Training replayed on neighbours of its records: some left out, some replaced, some added, two of them extreme.
 
-use super::{Pair, Replays, Trace, TraceCall, compare};
-use veracity_core::Error;
-use veracity_core::{Adjacency, Count};
+use super::{DeclaredNoise, NoiseLaw, NoiseReading, Pair, Replays, Trace, TraceCall, compare, examine};
+use veracity_core::{Adjacency, Count, Error, Refusal, Significance};
 use veracity_noise::Entropy;
-use veracity_train::{Dataset, Draws, Labels, Plan, Run, World, replay::Recorded};
+use veracity_train::{Clipping, Dataset, Draws, Labels, Plan, Privacy, Run, World, replay::Recorded};
 use veracity_trainer::{Protection, TrainingPlan};
 
 /// The most steps that are replayed.
@@ -15,8 +14,8 @@ const MOST_NUMBERS: u64 = 1 << 22;
 const LOOKED_AT: usize = 24;
 const SEEN: usize = 3;
 
-/// Replays the first steps of a plan under every adjacency that it has a theorem for.
-pub fn training(plan: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
+/// Replays the first steps of a plan under every adjacency that it has a theorem for, and tests the noise of each recorded run.
+pub fn training(plan: &TrainingPlan, seed: u64, significance: Significance) -> Result<Replays, Error> {
     if plan.is_convex() {
         return Err(Error::invalid("the plan is of a convex model, expected one that is trained in steps"));
     }
@@ -28,13 +27,16 @@ pub fn training(plan: &TrainingPlan, seed: u64) -> Result<Replays, Error> {
     let (planned, parameters) = (plan.steps.get(), plan.network.parameters() as u64);
     plan.steps = Count::new(planned.min(MOST_STEPS).min((MOST_NUMBERS / parameters).max(1)))?;
     let what = format!("the first {} of {planned} steps on {} records", plan.steps.get(), data.len());
-    let mut pairs = Vec::new();
+    let (mut pairs, mut noise) = (Vec::new(), Vec::new());
     let valid = |adjacency: &Adjacency| plan.mechanism(*adjacency).is_ok();
-    for adjacency in Adjacency::ALL.into_iter().filter(valid) {
+    let adjacencies: Vec<Adjacency> = Adjacency::ALL.into_iter().filter(valid).collect();
+    let each = significance.spend() / adjacencies.len().max(1) as f64;
+    for adjacency in adjacencies {
         let recorder = Recorder::new(&plan, &data, adjacency, &entropy)?;
         recorder.replay_all(&mut pairs)?;
+        noise.push(recorder.read_noise(Significance::new(each)?)?);
     }
-    Ok(Replays { what, pairs })
+    Ok(Replays::new(what, pairs, noise))
 }
 
 /// A recorded run, ready to be compared with its neighbours.
@@ -111,6 +113,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// The noise of the recorded run, against what the plan promises.
+    fn read_noise(&self, significance: Significance) -> Result<NoiseReading, Error> {
+        let declared = |call: &TraceCall| declared(self.plan, self.adjacency, call);
+        Ok(examine(&Trace::from(&self.run.tape).declaring(declared)?, significance))
+    }
+
     fn replay(&self, (neighbour, world): (String, World<'_>)) -> Result<Pair, Error> {
         let draws = Draws { entropy: self.entropy, run: 0, trial: 0 };
         let again = Run::new(self.plan, world, draws)?.replaying(self.adjacency, self.run.tape.clone())?;
@@ -123,6 +131,21 @@ impl<'a> Recorder<'a> {
 fn trace(run: &Recorded) -> Trace {
     let parameters = run.parameters.iter().map(|w| f64::from(*w)).collect();
     Trace::from(&run.tape).and(TraceCall::published("parameters", parameters))
+}
+
+/// The noise that a sum must have: its multiplier, which the accountant reads, times how far one record moves the sum, in steps
+/// of the grid; not what the sampler says of itself. The noise of gradients is larger where a count is paid for out of it.
+fn declared(plan: &Plan, adjacency: Adjacency, call: &TraceCall) -> Result<Option<DeclaredNoise>, Refusal> {
+    let (law, multiplier) = match (&plan.privacy, call.place()) {
+        (Privacy::Gaussian { clipping: Clipping::Adaptive { count_noise, .. }, .. }, "balance") => {
+            (NoiseLaw::Gaussian, count_noise)
+        }
+        (Privacy::Gaussian { noise, .. }, "gradient") => (NoiseLaw::Gaussian, noise),
+        (Privacy::Laplace { noise, .. }, "gradient") => (NoiseLaw::DiscreteLaplace, noise),
+        _ => return Ok(None),
+    };
+    let one = call.sensitivity() / f64::from(adjacency.contributions());
+    DeclaredNoise::new(law, multiplier.get() * one, Some(1.0)).map(Some)
 }
 
 /// Records that are not in the data: an ordinary one with another label, one that is far out, one whose gradient overflows.
@@ -144,4 +167,45 @@ fn strangers(data: &Dataset) -> Result<Vec<(&'static str, Dataset)>, Error> {
         ("a record that is far out", one(far(1e3))?),
         ("a record whose gradient is no number", one(far(3e38))?),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::default_plan;
+    use veracity_noise::Call;
+
+    /// The kind of the fault, if there is one, after the outputs of a real training were changed: `change` gets the noises of
+    /// all calls.
+    fn found(change: impl Fn(&mut Vec<Vec<i128>>)) -> Option<&'static str> {
+        let plan = default_plan().unwrap();
+        let (data, entropy) = (plan.records().unwrap(), Entropy::seeded(3));
+        let prepared = plan.prepare(&data, Protection::Private).unwrap();
+        let data = prepared.learn(data, &entropy).unwrap().data;
+        let mut plan = prepared.plan;
+        plan.steps = Count::new(6).unwrap();
+        let mut recorder = Recorder::new(&plan, &data, Adjacency::AddRemove, &entropy).unwrap();
+        let mut noises = recorder.run.noises();
+        change(&mut noises);
+        for (call, noise) in recorder.run.tape.calls.iter_mut().zip(noises) {
+            let Call { input, output, .. } = call;
+            *output = input.iter().zip(noise).map(|(hidden, x)| hidden + x).collect();
+        }
+        let reading = recorder.read_noise(Significance::new(0.01).unwrap()).unwrap();
+        assert!(reading.declared >= 6 && reading.silent == 0);
+        reading.fault.map(|fault| fault.kind())
+    }
+
+    #[test]
+    fn a_trainer_that_forgot_its_noise_would_be_refuted() {
+        assert_eq!(found(|_| {}), None);
+        assert_eq!(found(|noises| noises.iter_mut().for_each(|all| all.fill(0))), Some("noise-missing"));
+        assert_eq!(found(|noises| noises[3].fill(0)), Some("noise-missing"));
+        let shrink = |noises: &mut Vec<Vec<i128>>| noises.iter_mut().flatten().for_each(|x| *x = *x * 3 / 4);
+        assert_eq!(found(shrink), Some("noise-too-small"));
+        assert_eq!(found(|noises| noises[4] = noises[0].clone()), Some("noise-reused"));
+        assert_eq!(found(|noises| noises[4] = noises[3].iter().map(|x| -x).collect()), Some("noise-reused"));
+        // More noise than is accounted is no fault.
+        assert_eq!(found(|noises| noises.iter_mut().flatten().for_each(|x| *x *= 3)), None);
+    }
 }

@@ -3,23 +3,26 @@
 //!
 //! Its words may hold `{data}` (the world's data file), `{seed}` (a whole number below 2^32, another for each trial),
 //! `{out}` (where the score goes) and `{world}` (`in` or `out`, for programs that make their own data). What it prints goes
-//! to a log. Anything but a number in time is a failure with its reason; after so many retries it counts against the auditor.
+//! to a log. Anything but a number in time is a failure with its reason, and an outcome like any other.
 
 use super::{
-    interrupt,
     neighbours::Neighbours,
     process::{self, Ending},
 };
-use crate::{Case, SubjectNote};
+use crate::{AuditClaim, Case, SubjectNote};
+use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use veracity_audit::{AuditSubject, Failure, World};
-use veracity_core::Claim;
 use veracity_core::{Count, Error};
 use veracity_noise::Entropy;
 use veracity_noise::{Key, Purpose};
@@ -30,6 +33,9 @@ pub const KIND: &str = "command";
 pub const WORK: &str = "work";
 /// The log of what the programs said.
 pub const LOG: &str = "command.log";
+/// How the folder of one run is called: this and so many hexadecimal digits.
+const ROOM: &str = "run-";
+const ROOM_DIGITS: usize = 20;
 /// How much of what one run said is kept, from its end.
 const SAID: u64 = 16 << 10;
 /// The longest file that can be a number.
@@ -48,8 +54,6 @@ pub struct Spec {
     pub copies: u64,
     /// How long one run may take.
     pub timeout: Duration,
-    /// How often a failed trial is run again.
-    pub retries: u32,
     /// Where the audit lies: trials have their folders there, and the log.
     pub folder: PathBuf,
 }
@@ -62,13 +66,16 @@ struct Program {
     seed: u64,
     spec: Spec,
     log: Mutex<()>,
+    /// Runs that were started, so that no two share a folder.
+    started: AtomicU64,
 }
 
 /// The case of a command.
-pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<Case, Error> {
+pub fn case(spec: Spec, claim: impl Into<AuditClaim>, trials: Count, seed: u64) -> Result<Case, Error> {
+    let claim = claim.into();
     let words = words(&spec)?;
     let data = match &spec.data {
-        Some((data, canary)) => Some(Neighbours::read(data, canary, spec.copies, claim.adjacency)?),
+        Some((data, canary)) => Some(Neighbours::read(data, canary, spec.copies, claim.point.adjacency)?),
         None => None,
     };
     let records = data.as_ref().map_or(spec.copies, Neighbours::records);
@@ -76,18 +83,48 @@ pub fn case(spec: Spec, claim: Claim, trials: Count, seed: u64) -> Result<Case, 
         ("command", spec.line.clone()),
         ("canary_records", records.to_string()),
         ("timeout_seconds", spec.timeout.as_secs_f64().to_string()),
-        ("retries", spec.retries.to_string()),
     ];
     settings.extend(data.as_ref().map(|data| ("data_sha256", data.fingerprint())));
+    let mut settings: BTreeMap<String, Value> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    settings.insert("files_sha256".to_owned(), serde_json::json!(hashes(&words)));
     let note = SubjectNote {
         kind: KIND.to_owned(),
         description: spec.line.clone(),
         attack: "the score that the command leaves".to_owned(),
         access: "as the command has it".to_owned(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        settings,
     };
-    let subject = Box::new(Program { words, data, seed, spec, log: Mutex::new(()) });
-    Ok(Case { group: Count::new(records)?, ..Case::new(subject, note, claim, trials, seed) })
+    let subject =
+        Box::new(Program { words, data, seed, spec, log: Mutex::new(()), started: AtomicU64::new(0) });
+    Ok(Case { group: Count::new(records)?, is_costly: true, ..Case::new(subject, note, claim, trials, seed) })
+}
+
+/// Whether a folder has the name of one that a run had.
+pub(crate) fn is_room(name: &str) -> bool {
+    let digits = name.strip_prefix(ROOM).unwrap_or_default();
+    digits.len() == ROOM_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// SHA-256 of the program and of every word that names a file, by word: a trainer that was edited is another subject.
+fn hashes(words: &[String]) -> BTreeMap<String, Value> {
+    let mut hashes = BTreeMap::new();
+    for (at, word) in words.iter().enumerate() {
+        let plain = Path::new(word);
+        let searched = || {
+            let folders = std::env::var_os("PATH")?;
+            std::env::split_paths(&folders).map(|folder| folder.join(plain)).find(|path| path.is_file())
+        };
+        let path = match at {
+            0 if !word.contains(std::path::MAIN_SEPARATOR) => searched(),
+            _ => Some(plain.to_owned()),
+        };
+        let bytes = path.filter(|path| path.is_file()).and_then(|path| fs::read(path).ok());
+        if let Some(bytes) = bytes {
+            hashes.insert(word.clone(), crate::sha256(&[&bytes]).into());
+        }
+    }
+    hashes
 }
 
 fn words(spec: &Spec) -> Result<Vec<String>, Error> {
@@ -118,23 +155,17 @@ fn words(spec: &Spec) -> Result<Vec<String>, Error> {
 impl AuditSubject for Program {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         let world = worlds.first().copied().unwrap_or(World::Out);
-        let mut left = self.spec.retries;
-        loop {
-            match self.attempt(trial, world, self.spec.retries - left) {
-                Ok(score) => return Ok(vec![score]),
-                Err(failure) if left == 0 || interrupt::is_asked() => return Err(failure),
-                Err(_) => left -= 1,
-            }
-        }
+        Ok(vec![self.attempt(trial, world)?])
     }
 }
 
 impl Program {
     /// One run in a folder of its own, which is gone afterwards.
-    fn attempt(&self, trial: u64, world: World, attempt: u32) -> Result<f64, Failure> {
-        let name = format!("{trial}-{attempt}-{}", std::process::id());
-        let broken =
-            |error: std::io::Error| Failure(format!("the trial's folder cannot be used ({})", error.kind()));
+    fn attempt(&self, trial: u64, world: World) -> Result<f64, Failure> {
+        let name = self.room_name(trial);
+        let broken = |error: std::io::Error| {
+            Failure::Machine(format!("the trial's folder cannot be used ({})", error.kind()))
+        };
         let place = || {
             let room = self.spec.folder.join(WORK).join(&name);
             fs::create_dir_all(&room)?;
@@ -142,13 +173,21 @@ impl Program {
         };
         let room = Room(place().map_err(broken)?);
         let result = self.run_in(&room.0, trial, world);
-        self.write_log(&room.0, trial, world, attempt, &result);
+        self.write_log(&room.0, trial, world, &result);
         result
+    }
+
+    /// The name of a run's folder, which tells nothing of its trial.
+    fn room_name(&self, trial: u64) -> String {
+        let started = self.started.fetch_add(1, Ordering::Relaxed);
+        let numbers = [self.seed, trial, started, u64::from(std::process::id())];
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        format!("{ROOM}{}", &crate::sha256(&[&bytes])[..ROOM_DIGITS])
     }
 
     fn run_in(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
         let broken = |error: std::io::Error| {
-            Failure(format!("the trial's files cannot be written ({})", error.kind()))
+            Failure::Machine(format!("the trial's files cannot be written ({})", error.kind()))
         };
         let (data, out) = (room.join("data.csv"), room.join("score"));
         if let Some(neighbours) = &self.data {
@@ -157,13 +196,14 @@ impl Program {
         let said = File::create(room.join("said")).map_err(broken)?;
         let words = self.fill(&data, &out, trial, world);
         match process::run(&words, self.spec.timeout, &said) {
-            Err(error) => Err(Failure(format!("the command cannot be started ({})", error.kind()))),
-            Ok(Ending::Interrupted) => Err(Failure("the command was interrupted".to_owned())),
-            Ok(Ending::TimedOut) => {
-                Err(Failure(format!("the command took longer than {} s", self.spec.timeout.as_secs_f64())))
-            }
+            Err(error) => Err(Failure::Run(format!("the command cannot be started ({})", error.kind()))),
+            Ok(Ending::Interrupted) => Err(Failure::Run("the command was interrupted".to_owned())),
+            Ok(Ending::TimedOut) => Err(Failure::Run(format!(
+                "the command took longer than {} s",
+                self.spec.timeout.as_secs_f64()
+            ))),
             Ok(Ending::Exit(status)) if !status.success() => {
-                Err(Failure(format!("the command ended with {status}")))
+                Err(Failure::Run(format!("the command ended with {status}")))
             }
             Ok(Ending::Exit(_)) => read_score(&out),
         }
@@ -181,7 +221,7 @@ impl Program {
     }
 
     /// Adds what a run said to the log, in one piece. A log that cannot be written is no reason to stop.
-    fn write_log(&self, room: &Path, trial: u64, world: World, attempt: u32, result: &Result<f64, Failure>) {
+    fn write_log(&self, room: &Path, trial: u64, world: World, result: &Result<f64, Failure>) {
         let said = || {
             let mut file = File::open(room.join("said"))?;
             let length = file.metadata()?.len();
@@ -191,10 +231,8 @@ impl Program {
             Ok::<_, std::io::Error>(bytes)
         };
         let said = said().unwrap_or_default();
-        let ending = result.as_ref().map_or_else(|failure| failure.0.as_str(), |_| "a score");
-        let mut text =
-            format!("── trial {trial}, world {}, attempt {}: {ending}\n", world.name(), attempt + 1)
-                .into_bytes();
+        let ending = result.as_ref().map_or_else(|failure| failure.reason(), |_| "a score");
+        let mut text = format!("── trial {trial}, world {}: {ending}\n", world.name()).into_bytes();
         text.extend(&said);
         if said.last().is_some_and(|byte| *byte != b'\n') {
             text.push(b'\n');
@@ -224,7 +262,7 @@ impl Drop for Room {
 
 /// The one number in a file.
 fn read_score(path: &Path) -> Result<f64, Failure> {
-    let failure = |why: &str| Failure(why.to_owned());
+    let failure = |why: &str| Failure::Run(why.to_owned());
     let file = File::open(path).map_err(|_| failure("the command left no score file"))?;
     let mut bytes = Vec::new();
     file.take(LONGEST_SCORE + 1)

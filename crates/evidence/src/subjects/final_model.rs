@@ -3,6 +3,7 @@
 //! Each canary is a record (or several copies of one) that is in or not, or there in one of two forms; the attacker asks the
 //! model about it and scores the answer.
 
+use serde::{Deserialize, Serialize};
 use veracity_audit::{AuditSubject, Failure, World, observe};
 use veracity_core::Error;
 use veracity_noise::Entropy;
@@ -12,7 +13,8 @@ use veracity_train::{Dataset, Draws, Labels, cohort, cohort::Cohort};
 const SHADOWS: u64 = 1;
 
 /// How a model's answer about a canary becomes a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Scoring {
     /// The lower the loss, the more it speaks for "in": the classic membership test.
     ///
@@ -184,7 +186,7 @@ impl AuditSubject for Shadow<'_> {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.0.margins(SHADOWS, trial, worlds).map_err(|refusal| Failure(refusal.to_string()))
+        self.0.margins(SHADOWS, trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))
     }
 }
 
@@ -194,7 +196,7 @@ impl AuditSubject for FinalModel {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        let scores = self.margins(0, trial, worlds).map_err(|refusal| Failure(refusal.to_string()))?;
+        let scores = self.margins(0, trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))?;
         if self.laws.is_empty() {
             return Ok(scores);
         }

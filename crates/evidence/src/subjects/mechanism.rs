@@ -4,7 +4,7 @@
 //! releases. If the two are the same, no audit refutes the proof; if the sampler adds less noise than declared, one does.
 
 use super::noise_call::{Batch, Integers, Law, NoiseCall};
-use crate::{Case, SubjectNote};
+use crate::{AuditClaim, Brief, Case, SubjectNote};
 use std::collections::BTreeMap;
 use veracity_audit::{AuditSubject, Failure, World};
 use veracity_claims::{Choice, Subject, Target, account, spec::MechanismSpec};
@@ -38,40 +38,60 @@ impl Case {
         seed: u64,
         trials: Count,
     ) -> Result<Case, Refusal> {
-        if !(added > 0.0 && added.is_finite()) {
-            return Err(Refusal::out_of_range("noise added", added, "more than 0 times what is declared"));
-        }
-        let calls = calls(&subject.mechanism, added, subject.adjacency)?;
-        let draws = calls.iter().try_fold(0u64, |sum, call| sum.checked_add(call.times));
-        if draws.is_none_or(|draws| draws > MOST_DRAWS) {
-            return Err(Refusal::invalid(
-                "the mechanism draws more than 2^24 numbers, expected fewer: each trial draws them all",
-            ));
-        }
-        let answered = account(subject, Target::Delta(delta), Choice::Best);
-        let (proved, why) = match answered {
-            Ok(answer) => (answer.epsilon.upper(), None),
-            // Whatever is claimed: two proofs that contradict each other are told.
-            Err(refusal @ Refusal::Contradiction(_)) => return Err(refusal),
-            Err(refusal) => (None, Some(refusal)),
-        };
-        let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
-            why.unwrap_or_else(|| Refusal::invalid("the accountant has no upper bound; claim an epsilon"))
-        })?;
-        let claim = Claim { epsilon, delta, adjacency: subject.adjacency };
-        let note = note(subject, added)?;
+        let calls = checked_calls(subject, added)?;
+        let brief = brief(subject, added, claimed, delta)?;
         let subject = Box::new(Calls { calls, entropy: Entropy::seeded(seed) });
-        Ok(Case { proved, ..Case::new(subject, note, claim, trials, seed) })
+        Ok(brief.case(subject, trials, seed))
     }
 }
 
+/// The noise calls of a mechanism, refused where they are too many or none can be made.
+fn checked_calls(subject: &Subject, added: f64) -> Result<Vec<NoiseCall>, Refusal> {
+    if !(added > 0.0 && added.is_finite()) {
+        return Err(Refusal::out_of_range("noise added", added, "more than 0 times what is declared"));
+    }
+    let calls = calls(&subject.mechanism, added, subject.adjacency)?;
+    let draws = calls.iter().try_fold(0u64, |sum, call| sum.checked_add(call.times));
+    if draws.is_none_or(|draws| draws > MOST_DRAWS) {
+        return Err(Refusal::invalid(
+            "the mechanism draws more than 2^24 numbers, expected fewer: each trial draws them all",
+        ));
+    }
+    Ok(calls)
+}
+
+/// What is said and proved of a mechanism.
+pub(crate) fn brief(
+    subject: &Subject,
+    added: f64,
+    claimed: Option<Epsilon>,
+    delta: Delta,
+) -> Result<Brief, Refusal> {
+    let answered = account(subject, Target::Delta(delta), Choice::Best);
+    let (proved, why) = match answered {
+        Ok(answer) => (answer.epsilon.upper(), None),
+        // Whatever is claimed: two proofs that contradict each other are told.
+        Err(refusal @ Refusal::Contradiction(_)) => return Err(refusal),
+        Err(refusal) => (None, Some(refusal)),
+    };
+    let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
+        why.unwrap_or_else(|| Refusal::invalid("the accountant has no upper bound; claim an epsilon"))
+    })?;
+    let point = Claim { epsilon, delta, adjacency: subject.adjacency };
+    // Without a proof there is no curve, and the ε that is claimed stands alone.
+    let mechanism = proved.map(|_| subject.mechanism.clone());
+    let claim = AuditClaim { point, mechanism };
+    let note = note(subject, added)?;
+    Ok(Brief { note, claim, proved, canaries: 1, group: Count::ONE, is_one_run: false })
+}
+
 fn note(subject: &Subject, added: f64) -> Result<SubjectNote, Refusal> {
-    let written = serde_json::to_string(&MechanismSpec::from(&subject.mechanism))
+    let written = serde_json::to_value(MechanismSpec::from(&subject.mechanism))
         .map_err(|error| Refusal::invalid(format!("mechanism cannot be written: {error}")))?;
     let settings = BTreeMap::from([
         ("mechanism".to_owned(), written),
-        ("adjacency".to_owned(), subject.adjacency.name().to_owned()),
-        ("noise_added".to_owned(), format!("{added:?}")),
+        ("adjacency".to_owned(), subject.adjacency.name().into()),
+        ("noise_added".to_owned(), added.into()),
     ]);
     let planted = if added == 1.0 { String::new() } else { format!(", {added} of it added") };
     Ok(SubjectNote {
@@ -98,7 +118,7 @@ impl AuditSubject for Calls {
             .iter()
             .map(score)
             .collect::<Result<_, Refusal>>()
-            .map_err(|refusal| Failure(refusal.to_string()))
+            .map_err(|refusal| Failure::Run(refusal.to_string()))
     }
 }
 

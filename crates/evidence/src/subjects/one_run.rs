@@ -7,20 +7,60 @@ use super::{
     planting::part,
     training::{Stakes, settings},
 };
-use crate::{CanaryKind, Case, FinalModel, Planted, Scoring, SubjectNote};
+use crate::{Brief, CanaryKind, Case, FinalModel, Planted, Scoring, SubjectNote};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use veracity_audit::Canary;
+use veracity_claims::Subject;
 use veracity_core::Error;
 use veracity_core::{Adjacency, Count, Epsilon};
 use veracity_noise::{Entropy, Key, Purpose, Stream, exact::uniform_below};
 use veracity_train::{Dataset, Labels, cohort::Cohort};
-use veracity_trainer::{Protection, TrainingPlan};
+use veracity_trainer::{Prepared, Protection, TrainingPlan};
 
+/// The kind of these subjects.
+pub(crate) const KIND: &str = "one-run";
 /// Canaries that are planted when nobody says how many, if there are twice as many records.
 const CANARIES: usize = 1000;
 /// The side of a backdoor's patch.
 const PATCH: usize = 5;
 /// What canaries' classes are drawn under; the coins that let them in have another run.
 const CLASSES: u64 = 1;
+
+/// What an audit of one run says of it, without its records: they are in `settings`.
+pub(crate) fn note(
+    subject: &Subject,
+    kind: CanaryKind,
+    canaries: usize,
+    mut settings: BTreeMap<String, Value>,
+) -> SubjectNote {
+    settings.insert("canary".to_owned(), kind.name().into());
+    settings.insert("canaries".to_owned(), canaries.into());
+    SubjectNote {
+        kind: KIND.to_owned(),
+        description: format!("training, {}", subject.describe()),
+        attack: format!("{canaries} times {}; the last model's margin on each is read", kind.describe()),
+        access: "final model".to_owned(),
+        settings,
+    }
+}
+
+/// What is said and proved of one training of a plan with canaries, and what was prepared for it.
+pub(crate) fn brief(
+    plan: &TrainingPlan,
+    kind: CanaryKind,
+    canaries: Option<usize>,
+    claimed: Option<Epsilon>,
+) -> Result<(Brief, Prepared, Dataset), Error> {
+    let data = plan.records()?;
+    let prepared = plan.prepare(&data, Protection::Private)?;
+    let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
+    let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
+    let note = note(&cost.subject, kind, canaries, settings(plan, &data)?);
+    let canaries = u32::try_from(canaries).unwrap_or(u32::MAX);
+    let brief = Brief { note, claim, proved, canaries, group: Count::ONE, is_one_run: true };
+    Ok((brief, prepared, data))
+}
 
 impl Case {
     /// The training that a plan describes, with its last records replaced by canaries. The claim is `claimed`, or what the
@@ -35,24 +75,11 @@ impl Case {
         seed: u64,
         trials: Count,
     ) -> Result<Case, Error> {
-        let data = plan.records()?;
-        let prepared = plan.prepare(&data, Protection::Private)?;
-        let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
-        let canaries = canaries.unwrap_or(CANARIES.min(data.len() / 2));
-        let (base, planted) = plant(&data, kind, canaries, claim.adjacency, seed)?;
-        let mut settings = settings(plan, &data)?;
-        settings.insert("canary".to_owned(), kind.name().to_owned());
-        settings.insert("canaries".to_owned(), canaries.to_string());
-        let note = SubjectNote {
-            kind: "one-run".to_owned(),
-            description: format!("training, {}", cost.subject.describe()),
-            attack: format!("{canaries} times {}; the last model's margin on each is read", kind.describe()),
-            access: "final model".to_owned(),
-            settings,
-        };
+        let (brief, prepared, data) = brief(plan, kind, canaries, claimed)?;
+        let (base, planted) = plant(&data, kind, brief.canaries as usize, brief.claim.point.adjacency, seed)?;
         let scoring = Scoring::Margin { against_blank: false };
         let subject = Box::new(FinalModel::new(Cohort::new(prepared.plan)?, base, planted, scoring, seed)?);
-        Ok(Case { proved, is_one_run: true, ..Case::new(subject, note, claim, trials, seed) })
+        Ok(brief.case(subject, trials, seed))
     }
 }
 

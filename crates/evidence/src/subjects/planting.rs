@@ -1,6 +1,7 @@
 //! Which record is planted, what stands in its place in the other world, and from where training starts.
 
 use super::final_model::Planted;
+use serde::{Deserialize, Serialize};
 use veracity_audit::Canary;
 use veracity_core::Adjacency;
 use veracity_core::Refusal;
@@ -15,7 +16,8 @@ const PATCH: usize = 5;
 const ATTACKER: u64 = 0x61_74_74_61_63_6b;
 
 /// Which record is planted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CanaryKind {
     /// The last record itself: is it a member?
     Member,
@@ -28,6 +30,7 @@ pub enum CanaryKind {
     /// The last record with a bright patch, and another class.
     Backdoor,
     /// A record where the others vary least, with the class that a model finds least likely there.
+    #[serde(rename = "clip-bkd")]
     LeastDirection,
 }
 

@@ -1,15 +1,17 @@
 //! Scores that someone else has recorded: a CSV file with the columns `world` (in or out) and `score`, perhaps `trial`.
 //!
-//! Without a column `trial` the rows are numbered in an order drawn from the seed: a file that is sorted by score would
-//! otherwise have its threshold chosen on other scores than it is counted on. An empty score is a failed trial.
+//! Trials are the order of runs, and files are often sorted otherwise: by score, with their trials numbered afterwards. Half of the
+//! scores choose a threshold at which the others are counted, so rows are put in an order that is drawn by a key of their content,
+//! whatever order they come in. An empty score is a failed trial.
 
 use crate::{
-    Case, SubjectNote, TrialSource,
+    AuditClaim, Case, SubjectNote, TrialSource,
     trials::{Record, Trials},
 };
+use sha2::{Digest, Sha256};
 use std::{fs::File, io::Read, path::Path};
 use veracity_audit::{Observation, World};
-use veracity_core::{Claim, Count, Error};
+use veracity_core::{Count, Error};
 use veracity_noise::Entropy;
 use veracity_noise::{Key, Purpose};
 
@@ -31,23 +33,24 @@ pub(super) struct Recorded {
 
 impl Case {
     /// Scores in a file, one row for each trial.
-    pub fn scores(path: &Path, claim: Claim, seed: u64) -> Result<Case, Error> {
-        let Recorded { note, trials, count } = read(path, seed)?;
+    pub fn scores(path: &Path, claim: impl Into<AuditClaim>, seed: u64) -> Result<Case, Error> {
+        let Recorded { note, trials, count } = read(path)?;
         Ok(Case {
             trials_from: TrialSource::Recorded(trials),
             note,
-            claim,
+            claim: claim.into(),
             proved: None,
             trials: Count::new(count)?,
             seed,
             canaries: 1,
             group: Count::ONE,
             is_one_run: false,
+            is_costly: false,
         })
     }
 }
 
-fn read(path: &Path, seed: u64) -> Result<Recorded, Error> {
+fn read(path: &Path) -> Result<Recorded, Error> {
     let refuse = |why: String| Error::file("scores", path, why);
     let unreadable = |error: std::io::Error| Error::unreadable("scores", path, error);
     let mut bytes = Vec::new();
@@ -55,31 +58,32 @@ fn read(path: &Path, seed: u64) -> Result<Recorded, Error> {
     if bytes.len() as u64 > LONGEST {
         return Err(refuse("at most 1 GiB".into()));
     }
-    parse(&bytes, seed).map_err(refuse)
+    parse(&bytes).map_err(refuse)
 }
 
 /// One row: its trial's number where it has one, its world and its score.
 type Row = (Option<u64>, World, Option<f64>);
 
-fn parse(bytes: &[u8], seed: u64) -> Result<Recorded, String> {
+fn parse(bytes: &[u8]) -> Result<Recorded, String> {
     let mut rows = rows(bytes)?;
     if rows.len() < 4 {
         return Err(format!("at least 4 rows, found {}", rows.len()));
     }
     if rows[0].0.is_some() {
-        // Numbers may have gaps; what counts is their order.
         rows.sort_by_key(|row| row.0);
         if rows.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err("each trial once, found one twice".into());
         }
-    } else {
-        shuffle(&mut rows, seed);
     }
+    shuffle_by_content(&mut rows, |(_, world, score)| {
+        let bits = score.map_or([0xff; 8], |score| score.to_bits().to_be_bytes());
+        [&[u8::from(*world == World::In)][..], &bits].concat()
+    });
     let mut trials = Trials::default();
     for (trial, (_, world, score)) in rows.iter().enumerate() {
         let observation = Observation { trial: trial as u64, canary: 0, world: *world, score: *score };
         let failure = if score.is_some() { String::new() } else { "no score was recorded".to_owned() };
-        trials.add(Record { observation, failure }).map_err(|refusal| refusal.to_string())?;
+        trials.add(Record { observation, failure, attempts: 1 }).map_err(|refusal| refusal.to_string())?;
     }
     let settings = [("sha256", crate::sha256(&[bytes])), ("rows", rows.len().to_string())];
     let note = SubjectNote {
@@ -87,7 +91,7 @@ fn parse(bytes: &[u8], seed: u64) -> Result<Recorded, String> {
         description: "recorded scores".to_owned(),
         attack: "the scores as recorded".to_owned(),
         access: "not known".to_owned(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
     };
     Ok(Recorded { note, trials, count: rows.len() as u64 })
 }
@@ -133,9 +137,15 @@ fn rows(bytes: &[u8]) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// Fisher–Yates; every order has the same chance, but for 2^-32 of rounding.
-fn shuffle(rows: &mut [Row], seed: u64) {
-    let mut rng = Entropy::seeded(seed).stream(Purpose::Split, Key::default());
+/// Puts rows in an order that their content draws: the same rows in any order come out in the same one, which nobody chose.
+///
+/// Fisher–Yates, keyed by the SHA-256 of the sorted rows; every order has the same chance, but for 2^-32 of rounding.
+pub(crate) fn shuffle_by_content<T>(rows: &mut [T], content: impl Fn(&T) -> Vec<u8>) {
+    rows.sort_by_key(&content);
+    let all: Vec<u8> = rows.iter().flat_map(&content).collect();
+    let digest = Sha256::digest(&all);
+    let key = digest.iter().take(8).fold(0u64, |key, byte| key << 8 | u64::from(*byte));
+    let mut rng = Entropy::seeded(key).stream(Purpose::Split, Key::default());
     for last in (1..rows.len()).rev() {
         let chosen = ((u128::from(rng.word()) * (last as u128 + 1)) >> 64) as usize;
         rows.swap(last, chosen);
@@ -147,25 +157,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_with_trials_keep_their_order_and_others_are_drawn() {
+    fn rows_come_in_one_order_whatever_order_their_file_has() {
         let text = "score, world,trial\n1.5,in,7\n-inf,out,3\n,in,12\n1e-3,out,4\n";
-        let read = parse(text.as_bytes(), 1).unwrap();
-        let scores: Vec<_> = read.trials.observations().iter().map(|found| found.score).collect();
-        assert_eq!(scores, [Some(f64::NEG_INFINITY), Some(1e-3), Some(1.5), None]);
+        let read = parse(text.as_bytes()).unwrap();
         assert_eq!((read.trials.failures(), read.count), (1, 4));
+        let turned = "score, world,trial\n1e-3,out,1\n,in,2\n-inf,out,3\n1.5,in,4\n";
+        assert_eq!(read.trials.to_csv(), parse(turned.as_bytes()).unwrap().trials.to_csv());
         let rows: String =
             (0..100).map(|i| format!("{},{i}\n", if i % 2 == 0 { "in" } else { "out" })).collect();
         let sorted = format!("world,score\n{rows}");
-        let protocol = |seed| parse(sorted.as_bytes(), seed).unwrap().trials.to_csv();
-        assert_eq!(protocol(1), protocol(1));
-        assert_ne!(protocol(1), protocol(2));
-        let scores: Vec<f64> = parse(sorted.as_bytes(), 1)
-            .unwrap()
-            .trials
-            .observations()
-            .iter()
-            .filter_map(|o| o.score)
-            .collect();
+        let scores: Vec<f64> =
+            parse(sorted.as_bytes()).unwrap().trials.observations().iter().filter_map(|o| o.score).collect();
         assert!(!scores.is_sorted());
     }
 
@@ -185,9 +187,9 @@ mod tests {
             "world,score,trial\nin,1,-1\nin,1,1\nin,1,2\nin,1,3\n".into(),
             "\u{0}\u{1}\n".repeat(50),
         ] {
-            let refused = parse(bad.as_bytes(), 1).unwrap_err();
+            let refused = parse(bad.as_bytes()).unwrap_err();
             assert!(!refused.contains('\n') && !refused.contains("secret"), "{refused}");
         }
-        assert!(parse(&[0xff; 100], 1).is_err());
+        assert!(parse(&[0xff; 100]).is_err());
     }
 }

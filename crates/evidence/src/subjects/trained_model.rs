@@ -5,12 +5,12 @@
 
 use super::{final_model::margin, recorded::Recorded};
 use crate::{
-    Case, SubjectNote, TrialSource,
+    AuditClaim, Case, SubjectNote, TrialSource,
     trials::{Record, Trials},
 };
 use std::path::Path;
 use veracity_audit::{Observation, World};
-use veracity_core::{Claim, Count, Error};
+use veracity_core::{Count, Error};
 use veracity_trainer::{DataSpec, Labels, Model, Wanted};
 
 /// The kind of these subjects.
@@ -22,18 +22,24 @@ impl Case {
     /// A model, and a file of canaries: one trial of so many canaries.
     ///
     /// # Assumes  Each canary was in by a fair coin of its own that nothing else depended on
-    pub fn trained_model(model: &Path, canaries: &Path, claim: Claim, seed: u64) -> Result<Case, Error> {
+    pub fn trained_model(
+        model: &Path,
+        canaries: &Path,
+        claim: impl Into<AuditClaim>,
+        seed: u64,
+    ) -> Result<Case, Error> {
         let Recorded { note, trials, count } = score(model, canaries)?;
         Ok(Case {
             trials_from: TrialSource::Recorded(trials),
             note,
-            claim,
+            claim: claim.into(),
             proved: None,
             trials: Count::ONE,
             seed,
             canaries: count as u32,
             group: Count::ONE,
             is_one_run: true,
+            is_costly: false,
         })
     }
 }
@@ -58,7 +64,7 @@ fn score(model: &Path, canaries: &Path) -> Result<Recorded, Error> {
             score: Some(score).filter(|x| !x.is_nan()),
         };
         let failure = if score.is_nan() { "the margin is not a number".to_owned() } else { String::new() };
-        trials.add(Record { observation, failure })?;
+        trials.add(Record { observation, failure, attempts: 1 })?;
     }
     let settings = [
         ("model_sha256", crate::sha256(&[&weights])),
@@ -71,7 +77,7 @@ fn score(model: &Path, canaries: &Path) -> Result<Recorded, Error> {
         attack: "its margin on each canary is read; each was in by a fair coin, as their file says"
             .to_owned(),
         access: "final model".to_owned(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
     };
     Ok(Recorded { note, trials, count: worlds.len() as u64 })
 }

@@ -1,14 +1,23 @@
 //! Training as a case: a plan file, its proof, and an attack on the run that it describes.
 
-use super::planting::{self, CanaryKind};
-use crate::{Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
+use super::{
+    planned_part::{IdealGame, planned_part},
+    planting::{self, CanaryKind},
+    white_box::Game,
+};
+use crate::{AuditClaim, Brief, Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
-use veracity_audit::{AuditSubject, Observation, World, observe};
-use veracity_core::{Claim, Count, Epsilon, Upper};
+use veracity_audit::{AuditSubject, Method, Observation, World, observe};
+use veracity_claims::Subject;
+use veracity_core::{Claim, Count, Epsilon, NoiseMultiplier, SamplingRate, Upper};
 use veracity_core::{Error, Refusal};
 use veracity_train::{Dataset, Initial, cohort::Cohort};
-use veracity_trainer::{Cost, PlanChange, Prepared, Protection, TrainingPlan};
+use veracity_trainer::{Cost, PlanChange, PlanSections, Prepared, Protection, TrainingPlan};
 
+/// The kind of these subjects.
+pub(crate) const KIND: &str = "training";
 const DEFAULT: &str = include_str!("default.toml");
 
 /// The plan that is audited where none is given: a private model of the built-in digits.
@@ -22,7 +31,8 @@ pub fn default_plan_with(changes: &[PlanChange]) -> Result<TrainingPlan, Refusal
 }
 
 /// How a training is attacked.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Attack {
     /// Canaries that own one parameter each; the attacker sees every step.
     WhiteBox {
@@ -45,7 +55,8 @@ pub enum Attack {
 }
 
 /// Where an attacked training starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// Where the plan says.
     AsPlanned,
@@ -60,7 +71,8 @@ impl Attack {
     fn describe(self) -> String {
         match self {
             Attack::WhiteBox { .. } => {
-                "canaries that own one parameter each; the noisy sum of every step is read".to_owned()
+                "canaries that own one parameter each; the noisy sum of every step is read, less what the records contribute"
+                    .to_owned()
             }
             Attack::FinalModel { canary, copies, scoring, start } => {
                 let asked = scoring.describe();
@@ -71,6 +83,14 @@ impl Attack {
                 let times = if copies == 1 { String::new() } else { format!(", {copies} times") };
                 format!("{} planted{times}{from}; {asked} is read", canary.describe())
             }
+        }
+    }
+
+    /// How many canaries a training holds.
+    fn canaries(self) -> usize {
+        match self {
+            Attack::WhiteBox { canaries, .. } => canaries,
+            Attack::FinalModel { .. } => 1,
         }
     }
 
@@ -93,7 +113,7 @@ impl Attack {
 pub(super) struct Stakes {
     pub(super) cost: Cost,
     pub(super) proved: Option<Upper<Epsilon>>,
-    pub(super) claim: Claim,
+    pub(super) claim: AuditClaim,
 }
 
 impl Stakes {
@@ -112,18 +132,71 @@ impl Stakes {
         let epsilon = claimed.map(Upper).or(proved).ok_or_else(|| {
             Error::invalid("the accountant has no upper bound for this plan; claim an epsilon")
         })?;
-        let claim = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let point = Claim { epsilon, delta: cost.delta, adjacency: cost.subject.adjacency };
+        let mechanism = proved.map(|_| cost.subject.mechanism.clone());
+        let claim = AuditClaim { point, mechanism };
         Ok(Stakes { cost, proved, claim })
     }
 }
 
 /// What every audit of a plan's training notes: shares of it, and what resumes it, must have the same.
-pub(super) fn settings(plan: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, String>, Error> {
+pub(super) fn settings(plan: &TrainingPlan, data: &Dataset) -> Result<BTreeMap<String, Value>, Error> {
     Ok(BTreeMap::from([
-        ("plan".to_owned(), plan.written()?),
-        ("records".to_owned(), data.len().to_string()),
-        ("records_sha256".to_owned(), crate::records_sha256(data)),
+        ("plan".to_owned(), plan_value(plan)?),
+        ("records".to_owned(), data.len().into()),
+        ("records_sha256".to_owned(), crate::records_sha256(data).into()),
     ]))
+}
+
+/// A plan as it stands in a certificate: all of it but where its files are.
+pub(crate) fn plan_value(plan: &TrainingPlan) -> Result<Value, Error> {
+    serde_json::from_str(&plan.written()?)
+        .map_err(|error| Error::invalid(format!("plan cannot be written down: {error}")))
+}
+
+/// The plan of a certificate. Where its files are, it does not say.
+pub(crate) fn plan_of(value: &Value) -> Result<TrainingPlan, Error> {
+    let sections = PlanSections::deserialize(value)
+        .map_err(|error| Error::invalid(format!("plan is not one that veracity wrote ({error})")))?;
+    Ok(TrainingPlan::new(sections, Path::new(""))?)
+}
+
+/// What an audit of a training says of it, without its records: they are in `settings`.
+pub(crate) fn note(
+    subject: &Subject,
+    attack: Attack,
+    mut settings: BTreeMap<String, Value>,
+) -> Result<SubjectNote, Error> {
+    let written = serde_json::to_value(attack)
+        .map_err(|error| Error::invalid(format!("attack cannot be written down: {error}")))?;
+    settings.insert("attack".to_owned(), written);
+    Ok(SubjectNote {
+        kind: KIND.to_owned(),
+        description: format!("training, {}", subject.describe()),
+        attack: attack.describe(),
+        access: attack.access().to_owned(),
+        settings,
+    })
+}
+
+/// What is said and proved of an attack on a plan's training, and what was prepared for it.
+pub(crate) fn brief(
+    plan: &TrainingPlan,
+    attack: Attack,
+    claimed: Option<Epsilon>,
+) -> Result<(Brief, Prepared, Dataset), Error> {
+    let data = plan.records()?;
+    let prepared = plan.prepare(&data, Protection::Private)?;
+    let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
+    let brief = Brief {
+        note: note(&cost.subject, attack, settings(plan, &data)?)?,
+        claim,
+        proved,
+        canaries: u32::try_from(attack.canaries()).unwrap_or(u32::MAX),
+        group: Count::new(attack.copies() as u64)?,
+        is_one_run: false,
+    };
+    Ok((brief, prepared, data))
 }
 
 impl Case {
@@ -135,22 +208,49 @@ impl Case {
         seed: u64,
         trials: Count,
     ) -> Result<Case, Error> {
-        let data = plan.records()?;
-        let prepared = plan.prepare(&data, Protection::Private)?;
-        let Stakes { cost, proved, claim } = Stakes::of(&prepared, claimed)?;
-        let mut settings = settings(plan, &data)?;
-        settings.insert("attack".to_owned(), format!("{attack:?}"));
-        let note = SubjectNote {
-            kind: "training".to_owned(),
-            description: format!("training, {}", cost.subject.describe()),
-            attack: attack.describe(),
-            access: attack.access().to_owned(),
-            settings,
-        };
-        let subject = subject(plan, prepared, data, claim, attack, seed)?;
-        let group = Count::new(attack.copies() as u64)?;
-        Ok(Case { proved, group, ..Case::new(subject, note, claim, trials, seed) })
+        let (brief, prepared, data) = brief(plan, attack, claimed)?;
+        let subject = subject(plan, prepared, data, brief.claim.point, attack, seed)?;
+        Ok(brief.case(subject, trials, seed))
     }
+}
+
+/// The most canaries of a training where nobody says how many.
+const MOST_CANARIES: usize = 300;
+
+/// How many canaries a training holds where nobody says: as many as are hardly louder for one another than alone, each with a
+/// parameter to itself. What a training costs is then shared by many.
+pub fn planned_canaries(plan: &TrainingPlan) -> Result<Count, Error> {
+    let data = plan.records()?;
+    let parameters = plan.prepare(&data, Protection::Private)?.plan.network.parameters();
+    // Half of the parameters are quiet, and three quarters of the records are the plan's own.
+    let most = MOST_CANARIES.min(parameters / 2).min(data.len() / 4);
+    Ok(Count::new(most.max(2.min(parameters)) as u64)?)
+}
+
+/// The method for many canaries that see every step of a plan's training: they are ranked, and the part is guessed at both ends
+/// that would show most in the ideal game of so many trials. See [`planned_part`].
+///
+/// # Promise  No trial is looked at
+pub fn planned_method(
+    plan: &TrainingPlan,
+    canaries: Count,
+    trials: Count,
+    significance: f64,
+) -> Result<Method, Error> {
+    let data = plan.records()?;
+    let prepared = plan.prepare(&data, Protection::Private)?;
+    let claim = Stakes::of(&prepared, None)?.claim;
+    let game = Game::of(&prepared.plan, claim.point.adjacency, 1)?;
+    let ideal = IdealGame {
+        rate: SamplingRate::new(game.rate)?,
+        // Opposites are twice as far apart, which is as half of the noise.
+        noise_multiplier: NoiseMultiplier::new(
+            game.sigma / f64::from(claim.point.adjacency.contributions()),
+        )?,
+        steps: prepared.plan.steps,
+    };
+    let total = Count::new(canaries.get().saturating_mul(trials.get()))?;
+    Ok(Method::ManyCanaries { guessed: Some(planned_part(ideal, total, claim.point.delta, significance)?) })
 }
 
 /// Trainings that a search spends on each kind of canary.

@@ -1,17 +1,15 @@
 //! Training attacked from within: canaries that own one parameter each, and an attacker who sees every step.
 //!
 //! A canary is a record whose gradient lies along one parameter and has the length of the clip norm. The attacker reads that
-//! parameter in the noisy sum of every step and adds up what it says for "in" over "out".
+//! parameter in the noisy sum of every step, takes away what the records are expected to contribute, and adds up what is left
+//! for "in" over "out".
 
-use super::planting::part;
+use super::{background::Background, planting::part};
 use veracity_audit::{AuditSubject, Failure, World};
 use veracity_core::Refusal;
 use veracity_core::{Adjacency, NoiseMultiplier};
 use veracity_noise::Entropy;
 use veracity_train::{Crafted, Dataset, Draws, Plan, Privacy, Run, Sampling, cohort::Cohort};
-
-/// Steps that show which parameters the records move least.
-const SCOUTED: u64 = 10;
 
 /// A plan, its records and the canaries planted in them.
 #[derive(Debug)]
@@ -23,17 +21,23 @@ pub struct WhiteBox {
     opposites: Option<Vec<Crafted>>,
     copies: usize,
     game: Game,
+    /// What the records contribute to the canaries' parameters.
+    background: Background,
     entropy: Entropy,
 }
 
 /// What the attacker knows of one step: along a canary's parameter the sum is Σ copies in the batch + σN.
 #[derive(Debug, Clone, Copy)]
-struct Game {
+pub(super) struct Game {
     clip: f64,
-    sigma: f64,
-    /// The chance with which a copy is in a batch; none where batches are not drawn independently.
-    rate: Option<f64>,
+    pub(super) sigma: f64,
+    /// Batch size over population: the chance with which a copy is in a batch.
+    pub(super) rate: f64,
+    /// Whether copies enter batches independently, and not always.
+    is_mixed: bool,
     copies: u32,
+    /// Whether a canary that is out leaves its opposite in its place.
+    pub(super) is_opposed: bool,
 }
 
 impl WhiteBox {
@@ -49,7 +53,7 @@ impl WhiteBox {
         copies: usize,
         seed: u64,
     ) -> Result<WhiteBox, Refusal> {
-        let game = Game::of(&plan, copies as u32)?;
+        let game = Game::of(&plan, adjacency, copies as u32)?;
         let planted = canaries * copies;
         let data = match plan.sampling {
             Sampling::Poisson { .. } => data,
@@ -58,19 +62,23 @@ impl WhiteBox {
             }
         };
         let entropy = Entropy::seeded(seed);
-        let parameters = least_moved(&plan, &data, adjacency, &entropy, planted)?;
-        if canaries == 0 || canaries > parameters.len() {
-            return Err(Refusal::out_of_range("canaries", canaries, "1 to the number of parameters"));
-        }
+        let noise = game.sigma * game.clip;
+        let background = Background::learn(&plan, &data, &entropy, noise, planted, canaries)?;
         let of = |length: f64| -> Result<Vec<Crafted>, Refusal> {
-            parameters[..canaries].iter().map(|at| Crafted::dirac(*at, length as f32)).collect()
+            background.parameters().map(|at| Crafted::dirac(at, length as f32)).collect()
         };
-        let opposites = match adjacency {
-            Adjacency::ReplaceOne => Some(of(-game.clip)?),
-            Adjacency::AddRemove | Adjacency::ZeroOut => None,
-        };
+        let opposites = if game.is_opposed { Some(of(-game.clip)?) } else { None };
         let canaries = of(game.clip)?;
-        Ok(WhiteBox { cohort: Cohort::new(plan)?, data, canaries, opposites, copies, game, entropy })
+        Ok(WhiteBox {
+            cohort: Cohort::new(plan)?,
+            data,
+            canaries,
+            opposites,
+            copies,
+            game,
+            background,
+            entropy,
+        })
     }
 
     fn scores(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Refusal> {
@@ -88,10 +96,10 @@ impl WhiteBox {
         let mut run: Run<'_> = self.cohort.begin(world, draws)?;
         let mut scores = vec![0.0; worlds.len()];
         while run.step()? {
-            let said = run.last_noisy_sum().unwrap_or_default();
-            for (score, canary) in scores.iter_mut().zip(&self.canaries) {
-                // A canary's gradient is the clip norm times a unit vector.
-                *score += self.game.score(canary.along(said) / (self.game.clip * self.game.clip));
+            let Some(said) = run.last_noisy_sum() else { break };
+            let heard = self.background.beyond(run.steps_done() - 1, said);
+            for (score, (beyond, variance)) in scores.iter_mut().zip(heard) {
+                *score += self.game.score(beyond, variance);
             }
         }
         Ok(scores)
@@ -104,12 +112,12 @@ impl AuditSubject for WhiteBox {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.scores(trial, worlds).map_err(|refusal| Failure(refusal.to_string()))
+        self.scores(trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))
     }
 }
 
 impl Game {
-    fn of(plan: &Plan, copies: u32) -> Result<Game, Refusal> {
+    pub(super) fn of(plan: &Plan, adjacency: Adjacency, copies: u32) -> Result<Game, Refusal> {
         let (noise, clip): (NoiseMultiplier, _) = match &plan.privacy {
             Privacy::Gaussian { noise, clip, .. } | Privacy::Laplace { noise, clip } => (*noise, *clip),
             Privacy::None => {
@@ -119,55 +127,49 @@ impl Game {
         if copies == 0 {
             return Err(Refusal::out_of_range("copies", copies, "at least 1"));
         }
-        let rate = match plan.sampling {
-            Sampling::Poisson { .. } => Some(plan.sampling.rate()?.get()).filter(|rate| *rate < 1.0),
-            Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => None,
-        };
-        Ok(Game { clip: clip.get(), sigma: noise.get(), rate, copies })
+        let rate = plan.sampling.rate()?.get();
+        Ok(Game {
+            clip: clip.get(),
+            sigma: noise.get(),
+            rate,
+            is_mixed: matches!(plan.sampling, Sampling::Poisson { .. }) && rate < 1.0,
+            copies,
+            is_opposed: match adjacency {
+                Adjacency::ReplaceOne => true,
+                Adjacency::AddRemove | Adjacency::ZeroOut => false,
+            },
+        })
     }
 
-    /// What one step says: the log-likelihood ratio of "in" over "out", up to a constant and a factor where every copy is in
-    /// every batch, or where batches are not drawn independently (then the sum is as good an order as any).
+    /// What one step says: the log-likelihood ratio of "in" over "out", up to a factor where every copy is in every batch, or
+    /// where batches are not drawn independently (then the sum is as good an order as any). What the records make of a
+    /// parameter counts as noise, in `variance`: canaries with loud ones say less.
     ///
     /// # Reference  [NasrEtAl23]; Neyman–Pearson: for Gaussian noise no other score tells the worlds apart better
-    fn score(&self, seen: f64) -> f64 {
-        let Some(q) = self.rate else { return seen };
-        let (s2, k) = (self.sigma * self.sigma, self.copies);
+    fn score(&self, beyond: f64, variance: f64) -> f64 {
+        let seen = beyond / self.clip;
+        let s2 = variance / (self.clip * self.clip);
+        match (self.is_mixed, self.is_opposed) {
+            (true, false) => self.log_ratio(seen, s2),
+            (true, true) => self.log_ratio(seen, s2) - self.log_ratio(-seen, s2),
+            // Half way between the worlds.
+            (false, false) => (seen - 0.5 * self.rate * f64::from(self.copies)) / s2,
+            (false, true) => seen / s2,
+        }
+    }
+
+    /// The log-likelihood ratio of copies that may be in the batch over none.
+    fn log_ratio(&self, seen: f64, s2: f64) -> f64 {
+        let (q, k) = (self.rate, self.copies);
         // Σ_b C(k, b) q^b (1 − q)^(k − b) exp((2bx − b²)/2σ²), b copies being in the batch.
         let mut weight = (1.0 - q).powi(k as i32);
         let mut ratio = weight;
         for b in 1..=k {
             weight *= q / (1.0 - q) * f64::from(k - b + 1) / f64::from(b);
             let b = f64::from(b);
-            ratio += weight * ((2.0 * b * seen - b * b) / (2.0 * s2)).exp();
+            // Finite where noise is next to none.
+            ratio += weight * ((2.0 * b * seen - b * b) / (2.0 * s2)).min(700.0).exp();
         }
         ratio.ln()
     }
-}
-
-/// All parameters, those first that the records move least in the first steps of a run. Attackers may know the records; what
-/// they choose makes an audit stronger or weaker, never wrong.
-fn least_moved(
-    plan: &Plan,
-    data: &Dataset,
-    adjacency: Adjacency,
-    entropy: &Entropy,
-    planted: usize,
-) -> Result<Vec<u32>, Refusal> {
-    let draws = Draws { entropy, run: 1, trial: 0 };
-    let blanks = vec![None; planted];
-    let world = veracity_train::World::from(data).crafting(&blanks);
-    let mut run = Run::new(plan, world, draws)?.recording(adjacency)?;
-    for _ in 0..SCOUTED {
-        run.step()?;
-    }
-    let mut moved = vec![0u128; plan.network.parameters()];
-    for call in run.into_tape().map(|tape| tape.calls).unwrap_or_default() {
-        if call.input.len() == moved.len() {
-            moved.iter_mut().zip(&call.input).for_each(|(most, at)| *most = (*most).max(at.unsigned_abs()));
-        }
-    }
-    let mut protocol: Vec<u32> = (0..moved.len() as u32).collect();
-    protocol.sort_by_key(|at| moved[*at as usize]);
-    Ok(protocol)
 }

@@ -27,6 +27,8 @@ pub enum Tone {
     Plain,
     /// What may be relied upon.
     Good,
+    /// What is not known: in amber, beside a broken line.
+    Doubt,
     /// What must not be overlooked: in red.
     Alarm,
 }
@@ -219,6 +221,7 @@ fn tone(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "",
         Tone::Good => " good",
+        Tone::Doubt => " doubt",
         Tone::Alarm => " alarm",
     }
 }
@@ -265,6 +268,50 @@ mod tests {
             assert!(!page.contains(forbidden), "{forbidden}");
         }
         assert!(page.contains("default-src 'none'"));
+    }
+
+    /// The rules that a medium adds, without the braces around them.
+    fn rules(medium: &str) -> &'static str {
+        let start =
+            STYLE.find(&format!("@media {medium} {{")).unwrap_or_else(|| panic!("no rules for {medium}"));
+        let inside = &STYLE[start + STYLE[start..].find('{').unwrap_or(0) + 1..];
+        let mut depth = 1;
+        let end = inside.find(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            depth == 0
+        });
+        &inside[..end.unwrap_or(inside.len())]
+    }
+
+    #[test]
+    fn paper_is_never_dark() {
+        assert!(rules("screen and (prefers-color-scheme: dark)").contains("--ground:"));
+        assert_eq!(STYLE.matches("dark)").count(), 1, "no other rule is for the dark");
+        assert!(rules("print").contains("color-scheme: light"));
+    }
+
+    #[test]
+    fn paper_breaks_no_table_and_no_figure() {
+        let print = rules("print");
+        let whole = print.lines().find(|line| line.contains("break-inside: avoid")).unwrap_or_default();
+        let (selectors, _) = whole.split_once('{').unwrap_or_default();
+        let selectors: Vec<&str> = selectors.split(',').map(str::trim).collect();
+        for part in ["figure", "table", "tr", "dl", "dl > div", "pre", ".note", ".lead"] {
+            assert!(selectors.contains(&part), "{part} in {selectors:?}");
+        }
+        // A heading does not end a page, and what scrolls on a screen is shown in full.
+        assert!(print.contains("break-after: avoid") && print.contains("overflow: visible"));
+    }
+
+    #[test]
+    fn every_tone_has_a_look_of_its_own() {
+        for one in [Tone::Good, Tone::Doubt, Tone::Alarm] {
+            let name = tone(one).trim_start();
+            for place in [".lead", ".note"] {
+                assert!(STYLE.contains(&format!("{place}.{name} {{")), "{place}.{name}");
+            }
+            assert_eq!(STYLE.matches(&format!("--{name}:")).count(), 2, "light and dark: {name}");
+        }
     }
 
     #[test]

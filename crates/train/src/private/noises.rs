@@ -47,14 +47,41 @@ impl Drop for Ahead {
 #[derive(Debug)]
 enum Recorder {
     Silent,
-    Recording { adjacency: Adjacency, tape: Tape },
-    Replaying { adjacency: Adjacency, script: Tape, heard: Tape },
+    /// Keeps the last sum of gradients and no other.
+    Listening {
+        sum: Vec<f32>,
+    },
+    Recording {
+        adjacency: Adjacency,
+        tape: Tape,
+    },
+    Replaying {
+        adjacency: Adjacency,
+        script: Tape,
+        heard: Tape,
+    },
 }
 
 impl Noises {
     /// Draws noise and records nothing.
     pub fn new(family: Family) -> Noises {
         Noises { family, recorder: Recorder::Silent, ahead: Ahead::default() }
+    }
+
+    /// The same draws, keeping the last sum of gradients before its noise. Refused for entropy that is fit for release.
+    pub fn into_listening(self) -> Result<Noises, Refusal> {
+        Noises { recorder: Recorder::Listening { sum: Vec::new() }, ..self }.seeded()
+    }
+
+    /// The last sum of gradients before its noise, of listening noises. It is private.
+    pub fn last_sum(&self) -> Option<&[f32]> {
+        match &self.recorder {
+            Recorder::Listening { sum } if !sum.is_empty() => Some(sum),
+            Recorder::Silent
+            | Recorder::Listening { .. }
+            | Recorder::Recording { .. }
+            | Recorder::Replaying { .. } => None,
+        }
     }
 
     /// The same draws with a tape of every sum and how far it may move between datasets of an adjacency. Refused for entropy
@@ -88,7 +115,7 @@ impl Noises {
     /// The tape of recording or replaying noises. Its sums are private.
     pub fn into_tape(self) -> Option<Tape> {
         match self.recorder {
-            Recorder::Silent => None,
+            Recorder::Silent | Recorder::Listening { .. } => None,
             Recorder::Recording { tape, .. } | Recorder::Replaying { heard: tape, .. } => Some(tape),
         }
     }
@@ -120,7 +147,7 @@ impl Noises {
     ) {
         match self.recorder {
             Recorder::Silent => self.add_silently(place, noise, step, sum, others),
-            Recorder::Recording { .. } | Recorder::Replaying { .. } => {
+            Recorder::Listening { .. } | Recorder::Recording { .. } | Recorder::Replaying { .. } => {
                 self.add_with_tape(place, noise, step, sum, others);
             }
         }
@@ -177,6 +204,16 @@ impl Noises {
         };
         let (adjacency, output, tape) = match &mut self.recorder {
             Recorder::Silent => return,
+            Recorder::Listening { sum: kept } => {
+                if place == Place::Gradient {
+                    kept.clear();
+                    kept.extend(input.iter().map(|steps| noise.value(*steps)));
+                }
+                for (value, steps) in sum.iter_mut().zip(&draw()) {
+                    *value = noise.value(*steps);
+                }
+                return;
+            }
             Recorder::Recording { adjacency, tape } => (*adjacency, draw(), tape),
             Recorder::Replaying { adjacency, script, heard } => {
                 let scripted = script.calls.get(heard.calls.len()).map(|call| call.output.clone());

@@ -159,7 +159,8 @@ impl Attacked {
 
 impl AuditSubject for Attacked {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        let score = |world: &World| self.score(trial, *world).map_err(|refusal| Failure(refusal.to_string()));
+        let score =
+            |world: &World| self.score(trial, *world).map_err(|refusal| Failure::Run(refusal.to_string()));
         worlds.iter().map(score).collect()
     }
 }
@@ -217,7 +218,8 @@ impl Epoch {
 
 impl AuditSubject for Epoch {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        let score = |world: &World| self.score(trial, *world).map_err(|refusal| Failure(refusal.to_string()));
+        let score =
+            |world: &World| self.score(trial, *world).map_err(|refusal| Failure::Run(refusal.to_string()));
         worlds.iter().map(score).collect()
     }
 }

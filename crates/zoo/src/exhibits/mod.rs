@@ -5,6 +5,7 @@ mod misdeclared;
 mod recorded;
 mod reports;
 mod sums;
+mod together;
 mod watched;
 
 use crate::Exhibit;
@@ -19,6 +20,7 @@ pub fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
     all.extend(sums::exhibits(seed)?);
     all.extend(choices::exhibits(seed)?);
     all.extend(reports::exhibits(seed)?);
+    all.extend(together::exhibits(seed)?);
     Ok(all)
 }
 

@@ -1,22 +1,35 @@
-//! A verdict for machines that run checks: JUnit XML and SARIF 2.1.0, as small as both formats allow.
+//! A verdict for machines that run checks: JUnit XML, and SARIF 2.1.0 with what code scanning asks for beyond the standard.
 
-use serde_json::json;
-use veracity::{Error, Verdict, auditing::Audited};
+use crate::args::AuditArgs;
+use serde_json::{Value, json};
+use std::{
+    env,
+    path::{Component, Path, PathBuf},
+};
+use veracity::{
+    Error, Verdict,
+    auditing::{Audited, Keep, journal::REPORT},
+};
 
 /// The rule that a refuted claim breaks.
 const RULE: &str = "privacy-claim-refuted";
+/// The rule that an audit breaks that is not able to tell.
+const TOO_WEAK: &str = "privacy-audit-cannot-tell";
 
 /// One test case; it fails when the claim is refuted.
 pub fn junit(audited: &Audited, line: &str) -> String {
-    let refuted = matches!(audited.verdict, Verdict::Refuted { .. });
-    let (failures, inside) = match refuted {
-        true => (1, format!("<failure message=\"{0}\" type=\"{RULE}\">{0}</failure>", escape(line))),
-        false => (0, format!("<system-out>{}</system-out>", escape(line))),
+    let line = escape(line);
+    let (failures, skipped, inside) = match audited.verdict {
+        Verdict::Refuted { .. } => {
+            (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>"))
+        }
+        Verdict::NotRefuted { .. } => (0, 0, format!("<system-out>{line}</system-out>")),
+        Verdict::CannotTell { .. } => (0, 1, format!("<skipped message=\"{line}\"/>")),
     };
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <testsuites tests=\"1\" failures=\"{failures}\">\n  \
-         <testsuite name=\"veracity audit\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">\n    \
+         <testsuite name=\"veracity audit\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n    \
          <testcase classname=\"veracity.audit.{}\" name=\"{}\">{inside}</testcase>\n  \
          </testsuite>\n</testsuites>\n",
         escape(&audited.note.kind),
@@ -37,10 +50,11 @@ pub fn is_junit(bytes: &[u8]) -> bool {
 
 /// Whether a file is a result of ours.
 pub fn is_sarif(bytes: &[u8]) -> bool {
-    let Ok(found) = serde_json::from_slice::<serde_json::Value>(bytes) else { return false };
-    let is_ours = |run: &serde_json::Value| {
+    let Ok(found) = serde_json::from_slice::<Value>(bytes) else { return false };
+    let is_our_rule = |one: &Value| one["ruleId"] == RULE || one["ruleId"] == TOO_WEAK;
+    let is_ours = |run: &Value| {
         run["tool"]["driver"]["name"] == "veracity"
-            && run["results"].as_array().is_some_and(|all| all.iter().all(|one| one["ruleId"] == RULE))
+            && run["results"].as_array().is_some_and(|all| all.iter().all(is_our_rule))
     };
     matches!(found["runs"].as_array().map(Vec::as_slice), Some([only]) if is_ours(only))
 }
@@ -62,11 +76,68 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// One run with one result: an error when the claim is refuted, open otherwise; an audit never says "pass".
-pub fn sarif(audited: &Audited, line: &str) -> Result<String, Error> {
-    let (kind, level) = match audited.verdict {
-        Verdict::Refuted { .. } => ("fail", "error"),
-        Verdict::NotRefuted { .. } => ("open", "none"),
+/// The file that an audit is about, as far as its arguments name one: the plan, the claim, the scores, the model, or the first file
+/// among the words of the command.
+pub fn about(args: &AuditArgs) -> Option<PathBuf> {
+    let claim = args.claim.as_deref().filter(|claim| claim.ends_with(".json")).map(PathBuf::from);
+    let words = args.command.as_deref().unwrap_or_default().split_whitespace();
+    let script = words.map(Path::new).find(|word| word.is_relative() && word.is_file()).map(Path::to_owned);
+    let plan = args.plan.clone();
+    plan.or(args.scores.clone()).or(args.model.clone()).or(script).or(claim)
+}
+
+/// The file that a result is shown at; where the audit is about none, its report.
+pub fn place(about: Option<&Path>, kept: &Keep) -> String {
+    let report = match kept {
+        Keep::Everything(folder, _) | Keep::Report(folder) => folder.join(REPORT),
+        Keep::Nothing => PathBuf::from(REPORT),
+    };
+    relative_uri(about.unwrap_or(&report))
+}
+
+/// A path as a URI that is relative to the folder one is in, since code scanning takes no other. Of a file elsewhere the name is
+/// told, and nothing of where it lies.
+fn relative_uri(path: &Path) -> String {
+    let here = env::current_dir().unwrap_or_default();
+    let inside = path.strip_prefix(&here).unwrap_or(path);
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    let name = Path::new(path.file_name().unwrap_or_default());
+    let told = if inside.components().all(is_below) { inside } else { name };
+    let parts = told.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(percent_encoded(&name.to_string_lossy())),
+        _ => None,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// Everything but what a URI may hold as it is.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
+            _ => encoded += &format!("%{byte:02X}"),
+        }
+    }
+    encoded
+}
+
+/// The same for the same pieces on every machine and in every version: FNV-1a of 64 bits. It names results, and guards nothing.
+fn fingerprint(pieces: &[&str]) -> String {
+    let bytes = pieces.iter().flat_map(|piece| piece.bytes().chain([0]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// One run. A refuted claim is an error and an audit that cannot tell a warning, shown at `place`. A claim that is not refuted is no
+/// result, since services show every result as a fault, whatever its kind; the run says so in a note. An audit never says "pass".
+pub fn sarif(audited: &Audited, line: &str, place: &str) -> Result<String, Error> {
+    let results: Vec<Value> = match audited.verdict {
+        Verdict::Refuted { .. } => vec![result(audited, line, place, (RULE, 0, "error"))],
+        Verdict::CannotTell { .. } => vec![result(audited, line, place, (TOO_WEAK, 1, "warning"))],
+        Verdict::NotRefuted { .. } => Vec::new(),
     };
     crate::text::json(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -75,29 +146,218 @@ pub fn sarif(audited: &Audited, line: &str) -> Result<String, Error> {
             "tool": { "driver": {
                 "name": "veracity",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": [{
-                    "id": RULE,
-                    "shortDescription": { "text": "A claim of differential privacy is refuted by an attack." },
-                }],
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": [refuted(), cannot_tell()],
             }},
-            "results": [{
-                "ruleId": RULE,
-                "ruleIndex": 0,
-                "kind": kind,
-                "level": level,
-                "message": { "text": line },
-                "locations": [{ "logicalLocations": [{
-                    "name": audited.note.description,
-                    "kind": "module",
-                }]}],
+            // What is before the last slash is the category: an audit of the same file replaces the earlier one, and no other.
+            "automationDetails": { "id": format!("veracity/audit/{}/{place}/", audited.note.kind) },
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": [{ "level": "note", "message": { "text": line } }],
             }],
+            "results": results,
         }],
     }))
+}
+
+fn result(audited: &Audited, line: &str, place: &str, (rule, index, level): (&str, u32, &str)) -> Value {
+    json!({
+        "ruleId": rule,
+        "ruleIndex": index,
+        "kind": "fail",
+        "level": level,
+        "message": { "text": line },
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": { "uri": place },
+                "region": { "startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2 },
+            },
+            "logicalLocations": [{ "name": audited.note.description, "kind": "module" }],
+        }],
+        // Numbers differ from run to run; what is wrong, and where, does not.
+        "partialFingerprints": {
+            "primaryLocationLineHash": format!("{}:1", fingerprint(&[rule, &audited.note.kind, place])),
+        },
+    })
+}
+
+fn refuted() -> Value {
+    json!({
+        "id": RULE,
+        "name": "PrivacyClaimRefuted",
+        "shortDescription": { "text": "A claim of differential privacy is refuted by an attack." },
+        "fullDescription": { "text":
+            "An attacker told apart, more often than the claim allows, whether a record was in the data. If the claim were true, such \
+             a result would come about with no more than the chance of error that the message states." },
+        "help": {
+            "text":
+                "What runs is not what is claimed. Read the report of the audit: it says where the claim falls and how much of the \
+                 declared noise is there at most. Then look at the scale of the noise, clipping, sampling, the seed, and what is \
+                 released besides. `veracity verify` recomputes the verdict from the trials.",
+            "markdown":
+                "**What runs is not what is claimed.** Read the report of the audit: it says where the claim falls and how much of the \
+                 declared noise is there at most. Then look at\n\n- the scale of the noise and of clipping,\n- how records are \
+                 sampled,\n- where the randomness comes from,\n- what is released besides.\n\n`veracity verify certificate.json` \
+                 recomputes the verdict from the trials.",
+        },
+        "defaultConfiguration": { "level": "error" },
+        "properties": {
+            "tags": ["security", "privacy", "differential-privacy"],
+            "precision": "very-high",
+            "problem.severity": "error",
+            "security-severity": "8.0",
+        },
+    })
+}
+
+fn cannot_tell() -> Value {
+    json!({
+        "id": TOO_WEAK,
+        "name": "PrivacyAuditCannotTell",
+        "shortDescription": { "text": "An audit of differential privacy is too weak to tell." },
+        "fullDescription": { "text":
+            "With so many trials and this attack the audit could not have refuted the claim as it was to, so it says nothing of it." },
+        "help": {
+            "text": "Run more trials, use a stronger attack, or lower what the audit is required to catch.",
+            "markdown": "Run **more trials** (`--trials`), use a stronger attack, or lower what the audit is required to catch \
+                         (`--require`).",
+        },
+        "defaultConfiguration": { "level": "warning" },
+        "properties": {
+            "tags": ["privacy", "differential-privacy"],
+            "precision": "very-high",
+            "problem.severity": "warning",
+        },
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use veracity::{
+        AuditDone, AuditSettings, Case, Count, Delta, Mechanism, NoiseMultiplier, Subject, audit,
+        auditing::Opening,
+    };
+
+    /// An audit of Gaussian noise of which this part is added.
+    fn audited(part: f64, trials: u64) -> Audited {
+        let noise_multiplier = NoiseMultiplier::new(1.0).unwrap();
+        let subject = Subject::new(Mechanism::Gaussian { noise_multiplier });
+        let (delta, trials) = (Delta::new(1e-5).unwrap(), Count::new(trials).unwrap());
+        let case = Case::mechanism(&subject, part, None, delta, 1, trials).unwrap();
+        let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None).unwrap() else {
+            panic!()
+        };
+        *audited
+    }
+
+    /// One of each verdict.
+    fn all() -> [Audited; 3] {
+        let all = [audited(0.3, 400), audited(1.0, 400), audited(1.0, 4)];
+        let names = all.each_ref().map(|audited| audited.verdict.name());
+        assert_eq!(names, ["refuted", "not-refuted", "cannot-tell"]);
+        all
+    }
+
+    fn is_text(value: &Value) -> bool {
+        value.as_str().is_some_and(|text| !text.trim().is_empty() && text.chars().count() <= 1024)
+    }
+
+    /// What code scanning asks of a file before it shows a result: rules with descriptions and help, and results with a message, a
+    /// relative place, a line and a fingerprint. The numbers are those of the rules of the SARIF multitool.
+    #[test]
+    fn code_scanning_takes_every_verdict() {
+        let places = ["plans/a%20plan.toml", "out-audit/report.html", "scores.csv"];
+        for (audited, place) in all().iter().zip(places) {
+            let text = sarif(audited, "THE LINE", place).unwrap();
+            assert!(is_sarif(text.as_bytes()));
+            let file: Value = serde_json::from_str(&text).unwrap();
+            let run = &file["runs"][0];
+            let driver = &run["tool"]["driver"];
+            assert!(is_text(&driver["name"]) && is_text(&driver["version"]), "GH1018");
+            assert!(run["automationDetails"]["id"].as_str().unwrap().ends_with('/'));
+            assert_eq!(run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"], "THE LINE");
+            let rules = driver["rules"].as_array().unwrap();
+            for rule in rules {
+                for part in ["shortDescription", "fullDescription", "help"] {
+                    assert!(is_text(&rule[part]["text"]), "GH2012: {part}");
+                }
+                assert!(is_text(&rule["help"]["markdown"]) && rule.get("helpUri").is_none());
+                assert_eq!(rule["properties"]["precision"], "very-high");
+                let is_security = rule["properties"]["tags"].as_array().unwrap().contains(&"security".into());
+                let severity = rule["properties"].get("security-severity").map(|text| text.as_str().unwrap());
+                assert_eq!(severity.is_some(), is_security);
+                assert!(severity.is_none_or(|text| (0.0..=10.0).contains(&text.parse::<f64>().unwrap())));
+            }
+            for result in run["results"].as_array().unwrap() {
+                let index = result["ruleIndex"].as_u64().unwrap() as usize;
+                assert_eq!(rules[index]["id"], result["ruleId"]);
+                assert_eq!(rules[index]["defaultConfiguration"]["level"], result["level"]);
+                assert_eq!(result["message"]["text"], "THE LINE");
+                let location = &result["locations"][0]["physicalLocation"];
+                assert_eq!(location["artifactLocation"]["uri"], place, "GH1001");
+                assert_eq!(location["region"]["startLine"], 1, "GH1003");
+                assert!(is_text(&result["partialFingerprints"]["primaryLocationLineHash"]));
+            }
+        }
+    }
+
+    /// Services show every result as a fault, so only faults are results.
+    #[test]
+    fn only_what_is_wrong_is_a_result() {
+        let results = all().map(|audited| {
+            let file: Value = serde_json::from_str(&sarif(&audited, "a line", "a.toml").unwrap()).unwrap();
+            let results = file["runs"][0]["results"].as_array().unwrap().clone();
+            results.into_iter().map(|one| (one["ruleId"].clone(), one["level"].clone())).collect::<Vec<_>>()
+        });
+        assert_eq!(results[0], [(RULE.into(), "error".into())]);
+        assert_eq!(results[1], []);
+        assert_eq!(results[2], [(TOO_WEAK.into(), "warning".into())]);
+    }
+
+    #[test]
+    fn a_place_is_relative_and_says_nothing_of_the_machine() {
+        let here = env::current_dir().unwrap();
+        let kept = Keep::Everything(PathBuf::from("out"), Opening::Fresh);
+        for (path, expected) in [
+            (Some(here.join("plans/a plan.toml")), "plans/a%20plan.toml"),
+            (Some(PathBuf::from("./plans/é.toml")), "plans/%C3%A9.toml"),
+            (Some(PathBuf::from("/somewhere/else/claim.json")), "claim.json"),
+            (Some(PathBuf::from("../above/claim.json")), "claim.json"),
+            (None, "out/report.html"),
+        ] {
+            assert_eq!(place(path.as_deref(), &kept), expected);
+        }
+        assert_eq!(place(None, &Keep::Nothing), REPORT);
+    }
+
+    /// A known value: the hash of the letter a, here followed by the end of its piece.
+    #[test]
+    fn a_fingerprint_does_not_change() {
+        assert_eq!(fingerprint(&[]), "cbf29ce484222325");
+        let a = (0xcbf2_9ce4_8422_2325_u64 ^ 0x61).wrapping_mul(0x0100_0000_01b3);
+        assert_eq!(a, 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fingerprint(&["a"]), format!("{:016x}", a.wrapping_mul(0x0100_0000_01b3)));
+        assert_ne!(fingerprint(&["ab", "c"]), fingerprint(&["a", "bc"]));
+    }
+
+    #[test]
+    fn junit_skips_what_cannot_be_told() {
+        let written = all().map(|audited| junit(&audited, "a line"));
+        assert!(written.iter().all(|text| is_junit(text.as_bytes())));
+        let found = written.each_ref().map(|text| {
+            (
+                text.contains("failures=\"1\""),
+                text.contains("<failure "),
+                text.contains("<skipped "),
+                text.contains("skipped=\"1\""),
+            )
+        });
+        assert_eq!(
+            found,
+            [(true, true, false, false), (false, false, false, false), (false, false, true, true)]
+        );
+    }
 
     #[test]
     fn markup_in_a_command_stays_text() {

@@ -17,16 +17,16 @@ pub fn case(args: &AuditArgs, line: &str, folder: &Path) -> Result<Case, Error> 
             .canary_copies
             .map_or(Ok(1), |copies| Whole(copies).count("canary-copies").map(Count::get))?,
         timeout: duration("timeout", args.timeout.as_deref().unwrap_or("600s"))?,
-        retries: retries(args)?,
         folder: folder.to_owned(),
     };
     let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
     command::case(spec, claim::of(args)?, trials, args.seed)
 }
 
-fn retries(args: &AuditArgs) -> Result<u32, Error> {
+/// How often a failed trial is tried again.
+pub fn retries(args: &AuditArgs) -> Result<u32, Error> {
     match args.retries {
-        None => Ok(2),
+        None => Ok(0),
         Some(n) if n.fract() == 0.0 && (0.0..=100.0).contains(&n) => Ok(n as u32),
         Some(n) => Err(Error::out_of_range("retries", n, "a whole number, 0 ≤ retries ≤ 100")),
     }

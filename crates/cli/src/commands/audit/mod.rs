@@ -12,10 +12,10 @@ mod printing;
 mod training;
 
 use crate::{
-    Outcome,
+    Ending, Outcome,
     args::{AuditAction, AuditArgs},
     commands::replay,
-    console::Console,
+    console::{Console, painted},
     meaning,
     progress::{self, Step, Told},
 };
@@ -26,7 +26,12 @@ use std::{
 };
 use veracity::{
     AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan, audit,
-    auditing::{Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge},
+    auditing::command::LOG,
+    auditing::{
+        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge_signed,
+        needed_trials, plan, signature::SigningKey,
+    },
+    report::decimal::{down, nearest},
     saving::refuse_foreign_file,
     spec::Whole,
 };
@@ -41,11 +46,13 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     args.junit.as_ref().map_or(Ok(()), |path| refuse_foreign_file("junit", path, ci::is_junit))?;
     args.sarif.as_ref().map_or(Ok(()), |path| refuse_foreign_file("sarif", path, ci::is_sarif))?;
     if let Some(AuditAction::Merge(args)) = &args.action {
-        let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif };
-        return printing::done(&merge(&args.folders, &args.out)?, &everything(&args.out, false), output);
+        let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: None };
+        let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
+        let done = merge_signed(&args.folders, &args.out, key.as_ref())?;
+        return printing::done(&done, &everything(&args.out, false), output);
     }
-    if args.mechanism.is_none() {
-        meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND")?;
+    if args.mechanism.is_none() && args.claim.is_none() {
+        meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND or --claim KIND")?;
     }
     if args.canary.is_some() && !args.one_run && (args.command.is_none() || args.data.is_none()) {
         return Err(Error::invalid(
@@ -57,9 +64,54 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     }
     let (case, keep) = case(args)?;
     let settings = settings(args, &case, keep)?;
-    let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif };
+    match planned(args, &case, &settings)? {
+        Planned::Nothing => {}
+        Planned::Catches(told) if args.progress || console.is_watched() => console.remark(&told),
+        Planned::Catches(_) => {}
+        Planned::TooLittle(text) => return Ok(Outcome { text: painted(&text), ending: Ending::CannotTell }),
+    }
+    let about = ci::about(args);
+    let output =
+        Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
     let done = progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch))?;
     printing::done(&done, &settings.keep, output)
+}
+
+/// What the trials are planned to catch, told before the first of them. An audit that must catch more than it can is not begun.
+fn planned(args: &AuditArgs, case: &Case, settings: &AuditSettings) -> Result<Planned, Error> {
+    // How many trials fit into a time is not known yet.
+    if args.budget.is_some() {
+        return Ok(Planned::Nothing);
+    }
+    let (protocol, caught) = plan(case, settings)?;
+    let below = caught.and_then(|caught| caught.noise_below);
+    if let Some(part) = args.require
+        && below.is_none_or(|below| below < part)
+    {
+        let needed = needed_trials(case, protocol.method.method()?, part, args.significance)?;
+        return Ok(Planned::TooLittle(format!(
+            "NOT ABLE TO TELL: {} trials do not catch noise of {part} of the declared; about {} do\n",
+            protocol.trials,
+            needed.get()
+        )));
+    }
+    let Some(below) = below else { return Ok(Planned::Nothing) };
+    let up_to = if protocol.method.bound == "sequential" { "up to " } else { "" };
+    let (below, chance) = (down(below, 2), nearest(100.0 * CHANCE, 3));
+    Ok(Planned::Catches(format!(
+        "plan: {up_to}{} trials; noise below {below} of the declared is caught with chance {chance}%",
+        protocol.trials
+    )))
+}
+
+/// What is known of an audit before its first trial.
+enum Planned {
+    /// Nothing that could be told.
+    Nothing,
+    /// What it catches.
+    Catches(String),
+    /// It cannot catch what it must.
+    TooLittle(String),
 }
 
 /// Trials, speed, failures and time left.
@@ -74,6 +126,12 @@ fn attack(case: &Case, settings: &AuditSettings, watch: &Sender<Progress>) -> Re
         (Keep::Everything(..), ErrorKind::Interrupted) => Error::Interrupted(format!(
             "{error}; the trials that had ended are kept, --resume goes on with the others"
         )),
+        (Keep::Everything(folder, _), ErrorKind::TrialsFailed) if folder.join(LOG).exists() => {
+            Error::TrialsFailed(format!(
+                "{error}; what they said is in {}, --resume --retry-failed tries them again",
+                folder.join(LOG).display()
+            ))
+        }
         _ => error,
     })
 }
@@ -118,9 +176,13 @@ fn settings(args: &AuditArgs, case: &Case, keep: Keep) -> Result<AuditSettings, 
             Some(most) => Some(Whole(most).count("max-failures")?.get()),
             None => None,
         },
+        retries: command::retries(args)?,
+        retry_failed: args.retry_failed,
+        require: args.require,
         jobs: args.jobs.map(jobs).transpose()?,
         shard: args.shard.as_deref().map_or(Ok(Shard::WHOLE), shard)?,
         keep,
+        sign: args.sign.as_deref().map(SigningKey::read).transpose()?,
     })
 }
 
@@ -141,10 +203,18 @@ fn shard(text: &str) -> Result<Shard, Error> {
 
 /// The method of the flags; what they leave open is the usual one of the case.
 fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, Error> {
-    let usual = MethodNote::of(case.usual_method());
-    let bound = args.bound.clone().unwrap_or_else(|| usual.bound.clone());
+    let usual = MethodNote::of(training::usual_method(args, case)?);
+    let asked = args.bound.clone().or_else(|| args.sequential.then(|| "sequential".to_owned()));
+    // A threshold of one's own is counted at, not bet on.
+    let counts = args.threshold.is_some() && usual.bound == "sequential";
+    let counted = counts.then(|| "clopper-pearson".to_owned());
+    let bound = asked.or(counted).unwrap_or_else(|| usual.bound.clone());
     // The usual threshold is that of the usual bound.
-    let threshold = if bound == usual.bound { usual.threshold } else { "split".to_owned() };
+    let threshold = match bound.as_str() {
+        _ if bound == usual.bound => usual.threshold,
+        "sequential" => "past".to_owned(),
+        _ => "split".to_owned(),
+    };
     let note = MethodNote {
         bound,
         threshold: args.threshold.clone().unwrap_or(threshold),
@@ -154,7 +224,7 @@ fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, E
 }
 
 /// The plan that is named, or the built-in one.
-fn plan(args: &AuditArgs) -> Result<TrainingPlan, Error> {
+fn training_plan(args: &AuditArgs) -> Result<TrainingPlan, Error> {
     let stated =
         [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.declared.adjacency.is_some())];
     if let Some((flag, _)) = stated.iter().find(|(_, given)| *given) {

@@ -1,6 +1,6 @@
 //! `veracity audit --one-run [PLAN]`: one training, many canaries.
 
-use super::plan;
+use super::training_plan;
 use crate::{args::AuditArgs, meaning};
 use veracity::{Case, Epsilon, Error, auditing::CanaryKind, spec::Whole};
 
@@ -12,7 +12,7 @@ pub fn case(args: &AuditArgs) -> Result<Case, Error> {
         .transpose()?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
     let trials = Whole(args.trials.unwrap_or(1.0)).count("trials")?;
-    Case::one_run(&plan(args)?, kind(args)?, canaries, claimed, args.seed, trials)
+    Case::one_run(&training_plan(args)?, kind(args)?, canaries, claimed, args.seed, trials)
 }
 
 fn kind(args: &AuditArgs) -> Result<CanaryKind, Error> {

@@ -1,26 +1,42 @@
 //! `veracity audit [PLAN]`: a training plan, or the embedded default, attacked from within or by its last model.
 
-use super::plan;
+use super::training_plan;
 use crate::args::{AuditArgs, choice::ScoreWord};
 use veracity::{
-    Case, Epsilon, Error, TrainingPlan,
-    auditing::{Attack, CanaryKind, Scoring, Start, best_canary},
+    Case, Count, Epsilon, Error, TrainingPlan,
+    auditing::{Attack, CanaryKind, Method, Scoring, Start, best_canary, planned_canaries, planned_method},
     spec::Whole,
 };
 
-/// Trainings that take less than a minute on two cores.
+/// Trainings that take less than a minute on two cores, where the last model is attacked.
 const TRIALS: f64 = 6000.0;
-/// Canaries that a training holds.
-const CANARIES: f64 = 20.0;
+/// The same with many canaries in each: what more of them would show is next to nothing.
+const WHITE_BOX_TRIALS: f64 = 4000.0;
 /// Shadow models for likelihood ratios.
 const SHADOWS: u64 = 64;
 
 /// A plan and an attack on it.
 pub fn case(args: &AuditArgs) -> Result<Case, Error> {
-    let plan = plan(args)?;
-    let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
+    let plan = training_plan(args)?;
+    let attack = attack(args, &plan)?;
+    let usual = match attack {
+        Attack::WhiteBox { .. } => WHITE_BOX_TRIALS,
+        Attack::FinalModel { .. } => TRIALS,
+    };
+    let trials = Whole(args.trials.unwrap_or(usual)).count("trials")?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
-    Case::training(&plan, attack(args, &plan)?, claimed, args.seed, trials)
+    Case::training(&plan, attack, claimed, args.seed, trials)
+}
+
+/// The usual method of a case of [`case`]: many canaries guess the part that shows most in the ideal game.
+pub fn usual_method(args: &AuditArgs, case: &Case) -> Result<Method, Error> {
+    let is_white_box = case.note.kind == "training" && case.note.access == "every step";
+    match u64::from(case.canaries) {
+        canaries @ 2.. if is_white_box => {
+            planned_method(&training_plan(args)?, Count::new(canaries)?, case.trials, args.significance)
+        }
+        _ => Ok(case.usual_method()),
+    }
 }
 
 fn attack(args: &AuditArgs, plan: &TrainingPlan) -> Result<Attack, Error> {
@@ -34,8 +50,10 @@ fn attack(args: &AuditArgs, plan: &TrainingPlan) -> Result<Attack, Error> {
                 "{flag} is given with a white-box attack, expected it with an --attack on the last model"
             )));
         }
-        let canaries = Whole(args.canaries.unwrap_or(CANARIES)).count("canaries")?.get() as usize;
-        return Ok(Attack::WhiteBox { canaries, copies });
+        let canaries = args
+            .canaries
+            .map_or_else(|| planned_canaries(plan), |given| Ok(Whole(given).count("canaries")?))?;
+        return Ok(Attack::WhiteBox { canaries: canaries.get() as usize, copies });
     }
     if args.canaries.is_some() {
         return Err(Error::invalid(

@@ -1,7 +1,7 @@
 //! Everything in a folder, one line for each file; and one model with its claim.
 
 use super::{certificate_json, certificate_words, json, one_line, verdict, words};
-use crate::{Outcome, args::VerifyArgs, console::painted, text};
+use crate::{Ending, Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::{Value, json};
 use veracity::{Error, Found, Inspected, inspect};
 
@@ -40,7 +40,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
     let stands = held == all.len();
     let text = match args.json {
         true => text::json(&json!({
-            "schema": "veracity.verify-folder/2",
+            "schema": "veracity.verify-folder/3",
             "verdict": if stands { "confirmed" } else { "does-not-hold" },
             "files": all.iter().map(object).collect::<Vec<_>>(),
         }))?,
@@ -53,7 +53,7 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
             painted(&(lines + &sum))
         }
     };
-    Ok(Outcome { text, stands })
+    Ok(Outcome { text, ending: Ending::of(stands) })
 }
 
 /// One line: the file, then what came of it.

@@ -1,0 +1,262 @@
+//! Trials against a claimed curve: whether it falls, where, and how much of the declared noise they still allow.
+
+use crate::{
+    Claimed, ClaimedCurve, Counted, Counts, Observation, Scores,
+    bound::{
+        clopper_pearson::ErrorRates,
+        one_run::Guesses,
+        one_run_fdp,
+        sequential::Test,
+        trade_off::{self, Kind},
+    },
+    threshold::{self, Choice},
+    trial::Pairs,
+};
+use veracity_core::{Count, Refusal, Significance};
+
+/// Noise is looked at from this part of what is declared to its inverse.
+pub(crate) const LEAST_NOISE: f64 = 1.0 / 8.0;
+/// How finely a limit on noise is found.
+const FINE: f64 = 0.02;
+/// The ratio of neighbouring rungs of a ladder of noise.
+const RUNG: f64 = 1.08;
+/// The rungs above and below what is declared.
+const RUNGS: i32 = 18;
+
+/// A claimed mechanism, with any part of the noise that it declares.
+pub trait Declared: Send + Sync {
+    /// The curve of the mechanism with `part` times its declared noise; at 1 it is the claim itself. Less noise promises less.
+    fn with_noise(&self, part: f64) -> Result<ClaimedCurve, Refusal>;
+
+    /// Whether there is noise of which a part can be taken.
+    fn has_noise(&self) -> bool {
+        true
+    }
+}
+
+/// The curves of a claim by the part of its noise, where it has noise.
+pub(crate) type Noise<'a> = Option<&'a dyn Fn(f64) -> Result<ClaimedCurve, Refusal>>;
+
+/// What trials say of a claimed curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Against {
+    /// The guesses that were counted.
+    pub counted: Counted,
+    /// Where the claim fell, if it did.
+    pub fallen: Option<Fallen>,
+    /// Whether an attacker who never errs would have refuted it with so many trials.
+    pub is_able: bool,
+    /// The largest multiple of the declared noise that the trials still allow; none where they allow any, or none is declared.
+    pub noise_at_most: Option<f64>,
+}
+
+/// Where a claimed curve fell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fallen {
+    /// At a threshold.
+    Threshold {
+        /// What the rate of false alarms does not exceed.
+        alarms: f64,
+        /// What the rate of misses does not exceed.
+        misses: f64,
+        /// The misses that the claim leaves, at least, beside so many false alarms.
+        promised: f64,
+    },
+    /// By more right guesses than this, which the claim allows but for the chance of error.
+    Guesses {
+        /// So many.
+        most: u64,
+    },
+    /// By bets that nobody wins against a true claim.
+    Bets {
+        /// After so many pairs of trials.
+        pairs: u64,
+    },
+}
+
+/// The largest part of the noise that stands, where more of it falls.
+///
+/// # Promise  A claim of more noise implies one of less, so whatever refutes a curve refutes those above it
+fn noise_limit(noise: Noise<'_>, falls: impl Fn(&ClaimedCurve) -> bool) -> Result<Option<f64>, Refusal> {
+    let Some(noise) = noise else { return Ok(None) };
+    let falls = |part: f64| noise(part).map(|curve| falls(&curve));
+    // Little noise takes the accountant long, so the search begins at what is declared.
+    let (mut stands, mut fallen) = (1.0, 1.0);
+    if falls(1.0)? {
+        loop {
+            stands = f64::max(0.7 * stands, LEAST_NOISE);
+            match falls(stands)? {
+                true if stands == LEAST_NOISE => return Ok(Some(stands)),
+                true => fallen = stands,
+                false => break,
+            }
+        }
+    } else {
+        loop {
+            fallen = f64::min(1.5 * fallen, 1.0 / LEAST_NOISE);
+            match falls(fallen)? {
+                true => break,
+                false if fallen * LEAST_NOISE >= 1.0 => return Ok(None),
+                false => stands = fallen,
+            }
+        }
+    }
+    while fallen > stands * (1.0 + FINE) {
+        let middle = (stands * fallen).sqrt();
+        if falls(middle)? { fallen = middle } else { stands = middle }
+    }
+    Ok(Some(fallen))
+}
+
+/// Clopper–Pearson limits at a threshold that other trials chose, or at all thresholds.
+pub(crate) fn by_threshold(
+    scores: &Scores,
+    choice: Choice,
+    claim: &ClaimedCurve,
+    noise: Noise<'_>,
+    significance: Significance,
+) -> Result<Against, Refusal> {
+    if choice == Choice::Union {
+        return by_band(scores, claim, noise, significance);
+    }
+    let looks = threshold::looks(scores, choice, claim, significance)?;
+    let limits: Vec<ErrorRates> =
+        looks.iter().map(|look| ErrorRates::limits(look.counts, look.level)).collect();
+    let fallen = |curve: &ClaimedCurve| {
+        let at = |rates: &ErrorRates| curve.broken_by(rates.false_positive, rates.false_negative);
+        limits.iter().enumerate().find_map(|(which, rates)| at(rates).map(|fallen| (which, fallen)))
+    };
+    let never_wrong = |look: &threshold::Look| ErrorRates::limits(look.counts.never_wrong(), look.level);
+    let is_able = looks
+        .iter()
+        .map(never_wrong)
+        .any(|rates| claim.broken_by(rates.false_positive, rates.false_negative).is_some());
+    let found = fallen(claim);
+    let Some(look) = looks.get(found.map_or(0, |(which, _)| which)) else {
+        return Err(Refusal::invalid("no trial was counted"));
+    };
+    Ok(Against {
+        counted: Counted::Threshold { threshold: look.threshold, counts: look.counts },
+        fallen: found.map(|(_, fallen)| fallen),
+        is_able,
+        noise_at_most: noise_limit(noise, |curve| fallen(curve).is_some())?,
+    })
+}
+
+/// Limits that hold at all thresholds together.
+fn by_band(
+    scores: &Scores,
+    claim: &ClaimedCurve,
+    noise: Noise<'_>,
+    significance: Significance,
+) -> Result<Against, Refusal> {
+    let band = trade_off::band(scores, Kind::Ranks, significance);
+    let excess = |curve: &ClaimedCurve, point: &trade_off::Point| {
+        curve.least_misses(point.false_positive) - point.false_negative
+    };
+    let worst = |curve: &ClaimedCurve| {
+        let points = band.points().iter().copied();
+        points.max_by(|a, b| excess(curve, a).total_cmp(&excess(curve, b)))
+    };
+    let fallen = |curve: &ClaimedCurve| {
+        worst(curve).and_then(|point| curve.broken_by(point.false_positive, point.false_negative))
+    };
+    let threshold = worst(claim).map_or(f64::INFINITY, |point| point.threshold);
+    let fewest = band.fewest();
+    Ok(Against {
+        counted: Counted::Threshold { threshold, counts: Counts::above(threshold, scores) },
+        fallen: fallen(claim),
+        is_able: claim.broken_by(fewest.alarms, fewest.misses).is_some(),
+        noise_at_most: noise_limit(noise, |curve| fallen(curve).is_some())?,
+    })
+}
+
+/// Guesses at both ends of the ranking, by the recursion for whole curves.
+pub(crate) fn by_guesses(
+    (guesses, highest, lowest): (Guesses, u64, u64),
+    claim: &ClaimedCurve,
+    noise: Noise<'_>,
+    level: f64,
+) -> Result<Against, Refusal> {
+    let falls = |curve: &ClaimedCurve, guesses| one_run_fdp::refutes(guesses, level, curve);
+    let fallen = if falls(claim, guesses) {
+        // Fewer right guesses never refute more.
+        let (mut stands, mut refuted) = (0, guesses.correct());
+        while refuted - stands > 1 {
+            let middle = stands.midpoint(refuted);
+            let of = Guesses::new(guesses.canaries(), guesses.guesses(), middle)?;
+            if falls(claim, of) { refuted = middle } else { stands = middle }
+        }
+        Some(Fallen::Guesses { most: stands })
+    } else {
+        None
+    };
+    Ok(Against {
+        counted: Counted::Ends { highest, lowest, guesses },
+        fallen,
+        is_able: falls(claim, guesses.never_wrong()),
+        noise_at_most: noise_limit(noise, |curve| falls(curve, guesses))?,
+    })
+}
+
+/// Bets, pair by pair in the order of the trials; what comes after the claim has fallen is not looked at.
+pub(crate) fn by_bets(
+    pairs: &Pairs,
+    claim: &ClaimedCurve,
+    noise: Noise<'_>,
+    level: f64,
+) -> Result<Against, Refusal> {
+    let mut test = Test::new(claim.clone(), Significance::new(level)?);
+    let mut sure = Test::new(claim.clone(), Significance::new(level)?);
+    for (inside, outside) in pairs.iter() {
+        if test.is_refuted() {
+            break;
+        }
+        test.observe(inside, outside)?;
+    }
+    for _ in 0..pairs.len() {
+        if sure.is_refuted() {
+            break;
+        }
+        sure.observe(Some(1.0), Some(0.0))?;
+    }
+    let used = test.pairs();
+    Ok(Against {
+        counted: Counted::Pairs { pairs: used, log_wealth: test.log_wealth() },
+        fallen: test.is_refuted().then_some(Fallen::Bets { pairs: used }),
+        is_able: sure.is_refuted(),
+        noise_at_most: noise_by_bets(pairs, used as usize, noise, level)?,
+    })
+}
+
+/// From the most noise down, the first that stands ends the climb: see the ladders of [`sequential`](crate::bound::sequential), whose rungs are here looked at one after another.
+fn noise_by_bets(pairs: &Pairs, used: usize, noise: Noise<'_>, level: f64) -> Result<Option<f64>, Refusal> {
+    let Some(noise) = noise else { return Ok(None) };
+    let mut limit = None;
+    for rung in (-RUNGS..=RUNGS).rev() {
+        let part = RUNG.powi(rung);
+        let mut test = Test::new(noise(part)?, Significance::new(level)?);
+        for (inside, outside) in pairs.iter().take(used) {
+            test.observe(inside, outside)?;
+        }
+        if !test.is_refuted() {
+            break;
+        }
+        limit = Some(part);
+    }
+    Ok(limit)
+}
+
+/// Whether bets refute a claim by these observations, in their order.
+pub fn is_refuted_by_bets(
+    observations: &[Observation],
+    claimed: &Claimed<'_>,
+    group: Count,
+    significance: Significance,
+) -> Result<bool, Refusal> {
+    let mut test = Test::new(claimed.curve(group)?, significance);
+    for (inside, outside) in Pairs::of(observations).iter() {
+        test.observe(inside, outside)?;
+    }
+    Ok(test.is_refuted())
+}

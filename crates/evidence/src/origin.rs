@@ -1,0 +1,208 @@
+//! The subject that the settings of a certificate describe, where it is one of ours.
+
+use crate::{
+    Attack, AuditProtocol, Brief, CanaryKind, Case, SubjectNote,
+    subjects::{command, mechanism, one_run, recorded, trained_model, training},
+};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use veracity_claims::{Subject, spec::MechanismSpec};
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Error, Mechanism, PrivacyUnit};
+use veracity_trainer::TrainingPlan;
+
+/// What a subject is made of.
+pub(crate) enum Origin {
+    /// A mechanism, run by our own samplers.
+    Mechanism { subject: Subject, added: f64 },
+    /// The training of a plan.
+    Training { plan: Box<TrainingPlan>, attack: Attack },
+    /// One training of a plan with many canaries.
+    OneRun { plan: Box<TrainingPlan>, canary: CanaryKind, canaries: u32 },
+    /// Something that is not ours, for a reason in words.
+    Elsewhere(&'static str),
+}
+
+/// What was made of a subject again.
+pub(crate) enum Rebuilt {
+    /// All that is said and proved of it.
+    Whole(Box<Brief>),
+    /// Its words; its records are not here.
+    Words(Box<SubjectNote>),
+    /// Nothing, for a reason.
+    Nothing(&'static str),
+}
+
+impl Origin {
+    /// Whether there are subjects of this kind.
+    pub(crate) fn is_known(kind: &str) -> bool {
+        [mechanism::KIND, training::KIND, one_run::KIND].contains(&kind) || elsewhere(kind).is_some()
+    }
+
+    /// Reads the settings of a subject. A plan that is given says where its files are, and must be the same otherwise.
+    pub(crate) fn of(note: &SubjectNote, given: Option<&TrainingPlan>) -> Result<Origin, Error> {
+        if given.is_some() && ![training::KIND, one_run::KIND].contains(&note.kind.as_str()) {
+            return Err(Error::invalid(
+                "a plan is given, expected none: the certificate is not that of a training",
+            ));
+        }
+        match note.kind.as_str() {
+            mechanism::KIND => {
+                let spec: MechanismSpec = setting(note, "mechanism")?;
+                let subject = Subject {
+                    mechanism: Mechanism::try_from(&spec)?,
+                    adjacency: setting::<String>(note, "adjacency")?.parse::<Adjacency>()?,
+                    unit: PrivacyUnit::default(),
+                };
+                Ok(Origin::Mechanism { subject, added: setting(note, "noise_added")? })
+            }
+            training::KIND => {
+                let plan = Box::new(plan(note, given)?);
+                Ok(Origin::Training { plan, attack: setting(note, "attack")? })
+            }
+            one_run::KIND => {
+                let plan = Box::new(plan(note, given)?);
+                let (canary, canaries) = (setting(note, "canary")?, setting(note, "canaries")?);
+                Ok(Origin::OneRun { plan, canary, canaries })
+            }
+            kind => elsewhere(kind).map(Origin::Elsewhere).ok_or_else(|| {
+                Error::invalid("kind of the subject is another, expected training, one-run, mechanism, command, scores, model or code")
+            }),
+        }
+    }
+
+    /// What is said and proved of the subject, as far as that can be told here.
+    pub(crate) fn rebuilt(&self, protocol: &AuditProtocol) -> Result<Rebuilt, Error> {
+        let claimed = Some(Epsilon::new(protocol.claim.epsilon)?);
+        let whole = |brief| Ok(Rebuilt::Whole(Box::new(brief)));
+        match self {
+            Origin::Mechanism { subject, added } => {
+                whole(mechanism::brief(subject, *added, claimed, Delta::new(protocol.claim.delta)?)?)
+            }
+            Origin::Training { plan, attack } if has_records(plan) => {
+                whole(training::brief(plan, *attack, claimed)?.0)
+            }
+            Origin::OneRun { plan, canary, canaries } if has_records(plan) => {
+                whole(one_run::brief(plan, *canary, Some(*canaries as usize), claimed)?.0)
+            }
+            Origin::Training { plan, attack } => match claimed_subject(plan, protocol)? {
+                Some(subject) => {
+                    let note = training::note(&subject, *attack, plan_settings(plan, protocol)?)?;
+                    Ok(Rebuilt::Words(Box::new(note)))
+                }
+                None => Ok(Rebuilt::Nothing(NO_PROOF)),
+            },
+            Origin::OneRun { plan, canary, canaries } => match claimed_subject(plan, protocol)? {
+                Some(subject) => {
+                    let settings = plan_settings(plan, protocol)?;
+                    Ok(Rebuilt::Words(Box::new(one_run::note(
+                        &subject,
+                        *canary,
+                        *canaries as usize,
+                        settings,
+                    ))))
+                }
+                None => Ok(Rebuilt::Nothing(NO_PROOF)),
+            },
+            Origin::Elsewhere(why) => Ok(Rebuilt::Nothing(why)),
+        }
+    }
+
+    /// Refuses what cannot be run here.
+    pub(crate) fn must_run(&self) -> Result<(), Error> {
+        match self {
+            Origin::Training { plan, .. } | Origin::OneRun { plan, .. } if !has_records(plan) => {
+                Err(refuse("the certificate does not say where the plan's records are; give the plan"))
+            }
+            Origin::Mechanism { .. } | Origin::Training { .. } | Origin::OneRun { .. } => Ok(()),
+            Origin::Elsewhere(why) => Err(refuse(why)),
+        }
+    }
+
+    /// The subject, ready to run.
+    pub(crate) fn case(&self, protocol: &AuditProtocol) -> Result<Case, Error> {
+        self.must_run()?;
+        let claimed = Some(Epsilon::new(protocol.claim.epsilon)?);
+        let (seed, trials) = (protocol.seed, Count::new(protocol.trials)?);
+        match self {
+            Origin::Mechanism { subject, added } => {
+                let delta = Delta::new(protocol.claim.delta)?;
+                Ok(Case::mechanism(subject, *added, claimed, delta, seed, trials)?)
+            }
+            Origin::Training { plan, attack } => Case::training(plan, *attack, claimed, seed, trials),
+            Origin::OneRun { plan, canary, canaries } => {
+                Case::one_run(plan, *canary, Some(*canaries as usize), claimed, seed, trials)
+            }
+            Origin::Elsewhere(why) => Err(refuse(why)),
+        }
+    }
+}
+
+const NO_PROOF: &str = "its records are not here and no mechanism is claimed";
+
+fn refuse(why: &str) -> Error {
+    Error::invalid(format!("trials cannot be run again: {why}"))
+}
+
+/// Why a subject is not ours.
+fn elsewhere(kind: &str) -> Option<&'static str> {
+    match kind {
+        recorded::KIND => Some("the scores were recorded elsewhere"),
+        trained_model::KIND => Some("the model was trained elsewhere"),
+        command::KIND => Some("a command of somebody's own was run"),
+        Case::CODE => Some("code of somebody's own was run"),
+        _ => None,
+    }
+}
+
+/// The plan of a certificate, with the places of its files where one is given.
+fn plan(note: &SubjectNote, given: Option<&TrainingPlan>) -> Result<TrainingPlan, Error> {
+    let stated: serde_json::Value = setting(note, "plan")?;
+    if let Some(given) = given {
+        return match training::plan_value(given)? == stated {
+            true => Ok(given.clone()),
+            false => {
+                Err(Error::invalid("the plan that is given is another, expected that of the certificate"))
+            }
+        };
+    }
+    let plan = training::plan_of(&stated)?;
+    // A certificate that names a file of whoever verifies it is not one of ours.
+    if training::plan_value(&plan)? != stated {
+        return Err(Error::invalid(
+            "plan is not one that veracity wrote, expected every word of it and no more",
+        ));
+    }
+    Ok(plan)
+}
+
+/// Whether it is known where a plan's records are.
+fn has_records(plan: &TrainingPlan) -> bool {
+    plan.data().path().is_none_or(|path| !path.as_os_str().is_empty())
+}
+
+/// The subject of a plan whose records are not here, by the mechanism that is claimed of it.
+fn claimed_subject(plan: &TrainingPlan, protocol: &AuditProtocol) -> Result<Option<Subject>, Error> {
+    Ok(protocol.claim.claim()?.mechanism.map(|mechanism| plan.subject_of(mechanism)))
+}
+
+/// The settings of a plan whose records are not here.
+fn plan_settings(
+    plan: &TrainingPlan,
+    protocol: &AuditProtocol,
+) -> Result<BTreeMap<String, serde_json::Value>, Error> {
+    let note = &protocol.subject;
+    Ok(BTreeMap::from([
+        ("plan".to_owned(), training::plan_value(plan)?),
+        ("records".to_owned(), setting::<u64>(note, "records")?.into()),
+        ("records_sha256".to_owned(), setting::<String>(note, "records_sha256")?.into()),
+    ]))
+}
+
+fn setting<T: DeserializeOwned>(note: &SubjectNote, name: &str) -> Result<T, Error> {
+    let Some(value) = note.settings.get(name) else {
+        return Err(Error::invalid(format!("settings have no {name}, expected it for this kind of subject")));
+    };
+    T::deserialize(value).map_err(|error| {
+        Error::invalid(format!("{name} in the settings is not one that veracity wrote ({error})"))
+    })
+}

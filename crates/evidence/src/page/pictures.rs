@@ -1,0 +1,262 @@
+//! The pictures of an audit's page.
+
+use super::{DIGITS, claimed, shown};
+use crate::{Audited, ClaimedCurve, Counted, Fallen, Method, Observation, World};
+use veracity_audit::{
+    Scores,
+    bound::{self, sequential::Test},
+};
+use veracity_core::{Refusal, Significance};
+use veracity_report::{
+    axis::{Axis, Scale},
+    chart::{self, Band, Chart, Line, Side, Spot},
+    decimal,
+    histogram::{self, Group, Histogram},
+    html::Figure,
+    picture::{Ink, Stroke},
+    sandwich::{self, Sandwich},
+};
+
+/// The most points of a drawn curve.
+const POINTS: usize = 200;
+/// The least that is drawn of what is left after bets.
+const LEAST_WEALTH: f64 = 1e-6;
+
+pub(super) fn between(audited: &Audited) -> Figure {
+    let proved = audited.proved.map(|proved| proved.0.get()).filter(|proved| proved.is_finite());
+    let picture = sandwich::draw(&Sandwich {
+        description: format!(
+            "epsilon is at least {} by the attack{}; {} is claimed",
+            decimal::down(shown(audited), DIGITS),
+            proved.map_or(String::new(), |proved| format!(
+                " and at most {} by the proof",
+                decimal::up(proved, DIGITS)
+            )),
+            decimal::up(claimed(audited), DIGITS)
+        ),
+        quantity: "ε".to_owned(),
+        lower: (shown(audited), "shown by the attack".to_owned()),
+        upper: proved.map(|proved| (proved, "proved by the accountant".to_owned())),
+        claimed: Some(claimed(audited)),
+    });
+    let caption = match proved {
+        _ if !audited.evidence.shown.basis.may_refute() => {
+            "What the attack shows rests on an assumption, named below; a claim left of it may be true all the same."
+        }
+        Some(proved) if proved < shown(audited) => {
+            "The attack shows more than the accountant proves of the mechanism as declared: what runs is not what is declared."
+        }
+        Some(_) => {
+            "The truth lies between what the attack shows and what the accountant proves of the mechanism as declared. A claim \
+             left of what was shown is false."
+        }
+        None => "The truth is at least what the attack shows. A claim left of it is false.",
+    };
+    Figure { picture, caption: caption.to_owned() }
+}
+
+/// The scores of either world, the errors that come of them, and the bets where there were any.
+pub(super) fn scores(audited: &Audited, seen: &[Observation]) -> Result<Vec<Figure>, Refusal> {
+    let mut figures = vec![worlds(audited, seen), trade_off(audited, seen)?];
+    if let Method::Sequential { .. } = audited.terms.method {
+        figures.push(bets(audited, seen)?);
+    }
+    Ok(figures)
+}
+
+fn worlds(audited: &Audited, seen: &[Observation]) -> Figure {
+    let of = |world| -> Vec<f64> {
+        seen.iter().filter(|told| told.world == world).filter_map(|told| told.score).collect()
+    };
+    let threshold = match audited.against.map_or(audited.evidence.counted, |against| against.counted) {
+        Counted::Threshold { threshold, .. } => {
+            Some((threshold, "threshold".to_owned())).filter(|(at, _)| at.is_finite())
+        }
+        Counted::Ends { .. } | Counted::Pairs { .. } => None,
+    };
+    let picture = histogram::draw(&Histogram {
+        description: "how the attacker's scores are spread with and without the canary".to_owned(),
+        measure: "the attacker's score".to_owned(),
+        groups: [
+            Group { name: "canary in".to_owned(), values: of(World::In) },
+            Group { name: "canary out".to_owned(), values: of(World::Out) },
+        ],
+        threshold,
+    });
+    let caption = "The more the two worlds' scores overlap, the less was leaked to this attacker.".to_owned();
+    Figure { picture, caption }
+}
+
+fn trade_off(audited: &Audited, seen: &[Observation]) -> Result<Figure, Refusal> {
+    let chart = errors(audited, &counted(seen)?)?;
+    let mut caption =
+        "Every threshold makes two kinds of errors. Below the dashed line lies what the claim forbids."
+            .to_owned();
+    if let Some(Fallen::Threshold { .. }) = audited.against.and_then(|against| against.fallen) {
+        caption += " The dot is what both errors do not exceed at the threshold where the claim falls.";
+    }
+    caption += match audited.terms.method {
+        Method::Sequential { .. } => {
+            " The number of trials was not fixed beforehand, so there is no band above what was seen: the verdict is by the bets."
+        }
+        _ if chart.bands.is_empty() => " A world without trials shows no errors.",
+        _ => {
+            " The attacker's true errors, by the best threshold or by a coin between two, lie nowhere above the shaded band with the \
+             stated confidence, if guesses are independent; they may lie below it."
+        }
+    };
+    Ok(Figure { picture: chart::draw(&chart), caption })
+}
+
+/// Scores as they count: a failed trial is an error at every threshold.
+pub(super) fn counted(seen: &[Observation]) -> Result<Scores, Refusal> {
+    let of = |world| seen.iter().filter(move |told| told.world == world).map(Observation::counted);
+    Scores::new(of(World::In).collect(), of(World::Out).collect())
+}
+
+/// What is claimed of worlds that differ by as many records as here: the whole curve, or the two lines of an (ε, δ).
+fn claimed_curve(audited: &Audited) -> Result<ClaimedCurve, Refusal> {
+    let point = || ClaimedCurve::new([(audited.claim.epsilon.0, audited.claim.delta)]);
+    let one = audited.curve.clone().map_or_else(point, Ok)?;
+    one.for_group(audited.terms.method.group())
+}
+
+/// False alarms against misses: what was seen, with its band, the least that the claim allows, and where it fell.
+fn errors(audited: &Audited, scores: &Scores) -> Result<Chart, Refusal> {
+    let seen = curve(scores);
+    let allowed: Vec<(f64, f64)> =
+        claimed_curve(audited)?.corners().iter().map(|corner| (corner.alarms, corner.misses)).collect();
+    let axis = |title: &str| Axis { title: title.to_owned(), low: 0.0, high: 1.0, scale: Scale::Linear };
+    let line = |name: &str, points, ink, stroke| Line { name: name.to_owned(), points, ink, stroke };
+    let bands = band(audited, scores, &seen)?.into_iter().collect();
+    let mut lines = vec![
+        line("seen", seen, Ink::BLUE, Stroke::Solid),
+        line("least that the claim allows", allowed, Ink::BLACK, Stroke::Dashed),
+    ];
+    let mut spots = Vec::new();
+    if let Some(Fallen::Threshold { alarms, misses, promised }) =
+        audited.against.and_then(|against| against.fallen)
+    {
+        let gap = format!("where the claim falls: {} below it", decimal::down(promised - misses, 2));
+        lines.push(line(&gap, vec![(alarms, misses), (alarms, promised)], Ink::VERMILLION, Stroke::Solid));
+        spots.push(Spot {
+            at: (alarms, misses),
+            label: String::new(),
+            side: Side::Below,
+            ink: Ink::VERMILLION,
+        });
+    }
+    Ok(Chart {
+        description: "false alarms against misses of the attacker, and the least that the claim allows"
+            .to_owned(),
+        x: axis("false alarms: out, but guessed in"),
+        y: axis("misses: in, but guessed out"),
+        bands,
+        lines,
+        spots,
+    })
+}
+
+/// The band above what was seen, up to what the attacker does not exceed, by one threshold or by a coin between two. None where the
+/// scores themselves decided when to stop, since its theorem is for a fixed number of trials, or where a world was never seen.
+fn band(audited: &Audited, scores: &Scores, seen: &[(f64, f64)]) -> Result<Option<Band>, Refusal> {
+    let has_both = !scores.inside().is_empty() && !scores.outside().is_empty();
+    if matches!(audited.terms.method, Method::Sequential { .. }) || !has_both {
+        return Ok(None);
+    }
+    let level = audited.evidence.significance;
+    let band = bound::trade_off::band(scores, bound::trade_off::Kind::Ranks, Significance::new(level)?);
+    let known = band.points().iter().map(|point| (point.false_positive, point.false_negative));
+    // To say always "out", or always "in", is open to everyone.
+    let mut upper: Vec<(f64, f64)> =
+        known.filter(|point| point.0 < 1.0 && point.1 < 1.0).chain([(0.0, 1.0), (1.0, 0.0)]).collect();
+    upper.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(Some(Band {
+        name: format!("up to its limit, {}% confidence", decimal::nearest(100.0 * (1.0 - level), 4)),
+        lower: seen.to_vec(),
+        upper: thinned(upper),
+        ink: Ink::BLUE,
+    }))
+}
+
+/// What bets against the claim made out of 1, pair by pair, and where the claim falls.
+fn bets(audited: &Audited, seen: &[Observation]) -> Result<Figure, Refusal> {
+    let level = audited.evidence.significance;
+    let wealth = log_wealth(audited, seen)?;
+    let pairs = wealth.last().map_or(1.0, |last| last.0).max(1.0);
+    let most = wealth.iter().map(|point| point.1).fold(-level.ln(), f64::max);
+    let least = wealth.iter().map(|point| point.1).fold(0.0, f64::min);
+    let points = wealth.into_iter().map(|(pair, log)| (pair, log.max(LEAST_WEALTH.ln()).exp())).collect();
+    let refuted = format!("the claim falls at {}", decimal::up(1.0 / level, 4));
+    let line = |name: String, points, ink, stroke| Line { name, points, ink, stroke };
+    let picture = chart::draw(&Chart {
+        description: format!("what bets against the claim made out of 1, by pairs of trials; {refuted}"),
+        x: Axis { title: "pairs of trials".to_owned(), low: 0.0, high: pairs, scale: Scale::Linear },
+        y: Axis {
+            title: "what became of 1".to_owned(),
+            low: least.exp().clamp(LEAST_WEALTH, 0.5) / 2.0,
+            high: 3.0 * most.min(700.0).exp(),
+            scale: Scale::Log,
+        },
+        bands: Vec::new(),
+        lines: vec![
+            line("bets against the claim".to_owned(), points, Ink::BLUE, Stroke::Solid),
+            line(refuted, vec![(0.0, 1.0 / level), (pairs, 1.0 / level)], Ink::VERMILLION, Stroke::Dashed),
+        ],
+        spots: Vec::new(),
+    });
+    let caption = format!(
+        "Before each pair of trials a part is staked on the attacker being right. If the claim is true, what is there ever reaches {} \
+         with chance at most {}%, however long one looks.",
+        decimal::up(1.0 / level, 4),
+        decimal::nearest(100.0 * level, 15)
+    );
+    Ok(Figure { picture, caption })
+}
+
+/// The bets made again: after how many pairs there was how much, as a logarithm.
+pub(super) fn log_wealth(audited: &Audited, seen: &[Observation]) -> Result<Vec<(f64, f64)>, Refusal> {
+    let mut test = Test::new(claimed_curve(audited)?, Significance::new(audited.evidence.significance)?);
+    let of = |world| seen.iter().filter(move |told| told.world == world).map(|told| told.score);
+    let mut wealth = vec![(0.0, 0.0)];
+    for (inside, outside) in of(World::In).zip(of(World::Out)) {
+        if test.is_refuted() {
+            break;
+        }
+        test.observe(inside, outside)?;
+        wealth.push((test.pairs() as f64, test.log_wealth()));
+    }
+    Ok(thinned(wealth))
+}
+
+/// The attacker's errors at every threshold, thinned out.
+pub(super) fn curve(scores: &Scores) -> Vec<(f64, f64)> {
+    let (ins, outs) = (scores.inside().len() as f64, scores.outside().len() as f64);
+    if ins == 0.0 || outs == 0.0 {
+        return Vec::new();
+    }
+    let mut all: Vec<(f64, bool)> = scores
+        .inside()
+        .iter()
+        .map(|score| (*score, true))
+        .chain(scores.outside().iter().map(|score| (*score, false)))
+        .collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut alarms, mut found) = (0.0, 0.0);
+    let mut points = vec![(0.0, 1.0)];
+    // Scores that are equal are on one side of every threshold.
+    for tied in all.chunk_by(|one, next| one.0 == next.0) {
+        let with = tied.iter().filter(|(_, is_in)| *is_in).count();
+        (found, alarms) = (found + with as f64, alarms + (tied.len() - with) as f64);
+        points.push((alarms / outs, 1.0 - found / ins));
+    }
+    thinned(points)
+}
+
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let step = points.len().div_ceil(POINTS).max(1);
+    let last = points.last().copied();
+    let mut kept: Vec<(f64, f64)> = points.into_iter().step_by(step).collect();
+    kept.extend(last.filter(|last| kept.last() != Some(last)));
+    kept
+}

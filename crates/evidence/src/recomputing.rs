@@ -1,0 +1,283 @@
+//! A certificate held against the trials beside it, and against the subject that its settings describe.
+//!
+//! What follows from the trials is recomputed from them. What follows from the subject is recomputed where the subject is ours: the
+//! words about it, its claimed mechanism, what the accountant proves, which methods hold for it, and on demand some of its
+//! trials. What nobody can recompute is listed.
+
+use crate::{
+    AuditProtocol, Brief, ClaimNote, SubjectNote,
+    case::check_method,
+    certificate::{Certificate, Number, certify},
+    journal,
+    origin::{Origin, Rebuilt},
+    rerun, sha256,
+    signature::PublicKey,
+};
+use serde::Serialize;
+use serde_json::Value;
+use std::{collections::BTreeSet, path::Path};
+use veracity_claims::{Choice, Subject, Target, account, verification::ROUNDING};
+use veracity_core::{Count, Error, PrivacyUnit};
+use veracity_trainer::TrainingPlan;
+
+/// One statement of a certificate, and what was found in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// Which.
+    pub what: String,
+    /// As stated.
+    pub stated: String,
+    /// As recomputed.
+    pub found: String,
+    /// Whether they agree.
+    pub holds: bool,
+}
+
+impl Statement {
+    /// Words, which must be the same.
+    pub(crate) fn words(what: &str, stated: impl Into<String>, found: impl Into<String>) -> Statement {
+        let (stated, found) = (stated.into(), found.into());
+        Statement { holds: stated == found, what: what.to_owned(), stated, found }
+    }
+
+    /// What must be the same as it is written.
+    fn written<T: Serialize>(what: &str, stated: &T, found: &T) -> Result<Statement, Error> {
+        Ok(Statement::words(what, written(stated)?, written(found)?))
+    }
+
+    /// Numbers, which may be a hair of rounding apart.
+    fn numbers(what: &str, stated: f64, found: f64) -> Statement {
+        let slack = ROUNDING * found.abs().max(1.0);
+        let holds = stated == found || (stated - found).abs() <= slack;
+        Statement { what: what.to_owned(), stated: format!("{stated:?}"), found: format!("{found:?}"), holds }
+    }
+}
+
+/// What is asked of a verification beyond the certificate and the files beside it.
+#[derive(Debug, Default)]
+pub struct Demands {
+    /// How many trials to run again.
+    pub rerun: Option<Count>,
+    /// The plan of the training, with the places of its files, which a certificate does not have.
+    pub plan: Option<TrainingPlan>,
+    /// The key by which it must be signed.
+    pub key: Option<PublicKey>,
+}
+
+/// A certificate and every statement of it that was recomputed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recomputed {
+    /// As read.
+    pub certificate: Certificate,
+    /// The checks; the signature and the hash of the trials first.
+    pub statements: Vec<Statement>,
+    /// How many trials were run again.
+    pub rerun: u64,
+    /// What is not known all the same.
+    pub unknown: Vec<String>,
+}
+
+impl Recomputed {
+    /// The first statement that does not hold.
+    pub fn failure(&self) -> Option<&Statement> {
+        self.statements.iter().find(|statement| !statement.holds)
+    }
+}
+
+/// Recomputes a certificate from the `trials.csv` and `order.json` in its folder: hash, order, subject, threshold, counts, bound
+/// and verdict.
+pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
+    recompute_with(text, folder, &Demands::default())
+}
+
+/// The same with more demands.
+pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Recomputed, Error> {
+    let stated = Certificate::parse(text)?;
+    let protocol = stated.protocol();
+    if demands.plan.is_some() {
+        Origin::of(&protocol.subject, demands.plan.as_ref())?;
+    }
+    if demands.rerun.is_some() {
+        rerun::must_be_possible(&protocol, demands.plan.as_ref())?;
+    }
+    let path = folder.join(journal::TRIALS);
+    let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
+        Error::invalid(format!("{} is missing, expected the trials beside their certificate", path.display()))
+    })?;
+    let mut found = Recomputed { certificate: stated, statements: Vec::new(), rerun: 0, unknown: Vec::new() };
+    found.statements.extend(demands.key.as_ref().map(|key| key.check(text, folder)));
+    let hash = Statement::words("trials_sha256", &found.certificate.trials_sha256, sha256(&[&bytes]));
+    found.statements.push(hash);
+    if found.failure().is_some() {
+        // What follows from other trials says nothing of these.
+        return Ok(found);
+    }
+    found.statements.push(order(folder, &protocol)?);
+    subject(&protocol, demands.plan.as_ref(), &mut found)?;
+    let trials = journal::parse_trials(&path, bytes)?;
+    match certify(&protocol, &trials) {
+        Ok((_, again)) => {
+            let statements = follows(&found.certificate, &again)?;
+            found.statements.extend(statements);
+        }
+        // The trials are those that were sealed, and there is no verdict from them as stated.
+        Err(refusal) => found.statements.push(Statement::words("order", "a verdict", refusal.to_string())),
+    }
+    if let (Some(wanted), None) = (demands.rerun, found.failure()) {
+        let (statement, ran) = rerun::rerun(&protocol, &trials, demands.plan.as_ref(), wanted)?;
+        found.statements.push(statement);
+        found.rerun = ran;
+    }
+    let there = trials.observations().iter().filter(|told| told.canary == 0).count() as u64;
+    found.unknown.extend(unknown(found.rerun, there));
+    if demands.key.is_none() {
+        found.unknown.push("who wrote it: no key was given to check a signature by".to_owned());
+    }
+    Ok(found)
+}
+
+/// What no recomputing tells of any audit.
+fn unknown(rerun: u64, trials: u64) -> Vec<String> {
+    let not_run = match trials.saturating_sub(rerun) {
+        0 => None,
+        left if rerun == 0 => {
+            Some(format!("that the {left} trials were run and not invented: none was run again"))
+        }
+        left => Some(format!("that the other {left} trials were run and not invented")),
+    };
+    let always = [
+        "that claim, method, seed and number of trials were fixed before the first score was seen".to_owned(),
+        "that no other audit was run before this one and put aside".to_owned(),
+    ];
+    not_run.into_iter().chain(always).collect()
+}
+
+/// What was fixed before the first trial lies beside the trials, and is what the certificate states.
+fn order(folder: &Path, protocol: &AuditProtocol) -> Result<Statement, Error> {
+    let same = "what order.json has";
+    let found = match journal::read_protocol(folder)? {
+        None => "no order.json beside it".to_owned(),
+        Some(ordered) => {
+            ordered.difference(protocol).map_or_else(|| same.to_owned(), |what| format!("another {what}"))
+        }
+    };
+    Ok(Statement::words("order", same, found))
+}
+
+/// What follows from the trials.
+fn follows(stated: &Certificate, found: &Certificate) -> Result<Vec<Statement>, Error> {
+    let number = |what, stated: Number, found: Number| Statement::numbers(what, stated.0, found.0);
+    Ok(vec![
+        // Lines in another order, or twice, are the same trials and not the same file.
+        Statement::words("trials_sha256", &stated.trials_sha256, &found.trials_sha256),
+        Statement::written("failures", &stated.failures, &found.failures)?,
+        Statement::written("failed", &stated.failed, &found.failed)?,
+        Statement::written("counted", &stated.counted, &found.counted)?,
+        Statement::written("curve", &stated.curve, &found.curve)?,
+        Statement::written("catches_noise_below", &stated.catches_noise_below, &found.catches_noise_below)?,
+        number("epsilon_lower", stated.epsilon_lower, found.epsilon_lower),
+        number("ceiling", stated.ceiling, found.ceiling),
+        Statement::words("basis", &stated.basis, &found.basis),
+        Statement::words("verdict", &stated.verdict, &found.verdict),
+    ])
+}
+
+/// What follows from the subject: its words, its claimed mechanism, its proof, and which methods hold for it.
+fn subject(
+    protocol: &AuditProtocol,
+    plan: Option<&TrainingPlan>,
+    found: &mut Recomputed,
+) -> Result<(), Error> {
+    let stated = &protocol.subject;
+    let rebuilt = Origin::of(stated, plan).and_then(|origin| origin.rebuilt(protocol));
+    match rebuilt {
+        // Settings of which no subject of ours can be made, stated as those of one.
+        Err(refusal) => {
+            let what = if Origin::is_known(&stated.kind) { "subject.settings" } else { "subject.kind" };
+            found.statements.push(Statement::words(what, "a subject of this kind", refusal.to_string()));
+        }
+        Ok(Rebuilt::Whole(brief)) => {
+            found.statements.extend(words(stated, &brief.note)?);
+            found.statements.extend(terms(protocol, &brief)?);
+        }
+        Ok(Rebuilt::Words(note)) => {
+            found.statements.extend(words(stated, &note)?);
+            found.statements.extend(proof(protocol));
+            found.unknown.push(
+                "that the plan's training has the claimed mechanism and the stated records: they are not here".to_owned(),
+            );
+        }
+        Ok(Rebuilt::Nothing(why)) => {
+            found.statements.extend(proof(protocol));
+            found.unknown.push(format!("what was run: {why}, so that its words stand as they are stated"));
+        }
+    }
+    Ok(())
+}
+
+/// The words about a subject and its settings.
+fn words(stated: &SubjectNote, found: &SubjectNote) -> Result<Vec<Statement>, Error> {
+    let mut statements = vec![
+        Statement::words("subject.kind", &stated.kind, &found.kind),
+        Statement::words("subject.description", &stated.description, &found.description),
+        Statement::words("subject.attack", &stated.attack, &found.attack),
+        Statement::words("subject.access", &stated.access, &found.access),
+    ];
+    let names: BTreeSet<&String> = stated.settings.keys().chain(found.settings.keys()).collect();
+    let shown = |value: Option<&Value>| value.map_or_else(|| Ok("nothing".to_owned()), written);
+    for name in names {
+        let (stated, found) = (stated.settings.get(name), found.settings.get(name));
+        let what = format!("subject.settings.{name}");
+        statements.push(Statement {
+            holds: stated == found,
+            what,
+            stated: shown(stated)?,
+            found: shown(found)?,
+        });
+    }
+    Ok(statements)
+}
+
+/// The claim, the proof, and whether the method holds for the subject.
+fn terms(protocol: &AuditProtocol, brief: &Brief) -> Result<Vec<Statement>, Error> {
+    let (stated, found) = (&protocol.claim, ClaimNote::from(&brief.claim));
+    let fits =
+        protocol.method.method().and_then(|method| check_method(brief.is_one_run, brief.group, method));
+    let method = written(&protocol.method)?;
+    let holds = fits.is_ok();
+    let fitting = fits.map_or_else(|refusal| refusal.to_string(), |()| method.clone());
+    Ok(vec![
+        Statement::written("claim.mechanism", &stated.mechanism, &found.mechanism)?,
+        Statement::numbers("claim.delta", stated.delta, found.delta),
+        Statement::words("claim.adjacency", &stated.adjacency, found.adjacency),
+        proved(protocol.proved, brief.proved.map(|proved| proved.0.get())),
+        Statement::written("canaries", &protocol.canaries, &brief.canaries)?,
+        Statement { what: "method".to_owned(), stated: method, found: fitting, holds },
+    ])
+}
+
+/// What the accountant proves of the claimed mechanism, where something is stated.
+fn proof(protocol: &AuditProtocol) -> Option<Statement> {
+    protocol.proved?;
+    let claimed = protocol.claim.claim().ok().and_then(|claim| Some((claim.mechanism?, claim.point)));
+    let found = claimed.and_then(|(mechanism, point)| {
+        let subject = Subject { mechanism, adjacency: point.adjacency, unit: PrivacyUnit::default() };
+        account(&subject, Target::Delta(point.delta), Choice::Best).ok()?.epsilon.upper()
+    });
+    Some(proved(protocol.proved, found.map(|upper| upper.0.get())))
+}
+
+/// A proof, as stated and as found: neither more nor less may be stated.
+fn proved(stated: Option<f64>, found: Option<f64>) -> Statement {
+    let shown =
+        |proved: Option<f64>| proved.map_or_else(|| "nothing".to_owned(), |proved| format!("{proved:?}"));
+    match (stated, found) {
+        (Some(stated), Some(found)) => Statement::numbers("proved", stated, found),
+        (stated, found) => Statement::words("proved", shown(stated), shown(found)),
+    }
+}
+
+fn written<T: Serialize + ?Sized>(part: &T) -> Result<String, Error> {
+    serde_json::to_string(part)
+        .map_err(|error| Error::invalid(format!("a statement cannot be written: {error}")))
+}

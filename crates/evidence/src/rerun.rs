@@ -1,0 +1,93 @@
+//! Trials run again: a subject of ours with its seed gives the same scores to the bit, whoever runs it.
+
+use crate::{AuditProtocol, Statement, TrialSource, Trials, VERSION, origin::Origin};
+use std::{collections::BTreeMap, thread::available_parallelism};
+use veracity_audit::{Failure, Observation, observe};
+use veracity_core::{Count, Error};
+use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
+use veracity_trainer::TrainingPlan;
+
+/// Refuses what cannot be run again, before anything else is looked at.
+pub(crate) fn must_be_possible(protocol: &AuditProtocol, plan: Option<&TrainingPlan>) -> Result<(), Error> {
+    if protocol.version != VERSION {
+        return Err(Error::invalid(format!(
+            "trials cannot be run again: another version ran them, expected {VERSION}; it may have drawn them otherwise"
+        )));
+    }
+    Origin::of(&protocol.subject, plan)?.must_run()
+}
+
+/// Runs trials again that are drawn by the system's entropy, and compares their scores to the bit; says how many they were.
+pub(crate) fn rerun(
+    protocol: &AuditProtocol,
+    trials: &Trials,
+    plan: Option<&TrainingPlan>,
+    wanted: Count,
+) -> Result<(Statement, u64), Error> {
+    let case = Origin::of(&protocol.subject, plan)?.case(protocol)?;
+    let TrialSource::Run(subject) = &case.trials_from else {
+        return Err(Error::invalid("trials cannot be run again: they were recorded"));
+    };
+    let stated: BTreeMap<(u64, u32), Observation> =
+        trials.observations().into_iter().map(|told| ((told.trial, told.canary), told)).collect();
+    let mut all: Vec<u64> = stated.keys().map(|(trial, _)| *trial).collect();
+    all.dedup();
+    let drawn = draw(all, wanted)?;
+    let threads = available_parallelism().map_or(1, usize::from);
+    for outcome in observe(subject.as_ref(), protocol.seed, &drawn, threads) {
+        if let Some(Failure::Machine(why)) = &outcome.failure {
+            return Err(Error::invalid(format!("a trial could not be run again: {why}")));
+        }
+        for told in &outcome.observations {
+            let known = stated.get(&(told.trial, told.canary));
+            if known.is_none_or(|known| bits(known) != bits(told)) {
+                let what = format!("trial {}, canary {}", told.trial, told.canary);
+                let (stated, found) = (known.map_or("nothing".to_owned(), spell), spell(told));
+                return Ok((Statement { what, stated, found, holds: false }, drawn.len() as u64));
+            }
+        }
+    }
+    let same = format!("the scores of {} trials", drawn.len());
+    Ok((Statement::words("rerun", same.clone(), same), drawn.len() as u64))
+}
+
+/// What must be the same of one observation.
+fn bits(told: &Observation) -> (bool, Option<u64>) {
+    (told.world == veracity_audit::World::In, told.score.map(f64::to_bits))
+}
+
+fn spell(told: &Observation) -> String {
+    told.score.map_or_else(|| "no score".to_owned(), |score| format!("a score of {score:?}"))
+}
+
+/// Some of the trials, each as likely as any other; all where there are no more. Nobody knows beforehand which.
+fn draw(mut all: Vec<u64>, wanted: Count) -> Result<Vec<u64>, Error> {
+    let mut rng = Entropy::system()?.stream(Purpose::Canary, Key::default());
+    let wanted = all.len().min(usize::try_from(wanted.get()).unwrap_or(usize::MAX));
+    for at in 0..wanted {
+        let other = at + uniform_below((all.len() - at) as u128, &mut rng) as usize;
+        all.swap(at, other);
+    }
+    all.truncate(wanted);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_drawn_without_repetition_and_others_each_time() {
+        let all: Vec<u64> = (0..1000).collect();
+        let draw = |wanted| draw(all.clone(), Count::new(wanted).unwrap()).unwrap();
+        let mut one = draw(50);
+        // Two draws of 50 in 1000 that are alike come once in 10^85.
+        assert_ne!(one, draw(50));
+        one.sort_unstable();
+        one.dedup();
+        assert_eq!(one.len(), 50);
+        let mut whole = draw(5000);
+        whole.sort_unstable();
+        assert_eq!(whole, all);
+    }
+}
