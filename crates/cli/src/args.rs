@@ -128,6 +128,15 @@ pub struct VerifyArgs {
     /// With --plan: replace a line of it before it is read, as the audit did; may be given more than once
     #[arg(long, value_name = "PLACE=VALUE", value_parser = audit::change, requires = "plan")]
     pub set: Vec<PlanChange>,
+    /// Of a certificate of a command: the same command line, which --rerun may run
+    #[arg(long, value_name = "LINE", requires = "rerun", conflicts_with = "plan")]
+    pub command: Option<String>,
+    /// With --command: the records that it was run on
+    #[arg(long, value_name = "FILE", requires = "command", requires = "canary")]
+    pub data: Option<PathBuf>,
+    /// With --data: the canary
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub canary: Option<PathBuf>,
     /// Of a certificate: a public key of minisign, by which certificate.json.minisig beside it must be signed
     #[arg(long, value_name = "PUBKEY")]
     pub key: Option<PathBuf>,

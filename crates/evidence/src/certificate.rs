@@ -10,7 +10,7 @@ use crate::{
 use serde::{Deserialize, Serialize, Serializer};
 use veracity_core::Error;
 
-pub use crate::recomputing::{Demands, Recomputed, Statement, recompute, recompute_with};
+pub use crate::recomputing::{CommandAgain, Demands, Recomputed, Statement, recompute, recompute_with};
 
 /// The schema of the file.
 pub const SCHEMA: &str = "veracity.certificate/2";

@@ -2,10 +2,11 @@
 
 use crate::{
     Attack, AuditProtocol, Brief, CanaryKind, Case, SubjectNote,
+    recomputing::{CommandAgain, Demands},
     subjects::{command, mechanism, one_run, recorded, trained_model, training},
 };
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 use veracity_claims::{Subject, spec::MechanismSpec};
 use veracity_core::{Adjacency, Count, Delta, Epsilon, Error, Mechanism, PrivacyUnit};
 use veracity_trainer::TrainingPlan;
@@ -18,6 +19,8 @@ pub(crate) enum Origin {
     Training { plan: Box<TrainingPlan>, attack: Attack },
     /// One training of a plan with many canaries.
     OneRun { plan: Box<TrainingPlan>, canary: CanaryKind, canaries: u32 },
+    /// A command that whoever verifies has stated too.
+    Command(command::Spec),
     /// Something that is not ours, for a reason in words.
     Elsewhere(&'static str),
 }
@@ -38,8 +41,15 @@ impl Origin {
         [mechanism::KIND, training::KIND, one_run::KIND].contains(&kind) || elsewhere(kind).is_some()
     }
 
-    /// Reads the settings of a subject. A plan that is given says where its files are, and must be the same otherwise.
-    pub(crate) fn of(note: &SubjectNote, given: Option<&TrainingPlan>) -> Result<Origin, Error> {
+    /// Reads the settings of a subject. A plan that is given says where its files are, and must be the same otherwise; so must a
+    /// command.
+    pub(crate) fn of(note: &SubjectNote, demands: &Demands) -> Result<Origin, Error> {
+        let given = demands.plan.as_ref();
+        if demands.command.is_some() && note.kind != command::KIND {
+            return Err(Error::invalid(
+                "a command is given, expected none: the certificate is not that of a command",
+            ));
+        }
         if given.is_some() && ![training::KIND, one_run::KIND].contains(&note.kind.as_str()) {
             return Err(Error::invalid(
                 "a plan is given, expected none: the certificate is not that of a training",
@@ -64,9 +74,12 @@ impl Origin {
                 let (canary, canaries) = (setting(note, "canary")?, setting(note, "canaries")?);
                 Ok(Origin::OneRun { plan, canary, canaries })
             }
-            kind => elsewhere(kind).map(Origin::Elsewhere).ok_or_else(|| {
-                Error::invalid("kind of the subject is another, expected training, one-run, mechanism, command, scores, model or code")
-            }),
+            kind => match &demands.command {
+                Some(again) => Ok(Origin::Command(command_again(note, again)?)),
+                None => elsewhere(kind).map(Origin::Elsewhere).ok_or_else(|| {
+                    Error::invalid("kind of the subject is another, expected training, one-run, mechanism, command, scores, model or code")
+                }),
+            },
         }
     }
 
@@ -103,6 +116,11 @@ impl Origin {
                 }
                 None => Ok(Rebuilt::Nothing(NO_PROOF)),
             },
+            Origin::Command(spec) => {
+                let case = command_case(spec, protocol)?;
+                let Case { note, claim, proved, canaries, group, is_one_run, .. } = case;
+                whole(Brief { note, claim, proved, canaries, group, is_one_run })
+            }
             Origin::Elsewhere(why) => Ok(Rebuilt::Nothing(why)),
         }
     }
@@ -113,7 +131,10 @@ impl Origin {
             Origin::Training { plan, .. } | Origin::OneRun { plan, .. } if !has_records(plan) => {
                 Err(refuse("the certificate does not say where the plan's records are; give the plan"))
             }
-            Origin::Mechanism { .. } | Origin::Training { .. } | Origin::OneRun { .. } => Ok(()),
+            Origin::Mechanism { .. }
+            | Origin::Training { .. }
+            | Origin::OneRun { .. }
+            | Origin::Command(_) => Ok(()),
             Origin::Elsewhere(why) => Err(refuse(why)),
         }
     }
@@ -132,9 +153,36 @@ impl Origin {
             Origin::OneRun { plan, canary, canaries } => {
                 Case::one_run(plan, *canary, Some(*canaries as usize), claimed, seed, trials)
             }
+            Origin::Command(spec) => command_case(spec, protocol),
             Origin::Elsewhere(why) => Err(refuse(why)),
         }
     }
+}
+
+/// How a command was run, by the settings of its certificate, with the line and the files of whoever verifies.
+fn command_again(note: &SubjectNote, again: &CommandAgain) -> Result<command::Spec, Error> {
+    if setting::<String>(note, "command")? != again.line {
+        return Err(Error::invalid("the command that is given is another, expected that of the certificate"));
+    }
+    if note.settings.contains_key("data_sha256") && again.data.is_none() {
+        return Err(Error::invalid(
+            "the command was run on data, expected the data and the canary beside the command",
+        ));
+    }
+    let timeout: f64 = setting(note, "timeout_seconds")?;
+    Ok(command::Spec {
+        line: again.line.clone(),
+        data: again.data.clone(),
+        copies: setting(note, "canary_copies")?,
+        timeout: Duration::try_from_secs_f64(timeout)
+            .map_err(|_| Error::out_of_range("timeout_seconds", timeout, "a time of at least 0 s"))?,
+        is_worker: note.settings.contains_key("worker"),
+        folder: command::scratch(),
+    })
+}
+
+fn command_case(spec: &command::Spec, protocol: &AuditProtocol) -> Result<Case, Error> {
+    command::case(spec.clone(), protocol.claim.claim()?, Count::new(protocol.trials)?, protocol.seed)
 }
 
 const NO_PROOF: &str = "its records are not here and no mechanism is claimed";
@@ -148,7 +196,7 @@ fn elsewhere(kind: &str) -> Option<&'static str> {
     match kind {
         recorded::KIND => Some("the scores were recorded elsewhere"),
         trained_model::KIND => Some("the model was trained elsewhere"),
-        command::KIND => Some("a command of somebody's own was run"),
+        command::KIND => Some("a command of somebody's own was run, and is not given"),
         Case::CODE => Some("code of somebody's own was run"),
         _ => None,
     }

@@ -15,7 +15,10 @@ use crate::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use veracity_claims::{Choice, Subject, Target, account, verification::ROUNDING};
 use veracity_core::{Count, Error, PrivacyUnit};
 use veracity_trainer::TrainingPlan;
@@ -60,8 +63,19 @@ pub struct Demands {
     pub rerun: Option<Count>,
     /// The plan of the training, with the places of its files, which a certificate does not have.
     pub plan: Option<TrainingPlan>,
+    /// The command that was audited, stated by whoever verifies: none is run because a certificate names it.
+    pub command: Option<CommandAgain>,
     /// The key by which it must be signed.
     pub key: Option<PublicKey>,
+}
+
+/// A command that may be run again, and the files of its two worlds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandAgain {
+    /// Its line, which must be that of the certificate.
+    pub line: String,
+    /// The records and the canary, where it has any.
+    pub data: Option<(PathBuf, PathBuf)>,
 }
 
 /// A certificate and every statement of it that was recomputed.
@@ -94,11 +108,11 @@ pub fn recompute(text: &str, folder: &Path) -> Result<Recomputed, Error> {
 pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Recomputed, Error> {
     let stated = Certificate::parse(text)?;
     let protocol = stated.protocol();
-    if demands.plan.is_some() {
-        Origin::of(&protocol.subject, demands.plan.as_ref())?;
+    if demands.plan.is_some() || demands.command.is_some() {
+        Origin::of(&protocol.subject, demands)?;
     }
     if demands.rerun.is_some() {
-        rerun::must_be_possible(&protocol, demands.plan.as_ref())?;
+        rerun::must_be_possible(&protocol, demands)?;
     }
     let path = folder.join(journal::TRIALS);
     let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
@@ -113,7 +127,7 @@ pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Re
         return Ok(found);
     }
     found.statements.push(order(folder, &protocol)?);
-    subject(&protocol, demands.plan.as_ref(), &mut found)?;
+    subject(&protocol, demands, &mut found)?;
     let trials = journal::parse_trials(&path, bytes)?;
     match certify(&protocol, &trials) {
         Ok((_, again)) => {
@@ -124,7 +138,7 @@ pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Re
         Err(refusal) => found.statements.push(Statement::words("order", "a verdict", refusal.to_string())),
     }
     if let (Some(wanted), None) = (demands.rerun, found.failure()) {
-        let (statement, ran) = rerun::rerun(&protocol, &trials, demands.plan.as_ref(), wanted)?;
+        let (statement, ran) = rerun::rerun(&protocol, &trials, demands, wanted)?;
         found.statements.push(statement);
         found.rerun = ran;
     }
@@ -183,13 +197,9 @@ fn follows(stated: &Certificate, found: &Certificate) -> Result<Vec<Statement>, 
 }
 
 /// What follows from the subject: its words, its claimed mechanism, its proof, and which methods hold for it.
-fn subject(
-    protocol: &AuditProtocol,
-    plan: Option<&TrainingPlan>,
-    found: &mut Recomputed,
-) -> Result<(), Error> {
+fn subject(protocol: &AuditProtocol, demands: &Demands, found: &mut Recomputed) -> Result<(), Error> {
     let stated = &protocol.subject;
-    let rebuilt = Origin::of(stated, plan).and_then(|origin| origin.rebuilt(protocol));
+    let rebuilt = Origin::of(stated, demands).and_then(|origin| origin.rebuilt(protocol));
     match rebuilt {
         // Settings of which no subject of ours can be made, stated as those of one.
         Err(refusal) => {

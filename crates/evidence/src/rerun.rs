@@ -1,30 +1,33 @@
 //! Trials run again: a subject of ours with its seed gives the same scores to the bit, whoever runs it.
 
-use crate::{AuditProtocol, Statement, TrialSource, Trials, VERSION, origin::Origin};
+use crate::{
+    AuditProtocol, Statement, TrialSource, Trials, VERSION, interrupt, origin::Origin, recomputing::Demands,
+    subjects::command,
+};
 use std::{collections::BTreeMap, thread::available_parallelism};
 use veracity_audit::{Failure, Observation, observe};
 use veracity_core::{Count, Error};
 use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
-use veracity_trainer::TrainingPlan;
 
 /// Refuses what cannot be run again, before anything else is looked at.
-pub(crate) fn must_be_possible(protocol: &AuditProtocol, plan: Option<&TrainingPlan>) -> Result<(), Error> {
+pub(crate) fn must_be_possible(protocol: &AuditProtocol, demands: &Demands) -> Result<(), Error> {
     if protocol.version != VERSION {
         return Err(Error::invalid(format!(
             "trials cannot be run again: another version ran them, expected {VERSION}; it may have drawn them otherwise"
         )));
     }
-    Origin::of(&protocol.subject, plan)?.must_run()
+    Origin::of(&protocol.subject, demands)?.must_run()
 }
 
 /// Runs trials again that are drawn by the system's entropy, and compares their scores to the bit; says how many they were.
 pub(crate) fn rerun(
     protocol: &AuditProtocol,
     trials: &Trials,
-    plan: Option<&TrainingPlan>,
+    demands: &Demands,
     wanted: Count,
 ) -> Result<(Statement, u64), Error> {
-    let case = Origin::of(&protocol.subject, plan)?.case(protocol)?;
+    let _scratch = Scratch;
+    let case = Origin::of(&protocol.subject, demands)?.case(protocol)?;
     let TrialSource::Run(subject) = &case.trials_from else {
         return Err(Error::invalid("trials cannot be run again: they were recorded"));
     };
@@ -35,6 +38,9 @@ pub(crate) fn rerun(
     let drawn = draw(all, wanted)?;
     let threads = available_parallelism().map_or(1, usize::from);
     for outcome in observe(subject.as_ref(), protocol.seed, &drawn, threads) {
+        if interrupt::is_asked() {
+            return Err(Error::Interrupted("the verification was interrupted".into()));
+        }
         if let Some(Failure::Machine(why)) = &outcome.failure {
             return Err(Error::invalid(format!("a trial could not be run again: {why}")));
         }
@@ -49,6 +55,16 @@ pub(crate) fn rerun(
     }
     let same = format!("the scores of {} trials", drawn.len());
     Ok((Statement::words("rerun", same.clone(), same), drawn.len() as u64))
+}
+
+/// The folder of commands that are run again; gone when dropped.
+struct Scratch;
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // There is none where no command was run.
+        let _ = std::fs::remove_dir_all(command::scratch());
+    }
 }
 
 /// What must be the same of one observation.

@@ -49,6 +49,9 @@ pub struct AuditArgs {
     /// Any program, run once for each trial, without a shell
     #[arg(long, value_name = "LINE", help_heading = "Subject", conflicts_with = "scores")]
     pub command: Option<String>,
+    /// The command stays: it reads each trial as a line of JSON, {"id", "seed", "data" or "world"}, and answers {"id", "score"}
+    #[arg(long, help_heading = "Subject", requires = "command")]
+    pub worker: bool,
     /// Scores recorded elsewhere: a CSV file with the columns world (in or out) and score, perhaps trial
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub scores: Option<PathBuf>,

@@ -7,7 +7,8 @@ use serde_json::Value;
 use veracity::{
     Check, Confirmation, Error, Stated, Tie, Verified,
     auditing::{
-        certificate::{Demands, Recomputed, Statement},
+        certificate::{CommandAgain, Demands, Recomputed, Statement},
+        interrupt,
         signature::PublicKey,
     },
     report::decimal::{down, nearest, up},
@@ -19,7 +20,11 @@ use veracity::{
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
     let demands = demands(args)?;
     if let (Some(_), true) = (&demands, args.file.is_dir()) {
-        return Err(Error::file("file", &args.file, "a certificate.json, with --rerun, --plan or --key"));
+        return Err(Error::file(
+            "file",
+            &args.file,
+            "a certificate.json, with --rerun, --plan, --command or --key",
+        ));
     }
     if args.file.is_dir() {
         return folder::run(args);
@@ -37,12 +42,17 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
 
 /// What is asked of a certificate beyond the files beside it.
 fn demands(args: &VerifyArgs) -> Result<Option<Demands>, Error> {
-    if args.rerun.is_none() && args.plan.is_none() && args.key.is_none() {
+    if args.rerun.is_none() && args.plan.is_none() && args.command.is_none() && args.key.is_none() {
         return Ok(None);
     }
+    if args.command.is_some() {
+        interrupt::install_handlers();
+    }
+    let data = args.data.clone().zip(args.canary.clone());
     Ok(Some(Demands {
         rerun: args.rerun.map(|trials| Whole(trials).count("rerun")).transpose()?,
         plan: args.plan.as_deref().map(|plan| meaning::training_plan(plan, None, &args.set)).transpose()?,
+        command: args.command.clone().map(|line| CommandAgain { line, data }),
         key: args.key.as_deref().map(PublicKey::read).transpose()?,
     }))
 }

@@ -4,10 +4,13 @@
 //! Its words may hold `{data}` (the world's data file), `{seed}` (a whole number below 2^32, another for each trial),
 //! `{out}` (where the score goes) and `{world}` (`in` or `out`, for programs that make their own data). What it prints goes
 //! to a log. Anything but a number in time is a failure with its reason, and an outcome like any other.
+//!
+//! A command may also be a [worker](super::worker): started once, it is told of each trial by a line.
 
 use super::{
     neighbours::Neighbours,
     process::{self, Ending},
+    worker::{Request, Worker},
 };
 use crate::{AuditClaim, Case, SubjectNote};
 use serde_json::Value;
@@ -17,7 +20,7 @@ use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -36,8 +39,10 @@ pub const LOG: &str = "command.log";
 /// How the folder of one run is called: this and so many hexadecimal digits.
 const ROOM: &str = "run-";
 const ROOM_DIGITS: usize = 20;
+/// The file of what a run said, in its folder.
+pub(super) const SAID: &str = "said";
 /// How much of what one run said is kept, from its end.
-const SAID: u64 = 16 << 10;
+const MOST_SAID: u64 = 16 << 10;
 /// The longest file that can be a number.
 const LONGEST_SCORE: u64 = 4096;
 /// Tells the seeds of commands from other draws of an attack.
@@ -54,6 +59,8 @@ pub struct Spec {
     pub copies: u64,
     /// How long one run may take.
     pub timeout: Duration,
+    /// Whether the program stays, reads a trial from each line of JSON and answers with its score.
+    pub is_worker: bool,
     /// Where the audit lies: trials have their folders there, and the log.
     pub folder: PathBuf,
 }
@@ -66,6 +73,8 @@ struct Program {
     seed: u64,
     spec: Spec,
     log: Mutex<()>,
+    /// Workers that wait for a trial.
+    idle: Mutex<Vec<Worker>>,
     /// Runs that were started, so that no two share a folder.
     started: AtomicU64,
 }
@@ -79,15 +88,17 @@ pub fn case(spec: Spec, claim: impl Into<AuditClaim>, trials: Count, seed: u64) 
         None => None,
     };
     let records = data.as_ref().map_or(spec.copies, Neighbours::records);
-    let mut settings = vec![
-        ("command", spec.line.clone()),
-        ("canary_records", records.to_string()),
-        ("timeout_seconds", spec.timeout.as_secs_f64().to_string()),
-    ];
-    settings.extend(data.as_ref().map(|data| ("data_sha256", data.fingerprint())));
-    let mut settings: BTreeMap<String, Value> =
-        settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    let mut settings: BTreeMap<String, Value> = BTreeMap::from([
+        ("command".to_owned(), spec.line.clone().into()),
+        ("canary_records".to_owned(), records.into()),
+        ("canary_copies".to_owned(), spec.copies.into()),
+        ("timeout_seconds".to_owned(), spec.timeout.as_secs_f64().into()),
+    ]);
+    settings.extend(data.as_ref().map(|data| ("data_sha256".to_owned(), data.fingerprint().into())));
     settings.insert("files_sha256".to_owned(), serde_json::json!(hashes(&words)));
+    if spec.is_worker {
+        settings.insert("worker".to_owned(), true.into());
+    }
     let note = SubjectNote {
         kind: KIND.to_owned(),
         description: spec.line.clone(),
@@ -95,9 +106,21 @@ pub fn case(spec: Spec, claim: impl Into<AuditClaim>, trials: Count, seed: u64) 
         access: "as the command has it".to_owned(),
         settings,
     };
-    let subject =
-        Box::new(Program { words, data, seed, spec, log: Mutex::new(()), started: AtomicU64::new(0) });
+    let subject = Box::new(Program {
+        words,
+        data,
+        seed,
+        spec,
+        log: Mutex::new(()),
+        idle: Mutex::new(Vec::new()),
+        started: AtomicU64::new(0),
+    });
     Ok(Case { group: Count::new(records)?, is_costly: true, ..Case::new(subject, note, claim, trials, seed) })
+}
+
+/// Where commands are run again whose audit is verified.
+pub(crate) fn scratch() -> PathBuf {
+    std::env::temp_dir().join(format!("veracity-rerun-{}", std::process::id()))
 }
 
 /// Whether a folder has the name of one that a run had.
@@ -133,6 +156,15 @@ fn words(spec: &Spec) -> Result<Vec<String>, Error> {
     })?;
     let says = |placeholder: &str| words.iter().any(|word| word.contains(placeholder));
     let refuse = |what: &str| Err(Error::invalid(what.to_owned()));
+    if spec.is_worker {
+        let told = ["{data}", "{seed}", "{out}", "{world}"].into_iter().find(|placeholder| says(placeholder));
+        return match told {
+            Some(placeholder) => Err(Error::invalid(format!(
+                "command has {placeholder}, but a worker is told of its trials line by line, expected a command without it"
+            ))),
+            None => Ok(words),
+        };
+    }
     if !says("{out}") {
         return refuse(
             "command has no {out}, expected it where the program is told where to leave its score",
@@ -162,19 +194,49 @@ impl AuditSubject for Program {
 impl Program {
     /// One run in a folder of its own, which is gone afterwards.
     fn attempt(&self, trial: u64, world: World) -> Result<f64, Failure> {
-        let name = self.room_name(trial);
-        let broken = |error: std::io::Error| {
-            Failure::Machine(format!("the trial's folder cannot be used ({})", error.kind()))
-        };
+        let room = self.room(trial)?;
+        if self.spec.is_worker {
+            return self.ask(&room.0, trial, world);
+        }
+        let result = self.run_in(&room.0, trial, world);
+        let said = File::open(room.0.join(SAID)).and_then(|mut said| tail(&mut said, 0)).unwrap_or_default();
+        self.write_log(&said, trial, world, &result);
+        result
+    }
+
+    /// A folder for one run, or for one worker.
+    fn room(&self, trial: u64) -> Result<Room, Failure> {
         let place = || {
-            let room = self.spec.folder.join(WORK).join(&name);
+            let room = self.spec.folder.join(WORK).join(self.room_name(trial));
             fs::create_dir_all(&room)?;
             fs::canonicalize(room)
         };
-        let room = Room(place().map_err(broken)?);
-        let result = self.run_in(&room.0, trial, world);
-        self.write_log(&room.0, trial, world, &result);
-        result
+        let broken = |error: std::io::Error| {
+            Failure::Machine(format!("the trial's folder cannot be used ({})", error.kind()))
+        };
+        place().map(Room).map_err(broken)
+    }
+
+    /// Asks a worker that waits, or a new one; it is kept if it answered.
+    fn ask(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
+        let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = match waiting {
+            Some(worker) => worker,
+            None => Worker::start(&self.words, self.room(trial)?)?,
+        };
+        let data = self.write_data(room, world)?;
+        let request = Request {
+            seed: seed_of(self.seed, trial),
+            data: data.as_deref(),
+            world: data.is_none().then_some(world.name()),
+        };
+        let answer = worker.ask(request, self.spec.timeout);
+        self.write_log(&worker.said(), trial, world, &answer);
+        // One that failed may be in any state: another is started for the next trial.
+        if answer.is_ok() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        }
+        answer
     }
 
     /// The name of a run's folder, which tells nothing of its trial.
@@ -186,14 +248,9 @@ impl Program {
     }
 
     fn run_in(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
-        let broken = |error: std::io::Error| {
-            Failure::Machine(format!("the trial's files cannot be written ({})", error.kind()))
-        };
-        let (data, out) = (room.join("data.csv"), room.join("score"));
-        if let Some(neighbours) = &self.data {
-            neighbours.write(world, &data).map_err(broken)?;
-        }
-        let said = File::create(room.join("said")).map_err(broken)?;
+        let data = self.write_data(room, world)?.unwrap_or_default();
+        let out = room.join("score");
+        let said = File::create(room.join(SAID)).map_err(unwritten)?;
         let words = self.fill(&data, &out, trial, world);
         match process::run(&words, self.spec.timeout, &said) {
             Err(error) => Err(Failure::Run(format!("the command cannot be started ({})", error.kind()))),
@@ -220,20 +277,19 @@ impl Program {
         self.words.iter().map(fill).collect()
     }
 
+    /// The world's data file, where there are data.
+    fn write_data(&self, room: &Path, world: World) -> Result<Option<PathBuf>, Failure> {
+        let Some(neighbours) = &self.data else { return Ok(None) };
+        let data = room.join("data.csv");
+        neighbours.write(world, &data).map_err(unwritten)?;
+        Ok(Some(data))
+    }
+
     /// Adds what a run said to the log, in one piece. A log that cannot be written is no reason to stop.
-    fn write_log(&self, room: &Path, trial: u64, world: World, result: &Result<f64, Failure>) {
-        let said = || {
-            let mut file = File::open(room.join("said"))?;
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(SAID)))?;
-            let mut bytes = Vec::new();
-            file.take(SAID).read_to_end(&mut bytes)?;
-            Ok::<_, std::io::Error>(bytes)
-        };
-        let said = said().unwrap_or_default();
+    fn write_log(&self, said: &[u8], trial: u64, world: World, result: &Result<f64, Failure>) {
         let ending = result.as_ref().map_or_else(|failure| failure.reason(), |_| "a score");
         let mut text = format!("── trial {trial}, world {}: {ending}\n", world.name()).into_bytes();
-        text.extend(&said);
+        text.extend(said);
         if said.last().is_some_and(|byte| *byte != b'\n') {
             text.push(b'\n');
         }
@@ -243,15 +299,31 @@ impl Program {
     }
 }
 
+fn unwritten(error: std::io::Error) -> Failure {
+    Failure::Machine(format!("the trial's files cannot be written ({})", error.kind()))
+}
+
+/// The end of a file from `from` on, at most [`MOST_SAID`] bytes.
+pub(super) fn tail(file: &mut File, from: u64) -> std::io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(from.max(length.saturating_sub(MOST_SAID))))?;
+    let mut bytes = Vec::new();
+    file.take(MOST_SAID).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
+        // Workers have their folders there.
+        self.idle.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         // Empty by now, unless another process works there.
         let _ = fs::remove_dir(self.spec.folder.join(WORK));
     }
 }
 
-/// A trial's folder; gone when dropped.
-struct Room(PathBuf);
+/// The folder of a trial or a worker; gone when dropped.
+#[derive(Debug)]
+pub(super) struct Room(pub(super) PathBuf);
 
 impl Drop for Room {
     fn drop(&mut self) {
@@ -270,11 +342,15 @@ fn read_score(path: &Path) -> Result<f64, Failure> {
         .map_err(|_| failure("the command left a score file that cannot be read"))?;
     let text = std::str::from_utf8(&bytes).ok().filter(|_| bytes.len() as u64 <= LONGEST_SCORE);
     match text.and_then(|text| text.trim().parse::<f64>().ok()) {
-        Some(score) if score.is_nan() => Err(failure("the score is not a number (NaN)")),
-        Some(score) => Ok(score),
+        Some(score) => number(score),
         None if bytes.trim_ascii().is_empty() => Err(failure("the command left an empty score file")),
         None => Err(failure("the command left something else than one number as its score")),
     }
+}
+
+/// A score that can be compared with others.
+pub(super) fn number(score: f64) -> Result<f64, Failure> {
+    if score.is_nan() { Err(Failure::Run("the score is not a number (NaN)".to_owned())) } else { Ok(score) }
 }
 
 /// The seed of a trial, below 2^32 since that is what many programs take.

@@ -17,6 +17,7 @@ pub mod recorded;
 pub mod trained_model;
 pub(crate) mod training;
 mod white_box;
+mod worker;
 
 pub use final_model::{FinalModel, Planted, Scoring};
 pub use planned_part::{IdealGame, planned_part};

@@ -23,15 +23,7 @@ pub(super) enum Ending {
 
 /// Runs a program without a shell. What it says goes to `said`; it has nothing to read.
 pub(super) fn run(words: &[String], limit: Duration, said: &File) -> io::Result<Ending> {
-    let Some((program, arguments)) = words.split_first() else {
-        return Err(io::Error::other("no program"));
-    };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
-    // A group of its own, so that its children can be ended with it.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn()?;
+    let mut child = start(words, Stdio::null(), said.try_clone()?.into(), said)?;
     let ended = wait(&mut child, limit);
     // Also after a proper end: what it left running must not disturb the next trial.
     end(&mut child);
@@ -39,8 +31,20 @@ pub(super) fn run(words: &[String], limit: Duration, said: &File) -> io::Result<
     Ok(ended?.unwrap_or(Ending::Exit(status)))
 }
 
+/// Starts a program without a shell, in a group of its own, so that its children can be ended with it.
+pub(super) fn start(words: &[String], reads: Stdio, writes: Stdio, said: &File) -> io::Result<Child> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(io::Error::other("no program"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(reads).stdout(writes).stderr(said.try_clone()?);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn()
+}
+
 /// Waits for the end of a program, but for no longer than `limit` and not when asked to stop; why it did not come, if it did not.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<Ending>> {
+pub(super) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<Ending>> {
     let began = Instant::now();
     let mut pause = Duration::from_micros(500);
     while !has_ended(child)? {
@@ -70,8 +74,9 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
     }
 }
 
+/// Ends a program and its children, if they have not ended yet.
 #[cfg(unix)]
-fn end(child: &mut Child) {
+pub(super) fn end(child: &mut Child) {
     if let Some(pid) = pid(child) {
         // No such group: it has ended already.
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
@@ -89,7 +94,7 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
-fn end(child: &mut Child) {
+pub(super) fn end(child: &mut Child) {
     // It has ended already, or it ends now.
     let _ = child.kill();
 }

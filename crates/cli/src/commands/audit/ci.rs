@@ -8,7 +8,7 @@ use std::{
 };
 use veracity::{
     Error, Verdict,
-    auditing::{Audited, Keep, journal::REPORT},
+    auditing::{Keep, SubjectNote, journal::REPORT},
 };
 
 /// The rule that a refuted claim breaks.
@@ -16,24 +16,54 @@ const RULE: &str = "privacy-claim-refuted";
 /// The rule that an audit breaks that is not able to tell.
 const TOO_WEAK: &str = "privacy-audit-cannot-tell";
 
-/// One test case; it fails when the claim is refuted.
-pub fn junit(audited: &Audited, line: &str) -> String {
-    let line = escape(line);
-    let (failures, skipped, inside) = match audited.verdict {
-        Verdict::Refuted { .. } => {
-            (1, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>"))
+/// What an audit came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CameTo {
+    /// The claim is refuted.
+    Refuted,
+    /// It is not.
+    NotRefuted,
+    /// The audit is not able to tell.
+    CannotTell,
+    /// There is no verdict: something went wrong.
+    Broken,
+}
+
+impl From<&Verdict> for CameTo {
+    fn from(verdict: &Verdict) -> CameTo {
+        match verdict {
+            Verdict::Refuted { .. } => CameTo::Refuted,
+            Verdict::NotRefuted { .. } => CameTo::NotRefuted,
+            Verdict::CannotTell { .. } => CameTo::CannotTell,
         }
-        Verdict::NotRefuted { .. } => (0, 0, format!("<system-out>{line}</system-out>")),
-        Verdict::CannotTell { .. } => (0, 1, format!("<skipped message=\"{line}\"/>")),
+    }
+}
+
+/// An audit as machines are told of it: its subject, what it came to, and that in one line.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    pub note: &'a SubjectNote,
+    pub came_to: CameTo,
+    pub line: &'a str,
+}
+
+/// One test case; it fails when the claim is refuted.
+pub fn junit(told: Told<'_>) -> String {
+    let line = escape(told.line);
+    let (failures, errors, skipped, inside) = match told.came_to {
+        CameTo::Refuted => (1, 0, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>")),
+        CameTo::NotRefuted => (0, 0, 0, format!("<system-out>{line}</system-out>")),
+        CameTo::CannotTell => (0, 0, 1, format!("<skipped message=\"{line}\"/>")),
+        CameTo::Broken => (0, 1, 0, format!("<error message=\"{line}\" type=\"no-verdict\">{line}</error>")),
     };
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <testsuites tests=\"1\" failures=\"{failures}\">\n  \
-         <testsuite name=\"veracity audit\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n    \
+         <testsuite name=\"veracity audit\" tests=\"1\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">\n    \
          <testcase classname=\"veracity.audit.{}\" name=\"{}\">{inside}</testcase>\n  \
          </testsuite>\n</testsuites>\n",
-        escape(&audited.note.kind),
-        escape(&audited.note.description),
+        escape(&told.note.kind),
+        escape(&told.note.description),
     )
 }
 
@@ -133,12 +163,14 @@ fn fingerprint(pieces: &[&str]) -> String {
 
 /// One run. A refuted claim is an error and an audit that cannot tell a warning, shown at `place`. A claim that is not refuted is no
 /// result, since services show every result as a fault, whatever its kind; the run says so in a note. An audit never says "pass".
-pub fn sarif(audited: &Audited, line: &str, place: &str) -> Result<String, Error> {
-    let results: Vec<Value> = match audited.verdict {
-        Verdict::Refuted { .. } => vec![result(audited, line, place, (RULE, 0, "error"))],
-        Verdict::CannotTell { .. } => vec![result(audited, line, place, (TOO_WEAK, 1, "warning"))],
-        Verdict::NotRefuted { .. } => Vec::new(),
+/// A run without a verdict has no result either: it says that it was not successful.
+pub fn sarif(told: Told<'_>, place: &str) -> Result<String, Error> {
+    let results: Vec<Value> = match told.came_to {
+        CameTo::Refuted => vec![result(told, place, (RULE, 0, "error"))],
+        CameTo::CannotTell => vec![result(told, place, (TOO_WEAK, 1, "warning"))],
+        CameTo::NotRefuted | CameTo::Broken => Vec::new(),
     };
+    let is_broken = told.came_to == CameTo::Broken;
     crate::text::json(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -150,33 +182,36 @@ pub fn sarif(audited: &Audited, line: &str, place: &str) -> Result<String, Error
                 "rules": [refuted(), cannot_tell()],
             }},
             // What is before the last slash is the category: an audit of the same file replaces the earlier one, and no other.
-            "automationDetails": { "id": format!("veracity/audit/{}/{place}/", audited.note.kind) },
+            "automationDetails": { "id": format!("veracity/audit/{}/{place}/", told.note.kind) },
             "invocations": [{
-                "executionSuccessful": true,
-                "toolExecutionNotifications": [{ "level": "note", "message": { "text": line } }],
+                "executionSuccessful": !is_broken,
+                "toolExecutionNotifications": [{
+                    "level": if is_broken { "error" } else { "note" },
+                    "message": { "text": told.line },
+                }],
             }],
             "results": results,
         }],
     }))
 }
 
-fn result(audited: &Audited, line: &str, place: &str, (rule, index, level): (&str, u32, &str)) -> Value {
+fn result(told: Told<'_>, place: &str, (rule, index, level): (&str, u32, &str)) -> Value {
     json!({
         "ruleId": rule,
         "ruleIndex": index,
         "kind": "fail",
         "level": level,
-        "message": { "text": line },
+        "message": { "text": told.line },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": place },
                 "region": { "startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2 },
             },
-            "logicalLocations": [{ "name": audited.note.description, "kind": "module" }],
+            "logicalLocations": [{ "name": told.note.description, "kind": "module" }],
         }],
         // Numbers differ from run to run; what is wrong, and where, does not.
         "partialFingerprints": {
-            "primaryLocationLineHash": format!("{}:1", fingerprint(&[rule, &audited.note.kind, place])),
+            "primaryLocationLineHash": format!("{}:1", fingerprint(&[rule, &told.note.kind, place])),
         },
     })
 }
@@ -236,8 +271,12 @@ mod tests {
     use super::*;
     use veracity::{
         AuditDone, AuditSettings, Case, Count, Delta, Mechanism, NoiseMultiplier, Subject, audit,
-        auditing::Opening,
+        auditing::{Audited, Opening},
     };
+
+    fn told<'a>(audited: &'a Audited, line: &'a str) -> Told<'a> {
+        Told { note: &audited.note, came_to: CameTo::from(&audited.verdict), line }
+    }
 
     /// An audit of Gaussian noise of which this part is added.
     fn audited(part: f64, trials: u64) -> Audited {
@@ -269,7 +308,7 @@ mod tests {
     fn code_scanning_takes_every_verdict() {
         let places = ["plans/a%20plan.toml", "out-audit/report.html", "scores.csv"];
         for (audited, place) in all().iter().zip(places) {
-            let text = sarif(audited, "THE LINE", place).unwrap();
+            let text = sarif(told(audited, "THE LINE"), place).unwrap();
             assert!(is_sarif(text.as_bytes()));
             let file: Value = serde_json::from_str(&text).unwrap();
             let run = &file["runs"][0];
@@ -306,7 +345,8 @@ mod tests {
     #[test]
     fn only_what_is_wrong_is_a_result() {
         let results = all().map(|audited| {
-            let file: Value = serde_json::from_str(&sarif(&audited, "a line", "a.toml").unwrap()).unwrap();
+            let file: Value =
+                serde_json::from_str(&sarif(told(&audited, "a line"), "a.toml").unwrap()).unwrap();
             let results = file["runs"][0]["results"].as_array().unwrap().clone();
             results.into_iter().map(|one| (one["ruleId"].clone(), one["level"].clone())).collect::<Vec<_>>()
         });
@@ -343,7 +383,7 @@ mod tests {
 
     #[test]
     fn junit_skips_what_cannot_be_told() {
-        let written = all().map(|audited| junit(&audited, "a line"));
+        let written = all().map(|audited| junit(told(&audited, "a line")));
         assert!(written.iter().all(|text| is_junit(text.as_bytes())));
         let found = written.each_ref().map(|text| {
             (

@@ -17,6 +17,7 @@ pub fn case(args: &AuditArgs, line: &str, folder: &Path) -> Result<Case, Error> 
             .canary_copies
             .map_or(Ok(1), |copies| Whole(copies).count("canary-copies").map(Count::get))?,
         timeout: duration("timeout", args.timeout.as_deref().unwrap_or("600s"))?,
+        is_worker: args.worker,
         folder: folder.to_owned(),
     };
     let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;

@@ -12,14 +12,15 @@ mod printing;
 mod training;
 
 use crate::{
-    Ending, Outcome,
+    Outcome,
     args::{AuditAction, AuditArgs},
     commands::replay,
-    console::{Console, painted},
+    console::Console,
     meaning,
-    progress::{self, Step, Told},
+    progress::{self, Step},
 };
-use printing::Output;
+use ci::{CameTo, Told};
+use printing::{Output, TooLittle};
 use std::{
     path::{Path, PathBuf},
     sync::mpsc::Sender,
@@ -64,17 +65,23 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     }
     let (case, keep) = case(args)?;
     let settings = settings(args, &case, keep)?;
+    let about = ci::about(args);
+    let output =
+        Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
     match planned(args, &case, &settings)? {
         Planned::Nothing => {}
         Planned::Catches(told) if args.progress || console.is_watched() => console.remark(&told),
         Planned::Catches(_) => {}
-        Planned::TooLittle(text) => return Ok(Outcome { text: painted(&text), ending: Ending::CannotTell }),
+        Planned::TooLittle(planned) => return printing::too_little(&case, planned, &settings.keep, output),
     }
-    let about = ci::about(args);
-    let output =
-        Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
-    let done = progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch))?;
-    printing::done(&done, &settings.keep, output)
+    match progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch)) {
+        Ok(done) => printing::done(&done, &settings.keep, output),
+        Err(error) => {
+            let line = error.to_string();
+            output.tell(Told { note: &case.note, came_to: CameTo::Broken, line: &line }, &settings.keep)?;
+            Err(error)
+        }
+    }
 }
 
 /// What the trials are planned to catch, told before the first of them. An audit that must catch more than it can is not begun.
@@ -89,11 +96,8 @@ fn planned(args: &AuditArgs, case: &Case, settings: &AuditSettings) -> Result<Pl
         && below.is_none_or(|below| below < part)
     {
         let needed = needed_trials(case, protocol.method.method()?, part, args.significance)?;
-        return Ok(Planned::TooLittle(format!(
-            "NOT ABLE TO TELL: {} trials do not catch noise of {part} of the declared; about {} do\n",
-            protocol.trials,
-            needed.get()
-        )));
+        let (trials, needed) = (protocol.trials, needed.get());
+        return Ok(Planned::TooLittle(TooLittle { trials, require: part, needed }));
     }
     let Some(below) = below else { return Ok(Planned::Nothing) };
     let up_to = if protocol.method.bound == "sequential" { "up to " } else { "" };
@@ -111,13 +115,13 @@ enum Planned {
     /// What it catches.
     Catches(String),
     /// It cannot catch what it must.
-    TooLittle(String),
+    TooLittle(TooLittle),
 }
 
 /// Trials, speed, failures and time left.
-fn told(now: Progress) -> Told {
+fn told(now: Progress) -> progress::Told {
     let more = if now.failed > 0 { format!(", {} failed", now.failed) } else { String::new() };
-    Told::Step(Step { what: "trial", done: now.done, of: now.of, speed: Some((1, "trials")), more })
+    progress::Told::Step(Step { what: "trial", done: now.done, of: now.of, speed: Some((1, "trials")), more })
 }
 
 /// Runs the audit; an interrupted one says how to go on.

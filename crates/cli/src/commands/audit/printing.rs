@@ -1,10 +1,10 @@
 //! A verdict as text, as JSON, and in the files that were asked for.
 
-use super::ci;
+use super::ci::{self, CameTo, Told};
 use crate::{Ending, Outcome, console::painted, text};
 use std::path::{Path, PathBuf};
 use veracity::{
-    AuditDone, Error, Verdict,
+    AuditDone, Case, Error, Verdict,
     auditing::{
         AuditProtocol, Audited, Counted, Fallen, Keep, MethodNote, Trials,
         certificate::{self, Number},
@@ -28,6 +28,52 @@ pub struct Output<'a> {
     pub about: Option<&'a Path>,
 }
 
+impl Output<'_> {
+    /// Writes what an audit came to where machines look for it. What is there of an earlier audit would mislead.
+    pub fn tell(&self, told: Told<'_>, kept: &Keep) -> Result<(), Error> {
+        if let Some(path) = self.junit {
+            replace("junit", path, ci::junit(told).as_bytes(), ci::is_junit)?;
+        }
+        if let Some(path) = self.sarif {
+            let place = ci::place(self.about, kept);
+            replace("sarif", path, ci::sarif(told, &place)?.as_bytes(), ci::is_sarif)?;
+        }
+        Ok(())
+    }
+}
+
+/// Says that an audit was not begun, since so many trials cannot catch what they must.
+pub fn too_little(case: &Case, planned: TooLittle, kept: &Keep, output: Output) -> Result<Outcome, Error> {
+    let TooLittle { trials, require, needed } = planned;
+    let line = format!(
+        "NOT ABLE TO TELL: {trials} trials do not catch noise of {require} of the declared; about {needed} do"
+    );
+    output.tell(Told { note: &case.note, came_to: CameTo::CannotTell, line: &line }, kept)?;
+    let text = match output.is_json {
+        true => text::json(&serde_json::json!({
+            "schema": "veracity.audit-plan/1",
+            "verdict": "cannot-tell",
+            "require": require,
+            "trials": trials,
+            "trials_needed": needed,
+            "subject": case.note,
+        }))?,
+        false => painted(&format!("{line}\n")),
+    };
+    Ok(Outcome { text, ending: Ending::CannotTell })
+}
+
+/// A plan that cannot catch what it must.
+#[derive(Debug, Clone, Copy)]
+pub struct TooLittle {
+    /// The trials that were planned.
+    pub trials: u64,
+    /// The part of the declared noise that must be caught.
+    pub require: f64,
+    /// About how many trials catch it.
+    pub needed: u64,
+}
+
 /// Says how an audit ended, and writes it where machines look for it.
 pub fn done(done: &AuditDone, kept: &Keep, output: Output) -> Result<Outcome, Error> {
     match done {
@@ -43,13 +89,7 @@ pub fn done(done: &AuditDone, kept: &Keep, output: Output) -> Result<Outcome, Er
 
 fn verdict(audited: &Audited, earlier: u64, kept: &Keep, output: Output) -> Result<Outcome, Error> {
     let line = headline(audited);
-    if let Some(path) = output.junit {
-        replace("junit", path, ci::junit(audited, &line).as_bytes(), ci::is_junit)?;
-    }
-    if let Some(path) = output.sarif {
-        let place = ci::place(output.about, kept);
-        replace("sarif", path, ci::sarif(audited, &line, &place)?.as_bytes(), ci::is_sarif)?;
-    }
+    output.tell(Told { note: &audited.note, came_to: CameTo::from(&audited.verdict), line: &line }, kept)?;
     let text = match output.is_json {
         true => json(audited, earlier, kept)?,
         false => painted(&(words(audited, &line, kept) + &peeking(audited, earlier))),
