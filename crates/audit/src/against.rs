@@ -4,6 +4,7 @@ use crate::{
     Claimed, ClaimedCurve, Counted, Counts, Observation, Scores,
     bound::{
         clopper_pearson::ErrorRates,
+        many_runs::{self, Tallies},
         one_run::Guesses,
         one_run_fdp,
         sequential::Test,
@@ -66,6 +67,15 @@ pub enum Fallen {
     Guesses {
         /// So many.
         most: u64,
+    },
+    /// By bets on the guesses of whole runs, at one pair of the claim.
+    Runs {
+        /// After so many runs.
+        runs: u64,
+        /// The ε of the pair.
+        epsilon: f64,
+        /// Its δ.
+        delta: f64,
     },
     /// By bets that nobody wins against a true claim.
     Bets {
@@ -197,6 +207,53 @@ pub(crate) fn by_guesses(
         is_able: falls(claim, guesses.never_wrong()),
         noise_at_most: noise_limit(noise, |curve| falls(curve, guesses))?,
     })
+}
+
+/// The parts of the canaries that are guessed against a curve, each by bets of its own with an equal share of the chance of error.
+const RUN_PARTS: [f64; 4] = [0.5, 0.15, 0.04, 0.01];
+
+/// Bets on the guesses of whole runs, in the order of the runs, where several parts of the canaries are guessed, each against the pair of
+/// the claim that allows the least there.
+pub(crate) fn by_runs(
+    observations: &[Observation],
+    claim: &ClaimedCurve,
+    noise: Noise<'_>,
+    level: f64,
+) -> Result<Against, Refusal> {
+    let share = level / RUN_PARTS.len() as f64;
+    let guessed: Vec<(f64, Tallies)> = RUN_PARTS
+        .into_iter()
+        .map(|part| Tallies::of(observations, part).map(|tallies| (part, tallies)))
+        .collect::<Result<_, _>>()?;
+    let falls = |curve: &ClaimedCurve| {
+        let fall = |(at, (part, tallies)): (usize, &(f64, Tallies))| {
+            let pair = curve.tightest(*part)?;
+            let runs = tallies.fall(pair, share)?;
+            Some((at, Fallen::Runs { runs, epsilon: pair.epsilon, delta: pair.delta }))
+        };
+        guessed.iter().enumerate().find_map(fall)
+    };
+    let is_able = guessed.iter().any(|(part, tallies)| {
+        claim.tightest(*part).is_some_and(|pair| many_runs::is_able(tallies, pair, share))
+    });
+    let found = falls(claim);
+    let (highest, lowest, guesses) = guessed[found.map_or(0, |(at, _)| at)].1.counted();
+    Ok(Against {
+        counted: Counted::Ends { highest, lowest, guesses },
+        fallen: found.map(|(_, fallen)| fallen),
+        is_able,
+        noise_at_most: noise_limit(noise, |curve| falls(curve).is_some())?,
+    })
+}
+
+/// The chance that a claim falls by bets on runs, if `truth` is the curve of what runs and its canaries are independent.
+pub(crate) fn chance_of_runs(canaries: f64, claim: &ClaimedCurve, truth: &ClaimedCurve, level: f64) -> f64 {
+    let share = level / RUN_PARTS.len() as f64;
+    let chance = |part: f64| {
+        let pair = claim.tightest(part)?;
+        Some(many_runs::chance_of_fall(canaries, part, truth.most_right(part), pair, share))
+    };
+    RUN_PARTS.into_iter().filter_map(chance).fold(0.0, f64::max)
 }
 
 /// Bets, pair by pair in the order of the trials; what comes after the claim has fallen is not looked at.

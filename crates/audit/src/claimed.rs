@@ -3,7 +3,7 @@
 //! An (ε, δ) alone speaks of the far tail, where hardly a trial lands. The accountant knows δ at every ε, and an attack that breaks
 //! any of these pairs breaks the claim.
 
-use crate::Fallen;
+use crate::{Fallen, bound::many_runs};
 use veracity_core::{Count, Delta, Epsilon, Refusal};
 use veracity_numerics::UNIT;
 
@@ -142,6 +142,16 @@ impl ClaimedCurve {
         }
         let found = 1.0 - self.on_curve(low);
         (found / (found + low)).clamp(0.5, 1.0 - 1e-12)
+    }
+
+    /// The pair that lets the fewest guesses be right, where so large a part of the canaries is guessed.
+    pub(crate) fn tightest(&self, part: f64) -> Option<many_runs::Pair> {
+        let allowed = |pair: &Pair| {
+            let growth = pair.epsilon.exp();
+            (growth + pair.delta / part) / (1.0 + growth)
+        };
+        let tightest = self.pairs.iter().min_by(|a, b| allowed(a).total_cmp(&allowed(b)))?;
+        Some(many_runs::Pair { epsilon: tightest.epsilon, delta: tightest.delta })
     }
 
     /// The curve between its corners; for what needs no side.

@@ -2,7 +2,12 @@
 
 use crate::{
     Against, Choice, ClaimedCurve, Counts, Declared, Observation, Scores, World, against,
-    bound::{FromCounts, Shown, one_run::Guesses, one_run_fdp, sequential},
+    bound::{
+        FromCounts, Shown,
+        many_runs::{self, Tallies},
+        one_run::Guesses,
+        one_run_fdp, sequential,
+    },
     threshold::{self, ChosenThreshold},
     trial::Pairs,
 };
@@ -11,7 +16,7 @@ use veracity_core::{Claim, Count, Delta, Lower, Refusal, Significance, Verdict};
 /// Parts of the canaries of which one is guessed.
 pub(crate) const PARTS: [f64; 7] = [1.0, 0.7, 0.5, 0.25, 0.1, 0.03, 0.01];
 /// The part is chosen for a truth with this much of the declared noise.
-const MISSED: f64 = 0.8;
+pub(crate) const MISSED: f64 = 0.8;
 /// What the best of many parts tells by luck alone, in units of e.
 const LUCK: f64 = 3.0;
 
@@ -67,6 +72,12 @@ pub enum Method {
         /// chooses, and the others are counted.
         guessed: Option<f64>,
     },
+    /// Many canaries in each of many runs: bets on what the guesses of a run come to, with thresholds from earlier runs. Assumes
+    /// nothing but that runs are as independent as Clopper–Pearson takes them to be; canaries of one run may hang together.
+    ManyRuns {
+        /// About which part of the canaries is guessed, half of it at each end. A claimed curve is looked at in other parts too.
+        guessed: f64,
+    },
     /// One canary in a run: bets against the claim, pair by pair, which may be watched and end as soon as it falls. Assumes nothing.
     Sequential {
         /// How many records the two worlds differ by.
@@ -81,6 +92,7 @@ impl Method {
             Method::Threshold { .. } => "clopper-pearson",
             Method::Gaussian { .. } => "gdp",
             Method::ManyCanaries { .. } => "one-run",
+            Method::ManyRuns { .. } => "many-runs",
             Method::Sequential { .. } => "sequential",
         }
     }
@@ -89,7 +101,7 @@ impl Method {
     pub fn group(self) -> Count {
         match self {
             Method::Threshold { group, .. } | Method::Sequential { group } => group,
-            Method::Gaussian { .. } | Method::ManyCanaries { .. } => Count::ONE,
+            Method::Gaussian { .. } | Method::ManyCanaries { .. } | Method::ManyRuns { .. } => Count::ONE,
         }
     }
 
@@ -101,12 +113,13 @@ impl Method {
                 "a run holds several canaries, expected one for {}: its guesses must be independent",
                 self.name()
             )),
-            Method::ManyCanaries { .. } if canaries < 2 => {
-                refuse("a run holds one canary, expected several for one-run")
+            Method::ManyCanaries { .. } | Method::ManyRuns { .. } if canaries < 2 => {
+                refuse(&format!("a run holds one canary, expected several for {}", self.name()))
             }
             Method::Threshold { .. }
             | Method::Gaussian { .. }
             | Method::ManyCanaries { .. }
+            | Method::ManyRuns { .. }
             | Method::Sequential { .. } => Ok(()),
         }
     }
@@ -307,6 +320,7 @@ pub fn judge(
             against::by_threshold(&scores_for(observations, choice)?, choice, &curve, noise, again()?)?
         }
         Method::Sequential { .. } => against::by_bets(&Pairs::of(observations), &curve, noise, level)?,
+        Method::ManyRuns { .. } => against::by_runs(observations, &curve, noise, level)?,
         Method::ManyCanaries { guessed } => {
             let ends = |choosing: &Scores, counted| loudest_ends(choosing, counted, &curve);
             // A part that was fixed for ε lies in the tail; a curve has a better one, which no trial has to tell.
@@ -363,6 +377,13 @@ pub fn show(
             let ends = |choosing: &Scores, counted| best_ends(choosing, counted, delta, level);
             let (guesses, highest, lowest) = guesses(observations, guessed, ends)?;
             let shown = one_run_fdp::pointwise(guesses, delta, significance);
+            let counted = Counted::Ends { highest, lowest, guesses };
+            Ok(Evidence { shown, counted, delta, significance: level })
+        }
+        Method::ManyRuns { guessed } => {
+            let tallies = Tallies::of(observations, guessed)?;
+            let (highest, lowest, guesses) = tallies.counted();
+            let shown = many_runs::bound(&tallies, delta, significance);
             let counted = Counted::Ends { highest, lowest, guesses };
             Ok(Evidence { shown, counted, delta, significance: level })
         }

@@ -4,7 +4,7 @@
 
 use crate::{
     ClaimedCurve, Declared, Method, Rates,
-    against::LEAST_NOISE,
+    against::{self, LEAST_NOISE},
     bound::{
         clopper_pearson::ErrorRates,
         one_run::Guesses,
@@ -254,6 +254,7 @@ fn chance_against(
         }
         Method::Sequential { .. } => Ok(chance_of_bets(pairs as f64, best, claim, level)),
         Method::ManyCanaries { guessed } => chance_of_guesses(observations, guessed, claim, truth, level),
+        Method::ManyRuns { .. } => Ok(against::chance_of_runs(observations as f64, claim, truth, level)),
     }
 }
 

@@ -48,7 +48,7 @@ fn a_closed_choice_is_listed_by_the_help_and_a_slip_is_told_what_was_meant() {
         ("strategy --aim", "--aim", "largset", "mean or largest", "largest"),
         ("audit --attack", "--attack", "clip-bkg", "white-box, ", "clip-bkd"),
         ("audit --score", "--score", "margins", "margin, loss or likelihood-ratio", "margin"),
-        ("audit --bound", "--bound", "one_rnu", "clopper-pearson, one-run or gdp", "one-run"),
+        ("audit --bound", "--bound", "one_rnu", "clopper-pearson, one-run, many-runs or gdp", "one-run"),
         ("bound --bound", "--bound", "bayesain", "clopper-pearson, ", "bayesian"),
         ("bound power --choice", "--choice", "spilt", "fixed, split, folds or union", "split"),
         ("bound power --mechanism", "--mechanism", "guassian", "gaussian or pure", "gaussian"),

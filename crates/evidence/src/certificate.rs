@@ -137,6 +137,7 @@ pub enum FallenNote {
     Threshold { false_alarms: f64, misses: f64, promised_misses: f64 },
     Guesses { most: u64 },
     Bets { pairs: u64 },
+    Runs { runs: u64, epsilon: f64, delta: f64 },
 }
 
 /// Trials and failures by world, as they stand in a file.
@@ -161,6 +162,7 @@ impl From<&Against> for CurveNote {
             }
             Fallen::Guesses { most } => FallenNote::Guesses { most },
             Fallen::Bets { pairs } => FallenNote::Bets { pairs },
+            Fallen::Runs { runs, epsilon, delta } => FallenNote::Runs { runs, epsilon, delta },
         });
         CurveNote {
             counted: CountedNote::from(&against.counted),

@@ -52,8 +52,8 @@ pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as 
 pub(crate) use recomputing::Statement;
 pub use subjects::{
     Attack, CanaryKind, FinalModel, IdealGame, Planted, Scoring, Start, WhiteBox, best_canary, command,
-    default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part, recorded,
-    trained_model,
+    default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part,
+    planned_part_of_runs, recorded, trained_model,
 };
 pub use trials::{Record, Trials};
 pub use veracity_audit::{

@@ -15,6 +15,7 @@ impl MethodNote {
             Method::Gaussian { choice } => (spell(choice), Count::ONE),
             Method::ManyCanaries { guessed: None } => ("split".to_owned(), Count::ONE),
             Method::ManyCanaries { guessed: Some(part) } => (format!("ends:{part:?}"), Count::ONE),
+            Method::ManyRuns { guessed } => (format!("{PAST}:{guessed:?}"), Count::ONE),
             Method::Sequential { group } => (PAST.to_owned(), group),
         };
         MethodNote { bound: method.name().to_owned(), threshold, group_size: group.get() }
@@ -34,12 +35,13 @@ impl MethodNote {
             "clopper-pearson" => Ok(Method::Threshold { choice: read(&self.threshold)?, group }),
             "gdp" => Ok(Method::Gaussian { choice: read(&self.threshold)? }),
             "one-run" => Ok(Method::ManyCanaries { guessed: guessed(&self.threshold)? }),
+            "many-runs" => Ok(Method::ManyRuns { guessed: past(&self.threshold)? }),
             "sequential" if self.threshold == PAST => Ok(Method::Sequential { group }),
             "sequential" => {
                 Err(Refusal::out_of_range("threshold", clean(&self.threshold), "past with sequential"))
             }
             _ => {
-                let known = "clopper-pearson, sequential, gdp or one-run";
+                let known = "clopper-pearson, sequential, gdp, one-run or many-runs";
                 Err(Refusal::out_of_range("bound", clean(&self.bound), known))
             }
         }
@@ -84,6 +86,13 @@ fn guessed(text: &str) -> Result<Option<f64>, Refusal> {
     }
 }
 
+fn past(text: &str) -> Result<f64, Refusal> {
+    let part = text.strip_prefix("past:").and_then(|part| part.parse().ok());
+    part.filter(|part| *part > 0.0 && *part <= 1.0).ok_or_else(|| {
+        Refusal::out_of_range("threshold", clean(text), "past:PART with many-runs, 0 < PART ≤ 1")
+    })
+}
+
 fn clean(word: &str) -> String {
     word.chars().filter(|c| !c.is_control()).take(60).collect()
 }
@@ -103,6 +112,7 @@ mod tests {
             Method::Gaussian { choice: Choice::Union },
             Method::ManyCanaries { guessed: None },
             Method::ManyCanaries { guessed: Some(0.1) },
+            Method::ManyRuns { guessed: 0.005 },
             Method::Sequential { group },
         ] {
             assert_eq!(MethodNote::of(method).method(), Ok(method));
@@ -124,6 +134,9 @@ mod tests {
             note("one-run", "ends:1.1", 1),
             note("one-run", "ends:NaN", 1),
             note("sequential", "split", 1),
+            note("many-runs", "split", 1),
+            note("many-runs", "past:0", 1),
+            note("many-runs", "past:0.1", 2),
         ] {
             assert!(bad.method().is_err(), "{bad:?}");
         }

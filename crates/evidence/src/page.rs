@@ -185,6 +185,12 @@ fn curve(audited: &Audited, against: &Against) -> String {
         (Some(Fallen::Guesses { most }), _) => {
             format!("{falls} by guesses: it lets at most {most} be right.")
         }
+        (Some(Fallen::Runs { runs, epsilon, delta }), _) => format!(
+            "{falls} at its point ε = {}, δ = {}: after {runs} runs, bets on their guesses had made more than {} out of 1.",
+            decimal::up(epsilon, 3),
+            decimal::up(delta, 3),
+            decimal::down(1.0 / audited.evidence.significance, 4)
+        ),
         (Some(Fallen::Bets { pairs }), _) => format!(
             "{falls} by bets: after {pairs} pairs of trials they had made more than {} out of 1.",
             decimal::down(1.0 / audited.evidence.significance, 4)
@@ -288,6 +294,7 @@ fn failed(audited: &Audited) -> String {
     }
     let treated = match audited.terms.method {
         Method::Sequential { .. } => "a failure is an outcome that may be bet on",
+        Method::ManyRuns { .. } => "nothing was guessed about them",
         Method::Threshold { .. } | Method::Gaussian { .. } | Method::ManyCanaries { .. } => {
             "each counted as a wrong guess"
         }

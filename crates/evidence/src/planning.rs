@@ -34,7 +34,10 @@ pub(crate) fn caught_by(
     // What takes the mechanism for a Gaussian catches nothing.
     let noise_below = match method {
         Method::Gaussian { .. } => None,
-        Method::Threshold { .. } | Method::ManyCanaries { .. } | Method::Sequential { .. } => {
+        Method::Threshold { .. }
+        | Method::ManyCanaries { .. }
+        | Method::ManyRuns { .. }
+        | Method::Sequential { .. } => {
             let level = Significance::new(significance)?;
             power::caught(method, observations, declared, Probability::new(CHANCE)?, level)?
         }

@@ -8,6 +8,7 @@ pub mod clopper_pearson;
 mod from_guesses;
 pub mod gdp;
 pub mod log_katz;
+pub mod many_runs;
 pub mod one_run;
 pub mod one_run_fdp;
 pub mod one_run_independent;

@@ -31,6 +31,11 @@ impl Guesses {
         Ok(Guesses { canaries, guesses, correct })
     }
 
+    /// Guesses that were made elsewhere, of however many canaries.
+    pub(crate) fn made(canaries: u64, guesses: u64, correct: u64) -> Guesses {
+        Guesses { canaries, guesses, correct }
+    }
+
     /// Guesses "in" for the `highest` scores of all canaries and "out" for the `lowest`, two numbers fixed beforehand.
     ///
     /// Where scores are tied at the edge, the wrong guesses are taken first: whoever breaks ties by chance does no worse.

@@ -137,13 +137,13 @@ pub struct AuditArgs {
     /// The part of the declared noise that must be caught, such as 0.8: an audit that could not exits with 3
     #[arg(long, value_name = "R", help_heading = "Method")]
     pub require: Option<f64>,
-    /// How scores become a bound: one-run is for many canaries in a run; gdp takes the mechanism for Gaussian and so refutes
+    /// How scores become a bound: one-run and many-runs are for many canaries in a run; gdp takes the mechanism for Gaussian and so refutes
     /// nothing
     #[arg(long, value_name = "B", value_parser = choice::scores_to_bound(), help_heading = "Method")]
     pub bound: Option<String>,
-    /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, the part of the canaries
-    /// that is guessed [default: split; what shows most in the ideal game, where many canaries see every step;
-    /// ends:0.2 with --one-run or --model]
+    /// Which score says "in": fixed:X, split, folds:K or union; with one-run, split or ends:PART, and with many-runs past:PART, the
+    /// part of the canaries that is guessed [default: split; what shows most in the ideal game, where many canaries see every
+    /// step; ends:0.2 with --one-run or --model]
     #[arg(long, value_name = "T", help_heading = "Method")]
     pub threshold: Option<String>,
     /// How many records of the claim the canary stands for [default: as many as are planted]

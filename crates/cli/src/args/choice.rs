@@ -70,7 +70,7 @@ pub fn attack() -> PossibleValuesParser {
 
 /// How scores become a bound, as certificates have it.
 pub fn scores_to_bound() -> PossibleValuesParser {
-    PossibleValuesParser::new(["clopper-pearson", "one-run", "gdp"])
+    PossibleValuesParser::new(["clopper-pearson", "one-run", "many-runs", "gdp"])
 }
 
 /// What is asked of a column.

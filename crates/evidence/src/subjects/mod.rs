@@ -20,7 +20,7 @@ mod white_box;
 mod worker;
 
 pub use final_model::{FinalModel, Planted, Scoring};
-pub use planned_part::{IdealGame, planned_part};
+pub use planned_part::{IdealGame, planned_part, planned_part_of_runs};
 pub use planting::CanaryKind;
 pub use training::{
     Attack, Start, best_canary, default_plan, default_plan_with, planned_canaries, planned_method,

@@ -3,7 +3,7 @@
 //! In the ideal game a canary is alone in its coordinate. The law of its log-likelihood ratio over all steps says how many of
 //! the loudest and of the quietest are guessed right, and the bound what that would show.
 
-use veracity_audit::bound::{one_run::Guesses, one_run_fdp};
+use veracity_audit::bound::{many_runs, one_run::Guesses, one_run_fdp};
 use veracity_core::{Count, Delta, NoiseMultiplier, Refusal, SamplingRate, Significance};
 
 /// The parts that are compared.
@@ -57,15 +57,36 @@ pub struct IdealGame {
 pub fn planned_part(game: IdealGame, canaries: Count, delta: Delta, level: f64) -> Result<f64, Refusal> {
     let ends = game.losses().ends();
     let counted = canaries.get().min(ENOUGH);
-    let mut best = (PARTS[PARTS.len() - 1], 0.0);
-    for part in PARTS {
+    best_part(|part| {
         let end = (part * counted as f64 / 2.0).floor();
         let guesses = 2 * end as u64;
         let right = counted as f64 * ends.right(end / counted as f64);
         let unlucky = 0.5 * (right * (1.0 - right / guesses.max(1) as f64)).max(0.0).sqrt();
         let correct = (right - unlucky).clamp(0.0, guesses as f64) as u64;
         let guesses = Guesses::new(counted, guesses, correct)?;
-        let shown = one_run_fdp::pointwise(guesses, delta, Significance::new(level)?).epsilon.0.get();
+        Ok(one_run_fdp::pointwise(guesses, delta, Significance::new(level)?).epsilon.0.get())
+    })
+}
+
+/// The same for canaries of many runs, which are bet on run by run.
+pub fn planned_part_of_runs(
+    game: IdealGame,
+    canaries: Count,
+    delta: Delta,
+    level: f64,
+) -> Result<f64, Refusal> {
+    let ends = game.losses().ends();
+    best_part(|part| {
+        let right = ends.right(0.5 * part) / part;
+        Ok(many_runs::expected(canaries.as_f64(), part, right, delta, level))
+    })
+}
+
+/// The part that shows most.
+fn best_part(shown: impl Fn(f64) -> Result<f64, Refusal>) -> Result<f64, Refusal> {
+    let mut best = (PARTS[PARTS.len() - 1], 0.0);
+    for part in PARTS {
+        let shown = shown(part)?;
         if shown > best.1 {
             best = (part, shown);
         }

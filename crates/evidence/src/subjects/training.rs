@@ -1,7 +1,7 @@
 //! Training as a case: a plan file, its proof, and an attack on the run that it describes.
 
 use super::{
-    planned_part::{IdealGame, planned_part},
+    planned_part::{IdealGame, planned_part, planned_part_of_runs},
     planting::{self, CanaryKind},
     white_box::Game,
 };
@@ -227,8 +227,11 @@ pub fn planned_canaries(plan: &TrainingPlan) -> Result<Count, Error> {
     Ok(Count::new(most.max(2.min(parameters)) as u64)?)
 }
 
-/// The method for many canaries that see every step of a plan's training: they are ranked, and the part is guessed at both ends
-/// that would show most in the ideal game of so many trials. See [`planned_part`].
+/// From so many runs on, each is judged by those before it.
+const MANY_RUNS: u64 = 64;
+
+/// The method for many canaries that see every step of a plan's training: the part is guessed at both ends that would show most in the
+/// ideal game of so many trials. See [`planned_part`] and [`planned_part_of_runs`].
 ///
 /// # Promise  No trial is looked at
 pub fn planned_method(
@@ -250,7 +253,11 @@ pub fn planned_method(
         steps: prepared.plan.steps,
     };
     let total = Count::new(canaries.get().saturating_mul(trials.get()))?;
-    Ok(Method::ManyCanaries { guessed: Some(planned_part(ideal, total, claim.point.delta, significance)?) })
+    let delta = claim.point.delta;
+    Ok(match trials.get() {
+        MANY_RUNS.. => Method::ManyRuns { guessed: planned_part_of_runs(ideal, total, delta, significance)? },
+        _ => Method::ManyCanaries { guessed: Some(planned_part(ideal, total, delta, significance)?) },
+    })
 }
 
 /// Trainings that a search spends on each kind of canary.

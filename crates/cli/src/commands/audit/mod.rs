@@ -217,6 +217,7 @@ fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, E
     let threshold = match bound.as_str() {
         _ if bound == usual.bound => usual.threshold,
         "sequential" => "past".to_owned(),
+        "many-runs" => "past:0.05".to_owned(),
         _ => "split".to_owned(),
     };
     let note = MethodNote {

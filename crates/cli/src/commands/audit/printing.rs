@@ -196,6 +196,12 @@ fn curve(audited: &Audited) -> String {
         Some(Fallen::Guesses { most }) => {
             format!("falls: it lets at most {most} guesses be right   ({})", counted(&against.counted))
         }
+        Some(Fallen::Runs { runs, epsilon, delta }) => format!(
+            "falls after {runs} runs at its point epsilon {}, delta {}, by bets on their guesses   ({})",
+            up(epsilon, 3),
+            up(delta, 3),
+            counted(&against.counted)
+        ),
         Some(Fallen::Bets { pairs }) => format!("falls after {pairs} pairs of trials, by bets against it"),
     };
     let limit = match (audited.caught, against.noise_at_most) {
@@ -302,9 +308,12 @@ fn peeking(audited: &Audited, earlier: u64) -> String {
     }
     let level = audited.evidence.significance;
     format!(
-        "looks    {} of this subject and claim were judged in this folder before, by other flags or seeds: together with this one \
-         they err with chance ≤ {}%\n",
-        if earlier == 1 { "one other audit".to_owned() } else { format!("{earlier} other audits") },
+        "looks    before this one, {} of this subject and claim, by other flags or seeds: together they err with chance ≤ {}%\n",
+        if earlier == 1 {
+            "another audit was judged in this folder".to_owned()
+        } else {
+            format!("{earlier} other audits were judged in this folder")
+        },
         up((100.0 * level * (earlier + 1) as f64).min(100.0), 4)
     )
 }
