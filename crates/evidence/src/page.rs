@@ -267,7 +267,7 @@ fn counted(counted: &Counted) -> String {
             decimal::nearest(threshold, 6)
         ),
         Counted::Ends { guesses, highest, lowest } => format!(
-            "of {} canaries, the {highest} highest scores were guessed “in” and the {lowest} lowest “out”: {} right, {} wrong",
+            "of {} canaries, {highest} with high scores were guessed “in” and {lowest} with low ones “out”: {} right, {} wrong",
             guesses.canaries(),
             guesses.correct(),
             guesses.guesses() - guesses.correct()
@@ -330,7 +330,14 @@ fn assumptions(audited: &Audited) -> Vec<String> {
         format!("The bound is {}.", audited.evidence.shown.basis.describe()),
     ];
     if let Counted::Ends { .. } = audited.evidence.counted {
-        points.push("Each canary was in or out by a fair coin of its own, and how many are guessed was fixed beforehand.".to_owned());
+        points.push(match audited.terms.method {
+            Method::ManyRuns { .. } => {
+                "Each canary was in or out by a fair coin of its own; which are guessed follows from the scores of its run and of \
+                 earlier ones."
+                    .to_owned()
+            }
+            _ => "Each canary was in or out by a fair coin of its own, and how many are guessed was fixed beforehand.".to_owned(),
+        });
     }
     if audited.note.settings.get("retries").is_some_and(|retries| retries != "0") {
         points.push(

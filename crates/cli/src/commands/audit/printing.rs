@@ -178,7 +178,10 @@ fn why_not(audited: &Audited) -> String {
 /// The limit on noise, in words.
 fn noise(audited: &Audited) -> Option<String> {
     let limit = audited.against?.noise_at_most?;
-    Some(format!("at most {} of the declared noise is there", up(limit, 3)))
+    Some(match limit >= 1.0 {
+        true => "less than the declared noise is there".to_owned(),
+        false => format!("at most {} of the declared noise is there", up(limit, 3)),
+    })
 }
 
 /// What the trials say of the whole curve.
