@@ -4,7 +4,7 @@ use crate::{
     Claimed, ClaimedCurve, Counted, Counts, Observation, Scores,
     bound::{
         clopper_pearson::ErrorRates,
-        many_runs::{self, Tallies},
+        many_runs::{self, IdealRuns, Tallies},
         one_run::Guesses,
         one_run_fdp,
         sequential::Test,
@@ -247,11 +247,11 @@ pub(crate) fn by_runs(
 }
 
 /// The chance that a claim falls by bets on runs, if `truth` is the curve of what runs and its canaries are independent.
-pub(crate) fn chance_of_runs(canaries: f64, claim: &ClaimedCurve, truth: &ClaimedCurve, level: f64) -> f64 {
+pub(crate) fn chance_of_runs(runs: IdealRuns, claim: &ClaimedCurve, truth: &ClaimedCurve, level: f64) -> f64 {
     let share = level / RUN_PARTS.len() as f64;
     let chance = |part: f64| {
         let pair = claim.tightest(part)?;
-        Some(many_runs::chance_of_fall(canaries, part, truth.most_right(part), pair, share))
+        Some(runs.chance_of_fall(part, truth.most_right(part), pair, share))
     };
     RUN_PARTS.into_iter().filter_map(chance).fold(0.0, f64::max)
 }

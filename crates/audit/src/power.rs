@@ -7,6 +7,7 @@ use crate::{
     against::{self, LEAST_NOISE},
     bound::{
         clopper_pearson::ErrorRates,
+        many_runs::IdealRuns,
         one_run::Guesses,
         one_run_fdp, profile,
         trade_off::{Kind, Limits},
@@ -160,13 +161,13 @@ pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significanc
 }
 
 /// The largest part of the declared noise that so many trials catch with this chance, were no more noise added than that: by an attacker
-/// who tells the worlds apart as well as the mechanism lets anyone. None where no part is.
+/// who tells the worlds apart as well as the mechanism lets anyone. None where no part is. Each run has `canaries` of the observations.
 ///
 /// # Numerics  About: exact sums at the best threshold for Clopper–Pearson; for bets and for guesses at both ends what is expected, with
 /// normal and binomial spreads around it
 pub fn caught(
     method: Method,
-    observations: Count,
+    (observations, canaries): (Count, Count),
     declared: &dyn Declared,
     chance: Probability,
     significance: Significance,
@@ -176,7 +177,8 @@ pub fn caught(
     let claim = declared.with_noise(1.0)?.for_group(group)?;
     let reached = |part: f64| -> Result<bool, Refusal> {
         let truth = declared.with_noise(part)?.for_group(group)?;
-        Ok(chance_against(method, observations.get(), &claim, &truth, level)? >= chance.get())
+        let seen = (observations.get(), canaries.get());
+        Ok(chance_against(method, seen, &claim, &truth, level)? >= chance.get())
     };
     // Little noise takes the accountant long, so the search goes down from what is declared.
     let (mut caught, mut missed) = (1.0, 1.0);
@@ -198,6 +200,7 @@ pub fn caught(
 /// The fewest observations, within a few percent, that catch this part of the declared noise with this chance.
 pub fn needed_for_noise(
     method: Method,
+    canaries: Count,
     part: f64,
     declared: &dyn Declared,
     chance: Probability,
@@ -210,8 +213,9 @@ pub fn needed_for_noise(
     let group = method.group();
     let claim = declared.with_noise(1.0)?.for_group(group)?;
     let truth = declared.with_noise(part)?.for_group(group)?;
-    let reached =
-        |n: u64| Ok::<_, Refusal>(chance_against(method, n, &claim, &truth, level)? >= chance.get());
+    let reached = |n: u64| {
+        Ok::<_, Refusal>(chance_against(method, (n, canaries.get()), &claim, &truth, level)? >= chance.get())
+    };
     let (mut few, mut enough) = (2u64, 4u64);
     while !reached(enough)? {
         (few, enough) = (enough, enough * 2);
@@ -232,7 +236,7 @@ pub fn needed_for_noise(
 /// The chance that the claim falls if `truth` is the curve of what runs, half of the observations in either world.
 fn chance_against(
     method: Method,
-    observations: u64,
+    (observations, canaries): (u64, u64),
     claim: &ClaimedCurve,
     truth: &ClaimedCurve,
     level: f64,
@@ -254,7 +258,11 @@ fn chance_against(
         }
         Method::Sequential { .. } => Ok(chance_of_bets(pairs as f64, best, claim, level)),
         Method::ManyCanaries { guessed } => chance_of_guesses(observations, guessed, claim, truth, level),
-        Method::ManyRuns { .. } => Ok(against::chance_of_runs(observations as f64, claim, truth, level)),
+        Method::ManyRuns { .. } => {
+            let canaries = canaries as f64;
+            let runs = IdealRuns { runs: observations as f64 / canaries, canaries };
+            Ok(against::chance_of_runs(runs, claim, truth, level))
+        }
     }
 }
 

@@ -161,6 +161,7 @@ pub fn examine(
     let claimed = Claimed { point: claim.point, declared };
     let judged = veracity_audit::judge(terms.method, seen, &claimed, Significance::new(terms.significance)?)?;
     let observations = Count::new((seen.len() as u64).max(1))?;
+    let canaries = Count::new(seen.iter().map(|told| u64::from(told.canary) + 1).max().unwrap_or(1))?;
     Ok(Audited {
         note,
         claim: claim.point,
@@ -168,7 +169,7 @@ pub fn examine(
         proved,
         evidence: judged.evidence,
         against: judged.against,
-        caught: planning::caught_by(declared, terms.method, observations, terms.significance)?,
+        caught: planning::caught_by(declared, terms.method, (observations, canaries), terms.significance)?,
         verdict: judged.verdict,
         failures: seen.iter().filter(|seen| seen.canary == 0 && seen.score.is_none()).count() as u64,
         failed: FailuresByWorld::count(seen),

@@ -21,13 +21,14 @@ pub fn caught(case: &Case, method: Method, trials: u64, significance: f64) -> Re
     let curves = case.claim.curves();
     let declared = curves.as_ref().map(|curves| curves as &dyn Declared);
     let observations = Count::new(trials.saturating_mul(u64::from(case.canaries)).max(1))?;
-    Ok(caught_by(declared, method, observations, significance)?)
+    Ok(caught_by(declared, method, (observations, Count::new(u64::from(case.canaries))?), significance)?)
 }
 
+/// The same by what was seen: how many observations, and how many of them are of one run.
 pub(crate) fn caught_by(
     declared: Option<&dyn Declared>,
     method: Method,
-    observations: Count,
+    seen: (Count, Count),
     significance: f64,
 ) -> Result<Option<Caught>, Refusal> {
     let Some(declared) = declared.filter(|declared| declared.has_noise()) else { return Ok(None) };
@@ -39,7 +40,7 @@ pub(crate) fn caught_by(
         | Method::ManyRuns { .. }
         | Method::Sequential { .. } => {
             let level = Significance::new(significance)?;
-            power::caught(method, observations, declared, Probability::new(CHANCE)?, level)?
+            power::caught(method, seen, declared, Probability::new(CHANCE)?, level)?
         }
     };
     Ok(Some(Caught { noise_below, chance: CHANCE }))
@@ -53,7 +54,9 @@ pub fn needed_trials(case: &Case, method: Method, part: f64, significance: f64) 
         ));
     };
     let level = Significance::new(significance)?;
-    let observations = power::needed_for_noise(method, part, &curves, Probability::new(CHANCE)?, level)?;
+    let canaries = Count::new(u64::from(case.canaries))?;
+    let observations =
+        power::needed_for_noise(method, canaries, part, &curves, Probability::new(CHANCE)?, level)?;
     Ok(Count::new(observations.get().div_ceil(u64::from(case.canaries)))?)
 }
 

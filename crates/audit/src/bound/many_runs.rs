@@ -11,7 +11,7 @@
 use super::{Basis, Shown, at_least_zero, one_run::Guesses};
 use crate::{Observation, World};
 use veracity_core::{Delta, Lower, Refusal, Significance};
-use veracity_numerics::UNIT;
+use veracity_numerics::{UNIT, normal, root};
 
 /// Runs that only choose the first thresholds.
 const FIRST: usize = 8;
@@ -59,8 +59,7 @@ impl Tallies {
             return Err(Refusal::out_of_range("trials", runs.len(), "at least 16 for many-runs"));
         }
         let canaries = runs.iter().map(|run| run.len()).max().unwrap_or(0) as u32;
-        let mean = part * f64::from(canaries);
-        let most = ((mean + 4.0 * mean.sqrt() + 3.0).ceil() as u32).min(canaries);
+        let most = most_guesses(part, f64::from(canaries)) as u32;
         let mut all = Tallies { runs: Vec::new(), canaries, most, said: [0; 2], part };
         let (mut seen, mut ends) = (Vec::new(), None);
         for (at, run) in runs.iter().enumerate() {
@@ -119,7 +118,8 @@ impl Tallies {
     pub(crate) fn fall(&self, pair: Pair, level: f64) -> Option<u64> {
         let growth = pair.epsilon.exp() * (1.0 + UNIT * (8.0 + 4.0 * pair.epsilon));
         let free = f64::from(self.canaries) * pair.delta * (1.0 + 8.0 * UNIT);
-        let stakes = self.stakes(growth, free, level);
+        let guesses = self.runs.len() as f64 * self.part * f64::from(self.canaries);
+        let stakes = stakes(guesses, growth, free, f64::from(self.most), level);
         let mut wealth = STAKES.map(|(_, part)| part);
         let needed = level.recip() * (1.0 + 1e-9);
         for (at, run) in self.runs.iter().enumerate() {
@@ -132,15 +132,6 @@ impl Tallies {
             }
         }
         None
-    }
-
-    /// Stakes on a run, none of which can lose more than there is.
-    fn stakes(&self, growth: f64, free: f64, level: f64) -> [f64; 4] {
-        let told = 1.0 - level.ln();
-        let spread = self.runs.len() as f64 * self.part * f64::from(self.canaries) * growth;
-        let best = (2.0 * told / spread).sqrt();
-        let most = 0.9 / (growth * f64::from(self.most) + free);
-        STAKES.map(|(times, _)| (times * best).min(most))
     }
 }
 
@@ -184,30 +175,54 @@ pub(crate) fn is_able(tallies: &Tallies, pair: Pair, level: f64) -> bool {
     tallies.never_wrong().fall(pair, level).is_some()
 }
 
-/// The chance that a pair falls, where so large a part of independent canaries is guessed and so many of the guesses are right.
-///
-/// # Numerics  About: what bets come to, as if it were normal
-pub(crate) fn chance_of_fall(canaries: f64, part: f64, right: f64, pair: Pair, level: f64) -> f64 {
-    let growth = pair.epsilon.exp();
-    let gain = canaries * (part * (right - growth * (1.0 - right)) - pair.delta);
-    let spread = canaries * part * (right + growth * growth * (1.0 - right));
-    let best = (2.0 * (1.0 - level.ln()) / (canaries * part * growth)).sqrt();
-    let chance = |(times, weight): (f64, f64)| {
-        let stake = times * best;
-        let over = stake * gain - 0.5 * stake * stake * spread + weight.ln() + level.ln();
-        veracity_numerics::normal::cdf(over / (stake * spread.sqrt()))
-    };
-    STAKES.into_iter().map(chance).fold(0.0, f64::max)
+/// Runs of an ideal game, whose canaries are independent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IdealRuns {
+    /// How many runs.
+    pub runs: f64,
+    /// Canaries in each.
+    pub canaries: f64,
 }
 
-/// About the largest ε at δ that would fall by even chance; where none would, zero.
-///
-/// # Numerics  As [`chance_of_fall`]
-pub fn expected(canaries: f64, part: f64, right: f64, delta: Delta, level: f64) -> f64 {
-    let falls = |epsilon: f64| {
-        chance_of_fall(canaries, part, right, Pair { epsilon, delta: delta.get() }, level) >= 0.5
-    };
-    if falls(0.0) { veracity_numerics::root::bisect(0.0, LARGEST, 1e-4, falls).holds } else { 0.0 }
+impl IdealRuns {
+    /// The chance that a pair falls, where so large a part of the canaries is guessed and so large a part of the guesses is right.
+    ///
+    /// # Numerics  About: what bets come to, as if it were normal
+    pub(crate) fn chance_of_fall(self, part: f64, right: f64, pair: Pair, level: f64) -> f64 {
+        let (growth, all) = (pair.epsilon.exp(), self.runs * self.canaries);
+        let gain = all * (part * (right - growth * (1.0 - right)) - pair.delta);
+        let spread = all * part * (right + growth * growth * (1.0 - right));
+        let free = self.canaries * pair.delta;
+        let stakes = stakes(all * part, growth, free, most_guesses(part, self.canaries), level);
+        let chance = |(stake, weight): (f64, f64)| {
+            let over = stake * gain - 0.5 * stake * stake * spread + weight.ln() + level.ln();
+            normal::cdf(over / (stake * spread.sqrt()))
+        };
+        stakes.into_iter().zip(STAKES.map(|(_, weight)| weight)).map(chance).fold(0.0, f64::max)
+    }
+
+    /// About the largest ε at δ that would fall by even chance; where none would, zero.
+    ///
+    /// # Numerics  About, as what it is planned by
+    pub fn expected(self, part: f64, right: f64, delta: Delta, level: f64) -> f64 {
+        let falls = |epsilon: f64| {
+            self.chance_of_fall(part, right, Pair { epsilon, delta: delta.get() }, level) >= 0.5
+        };
+        if falls(0.0) { root::bisect(0.0, LARGEST, 1e-4, falls).holds } else { 0.0 }
+    }
+}
+
+/// The most guesses in one run: some more than are meant to be, since what one run can lose limits what may be bet on it.
+fn most_guesses(part: f64, canaries: f64) -> f64 {
+    let mean = part * canaries;
+    (mean + 4.0 * mean.sqrt() + 3.0).ceil().min(canaries)
+}
+
+/// Stakes on a run where so many guesses are to be made in all, none of which can lose more than there is.
+fn stakes(guesses: f64, growth: f64, free: f64, most_guesses: f64, level: f64) -> [f64; 4] {
+    let best = (2.0 * (1.0 - level.ln()) / (guesses * growth)).sqrt();
+    let most = 0.9 / (growth * most_guesses + free);
+    STAKES.map(|(times, _)| (times * best).min(most))
 }
 
 #[cfg(test)]

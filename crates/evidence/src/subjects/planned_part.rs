@@ -3,7 +3,7 @@
 //! In the ideal game a canary is alone in its coordinate. The law of its log-likelihood ratio over all steps says how many of
 //! the loudest and of the quietest are guessed right, and the bound what that would show.
 
-use veracity_audit::bound::{many_runs, one_run::Guesses, one_run_fdp};
+use veracity_audit::bound::{many_runs::IdealRuns, one_run::Guesses, one_run_fdp};
 use veracity_core::{Count, Delta, NoiseMultiplier, Refusal, SamplingRate, Significance};
 
 /// The parts that are compared.
@@ -71,14 +71,14 @@ pub fn planned_part(game: IdealGame, canaries: Count, delta: Delta, level: f64) 
 /// The same for canaries of many runs, which are bet on run by run.
 pub fn planned_part_of_runs(
     game: IdealGame,
-    canaries: Count,
+    runs: IdealRuns,
     delta: Delta,
     level: f64,
 ) -> Result<f64, Refusal> {
     let ends = game.losses().ends();
     best_part(|part| {
         let right = ends.right(0.5 * part) / part;
-        Ok(many_runs::expected(canaries.as_f64(), part, right, delta, level))
+        Ok(runs.expected(part, right, delta, level))
     })
 }
 

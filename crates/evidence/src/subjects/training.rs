@@ -9,7 +9,7 @@ use crate::{AuditClaim, Brief, Case, FinalModel, Scoring, SubjectNote, TrialSour
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
-use veracity_audit::{AuditSubject, Method, Observation, World, observe};
+use veracity_audit::{AuditSubject, Method, Observation, World, bound::many_runs::IdealRuns, observe};
 use veracity_claims::Subject;
 use veracity_core::{Claim, Count, Epsilon, NoiseMultiplier, SamplingRate, Upper};
 use veracity_core::{Error, Refusal};
@@ -255,7 +255,10 @@ pub fn planned_method(
     let total = Count::new(canaries.get().saturating_mul(trials.get()))?;
     let delta = claim.point.delta;
     Ok(match trials.get() {
-        MANY_RUNS.. => Method::ManyRuns { guessed: planned_part_of_runs(ideal, total, delta, significance)? },
+        MANY_RUNS.. => {
+            let runs = IdealRuns { runs: trials.as_f64(), canaries: canaries.as_f64() };
+            Method::ManyRuns { guessed: planned_part_of_runs(ideal, runs, delta, significance)? }
+        }
         _ => Method::ManyCanaries { guessed: Some(planned_part(ideal, total, delta, significance)?) },
     })
 }

@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn paper_is_never_dark() {
-        assert!(rules("screen and (prefers-color-scheme: dark)").contains("--ground:"));
+        assert!(rules("screen and (prefers-color-scheme: dark)").contains("ground:"));
         assert_eq!(STYLE.matches("dark)").count(), 1, "no other rule is for the dark");
         assert!(rules("print").contains("color-scheme: light"));
     }
