@@ -17,8 +17,16 @@
 //! # Ok::<(), veracity::Refusal>(())
 //! ```
 
+mod confirmed;
+mod explained;
 mod inspection;
 mod verify_file;
+
+/// Results in words, as every door tells them.
+pub mod words {
+    pub use crate::confirmed::{certificate, confirmation, one_line};
+    pub use crate::explained::explanation;
+}
 
 pub use inspection::{Found, Inspected, inspect};
 pub use verify_file::{Verified, verify_file, verify_file_with};
