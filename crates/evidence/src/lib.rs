@@ -36,6 +36,7 @@ mod recomputing;
 pub mod replaying;
 mod rerun;
 pub mod signature;
+mod stepwise;
 pub mod subjects;
 mod trials;
 pub mod zoo;
@@ -50,6 +51,7 @@ pub use page::{page, round_distinctly};
 pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
 pub(crate) use recomputing::Statement;
+pub use stepwise::{Stepwise, Trial};
 pub use subjects::{
     Attack, CanaryKind, FinalModel, IdealGame, Planted, Scoring, Start, WhiteBox, best_canary, command,
     default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part, recorded,

@@ -17,6 +17,7 @@
 //! # Ok::<(), veracity::Refusal>(())
 //! ```
 
+mod audited;
 mod confirmed;
 mod explained;
 mod inspection;
@@ -24,6 +25,7 @@ mod verify_file;
 
 /// Results in words, as every door tells them.
 pub mod words {
+    pub use crate::audited::{audit, headline};
     pub use crate::confirmed::{certificate, confirmation, one_line};
     pub use crate::explained::explanation;
 }
