@@ -11,8 +11,10 @@ True
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from ._audit import audit
 from ._errors import (
     BudgetExceeded,
+    CannotTell,
     Contradiction,
     Error,
     FileError,
@@ -24,6 +26,7 @@ from ._errors import (
     TrialsFailed,
 )
 from ._veracity import (
+    AuditResult,
     Claim,
     Interval,
     Mechanism,
@@ -59,7 +62,7 @@ from ._veracity import (
 )
 
 # What needs another package is loaded when it is first named.
-_LAZY = ("opacus", "prv", "sklearn")
+_LAZY = ("executors", "opacus", "prv", "sklearn")
 
 
 def __getattr__(name: str) -> _Any:

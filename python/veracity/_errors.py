@@ -33,12 +33,19 @@ class Refuted(Error, AssertionError):
     """A claim does not stand."""
 
 
+class CannotTell(Error, AssertionError):
+    """An audit is not able to tell whether the claim stands."""
+
+
 class FileError(Error, OSError):
     """A file cannot be read or written, or is not what it should be."""
 
 
 class TrialsFailed(Error):
     """Too many trials of an audit failed."""
+
+    #: The traceback of the first that did, where one was seen.
+    first_failure: str | None = None
 
 
 for _class in (
@@ -50,6 +57,7 @@ for _class in (
     BudgetExceeded,
     Contradiction,
     Refuted,
+    CannotTell,
     FileError,
     TrialsFailed,
 ):

@@ -5,6 +5,7 @@
 
 mod accounting;
 mod argument;
+mod audits;
 mod claims;
 mod errors;
 mod interruptible;
@@ -22,5 +23,6 @@ fn _veracity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mechanism::register(module)?;
     accounting::register(module)?;
     claims::register(module)?;
+    audits::register(module)?;
     Ok(())
 }

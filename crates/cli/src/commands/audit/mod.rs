@@ -9,6 +9,7 @@ mod mechanism;
 mod model;
 mod one_run;
 mod printing;
+mod slurm;
 mod training;
 
 use crate::{
@@ -73,6 +74,12 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     let about = ci::about(args);
     let output =
         Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
+    if args.on.is_some() {
+        let shards = slurm::run(args, &case, &settings)?;
+        let out = args.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+        let done = merge_signed(&shards, &out, settings.sign.as_ref())?;
+        return printing::done(&done, &settings.keep, output);
+    }
     let done = progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch))?;
     printing::done(&done, &settings.keep, output)
 }
