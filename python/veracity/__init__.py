@@ -25,6 +25,7 @@ from ._errors import (
     Refuted,
     TrialsFailed,
 )
+from ._session import Session
 from ._veracity import (
     AuditResult,
     Claim,

@@ -7,11 +7,14 @@ mod accounting;
 mod argument;
 mod audits;
 mod claims;
+mod columns;
 mod errors;
+mod estimators;
 mod interruptible;
 mod interval;
 mod kinds;
 mod mechanism;
+mod session;
 mod written;
 
 use pyo3::prelude::*;
@@ -24,5 +27,8 @@ fn _veracity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     accounting::register(module)?;
     claims::register(module)?;
     audits::register(module)?;
+    columns::register(module)?;
+    session::register(module)?;
+    estimators::register(module)?;
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! A charged question and the rows it is about become an answer with its claim.
 
-use super::{Charged, Grouping, Session};
+use super::{Charged, Grouping, Planned, Session};
 use crate::{answer_note, prepared::noise_note, provenance};
 use std::collections::HashMap;
 use veracity_claims::{AnswerNote, ClaimFile, Parameters, ReleaseNote};
-use veracity_core::Error;
+use veracity_core::{Error, Refusal};
 use veracity_query::{Cell, Column};
 
 /// The rows of a table, as far as a question needs them; all of one length.
@@ -23,8 +23,15 @@ pub struct Rows<'a> {
 pub struct Answered {
     /// The numbers of each group, in the order of the keys; one entry where there are no groups.
     pub cells: Vec<Vec<Cell>>,
-    /// What it promises.
-    pub claim: ClaimFile,
+    planned: Planned,
+    note: ReleaseNote,
+}
+
+impl Answered {
+    /// What it promises, in writing. The first claim of a question takes longer than its answer.
+    pub fn claim(&self) -> Result<ClaimFile, Refusal> {
+        Ok(self.planned.claim()?.with_release(self.note.clone()))
+    }
 }
 
 impl Session {
@@ -63,7 +70,7 @@ impl Session {
             parameters,
             answers(keys, &cells),
         );
-        Ok(Answered { cells, claim: planned.claim.with_release(note) })
+        Ok(Answered { cells, planned, note })
     }
 
     /// The rows of each group, bounded by person where the session has people. The rows that are kept of a person are the same for

@@ -1,11 +1,15 @@
 //! A question with the least noise within its ε. No data were seen.
 
 use super::Session;
-use std::collections::HashSet;
+use crate::Persons;
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock},
+};
 use veracity_account::calibrate;
-use veracity_claims::{Answer, Choice, ClaimFile, Subject, Target, account};
+use veracity_claims::{Answer, Choice, ClaimFile, PersonsNote, Subject, Target, account};
 use veracity_core::{Adjacency, Count, Epsilon, Mechanism, NoiseMultiplier, Refusal};
-use veracity_query::{Design, Question, Statistic};
+use veracity_query::{Design, NoiseKind, Question, Statistic};
 
 /// The ε of a question, as of a release.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
@@ -42,15 +46,17 @@ impl Grouping {
     }
 }
 
-/// A question that is ready to be charged: its noise, its certified cost, its promise in writing.
+/// A question that is ready to be charged: its noise and its certified cost.
 #[derive(Debug, Clone)]
 pub struct Planned {
     pub(super) designs: Vec<Design>,
     pub(super) column: Option<String>,
     pub(super) grouping: Option<Grouping>,
-    pub(super) claim: ClaimFile,
     subject: Subject,
     answer: Answer,
+    /// The promise in writing, once somebody asked for it: its whole profile takes longer than the answer.
+    claim: Arc<OnceLock<ClaimFile>>,
+    persons: Option<PersonsNote>,
 }
 
 impl Planned {
@@ -62,6 +68,18 @@ impl Planned {
     /// What it leaks by itself.
     pub fn answer(&self) -> &Answer {
         &self.answer
+    }
+
+    /// The promise in writing.
+    pub(super) fn claim(&self) -> Result<ClaimFile, Refusal> {
+        if let Some(claim) = self.claim.get() {
+            return Ok(claim.clone());
+        }
+        let mut claim = ClaimFile::new(&self.subject, &self.answer)?;
+        if let Some(persons) = &self.persons {
+            claim = claim.with_persons(persons.clone());
+        }
+        Ok(self.claim.get_or_init(|| claim).clone())
     }
 }
 
@@ -91,27 +109,65 @@ impl Session {
             return Err(Refusal::no_theorem("groups", settings.adjacency, "use add-remove"));
         }
         let delta = settings.budget.delta;
-        let noise = calibrate::least_noise(
-            &|noise| self.charged(&self.designs(statistics, noise)?),
-            settings.adjacency,
-            epsilon,
-            delta,
-        )?;
+        let (designs, subject, answer) = match self.near_gaussian(statistics, epsilon)? {
+            Some(found) => found,
+            None => {
+                let family = |noise| self.charged(&self.designs(statistics, noise)?);
+                let noise = calibrate::least_noise(&family, settings.adjacency, epsilon, delta)?;
+                self.certified(statistics, noise, epsilon)?.ok_or_else(|| {
+                    Refusal::NotCertified(format!(
+                        "no noise was certified within epsilon {epsilon}, expected a larger epsilon"
+                    ))
+                })?
+            }
+        };
+        let persons = settings.persons.as_ref().map(Persons::note);
+        let (column, claim) = (column.map(str::to_owned), Arc::default());
+        Ok(Planned { designs, column, grouping, subject, answer, claim, persons })
+    }
+
+    /// The designs at a noise level, what they cost and leak, if that was certified to be within ε.
+    fn certified(
+        &self,
+        statistics: &[Statistic],
+        noise: NoiseMultiplier,
+        epsilon: Epsilon,
+    ) -> Result<Option<Certified>, Refusal> {
+        let settings = self.settings();
         let designs = self.designs(statistics, noise)?;
         let mechanism = self.charged(&designs)?;
         let subject = Subject { mechanism, adjacency: settings.adjacency, unit: self.unit()? };
-        let answer = account(&subject, Target::Delta(delta), Choice::Best)?;
-        if !answer.epsilon.upper().is_some_and(|spent| spent.0 <= epsilon) {
-            return Err(Refusal::NotCertified(format!(
-                "no noise was certified within epsilon {epsilon}, expected a larger epsilon"
-            )));
+        let answer = account(&subject, Target::Delta(settings.budget.delta), Choice::Best)?;
+        let within = answer.epsilon.upper().is_some_and(|spent| spent.0 <= epsilon);
+        Ok(within.then_some((designs, subject, answer)))
+    }
+
+    /// Integer Gaussian noise a little wider than real noise would have to be, where that is certified: integers cost the accountant
+    /// a tenth of a second each time it looks, real numbers nothing.
+    fn near_gaussian(
+        &self,
+        statistics: &[Statistic],
+        epsilon: Epsilon,
+    ) -> Result<Option<Certified>, Refusal> {
+        let settings = self.settings();
+        if statistics.iter().any(|one| self.noise_for(one) != NoiseKind::Gaussian) {
+            return Ok(None);
         }
-        // The promise first: an answer whose promise cannot be written down is not given.
-        let mut claim = ClaimFile::new(&subject, &answer)?;
-        if let Some(persons) = &settings.persons {
-            claim = claim.with_persons(persons.note());
+        let any = NoiseMultiplier::new(1.0)?;
+        let calls: usize = self.designs(statistics, any)?.iter().map(|design| design.parts().len()).sum();
+        let calls = Count::new(calls as u64)?;
+        let real = |noise_multiplier| {
+            let calls = Mechanism::Gaussian { noise_multiplier }.repeated(calls);
+            Ok(self.for_unit(calls))
+        };
+        let real = calibrate::least_noise(&real, settings.adjacency, epsilon, settings.budget.delta)?;
+        for more in [1e-6, 1e-4, 1e-3, 1e-2] {
+            let noise = NoiseMultiplier::new(real.get() * (1.0 + more))?;
+            if let Some(found) = self.certified(statistics, noise, epsilon)? {
+                return Ok(Some(found));
+            }
         }
-        Ok(Planned { designs, column: column.map(str::to_owned), grouping, claim, subject, answer })
+        Ok(None)
     }
 
     fn designs(&self, statistics: &[Statistic], noise: NoiseMultiplier) -> Result<Vec<Design>, Refusal> {
@@ -133,11 +189,19 @@ impl Session {
             }
             Err(each) => Mechanism::Composed(each),
         };
-        Ok(match &self.settings().persons {
+        Ok(self.for_unit(all))
+    }
+
+    /// The mechanism for all rows that one unit may have.
+    fn for_unit(&self, mechanism: Mechanism) -> Mechanism {
+        match &self.settings().persons {
             Some(persons) if persons.rows != Count::ONE => {
-                Mechanism::Group { size: persons.rows, mechanism: Box::new(all) }
+                Mechanism::Group { size: persons.rows, mechanism: Box::new(mechanism) }
             }
-            Some(_) | None => all,
-        })
+            Some(_) | None => mechanism,
+        }
     }
 }
+
+/// What was certified at a noise level.
+type Certified = (Vec<Design>, Subject, Answer);

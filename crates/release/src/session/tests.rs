@@ -110,7 +110,7 @@ fn groups_are_answered_whether_they_occur_or_not_and_cost_one() {
         (answered.cells[0][0].value - 0.0).abs() < 0.5 && (answered.cells[1][0].value - 10.0).abs() < 0.5
     );
     assert!(session.spent().unwrap().epsilon <= 1.0);
-    let note = answered.claim.release.unwrap();
+    let note = answered.claim().unwrap().release.unwrap();
     assert_eq!(note.statistic, "mean by parity");
     assert_eq!(note.answer.unwrap()[2].bin.as_deref(), Some("absent"));
     assert!(Grouping::new("x", Vec::new()).is_err());
