@@ -8,7 +8,6 @@ what it made breaks, it makes another.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from . import _shards
 from ._errors import Error, InvalidInput
 from ._trials import Row, Trial
 
-#: A shard that was lost so often is not submitted again.
+#: After so many looks in a row that found nothing but lost shards, the audit is given up.
 LOSSES = 6
 #: How many shards there are where nobody says.
 SHARDS = 64
@@ -71,14 +70,14 @@ def work(cluster: Cluster, packed: bytes, shards: int, run: Any, keep: Callable[
     """Submits what `run` hands out in so many shards, and gives their rows to `keep`, until that says that it has enough."""
     _, missing, _ = run.progress
     size = max(1, -(-missing // shards))
-    losses: Counter[int] = Counter()
     under_way: dict[Any, list[Trial]] = {}
+    submitted, in_vain = 0, 0
     try:
         pause = PAUSE / 64
         while True:
             while trials := run.hand_out(size):
-                future = cluster.submit(packed, trials, losses[trials[0][0]])
-                under_way[future] = trials
+                submitted += 1
+                under_way[cluster.submit(packed, trials, submitted)] = trials
             if not under_way:
                 return
             done = [future for future in under_way if future.done()]
@@ -87,18 +86,18 @@ def work(cluster: Cluster, packed: bytes, shards: int, run: Any, keep: Callable[
                 pause = min(PAUSE, 1.5 * pause)
                 continue
             pause = PAUSE / 64
+            in_vain += 1
             for future in done:
                 trials = under_way.pop(future)
                 rows, why = _rows(future, trials)
                 if rows is None:
-                    losses[trials[0][0]] += 1
-                    if losses[trials[0][0]] >= LOSSES:
-                        raise Error(
-                            f"a shard was lost {LOSSES} times ({why}), expected it to end; mend the executor and resume the audit"
-                        )
                     run.take_back([trial[0] for trial in trials])
-                elif keep(rows):
+                    continue
+                in_vain = 0
+                if keep(rows):
                     return
+            if in_vain == LOSSES:
+                raise Error(f"shards are lost again and again ({why}), expected them to end; mend the executor and resume the audit")
     finally:
         for future in under_way:
             if hasattr(future, "cancel"):

@@ -10,9 +10,9 @@ from ._errors import Error
 from ._trials import Row, Score, Trial, run_all
 
 
-def run(packed: bytes, trials: Sequence[Trial], attempt: int = 0) -> list[Row]:
-    """Runs the trials of a shard. `attempt` counts how often it was lost, so that no cluster takes it for done."""
-    del attempt
+def run(packed: bytes, trials: Sequence[Trial], submission: int = 0) -> list[Row]:
+    """Runs the trials of a shard. No two submissions have the same number, so that no cluster takes one for another that it knows."""
+    del submission
     function = _unpacked(packed)
     try:
         return run_all(function, trials)
