@@ -293,7 +293,7 @@ class Groups(_Questions):
         self.column = column
         self.keys = keys
 
-    def _ask(self, statistic: str, column: str | None, epsilon: float, **asked: Any) -> Answer:  # type: ignore[override]
+    def _ask(self, statistic: str, column: str | None, epsilon: float, **asked: Any) -> Answer:
         return self.session._ask(statistic, column, epsilon, group=(self.column, self.keys), **asked)
 
     def __repr__(self) -> str:

@@ -208,7 +208,7 @@ def _floats(values: Any, home: str) -> Any:
             floats = pyarrow.chunked_array([floats])
         return np.ascontiguousarray(floats.to_numpy(), dtype="float64")
     if isinstance(values, np.ma.MaskedArray):
-        return values.astype("float64").filled(np.nan)
+        return np.ma.filled(values.astype("float64"), np.nan)
     return np.ascontiguousarray(values, dtype="float64")
 
 
