@@ -107,7 +107,7 @@ def _attack(run: Any, function: Score, workers: int | None, executor: Any, shard
         return
     if executor is not None:
         with _clusters.Cluster(executor) as cluster:
-            _clusters.work(cluster, packed(function), shards, run, keep)
+            _clusters.work(cluster, function if cluster.is_here else packed(function), shards, run, keep)
     elif workers is not None:
         # Not before it is needed: it takes as long to import as all the rest.
         from ._workers import Workers

@@ -7,13 +7,14 @@ what it made breaks, it makes another.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 from . import _shards
 from ._errors import Error, InvalidInput
-from ._trials import Row, Trial
+from ._trials import Row, Score, Trial
 
 #: After so many looks in a row that found nothing but lost shards, the audit is given up.
 LOSSES = 6
@@ -35,6 +36,12 @@ class Cluster:
         if not hasattr(given, "submit"):
             raise InvalidInput(f"executor made a {type(given).__name__}, expected one with submit")
         self._executor = given
+
+    @property
+    def is_here(self) -> bool:
+        """Whether shards are run by threads of this process, which take a function as it is."""
+        threads = sys.modules.get("concurrent.futures.thread")
+        return threads is not None and isinstance(self._executor, threads.ThreadPoolExecutor)
 
     def __enter__(self) -> Cluster:
         return self
@@ -66,7 +73,7 @@ def _shut_down(executor: Any) -> None:
         executor.shutdown(wait=False)
 
 
-def work(cluster: Cluster, packed: bytes, shards: int, run: Any, keep: Callable[[list[Row]], bool]) -> None:
+def work(cluster: Cluster, packed: bytes | Score, shards: int, run: Any, keep: Callable[[list[Row]], bool]) -> None:
     """Submits what `run` hands out in so many shards, and gives their rows to `keep`, until that says that it has enough."""
     _, missing, _ = run.progress
     size = max(1, -(-missing // shards))

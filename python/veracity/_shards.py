@@ -10,10 +10,10 @@ from ._errors import Error
 from ._trials import Row, Score, Trial, run_all
 
 
-def run(packed: bytes, trials: Sequence[Trial], submission: int = 0) -> list[Row]:
+def run(packed: bytes | Score, trials: Sequence[Trial], submission: int = 0) -> list[Row]:
     """Runs the trials of a shard. No two submissions have the same number, so that no cluster takes one for another that it knows."""
     del submission
-    function = _unpacked(packed)
+    function = _unpacked(packed) if isinstance(packed, bytes) else packed
     try:
         return run_all(function, trials)
     except BaseException as stop:

@@ -99,10 +99,13 @@ fn why_not(audited: &Audited) -> String {
     }
 }
 
-/// The limit on noise, in words.
+/// The limit on noise of a claim that is refuted, in words.
 fn noise(audited: &Audited) -> Option<String> {
-    let limit = audited.against?.noise_at_most?;
-    Some(format!("at most {} of the declared noise is there", up(limit, 3)))
+    Some(match audited.against?.noise_at_most? {
+        limit if limit < 1.0 => format!("at most {} of the declared noise is there", up(limit, 3)),
+        // What falls is not there: the limit itself is out.
+        _ => "less than all of the declared noise is there".to_owned(),
+    })
 }
 
 /// What the trials say of the whole curve.
