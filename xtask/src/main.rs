@@ -6,13 +6,14 @@ mod architecture;
 mod bench;
 mod book;
 mod packaging;
+mod python;
 mod reproduce;
 mod test;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask book [--quick | --bless] | cargo xtask bench account|corners|kinds|noise|train | \
+const USAGE: &str = "usage: cargo xtask test | cargo xtask wheel | cargo xtask book [--quick | --bless] | cargo xtask bench account|corners|kinds|noise|train | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
                      cargo xtask reproduce white-box | cargo xtask reproduce power | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
+        ["wheel"] => python::wheel(&root()),
         ["book", ref rest @ ..] => book::run(&root(), rest),
         ["bench", "noise"] => bench::noise::run(&root()),
         ["bench", "train"] => bench::train::run(&root()),

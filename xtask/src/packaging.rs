@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// Crates for ourselves: never published, so only tests may lean on them.
-const OURS_ALONE: [&str; 2] = ["crates/testkit", "xtask"];
+const OURS_ALONE: [&str; 3] = ["crates/testkit", "crates/python", "xtask"];
 const ASKED_FOR: [&str; 8] =
     ["version", "edition", "rust-version", "license", "readme", "description", "keywords", "categories"];
 

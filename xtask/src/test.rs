@@ -1,9 +1,9 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, docs, architecture, packaging, portability, book.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability, book.
 //!
-//! Each step is a cargo command whose output passes through while test counts are read from it; docs, architecture,
+//! Each step is a cargo command, or pytest, whose output passes through while test counts are read from it; docs, architecture,
 //! packaging, portability and the book are judged line by line; the last line adds up.
 
-use crate::{architecture, book, packaging};
+use crate::{architecture, book, packaging, python};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -32,6 +32,19 @@ pub fn run(root: &Path) -> io::Result<bool> {
             println!("install the missing component: rustup component add rustfmt clippy");
             break;
         }
+    }
+    println!("── python");
+    let (went_well, tally) = match python::tests(root) {
+        Ok(tests) => counted(tests)?,
+        Err(error) => {
+            println!("{error}");
+            (false, Tally { passed: 0, failed: 1 })
+        }
+    };
+    total.passed += tally.passed;
+    total.failed += tally.failed;
+    if !went_well {
+        failures.push("python");
     }
     let checks = [
         ("docs", docs as fn(&Path) -> _),
@@ -187,9 +200,14 @@ fn has_nextest() -> bool {
 
 /// Runs cargo, passes its output through, and counts the tests it reports.
 fn cargo(root: &Path, arguments: &[&str]) -> io::Result<(bool, Tally)> {
-    let mut child = Command::new("cargo")
-        .args(arguments)
-        .current_dir(root)
+    let mut cargo = Command::new("cargo");
+    cargo.args(arguments).current_dir(root);
+    counted(cargo)
+}
+
+/// Runs a command, passes its output through, and counts the tests it reports.
+fn counted(mut command: Command) -> io::Result<(bool, Tally)> {
+    let mut child = command
         // Nothing here may depend on a terminal: the counts are read from plain text.
         .env("CARGO_TERM_COLOR", "never")
         .env("CARGO_TERM_PROGRESS_WHEN", "never")
@@ -222,10 +240,12 @@ fn pass_through(pipe: impl Read, mut to: impl Write, tally: &Mutex<Tally>) {
     }
 }
 
-/// Reads `test result: ok. 3 passed; 0 failed; …` or nextest's `Summary [ 1.2s] 5 tests run: 4 passed, 1 failed, …`.
+/// Reads `test result: ok. 3 passed; 0 failed; …`, nextest's `Summary [ 1.2s] 5 tests run: 4 passed, 1 failed, …`, or pytest's
+/// `1 failed, 4 passed in 1.20s`.
 fn count(line: &str) -> Tally {
     // Indented, the former is what nextest repeats of a test that failed, and counts itself.
-    if !(line.starts_with("test result:") || line.trim_start().starts_with("Summary [")) {
+    let of_cargo = line.starts_with("test result:") || line.trim_start().starts_with("Summary [");
+    if !of_cargo && !is_of_pytest(line) {
         return Tally::default();
     }
     let before = |word: &str| {
@@ -233,7 +253,19 @@ fn count(line: &str) -> Tally {
         let at = words.iter().position(|w| *w == word)?;
         words.get(at.checked_sub(1)?)?.parse().ok()
     };
-    Tally { passed: before("passed").unwrap_or(0), failed: before("failed").unwrap_or(0) }
+    let errors = if of_cargo { None } else { before("error").or(before("errors")) };
+    Tally {
+        passed: before("passed").unwrap_or(0),
+        failed: before("failed").unwrap_or(0) + errors.unwrap_or(0),
+    }
+}
+
+/// Whether a line is pytest's last: counts, then ` in ` and the seconds.
+fn is_of_pytest(line: &str) -> bool {
+    let Some((counts, time)) = line.trim_matches(['=', ' ']).rsplit_once(" in ") else { return false };
+    let is_time = time.split_once('s').is_some_and(|(seconds, _)| seconds.parse::<f64>().is_ok());
+    let is_count = |one: &str| one.split_once(' ').is_some_and(|(number, _)| number.parse::<usize>().is_ok());
+    is_time && counts.split(", ").all(is_count)
 }
 
 #[cfg(test)]
@@ -265,11 +297,17 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_from_both_runners() {
+    fn counts_are_read_from_every_runner() {
         let cargo = "test result: ok. 12 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
         assert_eq!(count(cargo), Tally { passed: 12, failed: 1 });
         let nextest = "     Summary [   0.039s] 14 tests run: 13 passed (2 slow), 1 failed, 0 skipped";
         assert_eq!(count(nextest), Tally { passed: 13, failed: 1 });
+        assert_eq!(
+            count("2 failed, 41 passed, 1 skipped, 1 error in 3.20s"),
+            Tally { passed: 41, failed: 3 }
+        );
+        assert_eq!(count("41 passed, 7 deselected in 63.20s (0:01:03)"), Tally { passed: 41, failed: 0 });
+        assert_eq!(count("it was passed 3 times in 2 steps"), Tally::default());
         assert_eq!(count("test golden::tests::x ... ok"), Tally::default());
         assert_eq!(count(&format!("    {cargo}")), Tally::default());
     }

@@ -75,6 +75,8 @@ pub enum TrialSource {
     Run(Box<dyn AuditSubject + Send>),
     /// Someone else has run them.
     Recorded(Trials),
+    /// They are run elsewhere, and brought one by one to a [`Stepwise`](crate::Stepwise) audit.
+    Brought,
 }
 
 impl Case {
@@ -113,14 +115,43 @@ impl Case {
         trials: Count,
         seed: u64,
     ) -> Case {
-        let note = SubjectNote {
+        Case::new(Box::new(subject), Case::code_note(description), claim, trials, seed)
+    }
+
+    /// Code that is not run from here: whoever runs it brings its scores to a [`Stepwise`](crate::Stepwise) audit. A trial of it is
+    /// taken to be costly.
+    ///
+    /// `settings` are all that a score depends on besides the seed, and `group` is how many records of the claim separate the worlds.
+    pub fn of_brought_scores(
+        description: &str,
+        settings: BTreeMap<String, Value>,
+        claim: impl Into<AuditClaim>,
+        trials: Count,
+        seed: u64,
+        group: Count,
+    ) -> Case {
+        Case {
+            trials_from: TrialSource::Brought,
+            note: SubjectNote { settings, ..Case::code_note(description) },
+            claim: claim.into(),
+            proved: None,
+            trials,
+            seed,
+            canaries: 1,
+            group,
+            is_one_run: false,
+            is_costly: true,
+        }
+    }
+
+    fn code_note(description: &str) -> SubjectNote {
+        SubjectNote {
             kind: Case::CODE.to_owned(),
             description: description.to_owned(),
             attack: "the score that the code leaves".to_owned(),
             access: "as the code has it".to_owned(),
             settings: BTreeMap::new(),
-        };
-        Case::new(Box::new(subject), note, claim, trials, seed)
+        }
     }
 
     /// A subject whose trials are run here, one record of the claim between its worlds.
@@ -167,7 +198,7 @@ impl Case {
                     subject.canaries()
                 )))
             }
-            TrialSource::Run(_) | TrialSource::Recorded(_) => Ok(()),
+            TrialSource::Run(_) | TrialSource::Recorded(_) | TrialSource::Brought => Ok(()),
         }
     }
 

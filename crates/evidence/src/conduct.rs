@@ -89,7 +89,8 @@ struct Order {
 }
 
 /// A test that is watched while its trials come in, and ends them as soon as the claim falls.
-struct Watching {
+#[derive(Debug)]
+pub(crate) struct Watching {
     test: Test,
     /// Trials that were looked at, in their order.
     looked: u64,
@@ -98,7 +99,7 @@ struct Watching {
 
 impl Watching {
     /// Bets against the claim where the order says so and all trials are run here.
-    fn new(journal: &Journal, shard: Shard) -> Result<Option<Watching>, Error> {
+    pub(crate) fn new(journal: &Journal, shard: Shard) -> Result<Option<Watching>, Error> {
         let protocol = journal.protocol();
         let method = protocol.method.method()?;
         if !matches!(method, Method::Sequential { .. }) || shard != Shard::WHOLE {
@@ -113,7 +114,7 @@ impl Watching {
     }
 
     /// Looks at the trials that have come in without a gap; once the claim has fallen, those after the pair that decided are dropped.
-    fn has_fallen(&mut self, journal: &mut Journal) -> Result<bool, Error> {
+    pub(crate) fn has_fallen(&mut self, journal: &mut Journal) -> Result<bool, Error> {
         while let Some(told) = journal.trials().observation(self.looked) {
             self.looked += 1;
             let [ins, outs] = &mut self.waiting;
@@ -164,7 +165,8 @@ fn attempt(subject: &dyn AuditSubject, order: Order, (trial, before): (u64, u32)
     }
 }
 
-fn keep(journal: &mut Journal, portion: &[Outcome], progress: &mut Progress) -> Result<(), Error> {
+/// Keeps trials as they ended, and refuses to go on when too many failed.
+pub(crate) fn keep(journal: &mut Journal, portion: &[Outcome], progress: &mut Progress) -> Result<(), Error> {
     for outcome in portion {
         if let Some(Failure::Machine(why)) = &outcome.failure {
             return Err(Error::invalid(format!(

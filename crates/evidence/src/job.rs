@@ -4,7 +4,9 @@ use crate::{
     AuditProtocol, Audited, Case, Caught, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress,
     Shard, TrialSource, Trials,
     certificate::{self, certify},
-    conduct, examine_trials,
+    conduct,
+    conduct::Watching,
+    examine_trials,
     journal::{self, Journal, REPORT},
     looks, page, plan_trials, planning,
     protocol::{SCHEMA, VERSION},
@@ -106,15 +108,7 @@ pub fn audit(
     watch: Option<&Sender<Progress>>,
 ) -> Result<AuditDone, Error> {
     let protocol = protocol(case, settings)?;
-    let mut journal = match &settings.keep {
-        Keep::Everything(folder, opening) => Journal::open(folder, &protocol, *opening)?,
-        Keep::Report(folder) => {
-            // A folder that cannot be written should not cost an hour of trials.
-            check_report(folder)?;
-            Journal::in_memory(&protocol)?
-        }
-        Keep::Nothing => Journal::in_memory(&protocol)?,
-    };
+    let mut journal = open(&protocol, &settings.keep)?;
     match &case.trials_from {
         TrialSource::Recorded(trials) => journal.take(trials.clone())?,
         TrialSource::Run(subject) => {
@@ -123,11 +117,29 @@ pub fn audit(
             }
             conduct(subject.as_ref(), &mut journal, settings.shard, jobs(settings), watch)?;
         }
+        TrialSource::Brought => {
+            return Err(Error::invalid(
+                "the trials are run elsewhere, expected them to be brought one by one",
+            ));
+        }
     }
     if !journal.missing(Shard::WHOLE).is_empty() {
         return Ok(AuditDone::Share { protocol: Box::new(protocol), trials: journal.settle(&[])? });
     }
     judge(journal, &settings.keep, settings.sign.as_ref())
+}
+
+/// The journal of what is to be kept.
+pub(crate) fn open(protocol: &AuditProtocol, keep: &Keep) -> Result<Journal, Error> {
+    match keep {
+        Keep::Everything(folder, opening) => Journal::open(folder, protocol, *opening),
+        Keep::Report(folder) => {
+            // A folder that cannot be written should not cost an hour of trials.
+            check_report(folder)?;
+            Journal::in_memory(protocol)
+        }
+        Keep::Nothing => Journal::in_memory(protocol),
+    }
 }
 
 /// Puts the shares of an audit together in a folder of its own, and judges.
@@ -141,6 +153,10 @@ pub fn merge_signed(shares: &[PathBuf], out: &Path, sign: Option<&SigningKey>) -
     // The same merge again is the same whole; another audit there is refused.
     let mut journal = Journal::open(out, &protocol, Opening::Resume)?;
     journal.take(trials)?;
+    // A test that ends as soon as it knows ends there in shares too: they ran more than one run would have.
+    if let Some(mut watching) = Watching::new(&journal, Shard::WHOLE)? {
+        watching.has_fallen(&mut journal)?;
+    }
     judge(journal, &Keep::Everything(out.to_owned(), Opening::Resume), sign)
 }
 
@@ -153,7 +169,7 @@ pub fn plan(case: &Case, settings: &AuditSettings) -> Result<(AuditProtocol, Opt
 }
 
 /// Everything that is fixed before the first trial.
-fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Error> {
+pub(crate) fn protocol(case: &Case, settings: &AuditSettings) -> Result<AuditProtocol, Error> {
     if settings.sign.is_some() && !matches!(settings.keep, Keep::Everything(..)) {
         return Err(Error::invalid("a key is given to sign with, expected a folder for the certificate too"));
     }
@@ -187,10 +203,15 @@ fn trials(case: &Case, settings: &AuditSettings) -> Result<u64, Error> {
         (TrialSource::Recorded(_), Some(_)) => {
             return Err(Error::invalid("a budget is given for trials that were run already, expected none"));
         }
+        (TrialSource::Brought, Some(_)) => {
+            return Err(Error::invalid("a budget is given for trials that are run elsewhere, expected none"));
+        }
         (TrialSource::Recorded(_), None) if settings.shard != Shard::WHOLE => {
             return Err(Error::invalid("a shard is given of trials that were run already, expected all"));
         }
-        (TrialSource::Recorded(_) | TrialSource::Run(_), None) => return Ok(case.trials.get()),
+        (TrialSource::Recorded(_) | TrialSource::Brought | TrialSource::Run(_), None) => {
+            return Ok(case.trials.get());
+        }
         (TrialSource::Run(subject), Some(budget)) => (budget, subject),
     };
     if let Keep::Everything(folder, Opening::Resume) = &settings.keep
@@ -206,7 +227,7 @@ fn jobs(settings: &AuditSettings) -> usize {
 }
 
 /// Judges complete trials, and writes what is to be kept of them.
-fn judge(journal: Journal, keep: &Keep, sign: Option<&SigningKey>) -> Result<AuditDone, Error> {
+pub(crate) fn judge(journal: Journal, keep: &Keep, sign: Option<&SigningKey>) -> Result<AuditDone, Error> {
     let protocol = journal.protocol().clone();
     let (audited, trials) = match keep {
         Keep::Everything(..) => {

@@ -36,6 +36,7 @@ mod recomputing;
 pub mod replaying;
 mod rerun;
 pub mod signature;
+mod stepwise;
 pub mod subjects;
 mod trials;
 pub mod zoo;
@@ -46,10 +47,11 @@ pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
 pub use job::{AuditDone, AuditSettings, Keep, audit, merge, merge_signed, plan};
 pub use journal::{Journal, Opening};
-pub use page::{page, round_distinctly};
+pub use page::{fragment, page, round_distinctly};
 pub use planning::{CHANCE, Caught, caught, needed_trials};
 pub use protocol::{AuditProtocol, ClaimNote, MOST_TRIALS, MethodNote, SCHEMA as ORDER_SCHEMA, VERSION};
 pub(crate) use recomputing::Statement;
+pub use stepwise::{Stepwise, Trial};
 pub use subjects::{
     Attack, CanaryKind, FinalModel, IdealGame, Planted, Scoring, Start, WhiteBox, best_canary, command,
     default_plan, default_plan_with, interrupt, planned_canaries, planned_method, planned_part,
@@ -64,7 +66,7 @@ pub use veracity_audit::{
 pub use veracity_core::Claim;
 
 use veracity_audit::{Claimed, Declared};
-use veracity_core::{Count, Epsilon, Error, Significance, Upper, Verdict};
+use veracity_core::{Count, Epsilon, Error, Refusal, Significance, Upper, Verdict};
 use veracity_train::{Dataset, Labels};
 
 /// How a case is attacked; fixed before its first trial.
@@ -113,6 +115,16 @@ impl Audited {
     /// Whether the claim is refuted.
     pub fn is_refuted(&self) -> bool {
         matches!(self.verdict, Verdict::Refuted { .. })
+    }
+
+    /// The same, where this part of the declared noise had to be caught: a verdict that the audit was not able to give is taken back.
+    pub fn requiring(mut self, part: f64) -> Result<Audited, Refusal> {
+        protocol::check_required(Some(part))?;
+        if self.caught.is_none() {
+            return Err(planning::without_noise());
+        }
+        planning::must_meet(&mut self, Some(part));
+        Ok(self)
     }
 }
 

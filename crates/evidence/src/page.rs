@@ -10,7 +10,7 @@ use crate::{
 use veracity_core::{Adjacency, Refusal, Verdict};
 use veracity_report::{
     decimal,
-    html::{Block, Command, Note, Page, Section, Tone},
+    html::{self, Block, Command, Note, Page, Section, Tone},
 };
 
 /// Digits of a bound.
@@ -39,6 +39,13 @@ pub fn page(audited: &Audited, seen: &[Observation], recompute: Vec<Command>) ->
         sections,
         footer: format!("Written by veracity {}.", env!("CARGO_PKG_VERSION")),
     })
+}
+
+/// The verdict and the pictures of the page, as an element for a notebook.
+pub fn fragment(audited: &Audited, seen: &[Observation]) -> Result<String, Refusal> {
+    let mut figures = vec![pictures::between(audited)];
+    figures.extend(pictures::scores(audited, seen)?);
+    Ok(html::fragment(&lead(audited), &[Block::Figures(figures)]))
 }
 
 fn claimed(audited: &Audited) -> f64 {

@@ -49,15 +49,20 @@ pub(crate) fn caught_by(
 /// How many trials of a case catch this part of the declared noise.
 pub fn needed_trials(case: &Case, method: Method, part: f64, significance: f64) -> Result<Count, Error> {
     let Some(curves) = case.claim.curves().filter(Declared::has_noise) else {
-        return Err(Error::invalid(
-            "require is given for a claim without noise, expected a claimed mechanism whose noise has a scale",
-        ));
+        return Err(without_noise().into());
     };
     let level = Significance::new(significance)?;
     let canaries = Count::new(u64::from(case.canaries))?;
     let observations =
         power::needed_for_noise(method, canaries, part, &curves, Probability::new(CHANCE)?, level)?;
     Ok(Count::new(observations.get().div_ceil(u64::from(case.canaries)))?)
+}
+
+/// Where no noise is claimed, no part of it can be missing.
+pub(crate) fn without_noise() -> Refusal {
+    Refusal::invalid(
+        "require is given for a claim without noise, expected a claimed mechanism whose noise has a scale",
+    )
 }
 
 /// Takes back a verdict that the audit was not able to give: the part of the noise that must be caught was not within its reach, or its

@@ -167,7 +167,7 @@ impl AuditProtocol {
 }
 
 /// Refuses a part of the noise that no audit can be asked to catch.
-fn check_required(require: Option<f64>) -> Result<(), Refusal> {
+pub(crate) fn check_required(require: Option<f64>) -> Result<(), Refusal> {
     match require {
         Some(part) if !(part > 0.0 && part < 1.0) => {
             Err(Refusal::out_of_range("require", part, "0 < require < 1, a part of the declared noise"))

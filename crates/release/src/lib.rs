@@ -2,7 +2,8 @@
 //!
 //! A [`ReleaseRequest`] says what is asked and what it may cost; [`prepare`] finds the least noise within that, before any data are
 //! seen; [`Prepared::release`] answers. [`release`] is the whole job, from the file to the claim on disk. [`collecting`] does the
-//! same for local privacy, where each person randomises their own answer.
+//! same for local privacy, where each person randomises their own answer. A [`session::Session`] answers many questions within one
+//! budget, each chosen in view of the answers before it.
 //!
 //! ```
 //! use veracity_core::{Adjacency, Epsilon};
@@ -30,6 +31,7 @@ pub mod columns;
 mod job;
 mod persons;
 mod prepared;
+pub mod session;
 
 pub use answer_note::provenance;
 pub use claim_place::ClaimPlace;

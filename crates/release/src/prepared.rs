@@ -231,7 +231,7 @@ impl Prepared {
     }
 }
 
-fn noise_note(part: &Part) -> NoiseNote {
+pub(crate) fn noise_note(part: &Part) -> NoiseNote {
     let (sampler, scale) = match part.draw {
         Draw::Added(Noise::Laplace { scale }) => ("discrete-laplace", scale.as_f64()),
         Draw::Added(Noise::Gaussian { sigma }) => ("discrete-gaussian", sigma.as_f64()),

@@ -60,6 +60,7 @@ pub use private_bounds::PrivateBoundsSpec;
 pub use settings::{PrivacySpec, TrainingSpec};
 pub use sources::{Classes, ColumnSpec, DataSpec, Part, Spellings, Wanted};
 pub use training_plan::{ModelSpec, PlanSections, TrainingPlan};
+pub use veracity_train as models;
 pub use veracity_train::{
     Averaging, Clipping, Dataset, Draws, Initial, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy,
     Run, Sampling, Schedule, Shape, State, Trained, Unit,

@@ -17,23 +17,33 @@
 //! # Ok::<(), veracity::Refusal>(())
 //! ```
 
+mod audited;
+mod confirmed;
+mod explained;
 mod inspection;
 mod verify_file;
+
+/// Results in words, as every door tells them.
+pub mod words {
+    pub use crate::audited::{audit, headline};
+    pub use crate::confirmed::{certificate, confirmation, one_line};
+    pub use crate::explained::explanation;
+}
 
 pub use inspection::{Found, Inspected, inspect};
 pub use verify_file::{Verified, verify_file, verify_file_with};
 
-pub use veracity_account::{Method, Profile, Question, calibrate, gdp, rdp, tradeoff};
+pub use veracity_account::{Method, Profile, Question, calibrate, filter, gdp, rdp, tradeoff};
 pub use veracity_claims::{
     Answer, AnswerFile, AnswerNote, AtRate, CLAIM_SCHEMA, CalibrationFile, Check, Choice, ClaimFile,
     CompareFile, Composed, Confirmation, Digest, DigestOf, Explanation, ExplanationFile, Group, Interval,
     NoiseNote, Parameters, PersonsNote, Point, PrivacyProfile, Promise, Provenance, ReleaseNote, Row,
     RowFile, Stated, Subject, Target, Tie, Verifier, account, batching, calibration, compare, compose,
-    events, explain, explain_promise, kinds, nearest, plan, spec, strategy, verify,
+    events, explain, explain_promise, kinds, nearest, plan, release_note, spec, strategy, verify,
 };
 pub use veracity_core::{
-    Adjacency, Bracket, Count, Delta, Epsilon, Error, ErrorKind, Finding, Lower, Mechanism, NoiseMultiplier,
-    PrivacyUnit, Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
+    Adjacency, Bracket, ClipNorm, Count, Delta, Epsilon, Error, ErrorKind, Finding, Lower, Mechanism,
+    NoiseMultiplier, PrivacyUnit, Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
 };
 pub use veracity_evidence as auditing;
 pub use veracity_evidence::{AuditDone, AuditSettings, Case, audit, lower_bounds, replaying, zoo};

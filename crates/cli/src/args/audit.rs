@@ -167,6 +167,19 @@ pub struct AuditArgs {
     /// Share I of N of the trials, counted from 0
     #[arg(long, value_name = "I/N", help_heading = "Run", requires = "out", conflicts_with = "scores")]
     pub shard: Option<String>,
+    /// Run the audit in shards on a cluster that this machine submits to: slurm
+    #[arg(
+        long,
+        value_name = "CLUSTER",
+        value_parser = ["slurm"],
+        help_heading = "Run",
+        requires = "out",
+        conflicts_with_all = ["scores", "model", "shard", "budget", "replay"]
+    )]
+    pub on: Option<String>,
+    /// With --on: how many shards, each a task of its own [default: 16]
+    #[arg(long, value_name = "N", help_heading = "Run", requires = "on")]
+    pub shards: Option<f64>,
     /// Go on with the audit in the folder of --out
     #[arg(long, help_heading = "Run")]
     pub resume: bool,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Whether someone has asked to stop since [`install_handlers`].
-pub(crate) fn is_asked() -> bool {
+pub fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 

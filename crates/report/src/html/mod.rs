@@ -15,6 +15,10 @@
 //! assert!(page.render().contains("a &lt; b"));
 //! ```
 
+mod fragment;
+
+pub use fragment::fragment;
+
 use crate::{markup::escape, picture::Picture, svg};
 
 /// The look of all pages.

@@ -9,6 +9,7 @@ mod mechanism;
 mod model;
 mod one_run;
 mod printing;
+mod slurm;
 mod training;
 
 use crate::{
@@ -74,7 +75,7 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
         Planned::Catches(_) => {}
         Planned::TooLittle(planned) => return printing::too_little(&case, planned, &settings.keep, output),
     }
-    match progress::shown(console, args.progress, told, |watch| attack(&case, &settings, watch)) {
+    match conducted(args, &case, &settings, console) {
         Ok(done) => printing::done(&done, &settings.keep, output),
         Err(error) => {
             let line = error.to_string();
@@ -82,6 +83,21 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
             Err(error)
         }
     }
+}
+
+/// Runs the trials here, or on a cluster.
+fn conducted(
+    args: &AuditArgs,
+    case: &Case,
+    settings: &AuditSettings,
+    console: Console,
+) -> Result<AuditDone, Error> {
+    if args.on.is_some() {
+        let shards = slurm::run(args, case, settings)?;
+        let out = args.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+        return merge_signed(&shards, &out, settings.sign.as_ref());
+    }
+    progress::shown(console, args.progress, told, |watch| attack(case, settings, watch))
 }
 
 /// What the trials are planned to catch, told before the first of them. An audit that must catch more than it can is not begun.

@@ -1,9 +1,12 @@
 //! Everything in a folder, one line for each file; and one model with its claim.
 
-use super::{certificate_json, certificate_words, json, one_line, verdict, words};
+use super::{certificate_json, json, verdict};
 use crate::{Ending, Outcome, args::VerifyArgs, console::painted, text};
 use serde_json::{Value, json};
-use veracity::{Error, Found, Inspected, inspect};
+use veracity::{
+    Error, Found, Inspected, inspect,
+    words::{self, one_line},
+};
 
 /// Checks all that is in a folder; exit code 1 when something does not hold.
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
@@ -60,12 +63,15 @@ fn show(args: &VerifyArgs, all: &[Inspected]) -> Result<Outcome, Error> {
 fn line(one: &Inspected) -> String {
     let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
     let said = match &one.found {
-        Found::Claim(confirmation) => first(words(confirmation)),
+        Found::Claim(confirmation) => first(words::confirmation(confirmation)),
         Found::Replaced(confirmation) => match confirmation.stands() {
-            true => format!("{}; its model was replaced, its cost is spent", first(words(confirmation))),
-            false => first(words(confirmation)),
+            true => format!(
+                "{}; its model was replaced, its cost is spent",
+                first(words::confirmation(confirmation))
+            ),
+            false => first(words::confirmation(confirmation)),
         },
-        Found::Certificate(recomputed) => first(certificate_words(recomputed)),
+        Found::Certificate(recomputed) => first(words::certificate(recomputed)),
         other => reason(other),
     };
     format!("{}: {said}\n", one_line(&one.file.display().to_string()))

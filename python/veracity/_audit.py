@@ -1,0 +1,221 @@
+"""`veracity.audit`: a claim attacked by a Python function, here, in worker processes or on a cluster.
+
+Everything is fixed before the first trial. Worlds are drawn by coins; a function is told its world and a seed that tells nothing of
+it. Whoever runs a trial, and in whatever order scores come, the certificate is the same to the bit.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import _clusters, _veracity
+from ._errors import InvalidInput, TrialsFailed
+from ._neighbours import Neighbours, Training
+from ._trials import Row, Score, attempt, called, function_of, packed, source_sha256
+from ._veracity import AuditResult
+
+#: The file in the folder of an audit that has the traceback of the first trial that failed.
+FIRST_FAILURE = "first-failure.txt"
+#: How many trials are asked for at once.
+HANDFUL = 256
+
+
+def audit(
+    score: Any = None,
+    *,
+    claim: Any,
+    trials: int = 1000,
+    delta: float | None = None,
+    adjacency: str | None = None,
+    train: Any = None,
+    attack: Any = None,
+    data: Any = None,
+    canary: Any = None,
+    group_size: int = 1,
+    method: str | None = None,
+    threshold: str | None = None,
+    significance: float = 0.01,
+    require: float | None = None,
+    max_failures: int | None = None,
+    seed: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    workers: int | None = None,
+    executor: Any = None,
+    shards: int | None = None,
+    description: str | None = None,
+    settings: dict[str, Any] | None = None,
+    progress: bool | None = None,
+) -> AuditResult:
+    """Attacks a claim by trials of a Python function, and says what it leaks at least.
+
+    `score(world, seed)` runs one trial, with the canary where `world` is True, and returns a number that is the higher the more it
+    speaks for the canary. Instead, `train(data, seed)` returns a model and `attack(model)` its score; the data are with or without
+    `canary`. What a function raises is a failed trial, which counts; with more than `max_failures` (a tenth) there is no verdict.
+
+    `claim` is a Claim, a Mechanism together with `delta`, or (epsilon, delta). A mechanism's whole curve is tested. The test bets
+    against the claim and ends as soon as it falls; `trials` bounds it. `method="clopper-pearson"` counts all trials instead.
+    `group_size` is how many records of the claim separate the worlds of `score`.
+
+    `workers=N` runs trials in N processes that stay warm; `executor` is one of concurrent.futures, Dask, submitit or
+    `veracity.executors.Ray`, or a function that makes one. `out` is a folder for the evidence, which `veracity verify` recomputes;
+    `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down.
+    """
+    function, told, group = _subject(score, train, attack, data, canary, group_size, claim, delta, adjacency)
+    described = description if description is not None else told.pop("description")
+    told.pop("description", None)
+    if workers is not None and executor is not None:
+        raise InvalidInput("executor is given together with workers, expected one or the other")
+    workers = None if workers is None else _whole("workers", workers, 4096)
+    shards = _clusters.SHARDS if shards is None else _whole("shards", shards, 1 << 20)
+    run = _veracity._begin_audit(
+        claim=claim,
+        delta=delta,
+        adjacency=adjacency,
+        trials=trials,
+        seed=seed,
+        significance=significance,
+        method=method,
+        threshold=threshold,
+        require=require,
+        max_failures=max_failures,
+        group=group,
+        description=described,
+        settings={**told, **(settings or {})},
+        out=None if out is None else os.fspath(out),
+        resume=bool(resume),
+    )
+    keeping = _Keeping(run, None if out is None else Path(out), _bar(progress, run))
+    try:
+        _attack(run, function, workers, executor, shards, keeping)
+        return run.finish(keeping.first_failure)
+    except TrialsFailed as failure:
+        raise keeping.explained(failure) from keeping.cause()
+    finally:
+        keeping.close()
+        run.close()
+
+
+def _attack(run: Any, function: Score, workers: int | None, executor: Any, shards: int, keep: _Keeping) -> None:
+    """Runs the trials that are missing."""
+    if run.progress[1] == 0:
+        return
+    if executor is not None:
+        with _clusters.Cluster(executor) as cluster:
+            _clusters.work(cluster, function if cluster.is_here else packed(function), shards, run, keep)
+    elif workers is not None:
+        # Not before it is needed: it takes as long to import as all the rest.
+        from ._workers import Workers
+
+        with Workers(workers, packed(function)) as pool:
+            pool.work(run, keep)
+    else:
+        while handful := run.hand_out(HANDFUL):
+            for trial in handful:
+                if keep([attempt(function, trial)]):
+                    return
+
+
+def _subject(
+    score: Any,
+    train: Any,
+    attack: Any,
+    data: Any,
+    canary: Any,
+    group_size: int,
+    claim: Any,
+    delta: Any,
+    adjacency: str | None,
+) -> tuple[Score, dict[str, Any], int]:
+    """The function of a world and a seed, what is written down of it, and how many records separate the worlds."""
+    parts = {"train": train, "attack": attack, "data": data, "canary": canary}
+    if score is not None:
+        if given := [name for name, part in parts.items() if part is not None]:
+            raise InvalidInput(f"{given[0]} is given together with score, expected one or the other")
+        function = function_of(score)
+        told = {"function": called(function), "source_sha256": source_sha256(function)}
+        return function, {**told, "description": f"the Python function {called(function)}"}, _whole("group_size", group_size, 1 << 20)
+    if missing := [name for name, part in parts.items() if part is None]:
+        raise InvalidInput(f"{missing[0]} is missing, expected score, or train, attack, data and canary")
+    if group_size != 1:
+        raise InvalidInput("group_size is given, expected none: the canary's records are counted")
+    train, attack = function_of(train, "train"), function_of(attack, "attack")
+    neighbours = Neighbours(data, canary, _veracity._audit_adjacency(claim, delta, adjacency))
+    told = {
+        "train": called(train),
+        "train_sha256": source_sha256(train),
+        "attack": called(attack),
+        "attack_sha256": source_sha256(attack),
+        **neighbours.fingerprint(),
+        "description": f"the Python training {called(train)}, scored by {called(attack)}",
+    }
+    return Training(train, attack, neighbours), told, neighbours.records
+
+
+def _whole(name: str, given: Any, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
+        shown = given if isinstance(given, int) else f"a {type(given).__name__}"
+        raise InvalidInput(f"{name} is {shown}, expected a whole number, 1 ≤ {name} ≤ {most}")
+    return given
+
+
+class _Keeping:
+    """Keeps rows, shows how far the audit is, and remembers the first failure."""
+
+    def __init__(self, run: Any, folder: Path | None, bar: Any) -> None:
+        self._run, self._folder, self._bar = run, folder, bar
+        self.first_failure: str | None = None
+
+    def __call__(self, rows: list[Row]) -> bool:
+        for row in rows:
+            if self.first_failure is None and row[3] is not None:
+                self.first_failure = row[3]
+                if self._folder is not None:
+                    (self._folder / FIRST_FAILURE).write_text(row[3])
+        fallen: bool = self._run.keep([row[:3] for row in rows])
+        if self._bar is not None:
+            self._bar.update(len(rows))
+        return fallen
+
+    def explained(self, failure: TrialsFailed) -> TrialsFailed:
+        """The failure, with where the first traceback is."""
+        line = str(failure)
+        if self._folder is not None and self.first_failure is not None:
+            line += f"; the first traceback is in {self._folder / FIRST_FAILURE}"
+        explained = TrialsFailed(line)
+        explained.first_failure = self.first_failure
+        return explained
+
+    def cause(self) -> BaseException | None:
+        """The first failure, to be shown above ours."""
+        return None if self.first_failure is None else FirstFailure(self.first_failure)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class FirstFailure(Exception):
+    """The first trial that failed, as its traceback has it."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def _bar(progress: bool | None, run: Any) -> Any:
+    """A bar of tqdm: where it is asked for; or where someone watches and tqdm is there."""
+    is_watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if not (is_watched if progress is None else progress):
+        return None
+    try:
+        tqdm: Callable[..., Any] = importlib.import_module("tqdm.auto").tqdm
+    except ImportError as error:
+        if progress:
+            raise InvalidInput("tqdm is not installed, expected it for progress=True: pip install tqdm") from error
+        return None
+    return tqdm(total=run.progress[1], unit="trial", leave=False)

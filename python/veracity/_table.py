@@ -1,0 +1,223 @@
+"""Tables of all kinds as columns for questions. The kind of a column is public, its values decide nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ._errors import InvalidInput
+from ._veracity import _check_columns, _Column
+
+
+def table_of(data: Any) -> Table:
+    """The table behind a DataFrame, an Arrow table, a mapping of arrays or a path."""
+    if isinstance(data, (str, os.PathLike)):
+        return _File(os.fspath(data))
+    home = type(data).__module__.partition(".")[0]
+    if home == "pandas" and hasattr(data, "columns"):
+        return _Frame(data)
+    if home == "polars" and type(data).__name__ == "DataFrame":
+        return _Frame(data)
+    if home == "pyarrow" and hasattr(data, "column_names"):
+        return _Frame(data)
+    if isinstance(data, Mapping):
+        return _Arrays(data)
+    raise TypeError(
+        f"data is a {type(data).__name__}, expected a pandas or polars DataFrame, an Arrow table, a dict of arrays or a path"
+    )
+
+
+class Table:
+    """Columns by name. What was taken once is kept."""
+
+    name = "data"
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str | None, bool], _Column] = {}
+        self._lock = threading.Lock()
+
+    def check(self, column: str, texts: bool) -> None:
+        """Refuses a column that is not there, or is of another kind. No value is looked at."""
+        raise NotImplementedError
+
+    def reads_texts(self, column: str) -> bool:
+        """Whether counting its values is best done on texts."""
+        raise NotImplementedError
+
+    def rows(self) -> _Column:
+        """One value for each row."""
+        raise NotImplementedError
+
+    def column(self, column: str | None, texts: bool) -> _Column:
+        """The numbers, or the texts, of a column."""
+        with self._lock:
+            kept = self._kept.get((column, texts))
+            if kept is None:
+                kept = self._read(column, texts) if column is not None else self.rows()
+                self._kept[column, texts] = kept
+            return kept
+
+    def _read(self, column: str, texts: bool) -> _Column:
+        raise NotImplementedError
+
+
+class _File(Table):
+    def __init__(self, path: str | bytes) -> None:
+        super().__init__()
+        self._path = os.fsdecode(path)
+        self.name = os.path.basename(self._path) or "data"
+
+    def check(self, column: str, texts: bool) -> None:
+        _check_columns(self._path, [column])
+
+    def reads_texts(self, column: str) -> bool:
+        return True
+
+    def rows(self) -> _Column:
+        return _Column.of_file(self._path, None, True)
+
+    def _read(self, column: str, texts: bool) -> _Column:
+        return _Column.of_file(self._path, column, texts)
+
+
+class _Frame(Table):
+    """A DataFrame or an Arrow table: what has columns by name."""
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__()
+        self._frame = frame
+        names = [str(name) for name in getattr(frame, "column_names", None) or frame.columns]
+        if len(set(names)) < len(names):
+            raise InvalidInput("columns have names in common, expected each name once")
+        self._names = dict(zip(names, getattr(frame, "column_names", None) or frame.columns, strict=True))
+
+    def check(self, column: str, texts: bool) -> None:
+        if column not in self._names:
+            raise _absent(column, self._names)
+        _check_kind(column, self._series(column), texts)
+
+    def reads_texts(self, column: str) -> bool:
+        return not _is_numeric(self._series(column))
+
+    def rows(self) -> _Column:
+        return _Column.of_rows(len(self._frame))
+
+    def _series(self, column: str) -> Any:
+        name = self._names[column]
+        return self._frame.column(name) if hasattr(self._frame, "column_names") else self._frame[name]
+
+    def _read(self, column: str, texts: bool) -> _Column:
+        return _column_of(self._series(column), texts)
+
+
+class _Arrays(Table):
+    def __init__(self, arrays: Mapping[Any, Any]) -> None:
+        super().__init__()
+        self._arrays = {str(name): _row_of(str(name), values) for name, values in arrays.items()}
+        lengths = {len(values) for values in self._arrays.values()}
+        if len(lengths) > 1:
+            raise InvalidInput("columns differ in length, expected one value of each for a row")
+        if not lengths:
+            raise InvalidInput("data has no columns, expected at least one")
+        self._rows = lengths.pop()
+
+    def check(self, column: str, texts: bool) -> None:
+        if column not in self._arrays:
+            raise _absent(column, self._arrays)
+        _check_kind(column, self._arrays[column], texts)
+
+    def reads_texts(self, column: str) -> bool:
+        return not _is_numeric(self._arrays[column])
+
+    def rows(self) -> _Column:
+        return _Column.of_rows(self._rows)
+
+    def _read(self, column: str, texts: bool) -> _Column:
+        return _column_of(self._arrays[column], texts)
+
+
+def _absent(column: str, names: Mapping[str, Any]) -> InvalidInput:
+    shown = "".join(c for c in column if c.isprintable())[:60]
+    known = ", ".join(list(names)[:12])
+    return InvalidInput(f"column {shown!r} is not there, expected one of {known}")
+
+
+def _row_of(name: str, values: Any) -> Any:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise TypeError(f"column {name!r} is no row of values, expected an array or a list")
+    if getattr(values, "ndim", 1) != 1:
+        raise InvalidInput(f"column {name!r} has {values.ndim} dimensions, expected 1")
+    return values
+
+
+def _kind(values: Any) -> str:
+    """What the values are by their declared type: 'number', 'time', 'complex' or 'other'."""
+    home = type(values).__module__.partition(".")[0]
+    if home == "polars":
+        return "number" if values.dtype.is_numeric() or str(values.dtype) == "Boolean" else (
+            "time" if values.dtype.is_temporal() else "other"
+        )
+    if home == "pyarrow":
+        import pyarrow.types as types
+
+        kind = values.type
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+            return "number"
+        return "time" if types.is_temporal(kind) else "other"
+    code = getattr(getattr(values, "dtype", None), "kind", "O")
+    if code in "fiub":
+        return "number"
+    return {"M": "time", "m": "time", "c": "complex"}.get(code, "other")
+
+
+def _is_numeric(values: Any) -> bool:
+    return _kind(values) == "number"
+
+
+def _check_kind(column: str, values: Any, texts: bool) -> None:
+    kind = _kind(values)
+    if kind == "complex" or (kind == "time" and not texts):
+        raise InvalidInput(f"column {column!r} has {kind} values, expected numbers")
+
+
+def _column_of(values: Any, texts: bool) -> _Column:
+    home = type(values).__module__.partition(".")[0]
+    if texts:
+        return _Column.of_texts(_listed(values, home))
+    if _is_numeric(values):
+        return _Column.of_array(_floats(values, home))
+    return _Column.of_numbers(_listed(values, home))
+
+
+def _floats(values: Any, home: str) -> Any:
+    if home == "pandas":
+        return values.to_numpy(dtype="float64", na_value=np.nan)
+    if home == "polars":
+        import polars
+
+        return np.ascontiguousarray(values.cast(polars.Float64).to_numpy(), dtype="float64")
+    if home == "pyarrow":
+        import pyarrow
+
+        floats = values.cast(pyarrow.float64(), safe=False)
+        if not isinstance(floats, pyarrow.ChunkedArray):
+            floats = pyarrow.chunked_array([floats])
+        return np.ascontiguousarray(floats.to_numpy(), dtype="float64")
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype("float64"), np.nan)
+    return np.ascontiguousarray(values, dtype="float64")
+
+
+def _listed(values: Any, home: str) -> Any:
+    if home == "polars":
+        return values.to_list()
+    if home == "pyarrow":
+        return values.to_pylist()
+    if home == "pandas":
+        # Categories and dates become what they stand for.
+        return values.astype(object).tolist()
+    return values.tolist() if hasattr(values, "tolist") else values

@@ -1,0 +1,108 @@
+"""One trial of an audit: a function is told its world and a seed, and leaves a score, or fails.
+
+What a function raises is an outcome, counted by world. Only its class is kept with the trial: a message may hold data.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import inspect
+import pickle
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._errors import InvalidInput
+
+Score = Callable[[bool, int], Any]
+#: The number of a trial, whether the canary is in, its seed.
+Trial = tuple[int, bool, int]
+#: The number of a trial, its score or None, why there is none, the traceback of that.
+Row = tuple[int, "float | None", str, "str | None"]
+
+
+def attempt(function: Score, trial: Trial) -> Row:
+    """Runs one trial. What stops a program, such as Ctrl-C, is not caught."""
+    number, world, seed = trial
+    try:
+        score = function(world, seed)
+    except Exception as error:
+        return number, None, f"raised {type(error).__name__}", traceback.format_exc()
+    try:
+        return number, _number(score), "", None
+    except Exception:
+        reason = f"returned a {type(score).__name__}, expected a number"
+        return number, None, reason, traceback.format_exc()
+
+
+def _number(score: Any) -> float:
+    if score is None or isinstance(score, (bool, str, bytes, bytearray)):
+        raise TypeError("no number")
+    return float(score)
+
+
+def function_of(given: Any, name: str = "score") -> Callable[..., Any]:
+    """A function, or that of a name such as "module:function"."""
+    if isinstance(given, str):
+        module, _, path = given.partition(":")
+        if not module or not path:
+            raise InvalidInput(f"{name} is a text without a colon, expected a function or module:function")
+        try:
+            found: Any = importlib.import_module(module)
+            for part in path.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            raise InvalidInput(f"{name} names nothing that can be imported, expected module:function") from error
+        given = found
+    if not callable(given):
+        raise InvalidInput(f"{name} is a {type(given).__name__}, expected a function")
+    return given  # type: ignore[no-any-return]
+
+
+def called(function: Any) -> str:
+    """How a function is called, as module:name."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def source_sha256(function: Any) -> str:
+    """SHA-256 of a function's text: one that was edited is another subject. Empty where there is no text."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not inspect.isroutine(function):
+        function = type(function)
+    try:
+        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
+    except (OSError, TypeError):
+        return ""
+
+
+def packed(function: Score) -> bytes:
+    """A function for another process: pickled, by cloudpickle where it has no name that can be imported."""
+    picklers = [pickle]
+    # What another process cannot import is taken along whole, where a package is there that can.
+    is_loose = getattr(function, "__module__", None) == "__main__" or "<locals>" in called(function)
+    for name in ("cloudpickle", "ray.cloudpickle"):
+        try:
+            picklers.insert(0 if is_loose else len(picklers), importlib.import_module(name))
+            break
+        except ImportError:
+            continue
+    failure: Exception | None = None
+    for pickler in picklers:
+        try:
+            return pickler.dumps(function)
+        except Exception as error:
+            failure = error
+    raise InvalidInput(
+        "score cannot be pickled, expected a function of a module, module:function, or cloudpickle to be installed"
+    ) from failure
+
+
+def run_all(function: Score, trials: Sequence[Trial]) -> list[Row]:
+    """Runs trials one after the other."""
+    return [attempt(function, trial) for trial in trials]

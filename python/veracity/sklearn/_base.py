@@ -1,0 +1,169 @@
+"""What all private estimators share: public bounds, sums of rows with noise, a claim."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from .. import _veracity
+from .._errors import InvalidInput
+from .._veracity import Claim, Mechanism
+
+_NUMBER = "the rows are private, and so is their number"
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """Public bounds in, a claim out."""
+
+    claim_: Claim
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Values never decide whether there is an answer: what is missing stands in the middle of the bounds.
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = True
+        return tags
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        return validate_data(self, X, dtype="float64", ensure_all_finite=False, reset=reset)
+
+    def _rows_and_targets(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+        rows, targets = validate_data(self, X, y, dtype="float64", ensure_all_finite=False, **how)
+        return rows, targets
+
+    def _box(self, given: Any, width: int, name: str = "bounds") -> tuple[Any, Any]:
+        """The lower and upper bound of each column, which must be said."""
+        if given is None:
+            raise InvalidInput(f"{name} are missing, expected (lower, upper): they must not be read off the data")
+        try:
+            lower, upper = given
+            lower = np.broadcast_to(np.asarray(lower, dtype="float64"), (width,))
+            upper = np.broadcast_to(np.asarray(upper, dtype="float64"), (width,))
+        except (TypeError, ValueError):
+            raise InvalidInput(f"{name} do not fit, expected (lower, upper), numbers or one for each column") from None
+        if not (np.all(np.isfinite(lower)) and np.all(np.isfinite(upper)) and np.all(lower < upper)):
+            raise InvalidInput(f"{name} are out of order, expected finite numbers with lower < upper")
+        return lower, upper
+
+    def _centred(self, X: Any, box: tuple[Any, Any]) -> Any:
+        """Columns as −1 to 1 between their bounds; what is missing is in the middle."""
+        lower, upper = box
+        middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+        with np.errstate(invalid="ignore", over="ignore"):
+            scaled = (X - middle) / half
+        return np.ascontiguousarray(np.nan_to_num(scaled, nan=0.0, posinf=1.0, neginf=-1.0).clip(-1.0, 1.0))
+
+    def _seed(self) -> int | None:
+        state = getattr(self, "random_state", None)
+        if state is None:
+            return None
+        if isinstance(state, (int, np.integer)) and not isinstance(state, bool):
+            return int(state) % 2**64
+        if hasattr(state, "randint"):
+            return int(state.randint(2**31 - 1))
+        if hasattr(state, "integers"):
+            return int(state.integers(2**31 - 1))
+        raise InvalidInput("random_state is no seed, expected a whole number, and that for tests alone")
+
+    def _sums(
+        self,
+        rows: Any,
+        clipping: str,
+        terms: Sequence[str],
+        noise: float,
+        seed: int | None,
+        *,
+        targets: Any = None,
+        groups: Any = None,
+        number_of_groups: int = 1,
+        call: int = 0,
+    ) -> tuple[list[dict[str, Any]], Mechanism]:
+        """Noisy sums of each group, by term."""
+        number, width = rows.shape
+        targets = np.empty((number, 0)) if targets is None else np.ascontiguousarray(targets, dtype="float64")
+        groups = np.empty(0, dtype="uint32") if groups is None else np.ascontiguousarray(groups, dtype="uint32")
+        flat, mechanism = _veracity._row_sums(
+            np.ascontiguousarray(rows, dtype="float64"),
+            targets,
+            groups,
+            number_of_groups,
+            clipping,
+            list(terms),
+            noise,
+            seed,
+            call,
+        )
+        m = targets.shape[1]
+        shapes = {
+            "count": (1,),
+            "entries": (width,),
+            "squares": (width,),
+            "products": (width * (width + 1) // 2,),
+            "targets": (m,),
+            "cross": (width, m),
+        }
+        found, at = [], 0
+        for _ in range(number_of_groups):
+            parts = {}
+            for term in terms:
+                size = int(np.prod(shapes[term]))
+                parts[term] = flat[at : at + size].reshape(shapes[term])
+                at += size
+            found.append(parts)
+        return found, mechanism
+
+    def _claimed(self, mechanism: Mechanism, *fitted: Any) -> None:
+        """Ties the claim to what was fitted."""
+        digest = hashlib.sha256()
+        for values in fitted:
+            digest.update(np.ascontiguousarray(values, dtype="float64").tobytes())
+        seeded = getattr(self, "random_state", None) is not None
+        self.mechanism_ = mechanism
+        self.claim_ = _veracity._model_claim(
+            mechanism, getattr(self, "delta", 0.0), seeded, digest.hexdigest(), "training data"
+        )
+        self.assumes_ = tuple(self._assumptions())
+
+    def _assumptions(self) -> list[str]:
+        return ["bounds and all other parameters were chosen without looking at the data", _NUMBER]
+
+
+class PrivateClassifier(PrivateEstimator):
+    """Classes by number; which there are is said, or declared to be public."""
+
+    classes_: Any
+
+    def _numbered(self, y: Any) -> Any:
+        """Each label's place among the classes. A label that is no class is in none, past the last."""
+        from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+        check_classification_targets(y)
+        if type_of_target(y) not in ("binary", "multiclass"):
+            raise ValueError("Unknown label type: expected one class for each row")
+        given = getattr(self, "classes", None)
+        self.classes_ = np.unique(y) if given is None else np.unique(np.asarray(given))
+        if len(self.classes_) < 2:
+            raise ValueError(f"classes are {len(self.classes_)} class, expected at least two; name them by classes=")
+        places = np.searchsorted(self.classes_, y)
+        places = np.where(places < len(self.classes_), places, 0)
+        known = self.classes_[places] == y
+        return np.where(known, places, len(self.classes_)).astype("uint32")
+
+    def _assumptions(self) -> list[str]:
+        said = super()._assumptions()
+        if getattr(self, "classes", None) is None:
+            said.append("which labels occur is public: classes= was not given")
+        return said
+
+
+def symmetric(upper: Any, width: int) -> Any:
+    """The matrix of an upper triangle."""
+    matrix = np.zeros((width, width))
+    matrix[np.triu_indices(width)] = upper
+    return matrix + np.triu(matrix, 1).T

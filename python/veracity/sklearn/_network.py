@@ -1,0 +1,144 @@
+"""A small network by DP-SGD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _veracity
+from .._errors import InvalidInput
+from ._base import PrivateClassifier
+
+
+class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
+    """A network of fully connected layers, trained by DP-SGD.
+
+    Theorem: Poisson-sampled Gaussian mechanisms on sums of clipped gradients (Abadi et al. 2016), with the exact accountant. How many rows
+    there are decides the sampling rate and the step, so it is either said by `planned_rows` or bought: a count with Gaussian
+    noise, for a twentieth of epsilon. A planned number below half of the rows there are is refused.
+
+    Args:
+        hidden_layer_sizes: the width of each hidden layer.
+        epsilon, delta: the budget of a fit; delta > 0.
+        bounds: (lower, upper) of the features; numbers, or one for each column. Values outside are moved in.
+        classes: the labels there can be; without it, those that occur in y are declared to be public.
+        planned_rows: about how many rows there are, if that is public.
+        activation: "relu" or "tanh".
+        batch_size: the planned number of rows in a batch; a 32nd of the rows if not said.
+        max_iter: how many epochs.
+        learning_rate_init, momentum, clip_norm: as of DP-SGD; the rate falls to 0 by a cosine.
+        random_state: for tests alone; the claim then says that the model is not for release.
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (32,),
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        bounds: Any = None,
+        classes: Any = None,
+        planned_rows: int | None = None,
+        activation: str = "tanh",
+        batch_size: int | None = None,
+        max_iter: int = 20,
+        learning_rate_init: float = 1.0,
+        momentum: float = 0.9,
+        clip_norm: float = 0.5,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.planned_rows = planned_rows
+        self.activation = activation
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate_init = learning_rate_init
+        self.momentum = momentum
+        self.clip_norm = clip_norm
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> MLPClassifier:
+        """Trains the network, which spends epsilon and delta."""
+        rows, y = self._rows_and_targets(X, y)
+        places = self._numbered(y)
+        box = self._box(self.bounds, rows.shape[1])
+        if not 1 <= self.max_iter <= 1_000_000:
+            raise InvalidInput("max_iter is out of range, expected 1 to 10^6 epochs")
+        inside = places < len(self.classes_)
+        scaled, seed = self._centred(rows[inside], box), self._seed()
+        population, beside = self._population(scaled, seed)
+        batch = max(1, population // 32) if self.batch_size is None else int(self.batch_size)
+        if not 1 <= batch:
+            raise InvalidInput("batch_size is out of range, expected at least 1")
+        batch = min(batch, population)
+        steps = max(1, round(self.max_iter * population / batch))
+        schedule = (batch, population, steps)
+        noise, mechanism = _veracity._sgd_noise(self.epsilon, self.delta, schedule, beside)
+        self._layers = [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+        self.parameters_ = _veracity._train_network(
+            scaled,
+            places[inside].tolist(),
+            len(self.classes_),
+            self._layers,
+            self.activation,
+            schedule,
+            noise,
+            float(self.clip_norm),
+            float(self.learning_rate_init),
+            float(self.momentum),
+            seed,
+        )
+        self.n_iter_ = self.max_iter
+        self._claimed(mechanism, self.parameters_)
+        return self
+
+    def _population(self, rows: Any, seed: int | None) -> tuple[int, float]:
+        """About how many rows there are, and the noise multiplier of asking; 0 where nobody asked."""
+        if self.planned_rows is not None:
+            if not 1 <= self.planned_rows <= 1e15:
+                raise InvalidInput("planned_rows is out of range, expected 1 to 10^15")
+            return int(self.planned_rows), 0.0
+        noise = _veracity._gaussian_noise(0.05 * self.epsilon, self.delta, 1)
+        (part,), mechanism = self._sums(rows[:, :1], "box", ["count"], noise, seed, call=1 << 32)
+        # What was drawn is a little more noise than asked for; what is charged is what was asked for. Four deviations more than
+        # the noisy number: batches for too few rows would be refused, those for a few too many cost little.
+        del mechanism
+        return max(1, round(float(part["count"][0]) + 4.0 * noise)), noise
+
+    def _outputs(self, X: Any) -> Any:
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        scaled = self._centred(rows, self._box(self.bounds, rows.shape[1]))
+        outputs = _veracity._network_outputs(
+            scaled, len(self.classes_), self._layers, self.activation, self.parameters_.tolist()
+        )
+        return outputs.reshape(len(rows), -1).astype("float64")
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+        outputs = self._outputs(X)
+        return self.classes_[outputs.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class."""
+        outputs = self._outputs(X)
+        chances = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Its logarithm."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _assumptions(self) -> list[str]:
+        said = super()._assumptions()
+        if self.planned_rows is not None:
+            said.append("planned_rows is public")
+        return said

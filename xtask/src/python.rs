@@ -1,0 +1,96 @@
+//! The Python package: an environment of its own under `target`, the wheel by maturin, its tests by pytest.
+//!
+//! Nothing has to be installed by hand but Python itself, with venv and pip; what is installed is listed in `python/requirements-*.txt`.
+
+use crate::bench::must;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Builds the wheel that is given away, and says where it is and how large.
+pub fn wheel(root: &Path) -> io::Result<bool> {
+    let python = environment(root, "python", &["build"])?;
+    let folder = target(root).join("wheels");
+    let wheel = build(root, &python, &folder, "release")?;
+    let size = fs::metadata(&wheel)?.len() as f64 / 1e6;
+    println!("{} ({size:.1} MB)", wheel.display());
+    Ok(true)
+}
+
+/// The command that tests the package, in an environment that has it as a wheel. The wheel is built as the tests of the workspace
+/// are, so that what they have compiled is used again.
+pub fn tests(root: &Path) -> io::Result<Command> {
+    let python = environment(root, "python", &["build", "test"])?;
+    install(root, &python, "dev")?;
+    let mut pytest = Command::new(&python);
+    pytest.current_dir(root).args(["-m", "pytest", "-m", "not peers", "-p", "no:cacheprovider"]);
+    Ok(pytest)
+}
+
+/// Installs the wheel of a profile, and nothing else.
+pub fn install(root: &Path, python: &Path, profile: &str) -> io::Result<()> {
+    let wheel = build(root, python, &target(root).join("wheels").join(profile), profile)?;
+    must(
+        Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["--no-deps", "--force-reinstall"])
+            .arg(wheel),
+        "the wheel cannot be installed",
+    )
+}
+
+/// An environment under `target`, with the requirements of these names; what is there already stays.
+pub fn environment(root: &Path, name: &str, requirements: &[&str]) -> io::Result<PathBuf> {
+    let folder = target(root).join(name);
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.exists() {
+        must(
+            Command::new("python3").args(["-m", "venv"]).arg(&folder),
+            "python3 cannot make an environment; install python3-venv",
+        )?;
+    }
+    let files: Vec<PathBuf> =
+        requirements.iter().map(|name| root.join(format!("python/requirements-{name}.txt"))).collect();
+    let wanted = files.iter().map(fs::read_to_string).collect::<io::Result<String>>()?;
+    let stamp = folder.join("installed.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    for file in &files {
+        pip.arg("-r").arg(file);
+    }
+    must(&mut pip, "Python packages cannot be installed; is there a package index to reach?")?;
+    fs::write(stamp, wanted)?;
+    Ok(python)
+}
+
+/// The wheel of a profile, alone in its folder.
+fn build(root: &Path, python: &Path, folder: &Path, profile: &str) -> io::Result<PathBuf> {
+    for wheel in wheels(folder)? {
+        fs::remove_file(wheel)?;
+    }
+    let status = Command::new(python)
+        .current_dir(root)
+        .args(["-m", "maturin", "build", "--quiet", "--profile", profile, "--out"])
+        .arg(folder)
+        .stdout(Stdio::null())
+        .status()?;
+    match (status.success(), wheels(folder)?.pop()) {
+        (true, Some(wheel)) => Ok(wheel),
+        _ => Err(io::Error::other("the wheel does not build")),
+    }
+}
+
+fn wheels(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect())
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into)
+}
