@@ -172,8 +172,9 @@ pub fn examine(
     let declared = curves.as_ref().map(|curves| curves as &dyn Declared);
     let claimed = Claimed { point: claim.point, declared };
     let judged = veracity_audit::judge(terms.method, seen, &claimed, Significance::new(terms.significance)?)?;
-    let observations = Count::new((seen.len() as u64).max(1))?;
     let canaries = Count::new(seen.iter().map(|told| u64::from(told.canary) + 1).max().unwrap_or(1))?;
+    // What was planned catches what it catches, also where a test ended early.
+    let observations = Count::new(terms.trials.get().saturating_mul(canaries.get()))?;
     Ok(Audited {
         note,
         claim: claim.point,

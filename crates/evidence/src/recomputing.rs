@@ -85,6 +85,8 @@ pub struct Recomputed {
     pub certificate: Certificate,
     /// The checks; the signature and the hash of the trials first.
     pub statements: Vec<Statement>,
+    /// How many trials there are.
+    pub trials: u64,
     /// How many trials were run again.
     pub rerun: u64,
     /// What is not known all the same.
@@ -118,7 +120,8 @@ pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Re
     let bytes = journal::read_bytes(&path)?.ok_or_else(|| {
         Error::invalid(format!("{} is missing, expected the trials beside their certificate", path.display()))
     })?;
-    let mut found = Recomputed { certificate: stated, statements: Vec::new(), rerun: 0, unknown: Vec::new() };
+    let mut found =
+        Recomputed { certificate: stated, statements: Vec::new(), trials: 0, rerun: 0, unknown: Vec::new() };
     found.statements.extend(demands.key.as_ref().map(|key| key.check(text, folder)));
     let hash = Statement::words("trials_sha256", &found.certificate.trials_sha256, sha256(&[&bytes]));
     found.statements.push(hash);
@@ -143,6 +146,7 @@ pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Re
         found.rerun = ran;
     }
     let there = trials.observations().iter().filter(|told| told.canary == 0).count() as u64;
+    found.trials = there;
     found.unknown.extend(unknown(found.rerun, there));
     if demands.key.is_none() {
         found.unknown.push("who wrote it: no key was given to check a signature by".to_owned());

@@ -95,7 +95,7 @@ pub fn certificate(recomputed: &Recomputed) -> String {
             nearest(stated.claim.epsilon, 17),
             stated.claim.adjacency,
             stated.method.bound,
-            stated.trials,
+            recomputed.trials,
             recomputed.statements.len(),
             unknown(recomputed),
         ),
