@@ -16,7 +16,7 @@ use veracity_testkit::known::{Crowd, Draws, Known, SLACK};
 
 const ALPHA: f64 = 1e-4;
 const STATED: f64 = 0.05;
-const FILES: u64 = 200;
+const FILES: u64 = 100;
 
 fn is_kept(failed: u64, files: u64) -> bool {
     binomial::log_upper_tail(files, failed, STATED) >= ALPHA.ln()

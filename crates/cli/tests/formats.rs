@@ -17,7 +17,7 @@ use veracity_testkit::json_schema::Schemas;
 
 /// What every command prints with `--json`: the name that it must have, and the arguments. No field of it may be left out.
 /// Later lines use what earlier ones wrote.
-const PRINTED: [(&str, &str); 52] = [
+const PRINTED: [(&str, &str); 53] = [
     ("account/2", "account gaussian --noise-multiplier 2 --times 10 --delta 1e-5 --json"),
     ("account/2", "account gaussian --noise-multiplier 2 --epsilon 1 --json --claim plain.json"),
     ("account/2", "account gaussian --noise-multiplier 2 --delta 1e-5 --method gdp-clt --json"),
@@ -85,6 +85,7 @@ const PRINTED: [(&str, &str); 52] = [
     ("replay/3", "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --replay --json"),
     ("zoo/1", "zoo noise-reused float-laplace --json"),
     ("zoo/1", "zoo noise-reused --honest --json"),
+    ("zoo-powers/1", "zoo noise-reused scale-inverted --powers --trainings 500 --json"),
     ("training/2", "train network.toml --out network --show-non-private --json"),
     ("training/2", "train network.toml --out bare --non-private --json"),
     ("training/2", "train convex.toml --out convex --json"),
