@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test | cargo xtask wheel | cargo xtask book [--quick | --bless] | cargo xtask bench account|corners|kinds|noise|train | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
-                     cargo xtask reproduce white-box | cargo xtask reproduce power | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
+                     cargo xtask reproduce white-box | cargo xtask reproduce power | cargo xtask reproduce coverage | cargo xtask reproduce zoo | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
         ["reproduce", "white-box"] => reproduce::panels::white_box(&root()),
         ["reproduce", "power"] => reproduce::panels::power(&root()),
+        ["reproduce", "coverage"] => reproduce::panels::coverage(&root()),
+        ["reproduce", "zoo"] => reproduce::panels::zoo(&root()),
         ["reproduce", "jagielski", ref rest @ ..] => reproduce::panels::jagielski(&root(), rest),
         ["reproduce", "accuracy", ref rest @ ..] => reproduce::accuracy::run(&root(), rest),
         _ => {

@@ -86,6 +86,7 @@ const PRINTED: [(&str, &str); 53] = [
     ("replay/3", "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --replay --json"),
     ("zoo/1", "zoo noise-reused float-laplace --json"),
     ("zoo/1", "zoo noise-reused --honest --json"),
+    ("zoo-powers/1", "zoo noise-reused scale-inverted --powers --trainings 500 --json"),
     ("training/2", "train network.toml --out network --show-non-private --json"),
     ("training/2", "train network.toml --out bare --non-private --json"),
     ("training/2", "train convex.toml --out convex --json"),

@@ -1,5 +1,9 @@
 //! The zoo: what each planted bug claims by the accountant, what its audit shows, and what that costs.
 
+mod powers;
+
+pub use powers::{Powers, Tried, powers};
+
 use std::time::{Duration, Instant};
 use veracity_audit::{Observation, observe, show};
 use veracity_claims::{Choice, Subject, Target, account};

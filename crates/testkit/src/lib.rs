@@ -5,6 +5,7 @@
 //! `binomial` and `kolmogorov` say how surprising a sample of a law is.
 //! `patterns` goes through the participations of strategy matrices; `shifted_ramp` makes numbers that float sums stumble over.
 //! `json_schema` holds files against the schemas of `docs/schemas`.
+//! `known` has mechanisms whose leak is known exactly, for audits to be held against.
 //! `sceptic` asks the accountant random questions and knows the answers by other roads.
 
 pub mod binomial;
@@ -12,6 +13,7 @@ pub mod chi_squared;
 pub mod enumerate;
 pub mod golden;
 pub mod json_schema;
+pub mod known;
 pub mod kolmogorov;
 pub mod lattice;
 pub mod patterns;

@@ -2,10 +2,10 @@
 
 use veracity_audit::{
     AuditSubject, Failure, Method, World,
-    replay::{Replayed, Trace, TraceCall, compare},
+    replay::{DeclaredNoise, NoiseLaw, Replayed, Trace, TraceCall, compare},
 };
-use veracity_core::{Adjacency, Count, Delta, Mechanism, Refusal};
-use veracity_noise::{Entropy, Key, NoiseStream, Purpose, Stream};
+use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, Refusal};
+use veracity_noise::{Call, Distance, Entropy, Key, NoiseStream, Purpose, Stream, Tape};
 
 /// A planted bug.
 #[derive(Debug)]
@@ -24,6 +24,18 @@ pub struct Exhibit {
     pub specimen: Specimen,
     /// The same without it.
     pub twin: Specimen,
+    /// Bug and twin in a form that can be replayed, where they are attacked by runs of their own and have one.
+    pub replayed: Option<(Replays, Replays)>,
+    /// Where the bug does nothing but leave less noise against what a record moves, and noise is claimed: the part that is left, from
+    /// above. A bug that shows at once, or in another way, has none.
+    pub noise_left: Option<f64>,
+}
+
+impl Exhibit {
+    /// The same, with so much of its noise left.
+    pub(crate) fn leaving(self, part: f64) -> Exhibit {
+        Exhibit { noise_left: Some(part), ..self }
+    }
 }
 
 /// What is audited, and how.
@@ -61,6 +73,8 @@ pub struct Replays {
     /// Runs on one dataset of a pair, by the number of the pair, and returns what it publishes beside its noise calls.
     play: Box<Playing>,
     pairs: u64,
+    /// The noise that is accounted, over what is declared of each call.
+    noise: NoiseMultiplier,
     entropy: Entropy,
 }
 
@@ -71,13 +85,14 @@ impl std::fmt::Debug for Replays {
 }
 
 impl Replays {
-    /// Code that is played on up to `pairs` pairs.
+    /// Code that is played on up to `pairs` pairs, and declares so much Gaussian noise.
     pub(crate) fn new(
         seed: u64,
         pairs: u64,
+        noise: NoiseMultiplier,
         play: impl Fn(World, u64, &mut NoiseStream) -> Result<Vec<f64>, Refusal> + Send + Sync + 'static,
     ) -> Replays {
-        Replays { play: Box::new(play), pairs, entropy: Entropy::seeded(seed) }
+        Replays { play: Box::new(play), pairs, noise, entropy: Entropy::seeded(seed) }
     }
 
     /// How many pairs there are.
@@ -87,16 +102,47 @@ impl Replays {
 
     /// Records on the first dataset of a pair and replays on the second.
     pub fn replay(&self, pair: u64) -> Result<Replayed, Refusal> {
-        let stream = || self.entropy.stream(Purpose::Noise, Key { trial: pair, ..Key::default() });
-        let mut recording = NoiseStream::recording(stream());
-        let published = (self.play)(World::Out, pair, &mut recording)?;
-        let tape = recording.into_tape().unwrap_or_default();
-        let mut replaying = NoiseStream::replaying(tape.clone(), stream());
-        let published_again = (self.play)(World::In, pair, &mut replaying)?;
+        let (tape, published) = self.recorded(World::Out, pair, pair)?;
+        let mut replaying = NoiseStream::replaying(tape.clone(), self.stream(pair));
+        let published_again = self.play(World::In, pair, &mut replaying)?;
         let again = replaying.into_tape().unwrap_or_default();
         let trace =
             |tape, published| Trace::from(tape).and(TraceCall::published("what is published", published));
         compare(&trace(&tape, published), &trace(&again, published_again))
+    }
+
+    /// The noise calls of a run on the first dataset of a pair, each with the noise that is accounted for it.
+    pub fn trace(&self, pair: u64) -> Result<Trace, Refusal> {
+        let noise = self.noise.get();
+        let tape = self.recorded(World::Out, pair, pair)?.0;
+        Trace::from(&tape).declaring(|call| {
+            DeclaredNoise::new(NoiseLaw::Gaussian, noise * call.sensitivity(), Some(1.0)).map(Some)
+        })
+    }
+
+    /// Where one run draws from.
+    pub(crate) fn stream(&self, trial: u64) -> Stream {
+        self.entropy.stream(Purpose::Noise, Key { trial, ..Key::default() })
+    }
+
+    /// One run: its noise calls, and what it publishes.
+    pub(crate) fn recorded(&self, world: World, pair: u64, trial: u64) -> Result<(Tape, Vec<f64>), Refusal> {
+        let mut recording = NoiseStream::recording(self.stream(trial));
+        let published = self.play(world, pair, &mut recording)?;
+        Ok((recording.into_tape().unwrap_or_default(), published))
+    }
+
+    pub(crate) fn play(&self, world: World, pair: u64, rng: &mut NoiseStream) -> Result<Vec<f64>, Refusal> {
+        (self.play)(world, pair, rng)
+    }
+
+    /// The variance that a call's noise should have, in steps of the grid.
+    pub(crate) fn declared_variance(&self, call: &Call) -> f64 {
+        let most = match call.declared {
+            Distance::L1(most) | Distance::LInf(most) => (most as f64).powi(2),
+            Distance::L2Squared(most) => most as f64,
+        };
+        self.noise.get().powi(2) * most
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! [`exhibits`] gives all of them. An [`Exhibit`] says what is claimed, and holds a [`Specimen`] that breaks the claim beside
 //! its honest twin, the same code without the mistake. A specimen is attacked by running it in two worlds many times, or is
-//! recorded on a dataset and replayed on an adjacent one. What the claim is worth in ε the caller asks an accountant.
+//! recorded on a dataset and replayed on an adjacent one; what can be replayed can also be attacked, always in the same way
+//! ([`WhiteBox`]). What the claim is worth in ε the caller asks an accountant.
 //!
 //! Every bug that is replayed has a fault, with its place, and its twin has none:
 //!
@@ -24,7 +25,9 @@ mod exhibit;
 mod exhibits;
 mod together;
 pub mod trainer;
+mod white_box;
 
 pub use exhibit::{Exhibit, Replays, Runs, Specimen};
 pub use exhibits::exhibits;
 pub use together::AllOrNone;
+pub use white_box::WhiteBox;

@@ -40,6 +40,22 @@ pub fn power(root: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// How often bounds and verdicts err where the truth is known, as docs/coverage.md.
+pub fn coverage(root: &Path) -> io::Result<bool> {
+    let page = example(root, "coverage", &[])?;
+    fs::write(root.join("docs/coverage.md"), &page)?;
+    print!("{page}");
+    Ok(!page.contains("**Off"))
+}
+
+/// What each generic audit takes for each planted bug, as docs/zoo.md.
+pub fn zoo(root: &Path) -> io::Result<bool> {
+    let page = example(root, "zoo", &[])?;
+    fs::write(root.join("docs/zoo.md"), &page)?;
+    print!("{page}");
+    Ok(true)
+}
+
 /// What a panel of Jagielski, Ullman and Oprea is of.
 struct Wanted<'a> {
     data: PathBuf,

@@ -1,4 +1,4 @@
-//! Worlds whose truth is known: seeded draws for the coverage tests and for the table in docs/coverage.md.
+//! Worlds whose truth is known: seeded draws for the coverage tests.
 
 #![allow(dead_code)] // Each user takes the part that it needs.
 #![allow(clippy::unwrap_used)] // A simulation that cannot go on should stop there.

@@ -1,5 +1,7 @@
 //! `veracity zoo`: audits every planted bug, and prints what caught it and at what cost.
 
+mod powers;
+
 use crate::{
     Ending, Outcome,
     args::ZooArgs,
@@ -25,6 +27,9 @@ pub fn run(args: &ZooArgs, console: Console) -> Result<Outcome, Error> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let terms = Terms { seed: args.seed, significance: args.significance, threads };
     let chosen = chosen(exhibits(args.seed)?, &args.names)?;
+    if args.powers {
+        return powers::run(&chosen, breed, terms, args, console);
+    }
     let of = chosen.len() as u64;
     let told = |(done, name): (u64, &str)| {
         let more = format!(", {name}");

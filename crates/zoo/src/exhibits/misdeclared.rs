@@ -26,7 +26,18 @@ const TRIALS: u64 = 16_000;
 pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
     let full = |name, what, adjacency, claimed, specimen, twin| {
         let (specimen, twin) = (FullBatch::specimen(seed, specimen)?, FullBatch::specimen(seed, twin)?);
-        Ok::<_, Refusal>(Exhibit { name, what, claimed, adjacency, delta: delta(0.01)?, specimen, twin })
+        let (delta, replayed, noise_left) = (delta(0.01)?, None, None);
+        Ok::<_, Refusal>(Exhibit {
+            name,
+            what,
+            claimed,
+            adjacency,
+            delta,
+            specimen,
+            twin,
+            replayed,
+            noise_left,
+        })
     };
     let honest = FullBatch { steps: STEPS, noise: NOISE, clip: CLIP, layers: 1, opposite: false };
     let doubled = FullBatch { noise: 2.0 * NOISE, opposite: true, ..honest };
@@ -42,7 +53,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             gaussian(NOISE, STEPS)?,
             FullBatch { noise: NOISE / 2.0, ..honest },
             honest,
-        )?,
+        )?
+        .leaving(0.5),
         full(
             "forgotten-repeat",
             "sixteen steps are taken, and four are accounted",
@@ -50,7 +62,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             gaussian(NOISE, STEPS)?,
             FullBatch { steps: 4 * STEPS, ..honest },
             honest,
-        )?,
+        )?
+        .leaving(0.5),
         full(
             "wrong-adjacency",
             "noise for added or removed records is claimed for replaced ones",
@@ -58,7 +71,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             gaussian(2.0 * NOISE, STEPS)?,
             FullBatch { noise: NOISE, ..doubled },
             doubled,
-        )?,
+        )?
+        .leaving(0.5),
         full(
             "per-layer-claimed-as-flat",
             "each of nine layers is clipped to C, and C is accounted for all of them",
@@ -66,7 +80,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             gaussian(NOISE, STEPS)?,
             loose,
             layered,
-        )?,
+        )?
+        .leaving(1.0 / longer),
         shuffled(seed)?,
     ])
 }
@@ -81,6 +96,8 @@ fn shuffled(seed: u64) -> Result<Exhibit, Refusal> {
         delta: delta(0.1)?,
         specimen: Epoch::specimen(seed, Health::Sick)?,
         twin: Epoch::specimen(seed, Health::Sound)?,
+        replayed: None,
+        noise_left: None,
     })
 }
 

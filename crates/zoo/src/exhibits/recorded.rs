@@ -74,6 +74,12 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             delta: delta(1e-5)?,
             specimen: recorded(seed, bug, Some(bug))?,
             twin: recorded(seed, bug, None)?,
+            replayed: None,
+            noise_left: match bug {
+                // Two layers of one norm each: √2 of it together.
+                Bug::LayersClippedApart => Some(std::f64::consts::FRAC_1_SQRT_2 + 0.01),
+                _ => None,
+            },
         })
     })
     .collect()
@@ -95,7 +101,7 @@ fn recorded(seed: u64, scene: Bug, bug: Option<Bug>) -> Result<Specimen, Refusal
         };
         Ok(trainer.train(records, rng)?.parameters.into_iter().map(f64::from).collect())
     };
-    Ok(Specimen::Replays(Replays::new(seed, PAIRS, play)))
+    Ok(Specimen::Replays(Replays::new(seed, PAIRS, noise, play)))
 }
 
 /// Random records of which the first is the one that is added, and random parameters to start from.

@@ -33,6 +33,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             delta: delta(0.0)?,
             specimen: of(Health::Sick)?,
             twin: of(Health::Sound)?,
+            replayed: None,
+            noise_left: None,
         })
     };
     Ok(vec![

@@ -26,6 +26,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             delta: delta(0.0)?,
             specimen: of(Health::Sick)?,
             twin: of(Health::Sound)?,
+            replayed: None,
+            noise_left: None,
         })
     };
     let one = laplace(SCALE as f64)?;
@@ -44,7 +46,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             one.clone(),
             SPLIT,
             half_clamped,
-        )?,
+        )?
+        .leaving(0.01),
         pair(
             "sensitivity-from-data",
             "the noise is scaled by the largest value that was seen",
@@ -73,7 +76,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             one.clone(),
             SPLIT,
             many_rows,
-        )?,
+        )?
+        .leaving(0.05),
         pair("sum-wraps-around", "a sum in 16 bits wraps around", one.clone(), SPLIT, wrapped)?,
         pair(
             "noise-clamped",
@@ -88,7 +92,8 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
             one,
             SPLIT,
             inverted,
-        )?,
+        )?
+        .leaving(0.25),
         classic(seed)?,
     ])
 }
@@ -231,6 +236,9 @@ fn classic(seed: u64) -> Result<Exhibit, Refusal> {
         delta: delta(slack)?,
         specimen: of(classic)?,
         twin: of(ENOUGH_AT_TEN)?,
+        replayed: None,
+        // A point is claimed, and no noise.
+        noise_left: None,
     })
 }
 

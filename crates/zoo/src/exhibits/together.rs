@@ -22,5 +22,7 @@ pub(super) fn exhibits(seed: u64) -> Result<Vec<Exhibit>, Refusal> {
         delta: delta(0.2)?,
         specimen: runs(honest().always())?,
         twin: runs(honest())?,
+        replayed: None,
+        noise_left: None,
     }])
 }
