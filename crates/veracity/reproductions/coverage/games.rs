@@ -9,7 +9,7 @@ use veracity::{Delta, Refusal, Significance, Verdict};
 use veracity_audit::{
     Claimed, Method, Observation, Scores, World,
     bound::{FromGuesses, one_run::Guesses},
-    judge,
+    judge, show,
 };
 use veracity_testkit::known::{Crowd, Draws, SLACK};
 
@@ -19,6 +19,9 @@ const ENDS: [u64; 2] = [25, 250];
 /// Runs and canaries of each where a verdict is asked for.
 const RUNS: u64 = 4;
 const EACH: usize = 64;
+/// Runs that are bet on, and the parts of their canaries that are guessed.
+const MANY_RUNS: u64 = 48;
+const PARTS: [f64; 2] = [0.1, 0.5];
 
 /// A crowd with what is true of it.
 pub struct Game<'a> {
@@ -106,6 +109,32 @@ impl<'a> Game<'a> {
         let erred =
             |(column, erred)| Erred { row: row.clone(), column, stated: STATED, is_promised: true, erred };
         Ok(found.into_iter().map(erred).collect())
+    }
+
+    /// Which bounds are above the truth, and which verdicts refute the true claim, where runs are bet on one by one.
+    pub fn many_runs(&self, rng: &mut Draws) -> Result<Vec<Erred>, Refusal> {
+        let mut seen = Vec::new();
+        for run in 0..MANY_RUNS {
+            seen.extend(self.play(run, EACH, rng));
+        }
+        let mut all = Vec::new();
+        let mut add = |row: String, column, erred| {
+            all.push(Erred { row, column, stated: STATED, is_promised: true, erred });
+        };
+        for delta in self.crowd.deltas() {
+            let truth = self.crowd.epsilon_at(delta, EACH);
+            for (part, column) in PARTS.into_iter().zip(["ε, a tenth guessed", "ε, half guessed"]) {
+                let method = Method::ManyRuns { guessed: part };
+                let found = show(method, &seen, Delta::new(delta)?, Significance::new(STATED)?)?;
+                let row = format!("{} | {delta} | {truth:.3}", self.crowd.name());
+                add(row, column, found.shown.epsilon.0.get() > truth + SLACK);
+            }
+        }
+        let method = Method::ManyRuns { guessed: PARTS[0] };
+        let judged = judge(method, &seen, &self.claim.whole(), Significance::new(STATED)?)?;
+        let row = format!("{} | {} | –", self.crowd.name(), self.claim.source);
+        add(row, "whole curve", matches!(judged.verdict, Verdict::Refuted { .. }));
+        Ok(all)
     }
 
     /// One run with canaries by fair coins.

@@ -54,7 +54,8 @@ fn main() {
 
 fn study(files: u64) -> Result<(), Refusal> {
     let all = Known::all()?;
-    let (mut of_counts, mut of_curves, mut of_games, mut of_crowds) = (vec![], vec![], vec![], vec![]);
+    let (mut of_counts, mut of_curves) = (vec![], vec![]);
+    let (mut of_games, mut of_crowds, mut of_runs) = (vec![], vec![], vec![]);
     for (which, known) in (1..).zip(&all) {
         let claim = claims::of_known(known)?;
         let goals = bounds::goals(known);
@@ -73,8 +74,9 @@ fn study(files: u64) -> Result<(), Refusal> {
         let game = games::Game::new(&crowd)?;
         of_games.extend(counted(files, SEED + 200 + which, |rng| game.bounds(rng))?);
         of_crowds.extend(counted(files, SEED + 300 + which, |rng| game.verdicts(rng))?);
+        of_runs.extend(counted(files, SEED + 400 + which, |rng| game.many_runs(rng))?);
     }
-    print!("{}", page::page(files, &[of_counts, of_games, of_curves, of_crowds]));
+    print!("{}", page::page(files, &[of_counts, of_games, of_curves, of_crowds, of_runs]));
     Ok(())
 }
 
