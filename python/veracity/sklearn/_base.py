@@ -21,6 +21,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """Public bounds in, a claim out."""
 
     claim_: Claim
+    _noted: list[tuple[str, float, float, float]]
     n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
@@ -84,11 +85,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         number_of_groups: int = 1,
         call: int = 0,
     ) -> tuple[list[dict[str, Any]], Mechanism]:
-        """Noisy sums of each group, by term."""
+        """Noisy sums of each group, by term. The noise is noted for the claim."""
         number, width = rows.shape
         targets = np.empty((number, 0)) if targets is None else np.ascontiguousarray(targets, dtype="float64")
         groups = np.empty(0, dtype="uint32") if groups is None else np.ascontiguousarray(groups, dtype="uint32")
-        flat, mechanism = _veracity._row_sums(
+        flat, mechanism, noted = _veracity._row_sums(
             np.ascontiguousarray(rows, dtype="float64"),
             targets,
             groups,
@@ -99,6 +100,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             seed,
             call,
         )
+        self._noted = [noted]
         m = targets.shape[1]
         shapes = {
             "count": (1,),
@@ -126,8 +128,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         seeded = getattr(self, "random_state", None) is not None
         self.mechanism_ = mechanism
         self.claim_ = _veracity._model_claim(
-            mechanism, getattr(self, "delta", 0.0), seeded, digest.hexdigest(), "training data"
+            mechanism, getattr(self, "delta", 0.0), seeded, digest.hexdigest(), "training data", self._noted
         )
+        del self._noted
         self.assumes_ = tuple(self._assumptions())
 
     def _assumptions(self) -> list[str]:
