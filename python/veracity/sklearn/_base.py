@@ -32,11 +32,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        return validate_data(self, X, dtype="float64", ensure_all_finite=False, reset=reset)
+        return self._validated(X, reset=reset)
 
     def _rows_and_targets(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        rows, targets = validate_data(self, X, y, dtype="float64", ensure_all_finite=False, **how)
+        rows, targets = self._validated(X, y, **how)
         return rows, targets
+
+    def _validated(self, *data: Any, **how: Any) -> Any:
+        try:
+            return validate_data(self, *data, dtype="float64", ensure_all_finite=False, **how)
+        except ValueError as why:
+            if "could not convert" not in str(why):
+                raise
+        # What numpy says of a text that is no number has the text in it.
+        raise InvalidInput("X has a value that is no number, expected numbers; missing ones are NaN")
 
     def _box(self, given: Any, width: int, name: str = "bounds") -> tuple[Any, Any]:
         """The lower and upper bound of each column, which must be said."""

@@ -39,6 +39,7 @@ impl Session {
     ///
     /// A refusal rests on the kind of column and on lengths, never on values.
     pub fn answer(&self, charged: Charged, rows: Rows<'_>) -> Result<Answered, Error> {
+        self.must_be_here()?;
         let Charged { planned, number } = charged;
         let provenance = provenance(&self.settings().dataset)?;
         let mut rng = self.noise(number)?;
