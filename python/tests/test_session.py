@@ -251,11 +251,12 @@ def test_threads_cannot_overdraw(delta):
 def test_what_fails_after_the_charge_stays_charged():
     class Broken(list):
         def __iter__(self):
-            raise RuntimeError("broken")
+            raise RuntimeError("secret 4711")
 
     s = session({"x": Broken([1, 2]), "y": [1.0, 2.0]}, delta=0.0)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(v.InvalidInput, match="cannot be read") as caught:
         s.mean("x", **BOUNDS, epsilon=1)
+    assert "4711" not in str(caught.value) and caught.value.__context__ is None
     assert s.spent.epsilon == pytest.approx(1) and s.answers == []
     assert len(s.mechanism.to_json()) > 0
 
@@ -385,3 +386,12 @@ def test_names_that_scripts_rely_on():
     assert r.answer is not None and r.error_bar > 0
     assert len(s.group_by("sex", keys=["Male", "Female"]).mean("hours", lower=0, upper=99, epsilon=0.5).to_pandas()) == 2
     assert s.spent.epsilon > 0 and s.remaining.epsilon < 3
+
+
+def test_the_module_prints_what_its_doc_says():
+    import doctest
+
+    import veracity._session
+
+    told = doctest.testmod(veracity._session)
+    assert told.failed == 0 and told.attempted >= 4

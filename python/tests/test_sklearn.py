@@ -197,6 +197,14 @@ def test_wrong_parameters_are_refused_in_one_line():
         assert isinstance(caught.value, v.Error) and "\n" not in str(caught.value), estimator
 
 
+def test_errors_tell_no_value():
+    X, y = np.array([["secret 4711", "1"], ["2", "3"]] * 5, dtype=object), [0, 1] * 5
+    for estimator in each(1.0):
+        with pytest.raises(v.InvalidInput) as caught:
+            estimator.fit(X, y)
+        assert "4711" not in str(caught.value) and caught.value.__context__ is None
+
+
 def test_hostile_values_decide_nothing():
     X, y = two_classes(200)
     X[::7, 0], X[1::7, 1], X[2::7, 2], X[3::7, 3] = np.nan, np.inf, -np.inf, 1e300
@@ -229,3 +237,10 @@ def test_pipelines_folds_grids_and_pickles():
 def test_names_that_scripts_rely_on():
     X, y = two_classes(500)
     assert v.sklearn.LogisticRegression(epsilon=1, delta=1e-5, bounds=(0, 1)).fit(X, y).claim_.epsilon <= 1
+
+
+def test_the_module_prints_what_its_doc_says():
+    import doctest
+
+    told = doctest.testmod(v.sklearn)
+    assert told.failed == 0 and told.attempted >= 3

@@ -95,6 +95,7 @@ def _planted(data: Any, canary: Any) -> int:
 def _rows(data: Any, canary: Any) -> Any:
     """The canary as records of the same kind as the data; one record need not be in a list."""
     kind = _kind(data)
+    rows: Any
     if kind == "array":
         rows = np.asarray(canary, dtype=data.dtype)
         rows = rows[np.newaxis] if rows.ndim == data.ndim - 1 else rows

@@ -16,11 +16,10 @@ import numpy as np
 import torch
 from opacus.optimizers import DPOptimizer
 
-from ._audit import AuditResult
 from ._audit import audit as audit_function
 from ._errors import InvalidInput
 from ._trials import called, function_of, source_sha256
-from ._veracity import Claim, Mechanism
+from ._veracity import AuditResult, Claim, Mechanism
 
 #: How much longer than the bound the gradient of the canary is.
 TOO_LONG = 1e3

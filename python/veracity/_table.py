@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InvalidInput
+from ._errors import Error, InvalidInput
 from ._veracity import _check_columns, _Column
 
 
@@ -57,9 +57,19 @@ class Table:
         with self._lock:
             kept = self._kept.get((column, texts))
             if kept is None:
-                kept = self._read(column, texts) if column is not None else self.rows()
+                kept = self._taken(column, texts)
                 self._kept[column, texts] = kept
             return kept
+
+    def _taken(self, column: str | None, texts: bool) -> _Column:
+        try:
+            return self._read(column, texts) if column is not None else self.rows()
+        except Error:
+            raise
+        except Exception as why:
+            # What another package says of a value may have the value in it.
+            kind = type(why).__name__
+        raise InvalidInput(f"column {column!r} cannot be read ({kind}), expected values that can be walked")
 
     def _read(self, column: str, texts: bool) -> _Column:
         raise NotImplementedError

@@ -83,7 +83,7 @@ def source_sha256(function: Any) -> str:
 
 def packed(function: Score) -> bytes:
     """A function for another process: pickled, by cloudpickle where it has no name that can be imported."""
-    picklers = [pickle]
+    picklers: list[Any] = [pickle]
     # What another process cannot import is taken along whole, where a package is there that can.
     is_loose = getattr(function, "__module__", None) == "__main__" or "<locals>" in called(function)
     for name in ("cloudpickle", "ray.cloudpickle"):
@@ -95,7 +95,7 @@ def packed(function: Score) -> bytes:
     failure: Exception | None = None
     for pickler in picklers:
         try:
-            return pickler.dumps(function)
+            return bytes(pickler.dumps(function))
         except Exception as error:
             failure = error
     raise InvalidInput(

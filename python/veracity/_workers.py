@@ -124,7 +124,7 @@ class Workers:
                 if all(worker.is_ready for worker in self._workers):
                     return
             rows: list[Row] = []
-            by_pipe = {worker.pipe: at for at, worker in enumerate(self._workers)}
+            by_pipe: dict[Any, int] = {worker.pipe: at for at, worker in enumerate(self._workers)}
             for pipe in wait(list(by_pipe), timeout=1.0):
                 rows.extend(self._read(by_pipe[pipe], run))
             if rows and keep(rows):

@@ -1,6 +1,6 @@
 //! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
-//! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
-//! Opacus from outside, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
+//! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD; `… python` times the wheel), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
+//! Opacus from outside, `… python-peers` tests the wheel beside its peers, `cargo xtask wheel` builds it, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
@@ -13,9 +13,11 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask wheel | cargo xtask book [--quick | --bless] | cargo xtask bench account|corners|kinds|noise|train | \
-                     cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | cargo xtask reproduce opacus | \
-                     cargo xtask reproduce white-box | cargo xtask reproduce power | cargo xtask reproduce coverage | cargo xtask reproduce zoo | cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
+const USAGE: &str = "usage: cargo xtask test | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
+                     cargo xtask bench account|corners|kinds|noise|train|python | \
+                     cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
+                     cargo xtask reproduce opacus|python-peers|white-box|power|coverage|zoo | \
+                     cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +32,9 @@ fn main() -> ExitCode {
             bench::account::run(&root()).and_then(|ours| Ok(bench::corners::run(&root())? && ours))
         }
         ["bench", "kinds"] => bench::account::kinds_alone(&root()),
+        ["bench", "python"] => python::bench(&root()),
         ["bench", "corners"] => bench::corners::run(&root()),
+        ["reproduce", "python-peers"] => python::peers(&root()),
         ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
         ["reproduce", "white-box"] => reproduce::panels::white_box(&root()),
         ["reproduce", "power"] => reproduce::panels::power(&root()),

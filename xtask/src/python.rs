@@ -2,7 +2,7 @@
 //!
 //! Nothing has to be installed by hand but Python itself, with venv and pip; what is installed is listed in `python/requirements-*.txt`.
 
-use crate::bench::must;
+use crate::bench::{build_example, must, release_folder};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -27,6 +27,27 @@ pub fn tests(root: &Path) -> io::Result<Command> {
     let mut pytest = Command::new(&python);
     pytest.current_dir(root).args(["-m", "pytest", "-m", "not peers", "-p", "no:cacheprovider"]);
     Ok(pytest)
+}
+
+/// The tests that need torch, Opacus, dp_accounting and prv_accountant, in an environment of their own: some gigabytes.
+pub fn peers(root: &Path) -> io::Result<bool> {
+    let python = environment(root, "python-peers", &["build", "test", "peers"])?;
+    install(root, &python, "release")?;
+    let status = Command::new(&python).current_dir(root).args(["-m", "pytest", "-m", "peers"]).status()?;
+    Ok(status.success())
+}
+
+/// Times the package beside the Rust call and the peers, and prints a table.
+pub fn bench(root: &Path) -> io::Result<bool> {
+    build_example(root, "veracity", "time_epsilon")?;
+    let python = environment(root, "python-peers", &["build", "test", "peers"])?;
+    install(root, &python, "release")?;
+    let status = Command::new(&python)
+        .current_dir(root)
+        .arg("python/benches/bench.py")
+        .arg(release_folder(root).join("examples/time_epsilon"))
+        .status()?;
+    Ok(status.success())
 }
 
 /// Installs the wheel of a profile, and nothing else.

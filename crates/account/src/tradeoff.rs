@@ -4,6 +4,10 @@
 //! of the profile limits every test, so each function is a search over ε whose every step is a bound: a poor search is
 //! loose, never wrong.
 
+mod curve;
+
+pub use curve::{Sided, TradeoffCurve};
+
 use veracity_core::{Epsilon, Lower, Probability, Refusal, Upper};
 
 /// The least false-negative rate of any test whose false-positive rate is at most `false_positives`.

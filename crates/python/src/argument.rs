@@ -9,6 +9,7 @@ use pyo3::{
     types::{PyBool, PyDict, PyString},
 };
 use serde_json::Value;
+use std::path::PathBuf;
 use veracity::{
     Adjacency, Count, Delta, Epsilon, Method,
     spec::{DEEPEST, Whole},
@@ -65,22 +66,40 @@ pub fn numbers(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     if let Ok(array) = given.extract::<numpy::PyReadonlyArray1<'_, f64>>() {
         return Ok(array.as_array().iter().map(|x| x + 0.0).collect());
     }
+    walk(name, given)?.iter().map(|one| number(name, one)).collect()
+}
+
+/// A path of a file.
+pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    given.extract::<PathBuf>().map_err(|error| {
+        let py = given.py();
+        if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyTypeError>(py) {
+            return error;
+        }
+        let told = InvalidInput::new_err(format!("{name} cannot be read as a path, expected one"));
+        told.set_cause(py, Some(error));
+        told
+    })
+}
+
+/// Walks over what is given in a row.
+pub fn walk<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = given.py();
     let mut all = Vec::new();
-    for one in given.try_iter().map_err(|error| not_a_list(given.py(), name, error))? {
+    for one in given.try_iter().map_err(|error| not_a_list(py, name, error))? {
         if all.len() == LONGEST {
             return Err(InvalidInput::new_err(format!(
-                "{name} is longer than 10^7, expected at most 10^7 numbers"
+                "{name} is longer than 10^7, expected at most that many"
             )));
         }
-        let one = one.map_err(|error| not_a_number(given.py(), name, error))?;
-        all.push(number(name, &one)?);
+        all.push(one.map_err(|error| not_a_number(py, name, error))?);
     }
     Ok(all)
 }
 
 fn not_a_list(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     match error.is_instance_of::<PyTypeError>(py) {
-        true => PyTypeError::new_err(format!("{name} is no list, expected numbers in a row")),
+        true => PyTypeError::new_err(format!("{name} is no list, expected some in a row")),
         false => not_a_number(py, name, error),
     }
 }
@@ -114,8 +133,8 @@ fn subtree(name: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value
         ));
     }
     if given.hasattr("__len__")? {
-        let all = given.try_iter().map_err(|error| not_a_list(given.py(), name, error))?;
-        let all = all.map(|one| subtree(name, &one?, depth - 1));
+        let all = walk(name, given)?;
+        let all = all.iter().map(|one| subtree(name, one, depth - 1));
         return Ok(Value::Array(all.collect::<PyResult<_>>()?));
     }
     let x = number(name, given)?;

@@ -142,8 +142,8 @@ impl Claim {
     }
 
     /// Writes it to a new file; whatever has the name already stays, and is refused.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let text = self.text()?;
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (text, path) = (self.text()?, argument::path("path", path)?);
         interruptible(py, move || create("claim", &path, text.as_bytes()))?.map_err(failed)
     }
 
@@ -207,7 +207,7 @@ impl Place {
                 return Ok(Place::Text(text.to_owned()));
             }
         }
-        Ok(Place::Path(given.extract::<PathBuf>()?))
+        argument::path("claim", given).map(Place::Path)
     }
 }
 

@@ -13,15 +13,16 @@ use crate::{
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use veracity::{
-    Adjacency, Choice, ClaimFile, ClipNorm, Count, Delta, Entropy, Mechanism, NoiseMultiplier, Origin,
-    PrivacyUnit, Refusal, ReleaseNote, SamplingRate, Subject, Target, account, calibrate,
-    noise::{Key, NoiseStream, Purpose},
+    Adjacency, Choice, ClaimFile, ClipNorm, Count, Delta, Entropy, Mechanism, NoiseMultiplier, NoiseNote,
+    Origin, PrivacyUnit, Refusal, ReleaseNote, SamplingRate, Subject, Target, account, calibrate,
+    noise::{Key, NoiseStream, Purpose, vector::UNIT_BITS},
     provenance,
     query::{Clipping, RowSums, RowsOf, Term},
     release_note::MODEL,
+    spec::Whole,
     training::models::{
-        Averaging, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run, Sampling,
-        Schedule, Shape, cohort,
+        Averaging, Calibrated, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run,
+        Sampling, Schedule, Shape, cohort,
         convex::{
             BoundedFeatures, ConvexLoss, Intercept, Manner, ObjectiveNoise, Problem, Regularisation,
             RowBound, objective_perturbation,
@@ -39,6 +40,12 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_network_outputs, module)?)?;
     module.add_function(wrap_pyfunction!(_model_claim, module)?)
 }
+
+/// A noise call as a claim notes it: its place, its grid, what one row contributes in steps of the grid, and the noise over that.
+type Noted = (String, f64, f64, f64);
+
+/// Steps of the vector sampler in one standard deviation.
+const DEVIATION: f64 = (1u64 << UNIT_BITS) as f64;
 
 /// The noise of one call.
 fn noise(seed: Option<u64>, call: u64) -> Result<NoiseStream, Refusal> {
@@ -72,7 +79,7 @@ fn _row_sums<'py>(
     noise_multiplier: f64,
     seed: Option<u64>,
     call: u64,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, PyMechanism)> {
+) -> PyResult<(Bound<'py, PyArray1<f64>>, PyMechanism, Noted)> {
     let clipping = match clipping {
         "norm" => Clipping::Norm,
         "box" => Clipping::Box,
@@ -93,6 +100,8 @@ fn _row_sums<'py>(
     let sizes = (rows.ncols(), targets.ncols(), number_of_groups);
     let sums = RowSums::new(sizes, clipping, &terms, Adjacency::AddRemove, multiplier).map_err(refused)?;
     let mechanism = of_row(sums.mechanism())?;
+    let multiplier = sums.multiplier().get();
+    let noted = ("sums of clipped rows".to_owned(), sums.granularity(), DEVIATION / multiplier, multiplier);
     let (entries, targets): (Vec<f64>, Vec<f64>) =
         (rows.iter().copied().collect(), targets.iter().copied().collect());
     let groups: Vec<u32> = groups.iter().copied().collect();
@@ -101,7 +110,7 @@ fn _row_sums<'py>(
         sums.release(rows, &mut noise(seed, call)?)
     };
     let noisy = interruptible(py, work)?.map_err(refused)?;
-    Ok((noisy.into_pyarray(py), mechanism))
+    Ok((noisy.into_pyarray(py), mechanism, noted))
 }
 
 /// The least noise multiplier with which so many Gaussian answers are within a budget.
@@ -237,10 +246,10 @@ fn _train_network<'py>(
     rate: f32,
     momentum: f32,
     seed: Option<u64>,
-) -> PyResult<Bound<'py, PyArray1<f32>>> {
+) -> PyResult<(Bound<'py, PyArray1<f32>>, Noted)> {
     let data = dataset(&features, labels, classes)?;
     let inputs = features.as_array().ncols();
-    let work = move || -> Result<Vec<f32>, Refusal> {
+    let work = move || -> Result<(Vec<f32>, Noted), Refusal> {
         let (batch, population, steps) = schedule;
         let network = network(inputs, &hidden, classes, &activation)?;
         let sampling = Sampling::Poisson { batch: Count::new(batch)?, population: Count::new(population)? };
@@ -252,9 +261,14 @@ fn _train_network<'py>(
         let entropy = seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
         let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
         while run.step()? {}
-        Ok(run.model().parameters)
+        let (multiplier, clip) = (NoiseMultiplier::new(noise_multiplier)?, ClipNorm::new(clip)?);
+        let grid =
+            Calibrated::gaussian(multiplier, clip, plan.network.parameters(), plan.rounding())?.granularity();
+        let place = "sum of clipped gradients, each step".to_owned();
+        Ok((run.model().parameters, (place, grid, clip.get() / grid, noise_multiplier)))
     };
-    Ok(interruptible(py, work)?.map_err(refused)?.into_pyarray(py))
+    let (parameters, noted) = interruptible(py, work)?.map_err(refused)?;
+    Ok((parameters.into_pyarray(py), noted))
 }
 
 /// The outputs of a network, one for each class of each row.
@@ -283,13 +297,21 @@ fn _model_claim(
     seeded: bool,
     sha256: String,
     dataset: String,
+    noise: Vec<Noted>,
 ) -> PyResult<Claim> {
     let delta = argument::delta(delta)?;
     let subject: Subject = mechanism.get().subject(None)?;
     let work = move || -> Result<ClaimFile, veracity::Error> {
         let answer = account(&subject, Target::Delta(delta), Choice::Best)?;
         let origin = if seeded { Origin::Seeded } else { Origin::System };
-        let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), Vec::new());
+        let noise = noise.into_iter().map(|(place, granularity, steps, multiplier)| NoiseNote {
+            place,
+            sampler: "gaussian-vector".to_owned(),
+            granularity,
+            sensitivity: Whole(steps.ceil()),
+            scale: multiplier * steps,
+        });
+        let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), noise.collect());
         Ok(ClaimFile::new(&subject, &answer)?.with_release(note).of_model(sha256, &provenance(&dataset)?))
     };
     Ok(Claim { file: interruptible(py, work)?.map_err(failed)? })

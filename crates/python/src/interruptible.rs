@@ -26,7 +26,7 @@ pub fn interruptible<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     if !is_main_thread(py)? {
-        return py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| broken());
+        return in_place(py, work);
     }
     let (done, mut wait) = channel();
     let run = move || {
@@ -46,6 +46,11 @@ pub fn interruptible<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => return Err(broken()),
         }
     }
+}
+
+/// Does `work` without the lock, where it is: for what is known to take some milliseconds at most.
+pub fn in_place<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| broken())
 }
 
 fn broken() -> PyErr {

@@ -1,6 +1,9 @@
 //! What is known of a number, from both sides where both are known.
 
-use crate::errors::{InvalidInput, NotCertified, refused};
+use crate::{
+    argument,
+    errors::{InvalidInput, NotCertified, refused},
+};
 use pyo3::{basic::CompareOp, prelude::*, types::PyString};
 use veracity::{Finding, Method, Refusal, report::decimal};
 
@@ -104,7 +107,8 @@ impl Interval {
         self.certified()
     }
 
-    fn __contains__(&self, number: f64) -> PyResult<bool> {
+    fn __contains__(&self, number: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let number = argument::number("number", number)?;
         Ok(self.lower.is_none_or(|lower| lower <= number) && number <= self.certified()?)
     }
 
@@ -165,7 +169,7 @@ impl Interval {
                 Err(_) => break,
             }
         }
-        let given = crate::argument::shown(spec);
+        let given = argument::shown(spec);
         Err(InvalidInput::new_err(format!("format is {given}, expected one such as .3f, .3g or .3e")))
     }
 }

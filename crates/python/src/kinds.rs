@@ -4,7 +4,7 @@
 //! command line accept and refuse the same.
 
 use crate::{
-    argument::{maybe_number, maybe_whole, number, numbers, tree, whole},
+    argument::{maybe_number, maybe_whole, number, numbers, tree, walk, whole},
     errors::{InvalidInput, refused},
     mechanism::{PyMechanism, Said},
 };
@@ -78,8 +78,7 @@ fn several(
 ) -> PyResult<(Vec<Mechanism>, Said)> {
     let mut said = Said::new(adjacency, unit)?;
     let mut all = Vec::new();
-    for part in parts.try_iter()? {
-        let part = part?;
+    for part in walk("parts", parts)? {
         let Ok(part) = part.cast::<PyMechanism>() else {
             return Err(PyTypeError::new_err("a part is no mechanism, expected mechanisms in a row"));
         };
@@ -412,6 +411,7 @@ fn group(
 /// whole steps.
 #[pyfunction]
 #[pyo3(signature = (*, sampling_rate=None, batch_size=None, dataset_size=None, noise_multiplier, steps=None, epochs=None, adjacency=None, unit=None))]
+#[allow(clippy::too_many_arguments)] // They are keywords in Python.
 fn dp_sgd(
     sampling_rate: Maybe<'_, '_>,
     batch_size: Maybe<'_, '_>,

@@ -6,15 +6,18 @@
 mod accounting;
 mod argument;
 mod audits;
+mod calibrating;
 mod claims;
 mod columns;
 mod errors;
 mod estimators;
+mod explaining;
 mod interruptible;
 mod interval;
 mod kinds;
 mod mechanism;
 mod session;
+mod tradeoff;
 mod written;
 
 use pyo3::prelude::*;
@@ -25,6 +28,9 @@ fn _veracity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     mechanism::register(module)?;
     accounting::register(module)?;
+    tradeoff::register(module)?;
+    calibrating::register(module)?;
+    explaining::register(module)?;
     claims::register(module)?;
     audits::register(module)?;
     columns::register(module)?;

@@ -6,6 +6,7 @@
 use crate::{
     argument::{self, count, number},
     errors::{InvalidInput, refused},
+    interruptible::interruptible,
     kinds, written,
 };
 use pyo3::{IntoPyObjectExt, basic::CompareOp, exceptions::PyTypeError, prelude::*, types::PyTuple};
@@ -19,6 +20,7 @@ use veracity::{
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyMechanism>()?;
     module.add_function(wrap_pyfunction!(_mechanism_from_json, module)?)?;
+    module.add_function(wrap_pyfunction!(_mechanism_from_events, module)?)?;
     kinds::register(module)
 }
 
@@ -91,11 +93,6 @@ impl PyMechanism {
         let usual = Subject::new(self.mechanism.clone());
         let adjacency = argument::adjacency(adjacency)?.or(self.said.adjacency).unwrap_or(usual.adjacency);
         Ok(Subject { adjacency, unit: self.said.unit.clone().unwrap_or_default(), ..usual })
-    }
-
-    /// The subject as a value of Python.
-    pub fn from_subject(subject: Subject, said: &Said) -> PyMechanism {
-        PyMechanism { mechanism: subject.mechanism, said: said.clone() }
     }
 
     /// As files have it; with what was said beside it, where something was.
@@ -273,6 +270,13 @@ impl PyMechanism {
         let maker = PyModule::import(py, "veracity._veracity")?.getattr("_mechanism_from_json")?;
         (maker, (self.json()?,)).into_pyobject(py)
     }
+}
+
+/// A mechanism from dp_accounting's events as JSON; `veracity.from_dp_event` writes that.
+#[pyfunction]
+fn _mechanism_from_events(py: Python<'_>, text: String) -> PyResult<PyMechanism> {
+    let mechanism = interruptible(py, move || veracity::events::parse(&text))?.map_err(refused)?;
+    PyMechanism::new(mechanism, Said::default())
 }
 
 /// What a pickle of a mechanism calls.

@@ -122,6 +122,16 @@ impl RowSums {
         Mechanism::Gaussian { noise_multiplier: self.multiplier }
     }
 
+    /// The noise over what one row moves the sums by; at least what was asked for.
+    pub fn multiplier(&self) -> NoiseMultiplier {
+        self.multiplier
+    }
+
+    /// What every sum is a multiple of, whatever the data.
+    pub fn granularity(&self) -> f64 {
+        self.step as f64 / (STEPS * STEPS)
+    }
+
     /// How many numbers come out, group after group and term after term.
     pub fn totals(&self) -> usize {
         self.groups.saturating_mul(self.of_group())
@@ -193,8 +203,7 @@ impl RowSums {
             vector::fill(&mut normals, stream);
             coarse.iter().zip(normals).map(|(total, k)| total + i128::from(k)).collect()
         });
-        let unit = self.step as f64 / (STEPS * STEPS);
-        Ok(noisy.iter().map(|total| *total as f64 * unit).collect())
+        Ok(noisy.iter().map(|total| *total as f64 * self.granularity()).collect())
     }
 
     /// The totals, exactly.

@@ -21,6 +21,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """Public bounds in, a claim out."""
 
     claim_: Claim
+    _noted: list[tuple[str, float, float, float]]
     n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
@@ -31,11 +32,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        return validate_data(self, X, dtype="float64", ensure_all_finite=False, reset=reset)
+        return self._validated(X, reset=reset)
 
     def _rows_and_targets(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        rows, targets = validate_data(self, X, y, dtype="float64", ensure_all_finite=False, **how)
+        rows, targets = self._validated(X, y, **how)
         return rows, targets
+
+    def _validated(self, *data: Any, **how: Any) -> Any:
+        try:
+            return validate_data(self, *data, dtype="float64", ensure_all_finite=False, **how)
+        except ValueError as why:
+            if "could not convert" not in str(why):
+                raise
+        # What numpy says of a text that is no number has the text in it.
+        raise InvalidInput("X has a value that is no number, expected numbers; missing ones are NaN")
 
     def _box(self, given: Any, width: int, name: str = "bounds") -> tuple[Any, Any]:
         """The lower and upper bound of each column, which must be said."""
@@ -84,11 +94,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         number_of_groups: int = 1,
         call: int = 0,
     ) -> tuple[list[dict[str, Any]], Mechanism]:
-        """Noisy sums of each group, by term."""
+        """Noisy sums of each group, by term. The noise is noted for the claim."""
         number, width = rows.shape
         targets = np.empty((number, 0)) if targets is None else np.ascontiguousarray(targets, dtype="float64")
         groups = np.empty(0, dtype="uint32") if groups is None else np.ascontiguousarray(groups, dtype="uint32")
-        flat, mechanism = _veracity._row_sums(
+        flat, mechanism, noted = _veracity._row_sums(
             np.ascontiguousarray(rows, dtype="float64"),
             targets,
             groups,
@@ -99,6 +109,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             seed,
             call,
         )
+        self._noted = [noted]
         m = targets.shape[1]
         shapes = {
             "count": (1,),
@@ -126,8 +137,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         seeded = getattr(self, "random_state", None) is not None
         self.mechanism_ = mechanism
         self.claim_ = _veracity._model_claim(
-            mechanism, getattr(self, "delta", 0.0), seeded, digest.hexdigest(), "training data"
+            mechanism, getattr(self, "delta", 0.0), seeded, digest.hexdigest(), "training data", self._noted
         )
+        del self._noted
         self.assumes_ = tuple(self._assumptions())
 
     def _assumptions(self) -> list[str]:

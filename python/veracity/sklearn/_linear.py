@@ -80,6 +80,8 @@ class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[mi
         self.coef_ = weights[:, :width] / scale
         self.intercept_ = constant * weights[:, width] if self.fit_intercept else np.zeros(scores)
         self._room = np.sqrt(1.0 - constant**2)
+        # Noise on an objective has no one sampler and scale that a claim could note.
+        self._noted = []
         self._claimed(mechanism, self.coef_, self.intercept_)
         return self
 

@@ -73,7 +73,8 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             raise InvalidInput("max_iter is out of range, expected 1 to 10^6 epochs")
         inside = places < len(self.classes_)
         scaled, seed = self._centred(rows[inside], box), self._seed()
-        population, beside = self._population(scaled, seed)
+        population, counted = self._population(scaled, seed)
+        beside = counted[0][3] if counted else 0.0
         batch = max(1, population // 32) if self.batch_size is None else int(self.batch_size)
         if not 1 <= batch:
             raise InvalidInput("batch_size is out of range, expected at least 1")
@@ -82,7 +83,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         schedule = (batch, population, steps)
         noise, mechanism = _veracity._sgd_noise(self.epsilon, self.delta, schedule, beside)
         self._layers = [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
-        self.parameters_ = _veracity._train_network(
+        self.parameters_, noted = _veracity._train_network(
             scaled,
             places[inside].tolist(),
             len(self.classes_),
@@ -95,22 +96,21 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             float(self.momentum),
             seed,
         )
+        self._noted = [*counted, noted]
         self.n_iter_ = self.max_iter
         self._claimed(mechanism, self.parameters_)
         return self
 
-    def _population(self, rows: Any, seed: int | None) -> tuple[int, float]:
-        """About how many rows there are, and the noise multiplier of asking; 0 where nobody asked."""
+    def _population(self, rows: Any, seed: int | None) -> tuple[int, list[tuple[str, float, float, float]]]:
+        """About how many rows there are, and the noise of asking, if somebody asked."""
         if self.planned_rows is not None:
             if not 1 <= self.planned_rows <= 1e15:
                 raise InvalidInput("planned_rows is out of range, expected 1 to 10^15")
-            return int(self.planned_rows), 0.0
+            return int(self.planned_rows), []
         noise = _veracity._gaussian_noise(0.05 * self.epsilon, self.delta, 1)
-        (part,), mechanism = self._sums(rows[:, :1], "box", ["count"], noise, seed, call=1 << 32)
-        # What was drawn is a little more noise than asked for; what is charged is what was asked for. Four deviations more than
-        # the noisy number: batches for too few rows would be refused, those for a few too many cost little.
-        del mechanism
-        return max(1, round(float(part["count"][0]) + 4.0 * noise)), noise
+        (part,), _ = self._sums(rows[:, :1], "box", ["count"], noise, seed, call=1 << 32)
+        # Four deviations more than the noisy number: batches for too few rows would be refused, those for a few too many cost little.
+        return max(1, round(float(part["count"][0]) + 4.0 * noise)), self._noted
 
     def _outputs(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Builds an example of ours in release.
-fn build_example(root: &Path, package: &str, example: &str) -> io::Result<()> {
+pub fn build_example(root: &Path, package: &str, example: &str) -> io::Result<()> {
     let words = ["build", "--release", "--package", package, "--example", example];
     must(Command::new("cargo").current_dir(root).args(words), "our example does not build")
 }

@@ -1,5 +1,6 @@
 //! Results that anyone can measure again, with the program as users have it: each is one file.
 
 pub mod accuracy;
+pub mod clusters;
 pub mod opacus;
 pub mod panels;

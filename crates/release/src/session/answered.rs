@@ -2,7 +2,7 @@
 
 use super::{Charged, Grouping, Planned, Session};
 use crate::{answer_note, prepared::noise_note, provenance};
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 use veracity_claims::{AnswerNote, ClaimFile, Parameters, ReleaseNote};
 use veracity_core::{Error, Refusal};
 use veracity_query::{Cell, Column};
@@ -39,6 +39,7 @@ impl Session {
     ///
     /// A refusal rests on the kind of column and on lengths, never on values.
     pub fn answer(&self, charged: Charged, rows: Rows<'_>) -> Result<Answered, Error> {
+        self.must_be_here()?;
         let Charged { planned, number } = charged;
         let provenance = provenance(&self.settings().dataset)?;
         let mut rng = self.noise(number)?;
@@ -75,26 +76,28 @@ impl Session {
 
     /// The rows of each group, bounded by person where the session has people. The rows that are kept of a person are the same for
     /// every column, since they are drawn by the person's name.
-    fn parts(&self, grouping: &Option<Grouping>, rows: Rows<'_>) -> Result<Vec<Column>, Error> {
-        let bounded = |column: &Column| -> Result<Column, Error> {
+    fn parts<'a>(&self, grouping: &Option<Grouping>, rows: Rows<'a>) -> Result<Vec<Cow<'a, Column>>, Error> {
+        let bounded = |column: &Column| -> Result<Option<Column>, Error> {
             match (&self.settings().persons, rows.persons) {
-                (None, _) => Ok(column.clone()),
-                (Some(persons), Some(of)) => Ok(persons.bound(column, of, &self.entropy)?.column().clone()),
+                (None, _) => Ok(None),
+                (Some(persons), Some(of)) => {
+                    Ok(Some(persons.bound(column, of, &self.entropy)?.column().clone()))
+                }
                 (Some(_), None) => Err(Error::invalid("persons are missing, expected whose each row is")),
             }
         };
-        let column = bounded(rows.column)?;
+        let column = bounded(rows.column)?.map_or(Cow::Borrowed(rows.column), Cow::Owned);
         let Some(grouping) = grouping else { return Ok(vec![column]) };
         let groups =
             rows.groups.ok_or_else(|| Error::invalid("groups are missing, expected one for each row"))?;
-        let groups = match bounded(&Column::Texts(groups.to_vec()))? {
-            Column::Texts(texts) => texts,
-            Column::Numbers(_) => Vec::new(),
+        let groups = match (&self.settings().persons, bounded(&Column::Texts(groups.to_vec()))?) {
+            (Some(_), Some(Column::Texts(texts))) => Cow::Owned(texts),
+            _ => Cow::Borrowed(groups),
         };
         if groups.len() != column.rows() {
             return Err(Error::invalid("groups and rows differ in number, expected one group for each row"));
         }
-        Ok(split(&column, &groups, grouping.keys()))
+        Ok(split(&column, &groups, grouping.keys()).into_iter().map(Cow::Owned).collect())
     }
 }
 

@@ -88,12 +88,7 @@ impl Session {
                 "use add-remove, under which a person with all rows comes or goes",
             ));
         }
-        let delta = settings.budget.delta.get();
-        let kind = match delta > 0.0 {
-            true => Kind::Gdp { reserve: Delta::new(RESERVE * delta)? },
-            false => Kind::Basic { each: Delta::ZERO },
-        };
-        let filter = Filter::new(kind, settings.budget, settings.adjacency)?;
+        let filter = filter(settings.budget, settings.adjacency)?;
         let entropy = settings.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
         let ledger = Mutex::new(Ledger { filter, asked: Vec::new() });
         Ok(Session { settings, ledger, entropy, process: std::process::id() })
@@ -221,8 +216,8 @@ impl Session {
         }
         let mu = match end {
             End::Upper => sum.sqrt().next_up(),
-            // Integer noise of deviation 1/μ costs a little more than real noise: about 1 + μ²/24 times, in the worst lane more.
-            End::Lower => sum.sqrt() / (1.0 + sum / 8.0) * (1.0 - 1e-4),
+            // What the limit of a smaller budget loses by its reserve and its rounding.
+            End::Lower => sum.sqrt() * (1.0 - 1e-6),
         };
         let mechanism = Mechanism::Gdp { mu: GdpMu::new(mu)? };
         let subject = Subject { mechanism, adjacency: self.settings.adjacency, unit: self.unit()? };
@@ -233,6 +228,16 @@ impl Session {
             End::Lower => answer.epsilon.lower().map_or(0.0, |lower| lower.0.get()).min(upper),
         })
     }
+}
+
+/// A filter of the kind that sessions have, of which nothing is spent.
+fn filter(budget: Budget, adjacency: Adjacency) -> Result<Filter, Refusal> {
+    let delta = budget.delta.get();
+    let kind = match delta > 0.0 {
+        true => Kind::Gdp { reserve: Delta::new(RESERVE * delta)? },
+        false => Kind::Basic { each: Delta::ZERO },
+    };
+    Filter::new(kind, budget, adjacency)
 }
 
 /// Which side a number is rounded to.

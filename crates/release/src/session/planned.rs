@@ -1,12 +1,15 @@
 //! A question with the least noise within its ε. No data were seen.
 
-use super::Session;
+use super::{Session, filter};
 use crate::Persons;
 use std::{
     collections::HashSet,
     sync::{Arc, OnceLock},
 };
-use veracity_account::calibrate;
+use veracity_account::{
+    Question as Asked, calibrate,
+    filter::{Admission, Budget},
+};
 use veracity_claims::{Answer, Choice, ClaimFile, PersonsNote, Subject, Target, account};
 use veracity_core::{Adjacency, Count, Epsilon, Mechanism, NoiseMultiplier, Refusal};
 use veracity_query::{Design, NoiseKind, Question, Statistic};
@@ -142,8 +145,9 @@ impl Session {
         Ok(within.then_some((designs, subject, answer)))
     }
 
-    /// Integer Gaussian noise a little wider than real noise would have to be, where that is certified: integers cost the accountant
-    /// a tenth of a second each time it looks, real numbers nothing.
+    /// Integer Gaussian noise a little wider than real noise would have to be, where that is certified, and where a budget of this ε
+    /// alone would admit it: so a question of an ε costs no more of a session than its ε says. Integers cost the accountant a tenth
+    /// of a second each time it looks, real numbers nothing.
     fn near_gaussian(
         &self,
         statistics: &[Statistic],
@@ -161,8 +165,14 @@ impl Session {
             Ok(self.for_unit(calls))
         };
         let real = calibrate::least_noise(&real, settings.adjacency, epsilon, settings.budget.delta)?;
-        for more in [1e-6, 1e-4, 1e-3, 1e-2] {
+        let alone = filter(Budget { epsilon, ..settings.budget }, settings.adjacency)?;
+        for more in [1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1] {
             let noise = NoiseMultiplier::new(real.get() * (1.0 + more))?;
+            let mechanism = self.charged(&self.designs(statistics, noise)?)?;
+            let question = Asked { mechanism, adjacency: settings.adjacency };
+            if let Admission::Denied { .. } = alone.admits(&question)? {
+                continue;
+            }
             if let Some(found) = self.certified(statistics, noise, epsilon)? {
                 return Ok(Some(found));
             }

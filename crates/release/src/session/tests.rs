@@ -67,6 +67,8 @@ fn what_remains_fits() {
         for at in [0.3, 0.9] {
             ask(&session, Statistic::Mean(Bounds::new(0.0, 1.0).unwrap()), at, plain(&column)).unwrap();
         }
+        let fresh = Session::open(settings(2.0, delta)).unwrap().remaining().unwrap().epsilon;
+        assert!(fresh > 1.999 && fresh <= 2.0, "{fresh}");
         let left = session.remaining().unwrap().epsilon;
         assert!(left > 0.5, "{left}");
         ask(&session, Statistic::Count, left, plain(&column)).unwrap();

@@ -1,0 +1,119 @@
+//! The trade-off curve of a mechanism: for each share of people wrongly accused, the share of culprits missed.
+
+use crate::{argument, errors::refused, interruptible::interruptible, mechanism::PyMechanism};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use veracity::{
+    PrivacyProfile, Probability, Refusal, Subject,
+    tradeoff::{Sided, TradeoffCurve},
+};
+
+/// Points of the profile that the curve is drawn through.
+const POINTS: usize = 257;
+
+/// Adds the class of curves to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Tradeoff>()
+}
+
+/// A trade-off curve at some false-positive rates, from both sides.
+///
+/// `lower[i]` is a promise: no attack whose false-positive rate is at most `alphas[i]` has a false-negative rate below it, whichever
+/// of the two datasets it starts from. `upper[i]` is where the symmetric convex curve that the privacy profile determines cannot be
+/// above; it is None where the profile has no lower ends.
+#[pyclass(frozen, module = "veracity")]
+#[derive(Debug)]
+pub struct Tradeoff {
+    alphas: Py<PyArray1<f64>>,
+    lower: Py<PyArray1<f64>>,
+    upper: Option<Py<PyArray1<f64>>>,
+    method: &'static str,
+}
+
+#[pymethods]
+impl Tradeoff {
+    /// The false-positive rates that were asked.
+    #[getter]
+    fn alphas(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
+        self.alphas.clone_ref(py)
+    }
+
+    /// False-negative rates that no attack goes below; rounded down.
+    #[getter]
+    fn lower(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
+        self.lower.clone_ref(py)
+    }
+
+    /// False-negative rates that the curve does not exceed; rounded up.
+    #[getter]
+    fn upper(&self, py: Python<'_>) -> Option<Py<PyArray1<f64>>> {
+        self.upper.as_ref().map(|upper| upper.clone_ref(py))
+    }
+
+    /// The method that found the profile.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.method
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.lower.bind(py).len()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let sides = if self.upper.is_some() { "both sides" } else { "below" };
+        Ok(format!("<Tradeoff of {} points, from {sides}, method '{}'>", self.__len__(py)?, self.method))
+    }
+}
+
+/// The ends of a curve, and the method behind it.
+struct Ends {
+    lower: Vec<f64>,
+    upper: Option<Vec<f64>>,
+    method: &'static str,
+}
+
+#[pymethods]
+impl PyMechanism {
+    /// The trade-off curve at these false-positive rates, a number or numbers in a row.
+    #[pyo3(signature = (alphas, *, adjacency=None))]
+    fn tradeoff(
+        &self,
+        py: Python<'_>,
+        alphas: &Bound<'_, PyAny>,
+        adjacency: Option<&str>,
+    ) -> PyResult<Tradeoff> {
+        let given = match argument::number("alphas", alphas) {
+            Ok(one) => vec![one],
+            Err(_) => argument::numbers("alphas", alphas)?,
+        };
+        let rates = given.iter().map(|&alpha| rate(alpha)).collect::<PyResult<Vec<Probability>>>()?;
+        let subject = self.subject(adjacency)?;
+        let ends = interruptible(py, move || ends(&subject, &rates))?.map_err(refused)?;
+        let array = |values: Vec<f64>| {
+            let array = PyArray1::from_vec(py, values);
+            array.try_readwrite()?.make_nonwriteable();
+            Ok::<_, PyErr>(array.unbind())
+        };
+        Ok(Tradeoff {
+            alphas: array(given)?,
+            lower: array(ends.lower)?,
+            upper: ends.upper.map(array).transpose()?,
+            method: ends.method,
+        })
+    }
+}
+
+fn rate(alpha: f64) -> PyResult<Probability> {
+    Probability::new(alpha).map_err(|_| refused(Refusal::out_of_range("alpha", alpha, "0 ≤ alpha ≤ 1")))
+}
+
+fn ends(subject: &Subject, rates: &[Probability]) -> Result<Ends, Refusal> {
+    let profile = PrivacyProfile::near_zero(subject, POINTS)?;
+    let is_sided = profile.points.iter().any(|point| point.lower.is_some());
+    let sided = profile.points.iter().map(|point| (point.epsilon, point.lower.unwrap_or(0.0), point.upper));
+    let curve = TradeoffCurve::new(&sided.collect::<Vec<Sided>>());
+    let lower = rates.iter().map(|&alpha| curve.lower(alpha).0.get()).collect();
+    let upper = is_sided.then(|| rates.iter().map(|&alpha| curve.upper(alpha).0.get()).collect());
+    Ok(Ends { lower, upper, method: profile.method.name() })
+}
