@@ -17,7 +17,7 @@ use veracity_testkit::json_schema::Schemas;
 
 /// What every command prints with `--json`: the name that it must have, and the arguments. No field of it may be left out.
 /// Later lines use what earlier ones wrote.
-const PRINTED: [(&str, &str); 53] = [
+const PRINTED: &[(&str, &str)] = &[
     ("account/2", "account gaussian --noise-multiplier 2 --times 10 --delta 1e-5 --json"),
     ("account/2", "account gaussian --noise-multiplier 2 --epsilon 1 --json --claim plain.json"),
     ("account/2", "account gaussian --noise-multiplier 2 --delta 1e-5 --method gdp-clt --json"),
@@ -242,7 +242,7 @@ fn kept(path: &Path) -> Value {
 fn made(room: &Path) -> Vec<Made> {
     furnish(room);
     let mut all = Vec::new();
-    for (name, line) in PRINTED {
+    for (name, line) in PRINTED.iter().copied() {
         let value = printed(room, line);
         all.push(Made { from: line.to_owned(), name: name.to_owned(), value, optional: &[] });
     }
