@@ -156,3 +156,17 @@ fn training_and_releases_are_replayed_on_their_neighbours() {
     assert!(text.contains("noise       declared in 1 call, "), "{text}");
     assert!(!Path::new("claim.json").exists());
 }
+
+#[test]
+fn generic_audits_find_little_noise_and_spare_the_twin() {
+    let line = "zoo scale-inverted noise-divided-by-batch --powers --trainings 1000";
+    let found = json(&answer(&format!("{line} --json")));
+    assert_eq!(found["schema"], "veracity.zoo-powers/1");
+    for bug in found["bugs"].as_array().unwrap() {
+        assert_eq!(bug["audits"][0]["audit"], "curve");
+        assert_eq!(bug["audits"][0]["verdict"], "refuted", "{bug}");
+    }
+    let text = answer(&format!("{line} --honest"));
+    assert!(text.starts_with("0 of 2 honest twins fall to the curve within 1000 trainings"), "{text}");
+    assert!(refusal(&words("zoo --powers --trainings 0")).contains('0'));
+}
