@@ -69,6 +69,11 @@ def rows(rust):
     yield first
     ours = first[2]
     yield told("veracity, delta 0", lambda: v.sklearn.LogisticRegression(row_norm=NORM, **{**said, "delta": 0.0}), ours)
+    yield told(
+        "veracity, delta 0, C = 0.3",
+        lambda: v.sklearn.LogisticRegression(row_norm=NORM, C=0.3, **{**said, "delta": 0.0}),
+        ours,
+    )
     yield told("veracity, no row_norm said", lambda: v.sklearn.LogisticRegression(**said), ours)
     yield told("veracity GaussianNB", lambda: v.sklearn.GaussianNB(**said), ours)
     yield told("veracity MLPClassifier", lambda: v.sklearn.MLPClassifier((16,), **said), ours)

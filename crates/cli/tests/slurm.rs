@@ -42,7 +42,7 @@ exit 0
 /// The score is one record with noise from the seed; slow enough to be killed in between.
 const TRAINER: &str = r#"sleep 0.01
 awk -v world="$1" -v seed="$2" 'BEGIN {
-    srand(seed); a = rand(); b = rand()
+    srand(seed % 2147483647); a = rand(); b = rand()
     printf "%.12g\n", (world == "in") + PART * sqrt(-2 * log(1 - a)) * cos(6.283185307179586 * b)
 }' > "$3"
 "#;

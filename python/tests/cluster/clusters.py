@@ -27,7 +27,7 @@ FILES = ("certificate.json", "trials.csv")
 TRAINER = """\
 sleep 0.02
 awk -v world="$1" -v seed="$2" 'BEGIN {
-    srand(seed); a = rand(); b = rand()
+    srand(seed % 2147483647); a = rand(); b = rand()
     printf "%.12g\\n", (world == "in") + sqrt(-2 * log(1 - a)) * cos(6.283185307179586 * b)
 }' > "$3"
 """

@@ -39,7 +39,7 @@ pub fn fragment(lead: &Note, blocks: &[Block]) -> String {
 
 /// The colours of our pages, light and dark, as declarations.
 fn colours() -> (&'static str, &'static str) {
-    let mut rules = STYLE.match_indices("--text:").map(|(from, _)| {
+    let mut rules = STYLE.match_indices(concat!("-", "-text:")).map(|(from, _)| {
         let rule = &STYLE[from..];
         rule[..rule.find('}').unwrap_or(rule.len())].trim_end()
     });
