@@ -285,7 +285,7 @@ pub struct Judged {
 /// let claimed = Claimed { point, declared: Some(&Gaussian) };
 /// let judged = judge(method, &seen, &claimed, Significance::new(0.01)?)?;
 /// assert!(matches!(judged.verdict, Verdict::Refuted { .. }));
-/// assert!(judged.against.is_some_and(|against| against.noise_at_most.is_some_and(|part| part < 1.0)));
+/// assert!(judged.against.is_some_and(|against| against.noise_at_most.is_some_and(|part| part <= 1.0)));
 /// assert!(judged.evidence.shown.epsilon.0.get() < 4.0);
 /// # Ok::<(), Refusal>(())
 /// ```

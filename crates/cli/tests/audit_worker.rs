@@ -188,3 +188,38 @@ fn a_worker_with_data_is_not_told_its_world() {
     fs::write(&data, "x\n1\n2\n4\n").unwrap();
     assert_eq!(veracity(&again).status.code(), Some(1));
 }
+
+/// Answers to trials that nobody has told yet are no answers, and one who never reads does not keep the audit waiting.
+#[test]
+fn answers_come_after_their_trials_and_nobody_waits_for_a_reader() {
+    let room = room("worker-before");
+    let script = room.join("ahead.sh");
+    fs::write(&script, "i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo \"{\\\"id\\\":$i,\\\"score\\\":1}\"; done; sleep 60\n")
+        .unwrap();
+    let more = ["--trials", "40", "--max-failures", "3", "--jobs", "1", "--timeout", "2s"];
+    let said = complaint(&audit(&room, &format!("sh {}", script.display()), &more));
+    assert!(said.contains("the id of another trial"), "{said}");
+    // A second answer in the same breath spoils no other trial: the worker is replaced.
+    let room = self::room("worker-twice");
+    let command = worker(&room, &format!("{TELLS_NOTHING}; {TELLS_NOTHING}"));
+    let (_, found) = verdict(&audit(&room, &command, &["--trials", "20", "--jobs", "1"]));
+    let starts = fs::read_to_string(room.join("starts")).unwrap().matches("started").count();
+    assert!(starts > 1 && found["failures"].as_u64() < Some(3), "{starts} {found}");
+}
+
+/// What an earlier audit wrote does not outlive one that fails, whatever it fails by.
+#[test]
+fn a_green_file_does_not_survive_an_audit_that_fails() {
+    let room = room("worker-stale");
+    let at = |name: &str| room.join(name).to_str().unwrap().to_owned();
+    let (junit, sarif) = (at("a.xml"), at("a.sarif"));
+    let files = ["--junit", junit.as_str(), "--sarif", sarif.as_str()];
+    let mut green = vec!["audit", "--mechanism", "gaussian", "--noise-multiplier", "1", "--trials", "400"];
+    green.extend(files);
+    assert_eq!(veracity(&green).status.code(), Some(0));
+    assert!(Path::new(&junit).exists() && Path::new(&sarif).exists());
+    let mut broken = vec!["audit", "--scores", "nowhere.csv", "--claim-epsilon", "1"];
+    broken.extend(files);
+    assert_eq!(veracity(&broken).status.code(), Some(2));
+    assert!(!Path::new(&junit).exists() && !Path::new(&sarif).exists());
+}

@@ -53,6 +53,14 @@ pub(crate) fn rerun(
             }
         }
     }
+    // A subject of ours does not fail now and then.
+    let is_ours = demands.command.is_none();
+    if let Some(trial) = drawn.iter().find(|trial| is_ours && trials.attempts(**trial) > 1) {
+        let what = format!("trial {trial}");
+        let (stated, found) = ("failed at first, and was tried again", "runs at once");
+        let statement = Statement { what, stated: stated.into(), found: found.into(), holds: false };
+        return Ok((statement, drawn.len() as u64));
+    }
     let same = format!("the scores of {} trials", drawn.len());
     Ok((Statement::words("rerun", same.clone(), same), drawn.len() as u64))
 }

@@ -139,6 +139,11 @@ impl Trials {
         self.0.values().any(|record| record.attempts > 1)
     }
 
+    /// How often a trial was run; none of those that are not there.
+    pub(crate) fn attempts(&self, trial: u64) -> u32 {
+        self.0.get(&(trial, 0)).map_or(0, |record| record.attempts)
+    }
+
     /// Takes trials out that failed, so that they can be tried again, and says how often each was run.
     pub(crate) fn take_failed(&mut self) -> BTreeMap<u64, u32> {
         let failed = self.0.values().filter(|record| record.observation.score.is_none());

@@ -64,7 +64,11 @@ fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let power = 10f64.powf(rough.log10().floor());
     let step =
         [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough).unwrap_or(10.0 * power);
-    let (first, last) = ((low / step).ceil() as i64, (high / step * (1.0 + 1e-9)).floor() as i64);
+    // Ends that differ in their last digits only have no round values between them.
+    if low.abs().max(high.abs()) > 1e9 * step {
+        return Vec::new();
+    }
+    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
     (first..=last).map(|n| n as f64 * step).map(|value| (value, decimal::nearest(value, 6))).collect()
 }
 
@@ -89,6 +93,10 @@ mod tests {
         for scale in [1e-9, 3.7e-4, 0.9, 41.0, 7e12] {
             let ticks = linear_ticks(0.0, scale);
             assert!((3..=11).contains(&ticks.len()), "{scale} {ticks:?}");
+        }
+        for (low, high) in [(1f64.next_down(), 1.0), (1e300, 1.1e300), (-1e-300, 1e-300), (1e15, 1e15 + 1.0)]
+        {
+            assert!(linear_ticks(low, high).len() <= 11, "{low} {high}");
         }
     }
 

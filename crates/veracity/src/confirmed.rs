@@ -1,6 +1,9 @@
 //! A claim or a certificate that was checked again, in words.
 
-use crate::{Check, Confirmation, Stated, Tie, auditing::certificate::Recomputed};
+use crate::{
+    Check, Confirmation, Stated, Tie,
+    auditing::{bound::Basis, certificate::Recomputed},
+};
 use veracity_report::decimal::{down, nearest, up};
 
 /// Whether a claim holds, and if it does not, why: the first line; what it rests on: the others.
@@ -74,6 +77,17 @@ fn found(check: &Check) -> String {
     }
 }
 
+/// What a bound rests on that is no theorem about every mechanism, since such a one refutes nothing.
+fn basis(recomputed: &Recomputed) -> String {
+    let stated = &recomputed.certificate;
+    if stated.basis == Basis::Proved.name() {
+        return String::new();
+    }
+    let fell = stated.curve.as_ref().is_some_and(|curve| curve.fell.is_some());
+    let falls = if fell { ", though the claimed curve falls by these trials" } else { "" };
+    format!("rests on: {}, so that nothing is refuted{falls}\n", one_line(&stated.basis))
+}
+
 /// Whether a certificate holds, what it says, and what nobody can know.
 pub fn certificate(recomputed: &Recomputed) -> String {
     let stated = &recomputed.certificate;
@@ -88,7 +102,7 @@ pub fn certificate(recomputed: &Recomputed) -> String {
         }
         None => format!(
             "confirmed: {}, epsilon ≥ {} at delta {} shown, {} claimed   ({}; {})\n\
-             recomputed from {} trials; {} statements checked\n{}",
+             recomputed from {} trials; {} statements checked\n{}{}",
             stated.verdict,
             down(stated.epsilon_lower.0, 9),
             nearest(stated.claim.delta, 17),
@@ -97,6 +111,7 @@ pub fn certificate(recomputed: &Recomputed) -> String {
             stated.method.bound,
             recomputed.trials,
             recomputed.statements.len(),
+            basis(recomputed),
             unknown(recomputed),
         ),
     }

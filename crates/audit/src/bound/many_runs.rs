@@ -85,7 +85,9 @@ impl Tallies {
             .collect();
         if guessed.len() > self.most as usize {
             guessed.sort_by(|a, b| (b.0 - middle).abs().total_cmp(&(a.0 - middle).abs()));
-            guessed.truncate(self.most as usize);
+            // All that are as far as the first one too many are left out: which of them comes first is not for their order to say.
+            let cut = (guessed[self.most as usize].0 - middle).abs();
+            guessed.retain(|(score, _)| (score - middle).abs() > cut);
         }
         for (score, world) in guessed {
             let says = if score >= high { World::In } else { World::Out };

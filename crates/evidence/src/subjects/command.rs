@@ -220,7 +220,7 @@ impl Program {
     /// Asks a worker that waits, or a new one; it is kept if it answered.
     fn ask(&self, room: &Path, trial: u64, world: World) -> Result<f64, Failure> {
         let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut worker = match waiting {
+        let mut worker = match waiting.and_then(|mut worker| worker.is_waiting().then_some(worker)) {
             Some(worker) => worker,
             None => Worker::start(&self.words, self.room(trial)?)?,
         };

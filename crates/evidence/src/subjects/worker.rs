@@ -6,7 +6,8 @@
 //! strings: `"inf"`. Other lines that do not begin with a brace, and all of standard error, go to the log. At the end of its
 //! input a worker ends.
 //!
-//! A worker can remember earlier trials. The claim must hold of each trial whatever came before; then bets against it stay valid.
+//! Ids are drawn, so that an answer cannot come before its trial. A worker that has said more than it was asked is not asked again.
+//! What a worker remembers must not depend on the data of earlier trials: trials are judged as independent.
 
 use super::{
     command::{Room, SAID, number, tail},
@@ -18,11 +19,12 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel},
     thread,
     time::{Duration, Instant},
 };
 use veracity_audit::Failure;
+use veracity_noise::{Entropy, Key, Purpose, Stream, exact::uniform_below};
 
 /// The longest line that a worker may write.
 const LONGEST_LINE: u64 = 64 << 10;
@@ -32,6 +34,8 @@ const MOST_KEPT: usize = 16 << 10;
 const LINES_WAITING: usize = 64;
 /// How long a worker that has nothing more to do may take to end.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// Ids are below this, so that every language reads them as whole numbers.
+const LARGEST_ID: u128 = 1 << 53;
 /// How often a wait looks whether someone asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -72,9 +76,12 @@ enum Score {
 pub(super) struct Worker {
     child: Child,
     /// None once there is nothing more to say.
-    tells: Option<ChildStdin>,
+    tells: Option<SyncSender<Vec<u8>>>,
     lines: Receiver<Vec<u8>>,
     room: Room,
+    /// What ids are drawn from, so that no answer can be given before its trial is told.
+    ids: Stream,
+    /// The id of the trial that was told last.
     asked: u64,
     /// How much of its standard error is in the log.
     logged: u64,
@@ -91,18 +98,36 @@ impl Worker {
         let unstarted = |why: String| Failure::Run(format!("the command cannot be started ({why})"));
         let mut child = process::start(words, Stdio::piped(), Stdio::piped(), &said)
             .map_err(|error| unstarted(error.kind().to_string()))?;
-        let (tells, writes) = (child.stdin.take(), child.stdout.take());
-        let Some(writes) = writes else { return Err(unstarted("it has no output".to_owned())) };
+        let (Some(reads), Some(writes)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(unstarted("it has no input and output".to_owned()));
+        };
         let (send, lines) = sync_channel(LINES_WAITING);
         // It ends when the worker does, or when nobody listens.
         thread::spawn(move || read_lines(writes, &send));
-        Ok(Worker { child, tells, lines, room, asked: 0, logged: 0, beside: Vec::new() })
+        // One that does not read must not keep us waiting, so that another thread waits.
+        let (tells, told) = sync_channel(1);
+        thread::spawn(move || write_lines(reads, &told));
+        let entropy = Entropy::system().map_err(|error| Failure::Machine(error.to_string()))?;
+        let ids = entropy.stream(Purpose::Canary, Key::default());
+        Ok(Worker { child, tells: Some(tells), lines, room, ids, asked: 0, logged: 0, beside: Vec::new() })
+    }
+
+    /// Whether it waits for a trial: it has not ended, and has answered nothing that it was not asked.
+    pub(super) fn is_waiting(&mut self) -> bool {
+        loop {
+            match self.lines.try_recv() {
+                Ok(line) if is_answer(&line) => return false,
+                Ok(line) => self.keep(&line),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
     }
 
     /// Tells the worker of a trial and waits for its score.
     pub(super) fn ask(&mut self, request: Request<'_>, limit: Duration) -> Result<f64, Failure> {
         let began = Instant::now();
-        self.asked += 1;
+        self.asked = uniform_below(LARGEST_ID, &mut self.ids) as u64;
         let line = serde_json::to_vec(&Line { id: self.asked, request })
             .map_err(|error| Failure::Machine(format!("a trial cannot be written as JSON ({error})")))?;
         if !self.tell(line) {
@@ -117,7 +142,7 @@ impl Worker {
                 return Err(too_long(limit));
             }
             match self.lines.recv_timeout(left.min(LOOK)) {
-                Ok(line) if line.trim_ascii_start().first() == Some(&b'{') => return self.read_answer(&line),
+                Ok(line) if is_answer(&line) => return self.read_answer(&line),
                 Ok(line) => self.keep(&line),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended(began, limit)),
@@ -125,10 +150,10 @@ impl Worker {
         }
     }
 
-    /// Whether the worker could still be told. A trial is far shorter than what a pipe holds, so this does not wait.
+    /// Whether the worker could still be told. One that does not read is waited for no longer than for its answer.
     fn tell(&mut self, mut line: Vec<u8>) -> bool {
         line.push(b'\n');
-        self.tells.as_mut().is_some_and(|tells| tells.write_all(&line).and_then(|()| tells.flush()).is_ok())
+        self.tells.as_ref().is_some_and(|tells| tells.try_send(line).is_ok())
     }
 
     fn read_answer(&mut self, line: &[u8]) -> Result<f64, Failure> {
@@ -192,7 +217,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         drop(self.tells.take());
-        // One that does not end by itself, and whatever it started, is ended.
+        // One that does not end by itself is ended, and with it what it started in its process group.
         let _ = process::wait(&mut self.child, if thread::panicking() { Duration::ZERO } else { GOODBYE });
         process::end(&mut self.child);
         let _ = self.child.wait();
@@ -201,6 +226,20 @@ impl Drop for Worker {
 
 fn too_long(limit: Duration) -> Failure {
     Failure::Run(format!("the command took longer than {} s", limit.as_secs_f64()))
+}
+
+/// Whether a line is meant as an answer.
+fn is_answer(line: &[u8]) -> bool {
+    line.trim_ascii_start().first() == Some(&b'{')
+}
+
+/// Writes lines as they are told, until there are no more or nobody reads.
+fn write_lines(mut reads: ChildStdin, told: &Receiver<Vec<u8>>) {
+    while let Ok(line) = told.recv() {
+        if reads.write_all(&line).and_then(|()| reads.flush()).is_err() {
+            return;
+        }
+    }
 }
 
 /// Sends what a worker writes, line by line; a line that is too long comes in pieces.

@@ -3,7 +3,8 @@
 use crate::args::AuditArgs;
 use serde_json::{Value, json};
 use std::{
-    env,
+    env, fs,
+    io::ErrorKind,
     path::{Component, Path, PathBuf},
 };
 use veracity::{
@@ -65,6 +66,16 @@ pub fn junit(told: Told<'_>) -> String {
         escape(&told.note.kind),
         escape(&told.note.description),
     )
+}
+
+/// Removes the file of an earlier audit, if there is one.
+pub fn forget(name: &'static str, path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Error::io(name, path, "a file that can be replaced", error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a file is a test case of ours.

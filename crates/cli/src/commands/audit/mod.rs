@@ -47,6 +47,10 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     Significance::new(args.significance)?;
     args.junit.as_ref().map_or(Ok(()), |path| refuse_foreign_file("junit", path, ci::is_junit))?;
     args.sarif.as_ref().map_or(Ok(()), |path| refuse_foreign_file("sarif", path, ci::is_sarif))?;
+    // A file of an earlier audit would be taken for the verdict of this one, should this one fail.
+    for (name, path) in [("junit", &args.junit), ("sarif", &args.sarif)] {
+        path.as_deref().map_or(Ok(()), |path| ci::forget(name, path))?;
+    }
     if let Some(AuditAction::Merge(args)) = &args.action {
         let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: None };
         let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
