@@ -380,39 +380,23 @@ fn a_signature_is_of_one_certificate_and_one_key() {
 #[test]
 fn an_invented_retry_is_found_by_a_rerun() {
     let room = room("forged-retry");
-    let folder = room.join("a");
-    let out = folder.to_str().unwrap();
-    let line = "audit --mechanism gaussian --noise-multiplier 1 --noise-added 0.25 --trials 400 --out";
-    let mut args = words(line);
-    args.push(out);
-    assert_eq!(veracity(&args).status.code(), Some(1));
-    let trials = fs::read_to_string(folder.join("trials.csv")).unwrap();
-    let mut rows: Vec<String> = trials.lines().map(str::to_owned).collect();
-    rows[1] = format!("{}2", rows[1].strip_suffix('1').unwrap());
-    fs::write(folder.join("trials.csv"), rows.join("\n") + "\n").unwrap();
-    let edit = |name: &str, change: &dyn Fn(&mut serde_json::Value)| {
-        let path = folder.join(name);
-        let mut value = json(&fs::read_to_string(&path).unwrap());
-        change(&mut value);
-        fs::write(path, serde_json::to_string_pretty(&value).unwrap() + "\n").unwrap();
+    let honest =
+        audited(&room, "a", "--mechanism gaussian --noise-multiplier 1 --noise-added 0.25 --trials 400");
+    assert!(verified(&honest, "").1.starts_with("confirmed: refuted"));
+    let retried = |mut rows: Vec<String>| {
+        rows[0] = format!("{}2", rows[0].strip_suffix('1').unwrap());
+        rows
     };
-    let sealed = sha256(&fs::read(folder.join("trials.csv")).unwrap());
-    edit("order.json", &|order| order["retries"] = 1.into());
-    edit("certificate.json", &|certificate| {
-        certificate["retries"] = 1.into();
-        certificate["basis"] = "if-retries-tell-nothing".into();
-        certificate["verdict"] = "not-refuted".into();
-        certificate["trials_sha256"] = sealed.clone().into();
-    });
-    let verify = |more: &[&str]| {
-        let mut args = vec!["verify".to_owned(), format!("{out}/certificate.json")];
-        args.extend(more.iter().map(|word| (*word).to_owned()));
-        let output = veracity(&args.iter().map(String::as_str).collect::<Vec<_>>());
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
-    };
-    let (code, said) = verify(&[]);
-    assert!(code == Some(0) && said.contains("rests on: if-retries-tell-nothing"), "{said}");
-    let (code, said) = verify(&["--rerun", "400"]);
+    let forged = resealed(&room, &honest, &|order| order["retries"] = 1.into(), &retried);
+    let (code, said) = verified(&forged, "");
+    assert!(code == Some(0) && said.starts_with("confirmed: not-refuted"), "{said}");
+    assert!(
+        said.contains(
+            "rests on: if-retries-tell-nothing, so that nothing is refuted, though the claimed curve falls"
+        ),
+        "{said}"
+    );
+    let (code, said) = verified(&forged, "--rerun 400");
     assert!(
         code == Some(1) && said.contains("failed at first, and was tried again; found runs at once"),
         "{said}"
