@@ -69,22 +69,29 @@ impl GroupPromise {
 }
 
 /// A guarantee, spelled out: `str()` is the text, and each number of it is a field. All of them are upper ends.
-#[pyclass(frozen, get_all, module = "veracity")]
+#[pyclass(frozen, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct Explanation {
     /// The ε.
+    #[pyo3(get)]
     epsilon: f64,
     /// The δ.
+    #[pyo3(get)]
     delta: f64,
     /// e^ε.
+    #[pyo3(get)]
     odds: f64,
     /// The largest true-positive rate minus false-positive rate.
+    #[pyo3(get)]
     advantage: f64,
     /// The strongest attack at several false-positive rates.
+    #[pyo3(get)]
     attacks: Vec<Attack>,
     /// Groups that act together.
+    #[pyo3(get)]
     groups: Vec<GroupPromise>,
     /// The whole in words.
+    #[pyo3(get)]
     text: String,
     json: String,
 }

@@ -5,7 +5,7 @@
 //! `{out}` (where the score goes) and `{world}` (`in` or `out`, for programs that make their own data). What it prints goes
 //! to a log. Anything but a number in time is a failure with its reason, and an outcome like any other.
 //!
-//! A command may also be a [worker](super::worker): started once, it is told of each trial by a line.
+//! A command may also be a worker: started once, it is told of each trial by a line.
 
 use super::{
     neighbours::Neighbours,
