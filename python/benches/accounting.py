@@ -4,6 +4,7 @@ Each row is (what, tool, milliseconds, what it found, times ours); times are med
 """
 
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -61,7 +62,7 @@ def rows(rust):
     in_rust = min(inside["microseconds"], again["microseconds"]) / 1e3
     what = "ε of DP-SGD, 2344 steps"
     yield what, "veracity", ours, f"{found:.6f}", 1.0
-    yield what, "veracity in Rust", in_rust, f"{inside['epsilon']:.6f}", in_rust / ours
+    yield what, "veracity in Rust", in_rust, f"{math.ceil(inside['epsilon'] * 1e6) / 1e6:.6f}", in_rust / ours
     for tool, call, calls in [
         ("Opacus RDP", lambda: opacus("rdp"), 21),
         ("Opacus PRV", lambda: opacus("prv"), 5),
