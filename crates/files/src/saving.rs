@@ -90,13 +90,20 @@ enum Lies {
 }
 
 fn lies_at(what: &'static str, path: &Path, is_ours: IsOurs) -> Result<Lies, Error> {
+    // The name first, then what it leads to: asked the other way round, a file that another process makes in between would
+    // look like a link that leads nowhere.
+    let named = match fs::symlink_metadata(path) {
+        Ok(named) => named,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lies::Nothing),
+        Err(error) => return Err(cannot_write(what, path, error)),
+    };
     let about = match fs::metadata(path) {
         Ok(about) => about,
-        // A link that leads nowhere is something, and not ours.
-        Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
-            return Ok(Lies::Nothing);
+        // A link that leads nowhere is something, and not ours; anything else was removed just now.
+        Err(error) if error.kind() == ErrorKind::NotFound && named.is_symlink() => {
+            return Err(found_other(what, path));
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(found_other(what, path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lies::Nothing),
         Err(error) => return Err(cannot_write(what, path, error)),
     };
     if about.is_dir() {
