@@ -18,7 +18,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
 
     Theorem: Poisson-sampled Gaussian mechanisms on sums of clipped gradients (Abadi et al. 2016), with the exact accountant. How many rows
     there are decides the sampling rate and the step, so it is either said by `planned_rows` or bought: a count with Gaussian
-    noise, for a twentieth of epsilon. A planned number below half of the rows there are is refused.
+    noise, for a twentieth of epsilon. The guarantee holds however far off it is, and nothing is refused for it.
 
     Args:
         hidden_layer_sizes: the width of each hidden layer.
@@ -109,7 +109,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             return int(self.planned_rows), []
         noise = _veracity._gaussian_noise(0.05 * self.epsilon, self.delta, 1)
         (part,), _ = self._sums(rows[:, :1], "box", ["count"], noise, seed, call=1 << 32)
-        # Four deviations more than the noisy number: batches for too few rows would be refused, those for a few too many cost little.
+        # Four deviations more than the noisy number: batches for too few rows are too large, those for a few too many cost little.
         return max(1, round(float(part["count"][0]) + 4.0 * noise)), self._noted
 
     def _outputs(self, X: Any) -> Any:
