@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,18 @@ from ._veracity import AuditResult
 FIRST_FAILURE = "first-failure.txt"
 #: How many trials are asked for at once.
 HANDFUL = 256
+#: What an audit writes down of its subject itself: nobody else says it.
+RESERVED = (
+    "function",
+    "source_sha256",
+    "train",
+    "train_sha256",
+    "attack",
+    "attack_sha256",
+    "canary_records",
+    "records",
+    "data_sha256",
+)
 
 
 def audit(
@@ -64,7 +76,8 @@ def audit(
 
     `workers=N` runs trials in N processes that stay warm; `executor` is one of concurrent.futures, Dask, submitit or
     `veracity.executors.Ray`, or a function that makes one. `out` is a folder for the evidence, which `veracity verify` recomputes;
-    `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down.
+    `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down beside what the audit
+    itself says of the function and the data, whose names they cannot have.
     """
     function, told, group = _subject(score, train, attack, data, canary, group_size, claim, delta, adjacency)
     described = description if description is not None else told.pop("description")
@@ -86,7 +99,7 @@ def audit(
         max_failures=max_failures,
         group=group,
         description=described,
-        settings={**told, **(settings or {})},
+        settings={**told, **further(settings, RESERVED)},
         out=None if out is None else os.fspath(out),
         resume=bool(resume),
     )
@@ -155,6 +168,17 @@ def _subject(
         "description": f"the Python training {called(train)}, scored by {called(attack)}",
     }
     return Training(train, attack, neighbours), told, neighbours.records
+
+
+def further(settings: Any, reserved: Sequence[str]) -> dict[str, Any]:
+    """What someone wants to be written down, but for what an audit says of its subject itself."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings is a {type(settings).__name__}, expected a dict")
+    if taken := [name for name in reserved if name in settings]:
+        raise InvalidInput(f"settings has {taken[0]}, expected other names: an audit writes that down itself")
+    return settings
 
 
 def _whole(name: str, given: Any, most: int) -> int:
