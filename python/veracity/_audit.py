@@ -16,6 +16,7 @@ from typing import Any
 from . import _clusters, _veracity
 from ._errors import InvalidInput, TrialsFailed
 from ._neighbours import Neighbours, Training
+from ._table import path_of
 from ._trials import Row, Score, attempt, called, function_of, packed, source_sha256
 from ._veracity import AuditResult
 
@@ -86,6 +87,7 @@ def audit(
         raise InvalidInput("executor is given together with workers, expected one or the other")
     workers = None if workers is None else _whole("workers", workers, 4096)
     shards = _clusters.SHARDS if shards is None else _whole("shards", shards, 1 << 20)
+    folder = None if out is None else path_of("out", out)
     run = _veracity._begin_audit(
         claim=claim,
         delta=delta,
@@ -100,10 +102,10 @@ def audit(
         group=group,
         description=described,
         settings={**told, **further(settings, RESERVED)},
-        out=None if out is None else os.fspath(out),
+        out=folder,
         resume=bool(resume),
     )
-    keeping = _Keeping(run, None if out is None else Path(out), _bar(progress, run))
+    keeping = _Keeping(run, None if folder is None else Path(folder), _bar(progress, run))
     try:
         _attack(run, function, workers, executor, shards, keeping)
         return run.finish(keeping.first_failure)
@@ -183,7 +185,7 @@ def further(settings: Any, reserved: Sequence[str]) -> dict[str, Any]:
 
 def _whole(name: str, given: Any, most: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-        shown = given if isinstance(given, int) else f"a {type(given).__name__}"
+        shown = given if isinstance(given, int) and abs(given) < 10**18 else f"a {type(given).__name__}"
         raise InvalidInput(f"{name} is {shown}, expected a whole number, 1 ≤ {name} ≤ {most}")
     return given
 
