@@ -175,6 +175,20 @@ def test_nothing_is_learnt_without_being_charged():
     assert said.mechanism_.to_json().count('"gaussian"') == 1 and "planned_rows is public" in said.assumes_
 
 
+def test_a_number_of_rows_that_was_bought_too_low_is_trained_on():
+    """Two rows were never refused, three were where the noisy count is four deviations too low: chance 3e-5, more than delta.
+
+    Whoever saw the refusal knew that there are three. The seeds are those of the first 60,000 where it happened."""
+    X, y = np.array([[0.1], [0.9], [0.5]]), [0, 1, 0]
+    for seed in (32936, 58835):
+        network = MLPClassifier((2,), epsilon=1, bounds=(0, 1), max_iter=1, random_state=seed)
+        # The seeds still make what they are for: a plan for less than half of the rows.
+        assert network._population(X, seed)[0] == 1
+        assert network.fit(X, y).claim_.epsilon <= 1
+    # Nor does a number that somebody says decide whether there is an answer.
+    assert MLPClassifier((2,), bounds=(0, 1), max_iter=1, planned_rows=1, random_state=1).fit(np.repeat(X, 20, axis=0), y * 20)
+
+
 def test_wrong_parameters_are_refused_in_one_line():
     X, y = two_classes(100)
     for estimator in [
