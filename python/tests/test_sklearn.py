@@ -1,5 +1,6 @@
 """Private estimators of scikit-learn."""
 
+import json
 import math
 import pickle
 import warnings
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import veracity as v
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 from veracity.sklearn import (
@@ -246,6 +247,43 @@ def test_pipelines_folds_grids_and_pickles():
         again = pickle.loads(pickle.dumps(estimator))
         assert again.claim_ == estimator.claim_
         assert clone(estimator).get_params()["epsilon"] == 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_claim_of_every_estimator_stands_for_whoever_verifies_it(name, tmp_path):
+    X, y = two_classes(300)
+    asked = {"epsilon": 0.7, "delta": 1e-6, "random_state": None}
+    [estimator] = [one.set_params(**asked) for one in each(1.0) if type(one).__name__ == name]
+    claim = estimator.fit(X, y).claim_
+    assert claim.epsilon <= 0.7 and claim.delta == 1e-6
+    claim.save(tmp_path / "claim.json")
+    checked = v.verify(tmp_path / "claim.json")
+    checked.assert_stands()
+    assert checked.stands and len(checked.checks) > 3
+    # The mechanism is that of the claim, so that fits can be composed.
+    assert estimator.mechanism_.epsilon(1e-6).upper <= 0.7
+    # The twin: a claim of less than was spent falls.
+    forged = (tmp_path / "claim.json").read_text().replace(json.dumps(claim.epsilon.upper), "0.3")
+    assert forged != claim.to_json() and not v.verify(forged).stands
+
+
+def test_the_folds_of_a_cross_validation_compose():
+    """A row is in all folds but one, so what the folds tell together is the sum of the fits less one; the sum of all is above it."""
+    X, y = two_classes(900)
+    done = cross_validate(GaussianNB(epsilon=0.2, bounds=(0, 1), random_state=1), X, y, cv=5, return_estimator=True)
+    fits = [one.mechanism_ for one in done["estimator"]]
+    whole = sum(fits)
+    # Less than five times 0.2, for composition is exact; more than one of them.
+    assert 0.2 < whole.epsilon(1e-5).lower and whole.epsilon(1e-5).upper < 0.6
+    assert sum(fits[1:]).epsilon(1e-5).upper < whole.epsilon(1e-5).lower
+    whole.claim(delta=1e-5).verify().assert_stands()
+    pipeline = make_pipeline(
+        StandardScaler(epsilon=0.1, bounds=(0, 1), random_state=1),
+        LogisticRegression(epsilon=0.1, bounds=(-4, 4), random_state=1),
+    )
+    done = cross_validate(pipeline, X, y, cv=3, return_estimator=True)
+    steps = [step.mechanism_ for fitted in done["estimator"] for _, step in fitted.steps]
+    assert len(steps) == 6 and sum(steps).epsilon(6e-5).upper <= 0.6
 
 
 def test_names_that_scripts_rely_on():

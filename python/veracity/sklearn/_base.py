@@ -19,7 +19,7 @@ from .._veracity import Claim, Mechanism
 _WITHOUT_VALUES = re.compile(
     r"Expected (2D|a 2-dimensional)|Found (array|input variables)|Complex data|Sparse data|X has \d+ features|The feature names|"
     r"Feature names|This \w+ estimator|Reshape|y should be a 1d|y cannot be None|Unknown label|Input [Xy] contains|bad input shape|"
-    r"Singleton array|Expected sequence"
+    r"Singleton array|Expected sequence|float\(\) argument must be"
 )
 # The values that it shows where the shape is wrong.
 _VALUES = re.compile(r"(:\n)?array=.*?\.(?=\n|$)", re.DOTALL)
