@@ -62,7 +62,7 @@ def test_every_way_to_state_a_claim(claim):
         (dict(claim=(1.0,)), "claim is something else"),
         (dict(claim=(float("nan"), 1e-5)), "epsilon is NaN"),
         (dict(claim=(1.0, 2.0)), "delta is 2"),
-        (dict(claim="claim.json"), "claim is something else"),
+        (dict(claim="claim.json"), "read_claim reads a file"),
         (dict(claim=claim, adjacency="replace-one"), "adjacency is replace-one"),
         (dict(claim=claim, trials=2), "trials is 2"),
         (dict(claim=claim, significance=2), "significance is 2"),

@@ -212,6 +212,26 @@ def test_wrong_parameters_are_refused_in_one_line():
         assert isinstance(caught.value, v.Error) and "\n" not in str(caught.value), estimator
 
 
+@pytest.mark.parametrize(
+    "estimator, name",
+    [
+        (KMeans("3", bounds=(0, 1)), "n_clusters"),
+        (PCA("2", bounds=(0, 1)), "n_components"),
+        (LogisticRegression(C="1", bounds=(0, 1)), "C"),
+        (Ridge("1", bounds=(0, 1), target_bounds=(0, 1)), "alpha"),
+        (MLPClassifier(max_iter="5", bounds=(0, 1)), "max_iter"),
+        (MLPClassifier(learning_rate_init=[1], bounds=(0, 1)), "learning_rate_init"),
+        (MLPClassifier(planned_rows=True, bounds=(0, 1)), "planned_rows"),
+        (MLPClassifier("big", bounds=(0, 1)), "hidden_layer_sizes"),
+        (GaussianNB(epsilon="1", bounds=(0, 1)), "epsilon"),
+    ],
+)
+def test_a_text_in_the_place_of_a_number_is_named(estimator, name):
+    X, y = two_classes(20)
+    with pytest.raises((TypeError, v.InvalidInput), match=f"^{name} is a (str|list|bool), expected "):
+        estimator.fit(X, y)
+
+
 def test_errors_tell_no_value():
     X, y = np.array([["secret 4711", "1"], ["2", "3"]] * 5, dtype=object), [0, 1] * 5
     for estimator in each(1.0):

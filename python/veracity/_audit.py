@@ -80,6 +80,8 @@ def audit(
     `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down beside what the audit
     itself says of the function and the data, whose names they cannot have.
     """
+    if isinstance(claim, (str, os.PathLike)):
+        raise InvalidInput("claim is a text or a path, expected a Claim, a Mechanism with delta, or (epsilon, delta); read_claim reads a file")
     function, told, group = _subject(score, train, attack, data, canary, group_size, claim, delta, adjacency)
     described = description if description is not None else told.pop("description")
     told.pop("description", None)

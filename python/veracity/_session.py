@@ -53,7 +53,7 @@ class Share:
         return f"<epsilon {self.epsilon:.6g}{delta}, {100 * self.part:.3g} % of the budget in {self.counted_in}>"
 
 
-class _Questions:
+class Questions:
     """What can be asked of a table, or of each group of its rows."""
 
     def _ask(
@@ -144,7 +144,7 @@ class _Questions:
         return self._ask("histogram", column, epsilon, bins=bins, lower=lower, upper=upper)
 
 
-class Session(_Questions):
+class Session(Questions):
     """Questions about one table within one budget, each charged before it is answered.
 
     However each question is chosen from earlier answers, all answers together are (epsilon, delta)-private: the budget is kept by
@@ -202,13 +202,13 @@ class Session(_Questions):
     def spent(self) -> Share:
         """What was spent, rounded up."""
         epsilon, total, limit = self._ledger.spent()
-        return Share(epsilon, self.delta, total / limit)
+        return Share(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
     def remaining(self) -> Share:
         """What is left, rounded down: a question of this ε still fits."""
         epsilon, total, limit = self._ledger.remaining()
-        return Share(epsilon, self.delta, total / limit)
+        return Share(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
     def answers(self) -> list[Answer]:
@@ -298,7 +298,7 @@ class Session(_Questions):
         raise TypeError("a session cannot be copied: its budget would be spent twice")
 
 
-class Groups(_Questions):
+class Groups(Questions):
     """Questions about each group of a session's rows; see `Session.group_by`."""
 
     def __init__(self, session: Session, column: str, keys: list[str]) -> None:

@@ -228,7 +228,7 @@ def executed(name: str, folder: Path, rounds: int) -> int:
     import veracity as v
 
     folder.mkdir(parents=True)
-    settings = dict(claim=v.gaussian(noise_multiplier=1), delta=1e-5, trials=200, description="noise")
+    settings = dict(claim=v.gaussian(noise_multiplier=1), delta=1e-5, trials=300, description="noise")
     # The same function, which nothing kills.
     v.audit(audited.KilledOnce(folder, of=2**40), **settings, out=folder / "whole")
     whole, same = read(folder / "whole"), 0
@@ -237,8 +237,8 @@ def executed(name: str, folder: Path, rounds: int) -> int:
             marks = folder / f"marks-{at}"
             marks.mkdir()
             # The function kills its own worker, once, in the trials that the round draws.
-            function = audited.KilledOnce(marks, of=70 + at)
-            v.audit(function, **settings, executor=executor, shards=8, out=folder / f"round-{at}")
+            function = audited.KilledOnce(marks, of=100 + at)
+            v.audit(function, **settings, executor=executor, shards=10, out=folder / f"round-{at}")
             kills = len(list(marks.iterdir()))
             agrees = kills > 0 and read(folder / f"round-{at}") == whole
             print(f"{name}, round {at}: {kills} workers killed, {'the same bits' if agrees else 'NOT THE SAME'}", flush=True)

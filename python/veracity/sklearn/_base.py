@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ _WITHOUT_VALUES = re.compile(
 )
 # The values that it shows where the shape is wrong.
 _VALUES = re.compile(r"(:\n)?array=.*?\.(?=\n|$)", re.DOTALL)
+# Parameters that are numbers, whichever estimator has them.
+_NUMBERS = frozenset(
+    "C alpha batch_size clip_norm learning_rate_init max_iter momentum n_clusters n_components planned_rows row_norm var_smoothing".split()
+)
 _NUMBER = "the rows are private, and so is their number"
 
 
@@ -47,7 +52,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         rows, targets = self._validated(X, y, **how)
         return rows, targets
 
+    def _check_numbers(self) -> None:
+        """Refuses a text, or anything else, in the place of a number."""
+        for name, given in self.get_params(deep=False).items():
+            if name in _NUMBERS and given is not None and (isinstance(given, bool) or not isinstance(given, Real)):
+                raise TypeError(f"{name} is a {type(given).__name__}, expected a number")
+
     def _validated(self, *data: Any, **how: Any) -> Any:
+        self._check_numbers()
         try:
             return validate_data(self, *data, dtype="float64", ensure_all_finite=False, **how)
         except Exception as why:

@@ -82,7 +82,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         steps = max(1, round(self.max_iter * population / batch))
         schedule = (batch, population, steps)
         noise, mechanism = _veracity._sgd_noise(self.epsilon, self.delta, schedule, beside)
-        self._layers = [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+        self._layers = self._widths()
         self.parameters_, noted = _veracity._train_network(
             scaled,
             places[inside].tolist(),
@@ -100,6 +100,13 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         self.n_iter_ = self.max_iter
         self._claimed(mechanism, self.parameters_)
         return self
+
+    def _widths(self) -> list[int]:
+        try:
+            return [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+        except (TypeError, ValueError):
+            given = type(self.hidden_layer_sizes).__name__
+        raise InvalidInput(f"hidden_layer_sizes is a {given}, expected the width of each layer, whole numbers")
 
     def _population(self, rows: Any, seed: int | None) -> tuple[int, list[tuple[str, float, float, float]]]:
         """About how many rows there are, and the noise of asking, if somebody asked."""
