@@ -157,3 +157,35 @@ def test_a_function_without_a_name_travels_by_cloudpickle(claim):
     shift = 0.25
     found = v.audit(lambda world, seed: audited.noisy(world, seed) + shift, claim=claim, trials=40, workers=1)
     assert found.trials == 40 and found.failures == 0
+
+
+def test_a_result_that_is_lost_after_it_was_done_costs_its_shard_alone(claim, monkeypatch):
+    """As with Dask, whose future of a shard that was done waits for ever once the worker that holds it is dead."""
+    from veracity import _clusters
+
+    monkeypatch.setattr(_clusters, "PATIENCE", 0.01)
+    waited = []
+
+    class Forgetful(Future):
+        def result(self, timeout=None):
+            if self.is_lost:
+                assert timeout is not None, "waits without end"
+                waited.append(timeout)
+                raise TimeoutError
+            return super().result(timeout)
+
+    Forgetful.__module__ = "distributed.client"
+
+    class Executor:
+        submitted = 0
+
+        def submit(self, function, *arguments):
+            self.submitted += 1
+            future = Forgetful()
+            future.is_lost = self.submitted % 3 == 1
+            future.set_result(function(*arguments))
+            return future
+
+    whole = v.audit(audited.noisy, claim=claim, trials=120)
+    found = v.audit(audited.noisy, claim=claim, trials=120, executor=Executor(), shards=6)
+    assert len(waited) >= 2 and found.certificate == whole.certificate
