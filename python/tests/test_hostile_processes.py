@@ -95,10 +95,12 @@ def test_a_forked_child_computes_but_has_no_budget():
 
 
 LONG = {
-    "epsilon": "while True: v.best_of(v.dp_sgd(sampling_rate=0.01, noise_multiplier=1.0, steps=1000), mean_runs=10, shape=1).epsilon(1e-6)",
-    "one epsilon": "v.best_of(v.dp_sgd(sampling_rate=0.001, noise_multiplier=0.7, steps=10**6), mean_runs=30, shape=2).epsilon(1e-9)\nwhile True: pass",
+    "epsilon": "run = v.dp_sgd(sampling_rate=0.01, noise_multiplier=1.0, steps=1000)\nwhile True: v.best_of(run, mean_runs=10).epsilon(1e-6)",
+    "one epsilon": "run = v.dp_sgd(sampling_rate=0.001, noise_multiplier=0.7, steps=10**6)\n"
+    "v.best_of(run, mean_runs=30, shape=2).epsilon(1e-9)\nwhile True: pass",
     "session": "s = v.Session({'x': np.arange(1e6)}, epsilon=900)\nwhile True: s.quantile('x', 0.5, lower=0, upper=1e6, epsilon=0.001)",
-    "fit": "X = np.random.default_rng(1).random((20000, 20))\nwhile True: v.sklearn.MLPClassifier((64,), bounds=(0, 1), max_iter=50).fit(X, X[:, 0] > 0.5)",
+    "fit": "X = np.random.default_rng(1).random((20000, 20))\nwhile True: "
+    "v.sklearn.MLPClassifier((64,), bounds=(0, 1), max_iter=50).fit(X, X[:, 0] > 0.5)",
     "audit": "v.audit(lambda world, seed: time.sleep(0.01) or world + 0.0, claim=(50.0, 1e-5), trials=10**6)",
     "workers": "v.audit('time:sleep', claim=(50.0, 1e-5), trials=10**6, workers=2, max_failures=10**6)",
 }
