@@ -1,6 +1,6 @@
-//! `cargo xtask reproduce clusters`: audits on real Ray, Dask, submitit and Slurm, on this machine, with workers killed by signal 9.
+//! `cargo xtask reproduce clusters`: audits on real Ray and real Slurm, on this machine, with workers killed by signal 9.
 //!
-//! All but Slurm are installed into an environment of its own. Slurm must be there already (slurm-wlm and munge), and this must be run by root.
+//! Ray is installed into an environment of its own. Slurm must be there already (slurm-wlm and munge), and this must be run by root.
 
 use crate::{bench::must, python};
 use std::{io, path::Path, process::Command};
@@ -8,7 +8,7 @@ use std::{io, path::Path, process::Command};
 /// Rounds on each cluster.
 const ROUNDS: &str = "10";
 
-/// Runs all of them; whether every round had the bits of one process.
+/// Runs both; whether every round had the bits of one process.
 pub fn run(root: &Path) -> io::Result<bool> {
     let build = ["build", "--release", "--quiet", "-p", "veracity-cli"];
     must(Command::new("cargo").current_dir(root).args(build), "the command line does not build")?;
@@ -25,9 +25,6 @@ pub fn run(root: &Path) -> io::Result<bool> {
             .status()?;
         Ok(status.success())
     };
-    let mut all_agree = true;
-    for name in ["ray", "dask", "submitit", "slurm"] {
-        all_agree &= cluster(name)?;
-    }
-    Ok(all_agree)
+    let ray = cluster("ray")?;
+    Ok(cluster("slurm")? && ray)
 }
