@@ -1,7 +1,7 @@
 """Real clusters on one machine, with workers killed by signal 9 in the middle: the certificate is that of one process, to the bit.
 
-`cargo xtask reproduce clusters` runs Ray and Slurm; Dask and submitit are run by hand. Slurm needs slurm-wlm and munge to be installed, and the rights of root; a one-node cluster
-with a configuration of its own is started below the folder that is given, and stopped again.
+`cargo xtask reproduce clusters` runs Ray and Slurm; Dask and submitit are run by hand. Slurm needs slurm-wlm and munge to be installed,
+and the rights of root; a one-node cluster with a configuration of its own is started below the folder that is given, and stopped again.
 
     python clusters.py slurm --veracity target/release/veracity --folder /tmp/slurm --rounds 10
     python clusters.py ray --folder /tmp/ray --rounds 10
