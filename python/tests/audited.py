@@ -60,6 +60,16 @@ def kills_always(world: bool, seed: int) -> float:
     return 0.0
 
 
+class KillsUntilMended:
+    """Kills its process in every trial, until there is a file that says it is mended."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __call__(self, world: bool, seed: int) -> float:
+        return noisy(world, seed) if self.mark.exists() else kills_always(world, seed)
+
+
 def leaves(world: bool, seed: int) -> float:
     """Ends the program."""
     sys.exit(3)

@@ -62,7 +62,7 @@ def test_every_way_to_state_a_claim(claim):
         (dict(claim=(1.0,)), "claim is something else"),
         (dict(claim=(float("nan"), 1e-5)), "epsilon is NaN"),
         (dict(claim=(1.0, 2.0)), "delta is 2"),
-        (dict(claim="claim.json"), "claim is something else"),
+        (dict(claim="claim.json"), "read_claim reads a file"),
         (dict(claim=claim, adjacency="replace-one"), "adjacency is replace-one"),
         (dict(claim=claim, trials=2), "trials is 2"),
         (dict(claim=claim, significance=2), "significance is 2"),
@@ -194,7 +194,7 @@ def test_evidence_is_that_of_the_command_line_and_is_resumed(claim, tmp_path):
             raise KeyboardInterrupt
         return audited.noisy(world, seed)
 
-    same = dict(claim=claim, trials=200, out=out, description="noise", settings=dict(function="", source_sha256=""))
+    same = dict(claim=claim, trials=200, out=out, description="noise")
     with pytest.raises(KeyboardInterrupt):
         v.audit(interrupted, **same)
     with pytest.raises(v.FileError, match="resume"):
@@ -212,6 +212,19 @@ def test_evidence_is_that_of_the_command_line_and_is_resumed(claim, tmp_path):
     assert checked.stands and "recomputed from 200 trials" in str(checked)
     (out / "trials.csv").write_text((out / "trials.csv").read_text().replace("in,", "in,1", 1))
     assert not v.verify(out / "certificate.json").stands
+
+
+@pytest.mark.parametrize("name", ["function", "source_sha256", "train", "data_sha256", "records"])
+def test_settings_cannot_say_what_the_audit_says_of_its_subject(claim, name, tmp_path):
+    """Else an edited function could resume the evidence of another, or be certified in its name."""
+    ran = []
+    with pytest.raises(v.InvalidInput, match=f"^settings has {name}, expected other names"):
+        v.audit(lambda world, seed: ran.append(seed) or 0.0, claim=claim, settings={name: ""}, out=tmp_path / "out")
+    assert not ran and not (tmp_path / "out").exists()
+    told = json.loads(v.audit(audited.noisy, claim=claim, trials=20, settings={"rate": 0.5}).certificate)["subject"]["settings"]
+    assert told["rate"] == 0.5 and told["function"] == "audited:noisy" and len(told["source_sha256"]) == 64
+    with pytest.raises(TypeError, match="^settings is a list, expected a dict$"):
+        v.audit(audited.noisy, claim=claim, settings=[("function", "")])
 
 
 def test_seeds_differ_and_tell_nothing_of_the_world(claim):

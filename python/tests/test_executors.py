@@ -49,8 +49,9 @@ def killed(tmp_path, name):
 
 
 def test_workers_that_kill_themselves_cost_only_what_they_had_in_hand(claim, tmp_path):
-    same = dict(claim=claim, trials=120, description="the same", settings={"function": "", "source_sha256": ""})
-    whole = v.audit(audited.noisy, **same)
+    same = dict(claim=claim, trials=120)
+    # The same function, which nothing kills.
+    whole = v.audit(audited.KilledOnce(tmp_path, of=2**40), **same)
     function = killed(tmp_path, "workers")
     found = v.audit(function, **same, workers=2)
     deaths = len(list(function.folder.iterdir()))
@@ -100,15 +101,17 @@ def test_what_kills_every_worker_ends_the_audit(claim, tmp_path):
 
 
 def test_an_audit_over_workers_is_resumed_elsewhere(claim, tmp_path):
-    out = tmp_path / "out"
-    with pytest.raises(v.Error):
-        v.audit(audited.kills_always, claim=claim, trials=300, workers=1, out=out, description="x", settings=UNNAMED)
-    v.audit(audited.noisy, claim=claim, trials=300, workers=2, out=out, resume=True, description="x", settings=UNNAMED)
-    v.audit(audited.noisy, claim=claim, trials=300, out=tmp_path / "here", description="x", settings=UNNAMED)
+    out, function = tmp_path / "out", audited.KillsUntilMended(tmp_path / "mended")
+    same = dict(claim=claim, trials=300)
+    with pytest.raises(v.Error, match="mend that and resume"):
+        v.audit(function, **same, workers=1, out=out)
+    function.mark.touch()
+    v.audit(function, **same, workers=2, out=out, resume=True)
+    v.audit(function, **same, out=tmp_path / "here")
     assert files(out) == files(tmp_path / "here")
-
-
-UNNAMED = {"function": "", "source_sha256": ""}
+    # Another function has evidence of its own.
+    with pytest.raises(v.InvalidInput, match="another"):
+        v.audit(audited.noisy, **same, out=out, resume=True)
 
 
 class Lossy:
@@ -154,3 +157,35 @@ def test_a_function_without_a_name_travels_by_cloudpickle(claim):
     shift = 0.25
     found = v.audit(lambda world, seed: audited.noisy(world, seed) + shift, claim=claim, trials=40, workers=1)
     assert found.trials == 40 and found.failures == 0
+
+
+def test_a_result_that_is_lost_after_it_was_done_costs_its_shard_alone(claim, monkeypatch):
+    """As with Dask, whose future of a shard that was done waits for ever once the worker that holds it is dead."""
+    from veracity import _clusters
+
+    monkeypatch.setattr(_clusters, "PATIENCE", 0.01)
+    waited = []
+
+    class Forgetful(Future):
+        def result(self, timeout=None):
+            if self.is_lost:
+                assert timeout is not None, "waits without end"
+                waited.append(timeout)
+                raise TimeoutError
+            return super().result(timeout)
+
+    Forgetful.__module__ = "distributed.client"
+
+    class Executor:
+        submitted = 0
+
+        def submit(self, function, *arguments):
+            self.submitted += 1
+            future = Forgetful()
+            future.is_lost = self.submitted % 3 == 1
+            future.set_result(function(*arguments))
+            return future
+
+    whole = v.audit(audited.noisy, claim=claim, trials=120)
+    found = v.audit(audited.noisy, claim=claim, trials=120, executor=Executor(), shards=6)
+    assert len(waited) >= 2 and found.certificate == whole.certificate

@@ -50,3 +50,6 @@ def test_what_is_no_training_is_told(claim):
         v.opacus.audit("opacus_loops:honest", claim=(3.0, 1e-5))
     with pytest.raises(v.InvalidInput, match="sampling_rate is 2"):
         v.opacus.audit("opacus_loops:honest", claim=claim, sampling_rate=2)
+    for name in ("make_training", "make_training_sha256", "sampling_rate", "function", "source_sha256"):
+        with pytest.raises(v.InvalidInput, match=f"^settings has {name}, expected other names"):
+            v.opacus.audit("opacus_loops:honest", claim=claim, settings={name: ""})

@@ -218,6 +218,13 @@ def test_the_budget_is_kept_and_one_who_forgets_is_found_out():
     s.count(epsilon=s.remaining.epsilon * (1 - 1e-9))
 
 
+def test_a_budget_of_nothing_shows_itself_and_answers_nothing():
+    s = v.Session({"x": [1.0]}, epsilon=0)
+    assert "spent 0, remaining 0" in repr(s) and s.spent.part == s.remaining.part == 0 and "<svg" in s._repr_html_()
+    with pytest.raises(v.BudgetExceeded):
+        s.count(epsilon=0.1)
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_threads_cannot_overdraw(delta):
     s = session(epsilon=1.0, delta=delta)

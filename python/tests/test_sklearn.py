@@ -1,5 +1,6 @@
 """Private estimators of scikit-learn."""
 
+import json
 import math
 import pickle
 import warnings
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import veracity as v
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 from veracity.sklearn import (
@@ -175,6 +176,20 @@ def test_nothing_is_learnt_without_being_charged():
     assert said.mechanism_.to_json().count('"gaussian"') == 1 and "planned_rows is public" in said.assumes_
 
 
+def test_a_number_of_rows_that_was_bought_too_low_is_trained_on():
+    """Two rows were never refused, three were where the noisy count is four deviations too low: chance 3e-5, more than delta.
+
+    Whoever saw the refusal knew that there are three. The seeds are those of the first 60,000 where it happened."""
+    X, y = np.array([[0.1], [0.9], [0.5]]), [0, 1, 0]
+    for seed in (32936, 58835):
+        network = MLPClassifier((2,), epsilon=1, bounds=(0, 1), max_iter=1, random_state=seed)
+        # The seeds still make what they are for: a plan for less than half of the rows.
+        assert network._population(X, seed)[0] == 1
+        assert network.fit(X, y).claim_.epsilon <= 1
+    # Nor does a number that somebody says decide whether there is an answer.
+    assert MLPClassifier((2,), bounds=(0, 1), max_iter=1, planned_rows=1, random_state=1).fit(np.repeat(X, 20, axis=0), y * 20)
+
+
 def test_wrong_parameters_are_refused_in_one_line():
     X, y = two_classes(100)
     for estimator in [
@@ -195,6 +210,26 @@ def test_wrong_parameters_are_refused_in_one_line():
         with pytest.raises(ValueError) as caught:
             estimator.fit(X, y)
         assert isinstance(caught.value, v.Error) and "\n" not in str(caught.value), estimator
+
+
+@pytest.mark.parametrize(
+    "estimator, name",
+    [
+        (KMeans("3", bounds=(0, 1)), "n_clusters"),
+        (PCA("2", bounds=(0, 1)), "n_components"),
+        (LogisticRegression(C="1", bounds=(0, 1)), "C"),
+        (Ridge("1", bounds=(0, 1), target_bounds=(0, 1)), "alpha"),
+        (MLPClassifier(max_iter="5", bounds=(0, 1)), "max_iter"),
+        (MLPClassifier(learning_rate_init=[1], bounds=(0, 1)), "learning_rate_init"),
+        (MLPClassifier(planned_rows=True, bounds=(0, 1)), "planned_rows"),
+        (MLPClassifier("big", bounds=(0, 1)), "hidden_layer_sizes"),
+        (GaussianNB(epsilon="1", bounds=(0, 1)), "epsilon"),
+    ],
+)
+def test_a_text_in_the_place_of_a_number_is_named(estimator, name):
+    X, y = two_classes(20)
+    with pytest.raises((TypeError, v.InvalidInput), match=f"^{name} is a (str|list|bool), expected "):
+        estimator.fit(X, y)
 
 
 def test_errors_tell_no_value():
@@ -232,6 +267,43 @@ def test_pipelines_folds_grids_and_pickles():
         again = pickle.loads(pickle.dumps(estimator))
         assert again.claim_ == estimator.claim_
         assert clone(estimator).get_params()["epsilon"] == 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_claim_of_every_estimator_stands_for_whoever_verifies_it(name, tmp_path):
+    X, y = two_classes(300)
+    asked = {"epsilon": 0.7, "delta": 1e-6, "random_state": None}
+    [estimator] = [one.set_params(**asked) for one in each(1.0) if type(one).__name__ == name]
+    claim = estimator.fit(X, y).claim_
+    assert claim.epsilon <= 0.7 and claim.delta == 1e-6
+    claim.save(tmp_path / "claim.json")
+    checked = v.verify(tmp_path / "claim.json")
+    checked.assert_stands()
+    assert checked.stands and len(checked.checks) > 3
+    # The mechanism is that of the claim, so that fits can be composed.
+    assert estimator.mechanism_.epsilon(1e-6).upper <= 0.7
+    # The twin: a claim of less than was spent falls.
+    forged = (tmp_path / "claim.json").read_text().replace(json.dumps(claim.epsilon.upper), "0.3")
+    assert forged != claim.to_json() and not v.verify(forged).stands
+
+
+def test_the_folds_of_a_cross_validation_compose():
+    """A row is in all folds but one, so what the folds tell together is the sum of the fits less one; the sum of all is above it."""
+    X, y = two_classes(900)
+    done = cross_validate(GaussianNB(epsilon=0.2, bounds=(0, 1), random_state=1), X, y, cv=5, return_estimator=True)
+    fits = [one.mechanism_ for one in done["estimator"]]
+    whole = sum(fits)
+    # Less than five times 0.2, for composition is exact; more than one of them.
+    assert 0.2 < whole.epsilon(1e-5).lower and whole.epsilon(1e-5).upper < 0.6
+    assert sum(fits[1:]).epsilon(1e-5).upper < whole.epsilon(1e-5).lower
+    whole.claim(delta=1e-5).verify().assert_stands()
+    pipeline = make_pipeline(
+        StandardScaler(epsilon=0.1, bounds=(0, 1), random_state=1),
+        LogisticRegression(epsilon=0.1, bounds=(-4, 4), random_state=1),
+    )
+    done = cross_validate(pipeline, X, y, cv=3, return_estimator=True)
+    steps = [step.mechanism_ for fitted in done["estimator"] for _, step in fitted.steps]
+    assert len(steps) == 6 and sum(steps).epsilon(6e-5).upper <= 0.6
 
 
 def test_names_that_scripts_rely_on():

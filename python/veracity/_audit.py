@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import _clusters, _veracity
 from ._errors import InvalidInput, TrialsFailed
 from ._neighbours import Neighbours, Training
+from ._table import path_of
 from ._trials import Row, Score, attempt, called, function_of, packed, source_sha256
 from ._veracity import AuditResult
 
@@ -23,6 +24,18 @@ from ._veracity import AuditResult
 FIRST_FAILURE = "first-failure.txt"
 #: How many trials are asked for at once.
 HANDFUL = 256
+#: What an audit writes down of its subject itself: nobody else says it.
+RESERVED = (
+    "function",
+    "source_sha256",
+    "train",
+    "train_sha256",
+    "attack",
+    "attack_sha256",
+    "canary_records",
+    "records",
+    "data_sha256",
+)
 
 
 def audit(
@@ -64,8 +77,11 @@ def audit(
 
     `workers=N` runs trials in N processes that stay warm; `executor` is one of concurrent.futures, Dask, submitit or
     `veracity.executors.Ray`, or a function that makes one. `out` is a folder for the evidence, which `veracity verify` recomputes;
-    `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down.
+    `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down beside what the audit
+    itself says of the function and the data, whose names they cannot have.
     """
+    if isinstance(claim, (str, os.PathLike)):
+        raise InvalidInput("claim is a text or a path, expected a Claim, a Mechanism with delta, or (epsilon, delta); read_claim reads a file")
     function, told, group = _subject(score, train, attack, data, canary, group_size, claim, delta, adjacency)
     described = description if description is not None else told.pop("description")
     told.pop("description", None)
@@ -73,6 +89,7 @@ def audit(
         raise InvalidInput("executor is given together with workers, expected one or the other")
     workers = None if workers is None else _whole("workers", workers, 4096)
     shards = _clusters.SHARDS if shards is None else _whole("shards", shards, 1 << 20)
+    folder = None if out is None else path_of("out", out)
     run = _veracity._begin_audit(
         claim=claim,
         delta=delta,
@@ -86,11 +103,11 @@ def audit(
         max_failures=max_failures,
         group=group,
         description=described,
-        settings={**told, **(settings or {})},
-        out=None if out is None else os.fspath(out),
+        settings={**told, **further(settings, RESERVED)},
+        out=folder,
         resume=bool(resume),
     )
-    keeping = _Keeping(run, None if out is None else Path(out), _bar(progress, run))
+    keeping = _Keeping(run, None if folder is None else Path(folder), _bar(progress, run))
     try:
         _attack(run, function, workers, executor, shards, keeping)
         return run.finish(keeping.first_failure)
@@ -157,9 +174,20 @@ def _subject(
     return Training(train, attack, neighbours), told, neighbours.records
 
 
+def further(settings: Any, reserved: Sequence[str]) -> dict[str, Any]:
+    """What someone wants to be written down, but for what an audit says of its subject itself."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings is a {type(settings).__name__}, expected a dict")
+    if taken := [name for name in reserved if name in settings]:
+        raise InvalidInput(f"settings has {taken[0]}, expected other names: an audit writes that down itself")
+    return settings
+
+
 def _whole(name: str, given: Any, most: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-        shown = given if isinstance(given, int) else f"a {type(given).__name__}"
+        shown = given if isinstance(given, int) and abs(given) < 10**18 else f"a {type(given).__name__}"
         raise InvalidInput(f"{name} is {shown}, expected a whole number, 1 ≤ {name} ≤ {most}")
     return given
 

@@ -22,6 +22,8 @@ LOSSES = 6
 SHARDS = 64
 #: The longest pause in seconds between two looks at what is done.
 PAUSE = 0.2
+#: How many seconds the rows of a shard that is done may take to come, before it counts as lost.
+PATIENCE = 10.0
 
 
 class Cluster:
@@ -111,10 +113,17 @@ def work(cluster: Cluster, packed: bytes | Score, shards: int, run: Any, keep: C
                 future.cancel()
 
 
+def _result(future: Any) -> Any:
+    """What a future that is done has. Dask's may lose it again with a worker that dies before it is fetched, and then waits on and on."""
+    if type(future).__module__.partition(".")[0] == "distributed":
+        return future.result(timeout=PATIENCE)
+    return future.result()
+
+
 def _rows(future: Any, trials: list[Trial]) -> tuple[list[Row] | None, str]:
     """The rows of a shard, or why it is lost."""
     try:
-        rows = future.result()
+        rows = _result(future)
     except Exception as error:
         # What cannot be made anywhere is no loss.
         if isinstance(error, Error):

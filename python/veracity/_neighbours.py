@@ -7,6 +7,7 @@ these, such as (features, labels). Every trial has a copy of its own of what can
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def _kind(data: Any) -> str:
         return "frame"
     if module == "torch" and hasattr(data, "detach"):
         return "tensor"
-    if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (str, bytes, Mapping)):
         return "dataset"
     raise InvalidInput(
         f"data is a {type(data).__name__}, expected a numpy array, a list, a pandas frame, a torch tensor or dataset, or a tuple of these"
@@ -96,18 +97,14 @@ def _rows(data: Any, canary: Any) -> Any:
     """The canary as records of the same kind as the data; one record need not be in a list."""
     kind = _kind(data)
     rows: Any
-    if kind == "array":
-        rows = np.asarray(canary, dtype=data.dtype)
-        rows = rows[np.newaxis] if rows.ndim == data.ndim - 1 else rows
-        return _fitting(data, rows)
-    if kind == "tensor":
-        import torch
-
-        rows = torch.as_tensor(canary, dtype=data.dtype, device=data.device)
+    if kind in ("array", "tensor"):
+        rows = _as_these(data, canary)
         return _fitting(data, rows[None] if rows.ndim == data.ndim - 1 else rows)
     if kind == "frame":
         import pandas as pd
 
+        if not isinstance(canary, (pd.DataFrame, Mapping)):
+            raise InvalidInput(f"canary is a {type(canary).__name__}, expected a frame, or a dict of one row, as the data are")
         rows = canary if isinstance(canary, pd.DataFrame) else pd.DataFrame([dict(canary)])
         if set(rows.columns) != set(data.columns):
             raise InvalidInput("canary has other columns, expected those of the data")
@@ -117,6 +114,20 @@ def _rows(data: Any, canary: Any) -> Any:
             raise InvalidInput(f"canary is a {type(canary).__name__}, expected a list of records as the data are")
         return canary
     return canary if hasattr(canary, "__len__") and not isinstance(canary, tuple) else [canary]
+
+
+def _as_these(data: Any, canary: Any) -> Any:
+    """The canary as an array or a tensor of the same type as the data."""
+    try:
+        if isinstance(data, np.ndarray):
+            return np.asarray(canary, dtype=data.dtype)
+        import torch
+
+        return torch.as_tensor(canary, dtype=data.dtype, device=data.device)
+    except Exception as why:
+        # What another package says of a value may have the value in it.
+        kind = type(why).__name__
+    raise InvalidInput(f"canary cannot be made an array of {data.dtype} ({kind}), expected records as the data are")
 
 
 def _fitting(data: Any, rows: Any) -> Any:
@@ -144,8 +155,12 @@ def _joined(data: Any, canary: Any, kept: int) -> Any:
         return pd.concat([data.iloc[:kept], rows]).astype(data.dtypes.to_dict()).set_axis(_index(data, kept, len(rows)))
     if kind == "list":
         return data[:kept] + rows
-    from torch.utils.data import ConcatDataset, Subset
-
+    try:
+        from torch.utils.data import ConcatDataset, Subset
+    except ImportError:
+        raise InvalidInput(
+            f"data is a {type(data).__name__} and torch is not installed, expected a numpy array, a list or a pandas frame"
+        ) from None
     return ConcatDataset([Subset(data, range(kept)), rows])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from opacus.optimizers import DPOptimizer
 
+from ._audit import RESERVED, further
 from ._audit import audit as audit_function
 from ._errors import InvalidInput
 from ._trials import called, function_of, source_sha256
@@ -47,7 +48,7 @@ def audit(
         raise InvalidInput(f"sampling_rate is {rate}, expected 0 < sampling_rate ≤ 1")
     make = function_of(make_training, "make_training")
     told = {"make_training": called(make), "make_training_sha256": source_sha256(make), "sampling_rate": rate}
-    settings["settings"] = {**told, **(settings.get("settings") or {})}
+    settings["settings"] = {**further(settings.get("settings"), (*told, *RESERVED)), **told}
     settings.setdefault("description", f"the Opacus training {called(make)}, with a gradient canary")
     return audit_function(Attack(make, rate), claim=claim, delta=delta, trials=trials, **settings)
 

@@ -14,12 +14,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from operator import index
 from typing import Any
 
 from ._answer import Answer
-from ._errors import InvalidInput
-from ._table import table_of
+from ._errors import FileError, InvalidInput
+from ._table import path_of, table_of
 from ._veracity import Claim, Interval, Mechanism, _save_claims, _Session, _text
+
+#: More than anyone asks of one question: each costs a part of its ε.
+MOST_RANKS = 1000
+#: More than a notebook can show; what is counted for each is kept.
+MOST_KEYS = 1_000_000
 
 
 class Share:
@@ -46,7 +53,7 @@ class Share:
         return f"<epsilon {self.epsilon:.6g}{delta}, {100 * self.part:.3g} % of the budget in {self.counted_in}>"
 
 
-class _Questions:
+class Questions:
     """What can be asked of a table, or of each group of its rows."""
 
     def _ask(
@@ -105,7 +112,7 @@ class _Questions:
         error_bar: bool = True,
     ) -> Answer:
         """Several quantiles of a column as one question: ε is for all of them together."""
-        ranks = [_rank(rank) for rank in ranks]
+        ranks = [_rank(rank) for rank in _walked("ranks", ranks, "a list of numbers from 0 to 1", MOST_RANKS)]
         if not ranks:
             raise InvalidInput("ranks are empty, expected at least one")
         return self._ask(
@@ -137,7 +144,7 @@ class _Questions:
         return self._ask("histogram", column, epsilon, bins=bins, lower=lower, upper=upper)
 
 
-class Session(_Questions):
+class Session(Questions):
     """Questions about one table within one budget, each charged before it is answered.
 
     However each question is chosen from earlier answers, all answers together are (epsilon, delta)-private: the budget is kept by
@@ -170,15 +177,17 @@ class Session(_Questions):
         self._table = table_of(data)
         if person is not None:
             self._table.check(_name("person", person), True)
+        if not isinstance(name, (str, type(None))):
+            raise TypeError(f"name is a {type(name).__name__}, expected a text")
+        self._seed = _seed(seed)
+        self._ledger = _Session(
+            epsilon, delta, adjacency, person, rows_per_person, name or self._table.name, self._seed
+        )
         self.epsilon = float(epsilon)
         self.delta = float(delta)
         self.person = person
         self.rows_per_person = int(rows_per_person) if person is not None else None
         self.adjacency = adjacency
-        self._seed = _seed(seed)
-        self._ledger = _Session(
-            epsilon, delta, adjacency, person, rows_per_person, name or self._table.name, self._seed
-        )
         self._answers: list[Answer] = []
         self._lock = threading.Lock()
 
@@ -193,13 +202,13 @@ class Session(_Questions):
     def spent(self) -> Share:
         """What was spent, rounded up."""
         epsilon, total, limit = self._ledger.spent()
-        return Share(epsilon, self.delta, total / limit)
+        return Share(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
     def remaining(self) -> Share:
         """What is left, rounded down: a question of this ε still fits."""
         epsilon, total, limit = self._ledger.remaining()
-        return Share(epsilon, self.delta, total / limit)
+        return Share(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
     def answers(self) -> list[Answer]:
@@ -227,8 +236,12 @@ class Session(_Questions):
 
     def save(self, folder: str | os.PathLike[str]) -> list[str]:
         """Writes the claim of each answer to a new file in a folder, and says where."""
-        os.makedirs(folder, exist_ok=True)
-        return [os.fspath(path) for path in _save_claims(os.fspath(folder), self.claims())]
+        where = path_of("folder", folder)
+        try:
+            os.makedirs(where, exist_ok=True)
+        except (OSError, ValueError) as why:
+            raise FileError(f"folder cannot be made ({type(why).__name__}), expected a path that can be written") from None
+        return [os.fspath(path) for path in _save_claims(where, self.claims())]
 
     def _ask(
         self,
@@ -285,7 +298,7 @@ class Session(_Questions):
         raise TypeError("a session cannot be copied: its budget would be spent twice")
 
 
-class Groups(_Questions):
+class Groups(Questions):
     """Questions about each group of a session's rows; see `Session.group_by`."""
 
     def __init__(self, session: Session, column: str, keys: list[str]) -> None:
@@ -327,41 +340,60 @@ def _name(what: str, name: Any) -> str:
 
 
 def _rank(rank: Any) -> float:
-    if isinstance(rank, (bool, str)):
-        raise TypeError(f"rank is a {type(rank).__name__}, expected a number from 0 to 1")
-    return float(rank)
+    return _number("rank", rank, "a number from 0 to 1")
+
+
+def _number(what: str, given: Any, expected: str) -> float:
+    if not isinstance(given, (bool, str, bytes)):
+        try:
+            return float(given)
+        except Exception:
+            pass
+    kind = "an int too large" if isinstance(given, int) and not isinstance(given, bool) else f"a {type(given).__name__}"
+    raise TypeError(f"{what} is {kind}, expected {expected}")
+
+
+def _walked(what: str, given: Any, expected: str, most: int) -> list[Any]:
+    """A list of what is given, which may be anything that can be walked, not without end."""
+    if isinstance(given, (str, bytes)):
+        raise TypeError(f"{what} is one text, expected {expected}")
+    try:
+        found = list(islice(given, most + 1))
+    except Exception:
+        found = None
+    if found is None:
+        raise TypeError(f"{what} is a {type(given).__name__}, expected {expected}")
+    if len(found) > most:
+        raise InvalidInput(f"{what} are more than {most}, expected at most that many")
+    return found
 
 
 def _seed(seed: Any) -> int | None:
     if seed is None:
         return None
-    if isinstance(seed, bool) or not 0 <= int(seed) < 2**64:
+    try:
+        whole = -1 if isinstance(seed, bool) else index(seed)
+    except Exception:
+        whole = -1
+    if not 0 <= whole < 2**64:
         raise InvalidInput("seed is no whole number, expected 0 ≤ seed < 2^64")
-    return int(seed)
+    return whole
 
 
 def _texts(what: str, keys: Iterable[Any]) -> list[str]:
-    if isinstance(keys, (str, bytes)):
-        raise TypeError(f"{what} is one text, expected a list of them")
-    texts = [_text(key) for key in keys]
+    texts = [_text(key) for key in _walked(what, keys, "a list of texts or numbers", MOST_KEYS)]
     if any(text is None for text in texts):
         raise InvalidInput(f"{what} has one that is missing or neither text nor number, expected texts or numbers")
     return [text for text in texts if text is not None]
 
 
 def _bins(edges: Sequence[float]) -> tuple[list[float], list[str]]:
-    numbers = [_edge(edge) for edge in edges]
+    numbers = [_number("an edge", edge, "a number") for edge in _walked("edges", edges, "a list of numbers", MOST_KEYS)]
     if len(numbers) < 2 or any(not a < b for a, b in zip(numbers, numbers[1:], strict=False)):
         raise InvalidInput("edges do not rise, expected at least two numbers in order")
     last = len(numbers) - 2
     ends = [")" if i < last else "]" for i in range(last + 1)]
     return numbers, [f"[{_short(numbers[i])}, {_short(numbers[i + 1])}{ends[i]}" for i in range(last + 1)]
-
-
-def _edge(edge: Any) -> float:
-    if isinstance(edge, (bool, str)):
-        raise TypeError(f"edges have a {type(edge).__name__}, expected numbers")
-    return float(edge)
 
 
 def _short(x: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ._veracity import _check_columns, _Column
 def table_of(data: Any) -> Table:
     """The table behind a DataFrame, an Arrow table, a mapping of arrays or a path."""
     if isinstance(data, (str, os.PathLike)):
-        return _File(os.fspath(data))
+        return _File(path_of("data", data))
     home = type(data).__module__.partition(".")[0]
     if home == "pandas" and hasattr(data, "columns"):
         return _Frame(data)
@@ -26,9 +26,19 @@ def table_of(data: Any) -> Table:
         return _Frame(data)
     if isinstance(data, Mapping):
         return _Arrays(data)
+    remedy = "; collect() it first" if home == "polars" and type(data).__name__ == "LazyFrame" else ""
     raise TypeError(
-        f"data is a {type(data).__name__}, expected a pandas or polars DataFrame, an Arrow table, a dict of arrays or a path"
+        f"data is a {type(data).__name__}, expected a pandas or polars DataFrame, an Arrow table, a dict of arrays or a path{remedy}"
     )
+
+
+def path_of(what: str, given: Any) -> str:
+    """A path as a text."""
+    try:
+        return os.fsdecode(given)
+    except Exception:
+        pass
+    raise TypeError(f"{what} is a {type(given).__name__}, expected a path")
 
 
 class Table:
@@ -69,16 +79,17 @@ class Table:
         except Exception as why:
             # What another package says of a value may have the value in it.
             kind = type(why).__name__
-        raise InvalidInput(f"column {column!r} cannot be read ({kind}), expected values that can be walked")
+        shown = "of rows" if column is None else repr(_printable(column))
+        raise InvalidInput(f"column {shown} cannot be read ({kind}), expected values that can be walked")
 
     def _read(self, column: str, texts: bool) -> _Column:
         raise NotImplementedError
 
 
 class _File(Table):
-    def __init__(self, path: str | bytes) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__()
-        self._path = os.fsdecode(path)
+        self._path = path
         self.name = os.path.basename(self._path) or "data"
 
     def check(self, column: str, texts: bool) -> None:
@@ -128,7 +139,9 @@ class _Arrays(Table):
     def __init__(self, arrays: Mapping[Any, Any]) -> None:
         super().__init__()
         self._arrays = {str(name): _row_of(str(name), values) for name, values in arrays.items()}
-        lengths = {len(values) for values in self._arrays.values()}
+        if len(self._arrays) < len(arrays):
+            raise InvalidInput("columns have names in common, expected each name once")
+        lengths = {_length_of(name, values) for name, values in self._arrays.items()}
         if len(lengths) > 1:
             raise InvalidInput("columns differ in length, expected one value of each for a row")
         if not lengths:
@@ -151,17 +164,30 @@ class _Arrays(Table):
 
 
 def _absent(column: str, names: Mapping[str, Any]) -> InvalidInput:
-    shown = "".join(c for c in column if c.isprintable())[:60]
-    known = ", ".join(list(names)[:12])
-    return InvalidInput(f"column {shown!r} is not there, expected one of {known}")
+    known = ", ".join(_printable(name) for name in list(names)[:12])
+    return InvalidInput(f"column {_printable(column)!r} is not there, expected one of {known}")
+
+
+def _printable(name: str) -> str:
+    return "".join(c for c in name if c.isprintable())[:60]
 
 
 def _row_of(name: str, values: Any) -> Any:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise TypeError(f"column {name!r} is no row of values, expected an array or a list")
+    # What has no order cannot be told row by row.
+    if isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(values, "__len__"):
+        raise TypeError(f"column {_printable(name)!r} is a {type(values).__name__}, expected an array or a list")
     if getattr(values, "ndim", 1) != 1:
-        raise InvalidInput(f"column {name!r} has {values.ndim} dimensions, expected 1")
+        raise InvalidInput(f"column {_printable(name)!r} has {values.ndim} dimensions, expected 1")
     return values
+
+
+def _length_of(name: str, values: Any) -> int:
+    try:
+        return len(values)
+    except Exception as why:
+        # What it says may have a value in it.
+        kind = type(why).__name__
+    raise InvalidInput(f"column {_printable(name)!r} has no length ({kind}), expected an array or a list")
 
 
 def _kind(values: Any) -> str:
@@ -191,7 +217,7 @@ def _is_numeric(values: Any) -> bool:
 def _check_kind(column: str, values: Any, texts: bool) -> None:
     kind = _kind(values)
     if kind == "complex" or (kind == "time" and not texts):
-        raise InvalidInput(f"column {column!r} has {kind} values, expected numbers")
+        raise InvalidInput(f"column {_printable(column)!r} has {kind} values, expected numbers")
 
 
 def _column_of(values: Any, texts: bool) -> _Column:

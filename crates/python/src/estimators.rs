@@ -259,7 +259,7 @@ fn _train_network<'py>(
             .with_schedule(Schedule::Cosine { rate, warmup: 0, last: 0.0 })
             .with_averaging(Averaging::None);
         let entropy = seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-        let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
+        let mut run = Run::of_private_number(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
         while run.step()? {}
         let (multiplier, clip) = (NoiseMultiplier::new(noise_multiplier)?, ClipNorm::new(clip)?);
         let grid =

@@ -10,6 +10,8 @@ use veracity::{
 
 /// Points of the profile that the curve is drawn through.
 const POINTS: usize = 257;
+/// The side of a picture.
+const SIDE: f64 = 240.0;
 
 /// Adds the class of curves to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -64,6 +66,35 @@ impl Tradeoff {
         let sides = if self.upper.is_some() { "both sides" } else { "below" };
         Ok(format!("<Tradeoff of {} points, from {sides}, method '{}'>", self.__len__(py)?, self.method))
     }
+
+    /// The curve as a picture, for notebooks, light or dark as they are.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let alphas = self.alphas.bind(py).try_readonly()?;
+        let drawn = |ends: &Py<PyArray1<f64>>, look: &str| -> PyResult<String> {
+            Ok(line(alphas.as_slice()?, ends.bind(py).try_readonly()?.as_slice()?, look))
+        };
+        let lower = drawn(&self.lower, "stroke='#4c8bb8' stroke-width='2'")?;
+        let upper = match &self.upper {
+            Some(upper) => drawn(upper, "stroke='#4c8bb8' stroke-dasharray='3'")?,
+            None => String::new(),
+        };
+        let guessing = line(&[0.0, 1.0], &[1.0, 0.0], "stroke='currentColor' opacity='.4'");
+        Ok(format!(
+            "<div><b>trade-off curve</b> <span style='opacity:.7'>across: wrongly accused, up: missed; no attack is below the \
+             curve, guessing is on the straight line; method {}</span><br><svg width='{SIDE}' height='{SIDE}' role='img'>\
+             <rect width='{SIDE}' height='{SIDE}' fill='none' stroke='currentColor' opacity='.4'/>{guessing}{upper}{lower}</svg></div>",
+            self.method
+        ))
+    }
+}
+
+/// A line through points of the unit square, from left to right.
+fn line(across: &[f64], up: &[f64], look: &str) -> String {
+    let mut points: Vec<(f64, f64)> = across.iter().copied().zip(up.iter().copied()).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let written: Vec<String> =
+        points.iter().map(|(x, y)| format!("{:.1},{:.1}", SIDE * x, SIDE * (1.0 - y))).collect();
+    format!("<polyline points='{}' fill='none' {look}/>", written.join(" "))
 }
 
 /// The ends of a curve, and the method behind it.

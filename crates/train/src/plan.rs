@@ -241,6 +241,12 @@ impl Plan {
 
     /// Checks everything that can be checked without touching a record's values.
     pub fn check(&self, world: World<'_>) -> Result<(), Refusal> {
+        self.check_but_number(world)?;
+        self.sampling.check_number(world.unplanted())
+    }
+
+    /// As [`Plan::check`], but for whether a Poisson plan is for about as many records as there are, which are private.
+    pub(crate) fn check_but_number(&self, world: World<'_>) -> Result<(), Refusal> {
         let inputs = self.network.input().size();
         if world.width() != inputs {
             return Err(Refusal::Invalid(format!(
@@ -259,7 +265,7 @@ impl Plan {
                 }
             }));
         }
-        self.sampling.check(world.len(), world.unplanted())?;
+        self.sampling.check(world.len())?;
         if let Privacy::Gaussian { clipping, .. } = &self.privacy {
             clipping.check(&self.network)?;
         }

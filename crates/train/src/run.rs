@@ -121,6 +121,18 @@ impl<'a> Run<'a> {
         Run::with_sampler(plan, world, draws, Sampler::new(plan.sampling)?)
     }
 
+    /// As [`Run::new`], where the number of records is as private as they are: nothing is refused that depends on it, though a plan
+    /// with Poisson batches may be for far fewer than there are.
+    pub fn of_private_number(
+        plan: &'a Plan,
+        world: impl Into<World<'a>>,
+        draws: Draws<'_>,
+    ) -> Result<Run<'a>, Refusal> {
+        let world = world.into();
+        plan.check_but_number(world)?;
+        Run::with_sampler(plan, world, draws, Sampler::new(plan.sampling)?)
+    }
+
     /// As [`Run::new`], for a plan that was checked, with the tables of another model's sampler.
     pub(crate) fn with_sampler(
         plan: &'a Plan,

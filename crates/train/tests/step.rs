@@ -508,7 +508,7 @@ fn clip_norms_that_floats_cannot_hold_are_refused() {
     }
 }
 
-/// The room for the rounding of sums is that of planned batches: with many more records than planned it would not do.
+/// Many more records than planned are another dataset than the planned one, for whoever knows both.
 #[test]
 fn a_plan_for_far_fewer_records_than_there_are_is_refused() {
     let (entropy, data) = (Entropy::seeded(1), records(40));
@@ -523,4 +523,16 @@ fn a_plan_for_far_fewer_records_than_there_are_is_refused() {
         begins(19).unwrap_err().to_string(),
         "records is 19, expected at least half of the number there are"
     );
+}
+
+/// Where the number of records is private, a refusal for it would tell of it: forty records are trained on as planned for one.
+#[test]
+fn a_private_number_of_records_is_refused_nothing() {
+    let (entropy, data) = (Entropy::seeded(1), records(40));
+    let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
+    let plan = plan(poisson(1, 1), 3, flat(1.0), SGD);
+    assert!(Run::new(&plan, &data, draws).is_err());
+    let mut run = Run::of_private_number(&plan, &data, draws).unwrap();
+    while run.step().unwrap() {}
+    assert!(run.model().parameters.iter().all(|parameter| parameter.is_finite()));
 }

@@ -1,15 +1,18 @@
 """Real clusters on one machine, with workers killed by signal 9 in the middle: the certificate is that of one process, to the bit.
 
-`cargo xtask reproduce clusters` runs both. Slurm needs slurm-wlm and munge to be installed, and the rights of root; a one-node cluster
-with a configuration of its own is started below the folder that is given, and stopped again.
+`cargo xtask reproduce clusters` runs Ray and Slurm; Dask and submitit are run by hand. Slurm needs slurm-wlm and munge to be installed,
+and the rights of root; a one-node cluster with a configuration of its own is started below the folder that is given, and stopped again.
 
     python clusters.py slurm --veracity target/release/veracity --folder /tmp/slurm --rounds 10
     python clusters.py ray --folder /tmp/ray --rounds 10
+    python clusters.py dask --folder /tmp/dask --rounds 10
+    python clusters.py submitit --folder /tmp/submitit --rounds 10
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -183,38 +186,69 @@ def _processes(folder: str) -> list[int]:
     return found
 
 
-def ray(folder: Path, rounds: int) -> int:
+@contextlib.contextmanager
+def ray(folder: Path):
+    """An executor of Ray with two CPUs."""
+    import ray as cluster
+
+    import veracity as v
+
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    cluster.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
+    yield v.executors.Ray()
+    cluster.shutdown()
+
+
+@contextlib.contextmanager
+def dask(folder: Path):
+    """A client of Dask with two worker processes."""
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "local_directory": str(folder)}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def submitit(folder: Path):
+    """An executor of submitit: a process for each shard, as its jobs on Slurm are."""
+    import submitit as cluster
+
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    executor = cluster.LocalExecutor(folder=folder / "jobs")
+    executor.update_parameters(timeout_min=10)
+    yield executor
+
+
+def executed(name: str, folder: Path, rounds: int) -> int:
     """How many rounds had the bits of one process."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     import audited
-    import ray as cluster
 
     import veracity as v
 
     folder.mkdir(parents=True)
     settings = dict(claim=v.gaussian(noise_multiplier=1), delta=1e-5, trials=300, description="noise")
-    settings["settings"] = {"function": "noise", "source_sha256": ""}
-    v.audit(audited.noisy, **settings, out=folder / "whole")
+    # The same function, which nothing kills.
+    v.audit(audited.KilledOnce(folder, of=2**40), **settings, out=folder / "whole")
     whole, same = read(folder / "whole"), 0
-    paths = os.pathsep.join(sys.path)
-    cluster.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
-    for at in range(rounds):
-        marks = folder / f"marks-{at}"
-        marks.mkdir()
-        # The function kills its own worker, once, in the trials that the round draws.
-        function = audited.KilledOnce(marks, of=100 + at)
-        v.audit(function, **settings, executor=v.executors.Ray(), shards=10, out=folder / f"round-{at}")
-        kills = len(list(marks.iterdir()))
-        agrees = kills > 0 and read(folder / f"round-{at}") == whole
-        print(f"ray, round {at}: {kills} workers killed, {'the same bits' if agrees else 'NOT THE SAME'}", flush=True)
-        same += agrees
-    cluster.shutdown()
+    with {"ray": ray, "dask": dask, "submitit": submitit}[name](folder) as executor:
+        for at in range(rounds):
+            marks = folder / f"marks-{at}"
+            marks.mkdir()
+            # The function kills its own worker, once, in the trials that the round draws.
+            function = audited.KilledOnce(marks, of=100 + at)
+            v.audit(function, **settings, executor=executor, shards=10, out=folder / f"round-{at}")
+            kills = len(list(marks.iterdir()))
+            agrees = kills > 0 and read(folder / f"round-{at}") == whole
+            print(f"{name}, round {at}: {kills} workers killed, {'the same bits' if agrees else 'NOT THE SAME'}", flush=True)
+            same += agrees
     return same
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("cluster", choices=["slurm", "ray"])
+    parser.add_argument("cluster", choices=["slurm", "ray", "dask", "submitit"])
     parser.add_argument("--veracity", type=Path)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=10)
@@ -224,7 +258,7 @@ def main() -> None:
     if asked.cluster == "slurm":
         same = slurm(asked.veracity.resolve(), folder, asked.rounds)
     else:
-        same = ray(folder, asked.rounds)
+        same = executed(asked.cluster, folder, asked.rounds)
     print(f"{asked.cluster}: {same} of {asked.rounds} rounds with a worker killed have the bits of one process")
     sys.exit(0 if same == asked.rounds else 1)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,18 @@ from .. import _veracity
 from .._errors import InvalidInput
 from .._veracity import Claim, Mechanism
 
+# What scikit-learn says of shapes, names and kinds.
+_WITHOUT_VALUES = re.compile(
+    r"Expected (2D|a 2-dimensional)|Found (array|input variables)|Complex data|Sparse data|X has \d+ features|The feature names|"
+    r"Feature names|This \w+ estimator|Reshape|y should be a 1d|y cannot be None|Unknown label|Input [Xy] contains|bad input shape|"
+    r"Singleton array|Expected sequence|float\(\) argument must be"
+)
+# The values that it shows where the shape is wrong.
+_VALUES = re.compile(r"(:\n)?array=.*?\.(?=\n|$)", re.DOTALL)
+# Parameters that are numbers, whichever estimator has them.
+_NUMBERS = frozenset(
+    "C alpha batch_size clip_norm learning_rate_init max_iter momentum n_clusters n_components planned_rows row_norm var_smoothing".split()
+)
 _NUMBER = "the rows are private, and so is their number"
 
 
@@ -38,14 +52,24 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         rows, targets = self._validated(X, y, **how)
         return rows, targets
 
+    def _check_numbers(self) -> None:
+        """Refuses a text, or anything else, in the place of a number."""
+        for name, given in self.get_params(deep=False).items():
+            if name in _NUMBERS and given is not None and (isinstance(given, bool) or not isinstance(given, Real)):
+                raise TypeError(f"{name} is a {type(given).__name__}, expected a number")
+
     def _validated(self, *data: Any, **how: Any) -> Any:
+        self._check_numbers()
         try:
             return validate_data(self, *data, dtype="float64", ensure_all_finite=False, **how)
-        except ValueError as why:
-            if "could not convert" not in str(why):
-                raise
-        # What numpy says of a text that is no number has the text in it.
-        raise InvalidInput("X has a value that is no number, expected numbers; missing ones are NaN")
+        except Exception as why:
+            kind, told = type(why), str(why)
+        # What numpy and scikit-learn say may have values of the data in it: only what is known to have none is said again.
+        if issubclass(kind, ValueError | TypeError) and _WITHOUT_VALUES.match(told):
+            raise kind(_VALUES.sub(".", told))
+        if "could not convert" in told:
+            raise InvalidInput("X or y has a value that is no number, expected numbers; missing ones are NaN")
+        raise InvalidInput(f"X or y cannot be read ({kind.__name__}), expected arrays of numbers; missing ones are NaN")
 
     def _box(self, given: Any, width: int, name: str = "bounds") -> tuple[Any, Any]:
         """The lower and upper bound of each column, which must be said."""
@@ -159,13 +183,19 @@ class PrivateClassifier(PrivateEstimator):
         if type_of_target(y) not in ("binary", "multiclass"):
             raise ValueError("Unknown label type: expected one class for each row")
         given = getattr(self, "classes", None)
-        self.classes_ = np.unique(y) if given is None else np.unique(np.asarray(given))
-        if len(self.classes_) < 2:
-            raise ValueError(f"classes are {len(self.classes_)} class, expected at least two; name them by classes=")
-        places = np.searchsorted(self.classes_, y)
-        places = np.where(places < len(self.classes_), places, 0)
-        known = self.classes_[places] == y
-        return np.where(known, places, len(self.classes_)).astype("uint32")
+        try:
+            self.classes_ = np.unique(y) if given is None else np.unique(np.asarray(given))
+            places = np.searchsorted(self.classes_, y)
+            places = np.where(places < len(self.classes_), places, 0)
+            known = self.classes_[places] == y
+        except Exception as why:
+            # What an object says of itself may have a value in it.
+            kind = type(why).__name__
+        else:
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes are {len(self.classes_)} class, expected at least two; name them by classes=")
+            return np.where(known, places, len(self.classes_)).astype("uint32")
+        raise InvalidInput(f"y cannot be put in order ({kind}), expected labels that can be compared, with each other and with classes")
 
     def _assumptions(self) -> list[str]:
         said = super()._assumptions()

@@ -18,7 +18,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
 
     Theorem: Poisson-sampled Gaussian mechanisms on sums of clipped gradients (Abadi et al. 2016), with the exact accountant. How many rows
     there are decides the sampling rate and the step, so it is either said by `planned_rows` or bought: a count with Gaussian
-    noise, for a twentieth of epsilon. A planned number below half of the rows there are is refused.
+    noise, for a twentieth of epsilon. The guarantee holds however far off it is, and nothing is refused for it.
 
     Args:
         hidden_layer_sizes: the width of each hidden layer.
@@ -82,7 +82,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         steps = max(1, round(self.max_iter * population / batch))
         schedule = (batch, population, steps)
         noise, mechanism = _veracity._sgd_noise(self.epsilon, self.delta, schedule, beside)
-        self._layers = [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+        self._layers = self._widths()
         self.parameters_, noted = _veracity._train_network(
             scaled,
             places[inside].tolist(),
@@ -101,6 +101,13 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         self._claimed(mechanism, self.parameters_)
         return self
 
+    def _widths(self) -> list[int]:
+        try:
+            return [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+        except (TypeError, ValueError):
+            given = type(self.hidden_layer_sizes).__name__
+        raise InvalidInput(f"hidden_layer_sizes is a {given}, expected the width of each layer, whole numbers")
+
     def _population(self, rows: Any, seed: int | None) -> tuple[int, list[tuple[str, float, float, float]]]:
         """About how many rows there are, and the noise of asking, if somebody asked."""
         if self.planned_rows is not None:
@@ -109,7 +116,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             return int(self.planned_rows), []
         noise = _veracity._gaussian_noise(0.05 * self.epsilon, self.delta, 1)
         (part,), _ = self._sums(rows[:, :1], "box", ["count"], noise, seed, call=1 << 32)
-        # Four deviations more than the noisy number: batches for too few rows would be refused, those for a few too many cost little.
+        # Four deviations more than the noisy number: batches for too few rows are too large, those for a few too many cost little.
         return max(1, round(float(part["count"][0]) + 4.0 * noise)), self._noted
 
     def _outputs(self, X: Any) -> Any:

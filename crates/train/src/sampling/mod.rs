@@ -147,19 +147,15 @@ impl Sampling {
         }
     }
 
-    /// Checks that batches can be drawn from so many positions, at so many of which are records that an auditor has not planted.
-    pub(crate) fn check(self, positions: usize, records: usize) -> Result<(), Refusal> {
+    /// Checks that batches can be drawn from so many positions.
+    pub(crate) fn check(self, positions: usize) -> Result<(), Refusal> {
         self.rate()?;
         if positions > u32::MAX as usize {
             return Err(Refusal::out_of_range("records", positions, "fewer than 2^32"));
         }
         let population = self.population().get();
         match self {
-            // The rate is public and stays what it is; a record more or less does not change it. But so many records are
-            // another dataset than the planned one.
-            Sampling::Poisson { .. } if records as u64 > population.saturating_mul(2) => {
-                Err(Refusal::out_of_range("records", population, "at least half of the number there are"))
-            }
+            // The rate is public and stays what it is; a record more or less does not change it.
             Sampling::Poisson { .. } => Ok(()),
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } if population != positions as u64 => {
                 Err(Refusal::Invalid(format!(
@@ -168,6 +164,18 @@ impl Sampling {
                 )))
             }
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => Ok(()),
+        }
+    }
+
+    /// Refuses a plan for less than half of the records that an auditor has not planted: they are another dataset than the planned
+    /// one. That refusal tells something of their number, so it is for whoever stated the plan, and knows the data.
+    pub(crate) fn check_number(self, records: usize) -> Result<(), Refusal> {
+        let population = self.population().get();
+        match self {
+            Sampling::Poisson { .. } if records as u64 > population.saturating_mul(2) => {
+                Err(Refusal::out_of_range("records", population, "at least half of the number there are"))
+            }
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => Ok(()),
         }
     }
 }
