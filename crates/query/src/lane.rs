@@ -61,18 +61,23 @@ impl Lane {
         Lane::new(place, 1, 0, noise, adjacency)
     }
 
-    /// Sums on the grid, with noise: multiples of [`Lane::granularity`].
+    /// A sum on the grid, with noise: a multiple of [`Lane::granularity`].
     pub(crate) fn release(&self, exact: i128, rng: &mut NoiseStream) -> i128 {
+        self.add(&[self.coarse(exact)], rng)[0]
+    }
+
+    /// Noise on several numbers of steps that one record moves together, by no more than the sensitivity in the norm of the noise.
+    pub(crate) fn add(&self, coarse: &[i128], rng: &mut NoiseStream) -> Vec<i128> {
         let moves = u128::from(self.adjacency.contributions()) * u128::from(self.sensitivity.get());
         let declared = match self.noise {
             Noise::Laplace { .. } => Distance::L1(moves),
             Noise::Gaussian { .. } => Distance::L2Squared(moves * moves),
         };
-        self.noise.add(self.place, &[self.coarse(exact)], declared, rng)[0]
+        self.noise.add(self.place, coarse, declared, rng)
     }
 
     /// The nearest multiple of the step.
-    fn coarse(&self, exact: i128) -> i128 {
+    pub(crate) fn coarse(&self, exact: i128) -> i128 {
         (exact + self.step / 2).div_euclid(self.step)
     }
 
@@ -90,6 +95,11 @@ impl Lane {
     pub(crate) fn half_width(&self, miss: f64) -> f64 {
         let grid = if self.step == 1 { 0.0 } else { 0.5 };
         (tail::half_width(self.noise, miss) + grid) * self.granularity()
+    }
+
+    /// How many steps one record's contribution is, rounded up.
+    pub(crate) fn sensitivity(&self) -> Count {
+        self.sensitivity
     }
 
     /// The noise that is added.

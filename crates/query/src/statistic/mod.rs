@@ -6,6 +6,7 @@ mod mean;
 mod pick;
 mod quantile;
 mod ranked;
+mod split;
 mod spread;
 mod sum;
 mod variance;

@@ -1,7 +1,7 @@
 //! The population variance of clamped values: mean square distance from the middle, less the square of the mean distance.
 
 use super::{MISS, Method, ratio_error, rounding};
-use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, column::present, lane::Lane};
+use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, lane::Lane};
 use veracity_core::{Adjacency, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::NoiseStream;
 
@@ -90,14 +90,13 @@ impl Method for Variance {
 
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {
         let values = column.numbers()?;
-        let middle = self.fixed.middle();
-        let distances = || present(values).map(|x| self.fixed.encode(x) - middle);
+        let (sum, squares, count) = self.fixed.moments(values, self.fixed.middle());
         let count = match self.count {
-            Some(lane) => lane.value(lane.release(distances().count() as i128, rng)),
+            Some(lane) => lane.value(lane.release(count as i128, rng)),
             None => values.len() as f64,
         };
-        let sum = self.sum.value(self.sum.release(distances().sum(), rng));
-        let squares = self.squares.value(self.squares.release(distances().map(|d| d * d).sum(), rng));
+        let sum = self.sum.value(self.sum.release(sum, rng));
+        let squares = self.squares.value(self.squares.release(squares, rng));
         let moments = Moments { count, sum, squares };
 
         let over = count.max(1.0);

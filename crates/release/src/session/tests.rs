@@ -25,7 +25,7 @@ fn ask(session: &Session, statistic: Statistic, at: f64, rows: Rows<'_>) -> Resu
 }
 
 fn numbers(values: &[f64]) -> Column {
-    Column::Numbers(values.iter().copied().map(Some).collect())
+    Column::from(values.to_vec())
 }
 
 fn plain(column: &Column) -> Rows<'_> {
