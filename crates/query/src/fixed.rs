@@ -93,16 +93,32 @@ impl FixedPoint {
     /// The integer of each number that is there, in order.
     fn each(&self, values: &[f64], mut take: impl FnMut(i128)) {
         // Of a number of 64 bits, the machine converts in one instruction; of others it takes ten times as long.
-        if self.farthest() < 1 << 62 {
-            let scale = power_of_two(-self.exponent);
-            for x in present(values) {
-                take(i128::from(round_small(self.bounds.clamp(x) * scale)));
+        let zeros = self.zeros();
+        let scale = power_of_two(-self.exponent - zeros);
+        match zeros {
+            _ if self.farthest() >> zeros >= 1 << 62 => {
+                for x in present(values) {
+                    take(self.encode(x));
+                }
             }
-        } else {
-            for x in present(values) {
-                take(self.encode(x));
+            0 => {
+                for x in present(values) {
+                    take(i128::from(round_small(self.bounds.clamp(x) * scale)));
+                }
+            }
+            _ => {
+                for x in present(values) {
+                    take(i128::from(round_small(self.bounds.clamp(x) * scale)) << zeros);
+                }
             }
         }
+    }
+
+    /// How many zeros every integer ends with: where the bounds are far from zero, floats between them are coarser than a unit.
+    fn zeros(&self) -> i32 {
+        let smallest = self.bounds.lower().abs().min(self.bounds.upper().abs());
+        let one_sign = self.bounds.lower() > 0.0 || self.bounds.upper() < 0.0;
+        if one_sign && smallest.is_normal() { (exponent_of(smallest) - 52 - self.exponent).max(0) } else { 0 }
     }
 
     /// The integer of the lower bound.
@@ -226,6 +242,10 @@ mod tests {
             prop_oneof![-1e100..1e100, -1e3..1e3, -1e-50..1e-50, Just(0.0), Just(1e15), Just(1e15 + 0.25)];
         let bounds = (ends.clone(), ends)
             .prop_filter_map("no bounds", |(a, b): (f64, f64)| Bounds::new(a.min(b), a.max(b)).ok());
+        // Far from zero and close together, so that integers end with zeros.
+        let far =
+            (-1e6..1e6, 1e-9..1.0).prop_map(|(at, width): (f64, f64)| Bounds::new(at, at + width).unwrap());
+        let bounds = prop_oneof![bounds, far];
         (bounds, 0..3).prop_map(|(bounds, which)| match which {
             0 => FixedPoint::for_sums(bounds),
             1 => FixedPoint::for_means(bounds),
