@@ -146,6 +146,7 @@ def test_one_row_moves_what_noise_hides_by_no_more_than_declared():
         for clipping, terms, most in [
             ("norm", ["count", "entries", "products"], math.sqrt(3)),
             ("box", ["count", "entries", "squares"], math.sqrt(7)),
+            ("box", ["count", "entries", "centred squares"], math.sqrt(1 + 1.25 * 3)),
         ]:
             (one,), _ = scaler._sums(base, clipping, terms, noise, 5)
             (other,), _ = scaler._sums(more, clipping, terms, noise, 5)
@@ -153,6 +154,24 @@ def test_one_row_moves_what_noise_hides_by_no_more_than_declared():
             assert moved <= most * 1.001, (row, clipping)
             worst = max(worst, moved / most)
     assert worst > 0.99
+
+
+def test_naive_bayes_knows_the_moments_and_how_noisy_they_are():
+    """With next to no noise, means and variances are those of the data; with much, no variance is less than the noise has."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.normal(0.2, 0.1, 4000), rng.random(4000) < 0.02]).clip(0, 1)
+    y = np.arange(4000) % 2
+    precise = GaussianNB(epsilon=500, bounds=(0, 1), var_smoothing=1e-9, random_state=1).fit(X, y)
+    for place in (0, 1):
+        assert np.allclose(precise.theta_[place], X[y == place].mean(axis=0), atol=1e-3)
+        assert np.allclose(precise.var_[place], X[y == place].var(axis=0), atol=1e-3)
+    noise = v._veracity._gaussian_noise(0.1, 1e-5, 1) * math.sqrt(1 + 1.25 * 2) / 2000
+    rough = GaussianNB(epsilon=0.1, bounds=(0, 1), var_smoothing=1e-9, random_state=1).fit(X, y)
+    # Half the width is ½, and counts are a little off.
+    assert np.all(rough.var_ >= 0.25 * noise**2 * 0.9)
+    # A row of a rare category is nearly as likely to be of either class.
+    chances = GaussianNB(epsilon=1, bounds=(0, 1), random_state=1).fit(X, y).predict_proba([[0.2, 1.0]])
+    assert 0.05 < chances[0, 0] < 0.95
 
 
 def test_nothing_is_learnt_without_being_charged():

@@ -78,7 +78,7 @@ class Questions:
         return self._ask("sum", column, epsilon, lower=lower, upper=upper)
 
     def mean(self, column: str, *, lower: float, upper: float, epsilon: float) -> Answer:
-        """The mean of a column, each value moved into the bounds. The number of rows is private and has noise of its own."""
+        """The mean of a column, each value moved into the bounds. The number of rows is private, and costs nothing more."""
         return self._ask("mean", column, epsilon, lower=lower, upper=upper)
 
     def variance(self, column: str, *, lower: float, upper: float, epsilon: float) -> Answer:

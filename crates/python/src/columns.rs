@@ -50,14 +50,16 @@ impl PyColumn {
     /// Numbers of an array; NaN is missing.
     #[staticmethod]
     fn of_array(array: numpy::PyReadonlyArray1<'_, f64>) -> PyColumn {
-        PyColumn::new(Column::Numbers(array.as_array().iter().copied().map(Some).collect()))
+        PyColumn::new(Column::Numbers(
+            array.as_slice().map_or_else(|_| array.as_array().to_vec(), <[f64]>::to_vec),
+        ))
     }
 
     /// Numbers among objects.
     #[staticmethod]
     fn of_numbers(objects: &Bound<'_, PyAny>) -> PyResult<PyColumn> {
         let all = objects.try_iter()?.map(|one| Ok(number_of(&one?, true)));
-        Ok(PyColumn::new(Column::Numbers(all.collect::<PyResult<_>>()?)))
+        Ok(PyColumn::new(Column::from(all.collect::<PyResult<Vec<Option<f64>>>>()?)))
     }
 
     /// Objects as texts.
@@ -70,7 +72,7 @@ impl PyColumn {
     /// So many rows, each with a value.
     #[staticmethod]
     fn of_rows(rows: usize) -> PyColumn {
-        PyColumn::new(Column::Numbers(vec![Some(0.0); rows]))
+        PyColumn::new(Column::Numbers(vec![0.0; rows]))
     }
 
     /// A column of a file; without a name, one value for each row.
@@ -93,7 +95,7 @@ impl PyColumn {
             return Err(InvalidInput::new_err("labels differ from bins in number, expected one for each"));
         }
         let label = |x: f64| labels[inner.partition_point(|edge| *edge <= x)].clone();
-        let texts = numbers.iter().map(|x| x.filter(|x| !x.is_nan()).map(label));
+        let texts = numbers.iter().map(|x| (!x.is_nan()).then(|| label(*x)));
         Ok(PyColumn::new(Column::Texts(texts.collect())))
     }
 

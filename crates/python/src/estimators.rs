@@ -89,6 +89,7 @@ fn _row_sums<'py>(
         "count" => Ok(Term::Count),
         "entries" => Ok(Term::Entries),
         "squares" => Ok(Term::Squares),
+        "centred squares" => Ok(Term::CentredSquares),
         "products" => Ok(Term::Products),
         "targets" => Ok(Term::Targets),
         "cross" => Ok(Term::Cross),

@@ -2,7 +2,7 @@
 
 use veracity_core::Refusal;
 
-/// One value per row; `None` is missing, and so is a number that is not a number.
+/// One value per row. Of numbers, NaN is missing; of texts, `None`. Columns are equal where the same is there and missing.
 ///
 /// # Examples
 ///
@@ -17,17 +17,30 @@ use veracity_core::Refusal;
 /// let question = Question { statistic, adjacency: Adjacency::AddRemove };
 /// let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(1.0)?)?;
 /// let mut rng = NoiseStream::system(Purpose::Noise)?;
-/// let odd = Column::Numbers(vec![Some(f64::NAN), None, Some(f64::INFINITY)]);
+/// let odd = Column::Numbers(vec![f64::NAN, f64::INFINITY]);
 /// assert!(design.release(&odd, &mut rng).is_ok());
 /// assert!(design.release(&Column::Texts(vec![Some("0.5".into())]), &mut rng).is_err());
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Column {
-    /// Numbers.
-    Numbers(Vec<Option<f64>>),
+    /// Numbers; NaN is missing.
+    Numbers(Vec<f64>),
     /// Texts.
     Texts(Vec<Option<String>>),
+}
+
+impl PartialEq for Column {
+    fn eq(&self, other: &Column) -> bool {
+        match (self, other) {
+            (Column::Numbers(a), Column::Numbers(b)) => {
+                let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+                a.len() == b.len() && a.iter().zip(b).all(same)
+            }
+            (Column::Texts(a), Column::Texts(b)) => a == b,
+            (Column::Numbers(_), Column::Texts(_)) | (Column::Texts(_), Column::Numbers(_)) => false,
+        }
+    }
 }
 
 /// Numbers, some of them missing, as readers of files give them.
@@ -41,12 +54,12 @@ pub enum Column {
 /// assert_eq!(Column::from(vec![Some(31.0), None]).rows(), 2);
 /// assert_eq!(Column::from(vec![Some("Ulm".to_owned()), None]).rows(), 2);
 /// // Where nothing is missing.
-/// assert_eq!(Column::from(vec![31.0, 47.0]), Column::Numbers(vec![Some(31.0), Some(47.0)]));
+/// assert_eq!(Column::from(vec![31.0, 47.0]), Column::from(vec![Some(31.0), Some(47.0)]));
 /// assert_eq!(["Ulm", "Bonn"].into_iter().collect::<Column>().rows(), 2);
 /// ```
 impl From<Vec<Option<f64>>> for Column {
     fn from(numbers: Vec<Option<f64>>) -> Column {
-        Column::Numbers(numbers)
+        numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect()
     }
 }
 
@@ -57,16 +70,16 @@ impl From<Vec<Option<String>>> for Column {
     }
 }
 
-/// Numbers, none of them missing.
+/// Numbers; NaN is missing.
 impl From<Vec<f64>> for Column {
     fn from(numbers: Vec<f64>) -> Column {
-        numbers.into_iter().collect()
+        Column::Numbers(numbers)
     }
 }
 
 impl FromIterator<f64> for Column {
     fn from_iter<I: IntoIterator<Item = f64>>(numbers: I) -> Column {
-        Column::Numbers(numbers.into_iter().map(Some).collect())
+        Column::Numbers(numbers.into_iter().collect())
     }
 }
 
@@ -94,7 +107,7 @@ impl Column {
     }
 
     /// The numbers, or a refusal that rests on the kind of column alone.
-    pub(crate) fn numbers(&self) -> Result<&[Option<f64>], Refusal> {
+    pub(crate) fn numbers(&self) -> Result<&[f64], Refusal> {
         match self {
             Column::Numbers(values) => Ok(values),
             Column::Texts(_) => Err(Refusal::out_of_range("column", "texts", "numbers for this statistic")),
@@ -111,6 +124,6 @@ impl Column {
 }
 
 /// The numbers that are there.
-pub(crate) fn present(values: &[Option<f64>]) -> impl Iterator<Item = f64> {
-    values.iter().flatten().copied().filter(|x| !x.is_nan())
+pub(crate) fn present(values: &[f64]) -> impl Iterator<Item = f64> {
+    values.iter().copied().filter(|x| !x.is_nan())
 }

@@ -94,8 +94,14 @@ impl Edges {
     }
 
     /// Where the second and all later bins begin, as floats to compare values with.
-    pub(crate) fn thresholds(&self) -> Vec<f64> {
+    fn thresholds(&self) -> Vec<f64> {
         (1..self.bins).map(|i| self.threshold(i)).collect()
+    }
+
+    /// Tells values their bins.
+    pub(crate) fn places(&self) -> Places {
+        let (lower, upper) = (self.shown(0), self.shown(self.bins));
+        Places { lower, bins_of_one: f64::from(self.bins) / (upper - lower), inner: self.thresholds() }
     }
 
     /// The names of the bins; the last one has its upper end.
@@ -110,6 +116,32 @@ impl Edges {
                 label
             })
             .collect()
+    }
+}
+
+/// The bins of values. A first guess by arithmetic, which may be one off, is put right by the thresholds.
+#[derive(Debug)]
+pub(crate) struct Places {
+    lower: f64,
+    bins_of_one: f64,
+    inner: Vec<f64>,
+}
+
+impl Places {
+    /// The bin of a value: the first one below the first inner threshold, the last one from the last threshold on.
+    ///
+    /// # Promise  How many thresholds are not above x, whatever the guess
+    /// # Assumes  `x` is a number
+    pub(crate) fn of(&self, x: f64) -> usize {
+        // A cast of what is below nothing is 0, and so is that of no number.
+        let mut bin = (((x - self.lower) * self.bins_of_one) as usize).min(self.inner.len());
+        while bin > 0 && x < self.inner[bin - 1] {
+            bin -= 1;
+        }
+        while bin < self.inner.len() && self.inner[bin] <= x {
+            bin += 1;
+        }
+        bin
     }
 }
 
@@ -225,6 +257,33 @@ mod tests {
                         found.compare(threshold, i).is_ge()
                             && found.compare(threshold.next_down(), i).is_lt()
                     );
+                }
+            }
+        }
+    }
+
+    /// Every threshold with its neighbours, and floats of all sizes, against a search of the thresholds.
+    #[test]
+    fn a_guessed_bin_is_the_one_that_is_searched_for() {
+        for (lower, upper) in [
+            (0.0, 99.0),
+            (0.0, 1.0),
+            (-1e100, 1e100),
+            (0.0, 1e-99),
+            (1e15, 1e15 + 0.25),
+            (1.0 / 3.0, 2.0 / 3.0),
+            (-1e-9, 1e9),
+        ] {
+            for bins in [1, 2, 7, 64, 999] {
+                let places = edges(lower, upper, bins).places();
+                let near = |x: f64| [x.next_down(), x, x.next_up()];
+                let all = (0..2000u64).map(|k| f64::from_bits(k.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                let within = (0..2000).map(|k| lower + (upper - lower) * f64::from(k) / 1999.0);
+                let ends = [lower, upper, 0.0, -0.0, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
+                let values = places.inner.iter().copied().flat_map(near).chain(all).chain(within).chain(ends);
+                for x in values.filter(|x| !x.is_nan()) {
+                    let searched = places.inner.partition_point(|edge| *edge <= x);
+                    assert_eq!(places.of(x), searched, "{x:e} in {bins} bins of {lower:e}..{upper:e}");
                 }
             }
         }

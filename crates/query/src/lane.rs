@@ -23,6 +23,8 @@ impl Lane {
     const FINENESS: f64 = 128.0;
     /// The most steps in one record's contribution.
     const MOST_STEPS: f64 = 1e6;
+    /// The widest noise that an accountant reads, in steps.
+    const WIDEST: f64 = 1e9;
     /// Significant bits of a step, so that small multiples of the granularity are exact floats.
     const STEP_BITS: u32 = 20;
 
@@ -39,12 +41,39 @@ impl Lane {
         noise: (NoiseKind, NoiseMultiplier),
         adjacency: Adjacency,
     ) -> Result<Lane, Refusal> {
-        let (kind, multiplier) = noise;
-        let wanted = (Lane::FINENESS / multiplier.get()).ceil().clamp(1.0, Lane::MOST_STEPS) as i128;
+        let wanted = (Lane::FINENESS / noise.1.get()).ceil().clamp(1.0, Lane::MOST_STEPS);
+        Lane::on_grid(place, (contribution, exponent), (wanted, 0), noise, adjacency)
+    }
+
+    /// The same under add-remove, for sums whose rounding may cost one step more than the contribution has. There are so many steps
+    /// in it that one more is little, unless the noise is near the widest there is.
+    pub(crate) fn with_spare(
+        place: &'static str,
+        contribution: i128,
+        exponent: i32,
+        noise: (NoiseKind, NoiseMultiplier),
+    ) -> Result<Lane, Refusal> {
+        let fine = (Lane::FINENESS / noise.1.get()).ceil();
+        let widest = (Lane::WIDEST / noise.1.get()).floor() - 2.0;
+        let wanted = fine.max(Lane::FINENESS.min(widest)).clamp(1.0, Lane::MOST_STEPS - 1.0);
+        Lane::on_grid(place, (contribution, exponent), (wanted, 1), noise, Adjacency::AddRemove)
+    }
+
+    /// At most so many steps in a contribution, and so many more.
+    fn on_grid(
+        place: &'static str,
+        (contribution, exponent): (i128, i32),
+        (wanted, spare): (f64, u64),
+        (kind, multiplier): (NoiseKind, NoiseMultiplier),
+        adjacency: Adjacency,
+    ) -> Result<Lane, Refusal> {
+        let wanted = wanted as i128;
         let step = round_up(ceil_div(contribution, wanted), Lane::STEP_BITS);
         // Between 1 and `wanted`, so the casts are exact.
-        let steps = ceil_div(contribution, step) as u64;
+        let steps = ceil_div(contribution, step) as u64 + spare;
         let scale = Ratio::at_least(multiplier.get() * steps as f64)?;
+        // What is too wide is refused here.
+        NoiseMultiplier::new(scale.as_f64())?;
         let noise = match kind {
             NoiseKind::Laplace => Noise::Laplace { scale },
             NoiseKind::Gaussian => Noise::Gaussian { sigma: scale },
@@ -61,18 +90,23 @@ impl Lane {
         Lane::new(place, 1, 0, noise, adjacency)
     }
 
-    /// Sums on the grid, with noise: multiples of [`Lane::granularity`].
+    /// A sum on the grid, with noise: a multiple of [`Lane::granularity`].
     pub(crate) fn release(&self, exact: i128, rng: &mut NoiseStream) -> i128 {
+        self.add(&[self.coarse(exact)], rng)[0]
+    }
+
+    /// Noise on several numbers of steps that one record moves together, by no more than the sensitivity in the norm of the noise.
+    pub(crate) fn add(&self, coarse: &[i128], rng: &mut NoiseStream) -> Vec<i128> {
         let moves = u128::from(self.adjacency.contributions()) * u128::from(self.sensitivity.get());
         let declared = match self.noise {
             Noise::Laplace { .. } => Distance::L1(moves),
             Noise::Gaussian { .. } => Distance::L2Squared(moves * moves),
         };
-        self.noise.add(self.place, &[self.coarse(exact)], declared, rng)[0]
+        self.noise.add(self.place, coarse, declared, rng)
     }
 
     /// The nearest multiple of the step.
-    fn coarse(&self, exact: i128) -> i128 {
+    pub(crate) fn coarse(&self, exact: i128) -> i128 {
         (exact + self.step / 2).div_euclid(self.step)
     }
 
@@ -92,6 +126,11 @@ impl Lane {
         (tail::half_width(self.noise, miss) + grid) * self.granularity()
     }
 
+    /// How many steps one record's contribution is, rounded up.
+    pub(crate) fn sensitivity(&self) -> Count {
+        self.sensitivity
+    }
+
     /// The noise that is added.
     pub(crate) fn noise(&self) -> Noise {
         self.noise
@@ -99,7 +138,7 @@ impl Lane {
 
     /// What the accountant reads. The floats are the sampler's ratios, exactly.
     pub(crate) fn mechanism(&self) -> Mechanism {
-        let legal = "a ratio made at least as large as a legal multiplier, and at most 10^6 times it, is one";
+        let legal = "was checked when the lane was made";
         let level = |ratio: Ratio| NoiseMultiplier::new(ratio.as_f64()).expect(legal);
         match self.noise {
             Noise::Laplace { scale } => {

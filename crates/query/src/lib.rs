@@ -14,7 +14,7 @@
 //!     Question { statistic: Statistic::Sum(Bounds::new(0.0, 100.0)?), adjacency: Adjacency::AddRemove };
 //! let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(2.0)?)?;
 //! let mut rng = NoiseStream::system(Purpose::Noise)?;
-//! let release = design.release(&Column::Numbers(vec![Some(31.0), None, Some(1e9)]), &mut rng)?;
+//! let release = design.release(&Column::from(vec![Some(31.0), None, Some(1e9)]), &mut rng)?;
 //! // A billion was clamped to 100, so the sum is 131; noise of scale 200 passes 12,000 with probability e^-60.
 //! assert!((release.cells[0].value - 131.0).abs() < 12_000.0);
 //! println!("{} ± {}", release.cells[0].value, release.cells[0].error_bar);

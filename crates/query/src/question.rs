@@ -33,7 +33,7 @@ pub struct Question {
 /// let question = Question { statistic, adjacency: Adjacency::AddRemove };
 /// let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(1.0)?)?;
 ///
-/// let incomes = (0..10_001).map(|i| Some(20_000.0 + 4.0 * f64::from(i))).collect();
+/// let incomes = (0..10_001).map(|i| 20_000.0 + 4.0 * f64::from(i)).collect();
 /// let mut rng = NoiseStream::new(Entropy::seeded(1).stream(Purpose::Noise, Key::default()));
 /// let median = &design.release(&Column::Numbers(incomes), &mut rng)?.cells[0];
 /// assert!((median.value - 40_000.0).abs() < 1_000.0);

@@ -36,6 +36,8 @@ pub enum Term {
     Entries,
     /// x_i².
     Squares,
+    /// x_i² − ½, which in a box is half as far from 0 as the square; half a count makes up for it.
+    CentredSquares,
     /// x_i x_j for i ≤ j.
     Products,
     /// y_k.
@@ -145,7 +147,7 @@ impl RowSums {
         let d = self.columns;
         match term {
             Term::Count => 1,
-            Term::Entries | Term::Squares => d,
+            Term::Entries | Term::Squares | Term::CentredSquares => d,
             Term::Products => d.saturating_mul(d + 1) / 2,
             Term::Targets => self.targets,
             Term::Cross => d.saturating_mul(self.targets),
@@ -173,6 +175,11 @@ impl RowSums {
             (Term::Entries, _) => STEPS * x,
             (Term::Squares, Clipping::Norm) | (Term::Products, _) => x * x,
             (Term::Squares, Clipping::Box) => STEPS * x,
+            // From −½ to ½ each, while no entry is past 1: of a clipped norm, rounding may carry one a little farther.
+            (Term::CentredSquares, Clipping::Box) => 0.5 * STEPS * x,
+            (Term::CentredSquares, Clipping::Norm) => {
+                0.5 * STEPS * STEPS * (self.columns as f64).sqrt() + x * x
+            }
             (Term::Targets, _) => STEPS * y,
             (Term::Cross, _) => x * y,
         };
@@ -242,6 +249,9 @@ impl RowSums {
                 Term::Count => part[0] += one * one,
                 Term::Entries => part.iter_mut().zip(x).for_each(|(total, x)| *total += one * x),
                 Term::Squares => part.iter_mut().zip(x).for_each(|(total, x)| *total += x * x),
+                Term::CentredSquares => {
+                    part.iter_mut().zip(x).for_each(|(total, x)| *total += x * x - one * one / 2);
+                }
                 Term::Targets => part.iter_mut().zip(y).for_each(|(total, y)| *total += one * y),
                 Term::Products => {
                     let mut rest = part;
@@ -298,8 +308,15 @@ mod tests {
     use super::*;
     use veracity_noise::{Entropy, Key, Purpose};
 
-    const ALL: [Term; 6] =
-        [Term::Count, Term::Entries, Term::Squares, Term::Products, Term::Targets, Term::Cross];
+    const ALL: [Term; 7] = [
+        Term::Count,
+        Term::Entries,
+        Term::Squares,
+        Term::CentredSquares,
+        Term::Products,
+        Term::Targets,
+        Term::Cross,
+    ];
 
     fn sums(clipping: Clipping, terms: &[Term], multiplier: f64) -> RowSums {
         let multiplier = NoiseMultiplier::new(multiplier).unwrap();

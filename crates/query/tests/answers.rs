@@ -41,7 +41,7 @@ fn little_noise_gives_the_plain_statistic() {
     for adjacency in Adjacency::ALL {
         for (statistic, expected) in expected(bounds).iter().chain([&quantile]) {
             let design = design(statistic, adjacency, NoiseKind::Laplace, 1e-3);
-            let release = design.release(&Column::Numbers(ramp()), &mut rng(1)).unwrap();
+            let release = design.release(&Column::from(ramp()), &mut rng(1)).unwrap();
             let cell = &release.cells[0];
             assert!((cell.value - expected).abs() < 0.05, "{statistic:?} {adjacency}: {}", cell.value);
             assert!(cell.error_bar < 0.06, "{statistic:?}: {}", cell.error_bar);
@@ -49,7 +49,7 @@ fn little_noise_gives_the_plain_statistic() {
     }
     let bins = Statistic::Histogram(Bins::Numeric { bounds, bins: 2 });
     let design = design(&bins, Adjacency::AddRemove, NoiseKind::Gaussian, 1e-3);
-    let release = design.release(&Column::Numbers(ramp()), &mut rng(1)).unwrap();
+    let release = design.release(&Column::from(ramp()), &mut rng(1)).unwrap();
     let cells: Vec<_> = release.cells.iter().map(|c| (c.label.clone().unwrap(), c.value)).collect();
     assert_eq!(cells, [("[0, 5)".to_owned(), 500.0), ("[5, 10]".to_owned(), 501.0)]);
 }
@@ -57,7 +57,7 @@ fn little_noise_gives_the_plain_statistic() {
 #[test]
 fn missing_values_stand_in_the_middle_where_rows_are_public_and_nowhere_else() {
     let bounds = Bounds::new(0.0, 10.0).unwrap();
-    let column = Column::Numbers(vec![Some(2.0), None, Some(f64::NAN), Some(f64::INFINITY)]);
+    let column = Column::from(vec![Some(2.0), None, Some(f64::NAN), Some(f64::INFINITY)]);
     for (adjacency, sum, mean) in [
         (Adjacency::AddRemove, 12.0, 6.0),
         (Adjacency::ReplaceOne, 22.0, 5.5),
@@ -79,7 +79,7 @@ fn what_lies_outside_is_in_the_end_bins_and_unknown_texts_in_none() {
     };
     let bins = Bins::Numeric { bounds: Bounds::new(-1.0, 2.0).unwrap(), bins: 3 };
     let numbers = [-9.0, f64::NEG_INFINITY, -0.0, 0.5, 1.0, 2.0, 1e300, f64::NAN].map(Some);
-    let found = values(Statistic::Histogram(bins), Column::Numbers(numbers.to_vec()));
+    let found = values(Statistic::Histogram(bins), Column::from(numbers.to_vec()));
     assert_eq!(found, [2.0, 2.0, 3.0]);
 
     let names = Bins::Categories(["b", "a"].map(str::to_owned).to_vec());
@@ -94,7 +94,7 @@ fn empty_columns_are_answered_like_all_others() {
     for adjacency in Adjacency::ALL {
         for (statistic, _) in expected(bounds) {
             let design = design(&statistic, adjacency, NoiseKind::Gaussian, 2.0);
-            for column in [Column::Numbers(vec![]), Column::Numbers(vec![None; 3])] {
+            for column in [Column::Numbers(vec![]), Column::Numbers(vec![f64::NAN; 3])] {
                 let cell = design.release(&column, &mut rng(3)).unwrap().cells[0].clone();
                 assert!(cell.value.is_finite() && cell.error_bar.is_finite(), "{statistic:?}");
             }
@@ -123,7 +123,7 @@ fn too_many(misses: u64, runs: u64) -> bool {
 #[test]
 fn error_bars_hold_and_shorter_ones_do_not() {
     let bounds = Bounds::new(0.0, 10.0).unwrap();
-    let column = Column::Numbers(ramp());
+    let column = Column::from(ramp());
     let (runs, multiplier) = (4_000, 3.7);
     for kind in [NoiseKind::Laplace, NoiseKind::Gaussian] {
         for adjacency in Adjacency::ALL {
@@ -153,7 +153,7 @@ fn rank_errors_hold_and_shorter_ones_do_not() {
     let mut off = Vec::new();
     for step in 0..2_000 {
         let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key { run: 0, trial: 0, step }));
-        let cell = design.release(&Column::Numbers(ramp()), &mut rng).unwrap().cells[0].clone();
+        let cell = design.release(&Column::from(ramp()), &mut rng).unwrap().cells[0].clone();
         off.push((cell.value * 100.0 - 500.0).abs() / cell.rank_error.unwrap());
     }
     let beyond = |factor: f64| off.iter().filter(|part| **part > factor).count() as u64;
@@ -186,7 +186,7 @@ fn a_preview_says_what_the_release_will_say() {
         for (statistic, _) in expected(bounds) {
             let design = design(&statistic, adjacency, NoiseKind::Laplace, 0.5);
             let preview = design.preview(1001);
-            let cell = design.release(&Column::Numbers(ramp()), &mut rng(6)).unwrap().cells[0].clone();
+            let cell = design.release(&Column::from(ramp()), &mut rng(6)).unwrap().cells[0].clone();
             assert_eq!(preview.cells, 1);
             // The ramp is spread evenly; only the noise in a count and a mean differs from what was expected.
             let ratio = cell.error_bar / preview.error_bar;

@@ -110,7 +110,7 @@ fn both_answers_have_the_same_outputs() {
     let granularity = design.parts()[0].granularity;
     let mut rng = NoiseStream::new(Entropy::seeded(3).stream(Purpose::Noise, Key::default()));
     let mut seen = |values: Vec<Option<f64>>| {
-        let column = Column::Numbers(values);
+        let column = Column::from(values);
         let draw = |_| {
             let value = design.release(&column, &mut rng).unwrap().cells[0].value;
             assert_eq!((value / granularity).fract(), 0.0);
@@ -137,7 +137,7 @@ fn shown(multiplier: f64) -> f64 {
     let mut rng = NoiseStream::new(Entropy::seeded(6).stream(Purpose::Noise, Key::default()));
     let runs = 500_000;
     let mut above = |values: Vec<Option<f64>>| {
-        let column = Column::Numbers(values);
+        let column = Column::from(values);
         let large = |_: &u64| design.release(&column, &mut rng).unwrap().cells[0].value >= 1.1;
         (0..runs).filter(large).count() as u64
     };
@@ -193,7 +193,7 @@ fn recorded(bounds: Bounds, adjacency: Adjacency, values: &[f64], script: Option
         None => NoiseStream::recording(stream),
         Some(script) => NoiseStream::replaying(script, stream),
     };
-    design.release(&Column::Numbers(values.iter().copied().map(Some).collect()), &mut rng).unwrap();
+    design.release(&Column::from(values.to_vec()), &mut rng).unwrap();
     rng.into_tape().unwrap()
 }
 

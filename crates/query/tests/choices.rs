@@ -323,7 +323,7 @@ fn quantiles_follow_their_exact_law() {
     let statistic = Statistic::Quantile { bounds, rank, steps: 4, bar };
     let question = Question { statistic, adjacency: Default::default() };
     let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(0.5).unwrap()).unwrap();
-    let column = Column::Numbers(vec![Some(1.0), Some(1.0), None, Some(2.5), Some(9.0), Some(f64::NAN)]);
+    let column = Column::from(vec![Some(1.0), Some(1.0), None, Some(2.5), Some(9.0), Some(f64::NAN)]);
     let (mut rng, mut counts) = (rng(7), vec![0; 5]);
     for _ in 0..30_000 {
         counts[design.release(&column, &mut rng).unwrap().cells[0].value as usize] += 1;
@@ -346,7 +346,7 @@ fn round_points_are_likelier_by_their_weight() {
     let mut rng = rng(9);
     let mut counts = [0; 2];
     for _ in 0..30_000 {
-        let answer = design.release(&Column::Numbers(vec![None]), &mut rng).unwrap().cells[0].value;
+        let answer = design.release(&Column::from(vec![f64::NAN]), &mut rng).unwrap().cells[0].value;
         counts[usize::from(answer % 10.0 == 0.0)] += 1;
     }
     let law = |tens: f64, others: f64| {

@@ -118,7 +118,7 @@ fn too_many(misses: u64) -> bool {
 #[test]
 fn error_bars_hold_on_every_column() {
     for (name, rows) in columns() {
-        let column = Column::Numbers(rows.clone());
+        let column = Column::from(rows.clone());
         for adjacency in Adjacency::ALL {
             for statistic in statistics() {
                 let question = Question { statistic: statistic.clone(), adjacency };
@@ -138,7 +138,7 @@ fn error_bars_hold_on_every_column() {
 #[test]
 fn error_bars_that_are_cut_short_do_not_hold() {
     let rows: Vec<Option<f64>> = (0..=1000).map(|i| Some(f64::from(i) / 10.0)).collect();
-    let column = Column::Numbers(rows.clone());
+    let column = Column::from(rows.clone());
     for statistic in statistics() {
         let factor = match statistic {
             Statistic::Count | Statistic::Sum(_) | Statistic::Histogram(_) => 0.5,
@@ -164,7 +164,7 @@ fn rank_errors_hold_on_every_column() {
         // On the grid of tenths, as the answer is.
         let snapped: Vec<f64> =
             counted(&rows, Adjacency::AddRemove, false).iter().map(|x| (x * 10.0).round() / 10.0).collect();
-        let column = Column::Numbers(rows);
+        let column = Column::from(rows);
         for statistic in statistics() {
             let Statistic::Quantile { rank, .. } = statistic else { continue };
             let question = Question { statistic, adjacency: Adjacency::AddRemove };

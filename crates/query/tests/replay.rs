@@ -159,7 +159,7 @@ fn no_statistic_departs_on_adjacent_columns() {
         let one = bench.dice.rows(bounds);
         let other = bench.dice.neighbour(&one, design.question().adjacency, bounds);
         let run = |column: &Column, rng: &mut NoiseStream| drop(design.release(column, rng).unwrap());
-        let (one, other) = (Column::Numbers(one), Column::Numbers(other));
+        let (one, other) = (Column::from(one), Column::from(other));
         assert_eq!(bench.departure(&one, &other, run), None, "{design:?}\n{one:?}\n{other:?}");
     }
 }
@@ -189,7 +189,7 @@ fn no_quantile_of_ties_departs_and_no_less_would_do() {
             Adjacency::ZeroOut => other[place] = None,
         }
         let record = |rows: &Rows, mut rng: NoiseStream| {
-            design.release(&Column::Numbers(rows.clone()), &mut rng).unwrap();
+            design.release(&Column::from(rows.clone()), &mut rng).unwrap();
             rng.into_tape().unwrap()
         };
         let tape = record(&one, NoiseStream::recording(bench.streams.stream(round as u64)));
@@ -228,7 +228,7 @@ fn the_accountant_reads_what_is_declared_and_drawn() {
         let bounds = bench.any_bounds();
         let design = bench.any_design(bounds);
         let mut rng = NoiseStream::recording(bench.streams.stream(0));
-        let release = design.release(&Column::Numbers(bench.dice.rows(bounds)), &mut rng).unwrap();
+        let release = design.release(&Column::from(bench.dice.rows(bounds)), &mut rng).unwrap();
         assert_eq!(release.mechanism, design.mechanism());
         let calls = rng.into_tape().unwrap().calls;
         assert_eq!(calls.len(), design.parts().len());

@@ -67,7 +67,7 @@ pub fn answer(survey: &Survey, notation: Notation, mut input: impl Read) -> Resu
     let text = std::str::from_utf8(&bytes).ok().filter(|_| whole).map(str::trim);
     Ok(match survey {
         Survey::Frequency { .. } => Column::Texts(vec![text.map(str::to_owned)]),
-        Survey::Mean(_) => Column::Numbers(vec![text.and_then(|text| notation.number(text))]),
+        Survey::Mean(_) => Column::from(vec![text.and_then(|text| notation.number(text))]),
     })
 }
 
@@ -94,7 +94,7 @@ pub fn encode(
         }
         (Survey::Mean(mean), Column::Numbers(numbers)) => {
             let middle = mean.lower() + (mean.upper() - mean.lower()) / 2.0;
-            let known = |number: Option<f64>| number.filter(|x| !x.is_nan()).unwrap_or(middle);
+            let known = |number: f64| if number.is_nan() { middle } else { number };
             numbers.iter().map(|number| mean.encode(known(*number), rng)).collect()
         }
         (Survey::Frequency { .. }, Column::Numbers(_)) | (Survey::Mean(_), Column::Texts(_)) => Err(

@@ -32,7 +32,7 @@ pub fn read(source: &Source, request: &Request<'_>) -> Result<Reading, Error> {
     let read = read_columns(source, request.form, &request.wanted(), &Limits::default())?;
     let mut values = read.values.into_iter();
     let column = match request.column.and_then(|_| values.next()) {
-        Some(Values::Numbers(numbers)) => Column::Numbers(numbers),
+        Some(Values::Numbers(numbers)) => Column::from(numbers),
         Some(Values::Texts(texts)) => Column::Texts(texts),
         None => Column::Texts(vec![Some(String::new()); read.rows]),
     };

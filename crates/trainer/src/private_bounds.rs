@@ -127,7 +127,7 @@ impl Charged for PrivateBounds {
         for (step, column) in (0..).zip(&self.0) {
             let key = Key { run: 0, trial: place, step };
             let mut rng = NoiseStream::new(learner.entropy.stream(Purpose::Preprocess, key));
-            let values = Column::Numbers(column.column(data).into_iter().map(Some).collect());
+            let values = Column::from(column.column(data));
             let [lower, upper] = column.designs(learner.adjacency)?;
             let mut choose = |design: Design| Ok(design.release(&values, &mut rng)?.cells[0].value);
             bounds.extend(column.settle(choose(lower)?, choose(upper)?));

@@ -109,7 +109,7 @@ fn written() -> Vec<ClaimFile> {
 fn released() -> Vec<ClaimFile> {
     let entropy = Entropy::resume(&RootAside::read(&mut &[7; 32][..]).unwrap());
     let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let column = Column::Numbers(vec![Some(0.5); 9]);
+    let column = Column::from(vec![Some(0.5); 9]);
     let provenance = provenance("visits.csv").unwrap();
     let order = |statistic, persons: Option<Persons>| ReleaseRequest {
         question: Question { statistic, adjacency: Adjacency::AddRemove },

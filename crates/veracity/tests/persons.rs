@@ -93,7 +93,7 @@ fn departs(design: &Design, one: &Column, other: &Column, times: u128) -> bool {
 
 fn split(table: &Table) -> (Column, Vec<Option<String>>) {
     let values = table.iter().map(|(_, value)| *value).collect();
-    (Column::Numbers(values), table.iter().map(|(person, _)| person.clone()).collect())
+    (Column::from(values), table.iter().map(|(person, _)| person.clone()).collect())
 }
 
 fn bounded(table: &Table, rows: u64, root: u64) -> Column {
@@ -113,7 +113,7 @@ fn bounded_by_place(table: &Table, rows: usize) -> Column {
             kept.push(place);
         }
     }
-    Column::Numbers(kept.into_iter().map(|place| table[place].1).collect())
+    Column::from(kept.into_iter().map(|place| table[place].1).collect())
 }
 
 /// 4000 pairs for each K, seed 1.
@@ -181,7 +181,7 @@ fn a_claim_says_who_is_protected_and_a_changed_one_does_not_hold() {
     let prepared = prepare(&order(Statistic::Count, persons(3), Adjacency::AddRemove)).unwrap();
     let entropy = Entropy::system().unwrap();
     let rng = || NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let column = Column::Numbers(vec![Some(1.0); 9]);
+    let column = Column::from(vec![Some(1.0); 9]);
     let provenance = provenance("visits.csv").unwrap();
     assert!(prepared.release(&column, (&provenance, None), &mut rng()).is_err(), "rows that nobody bounded");
     let by = |rows: u64| persons(rows).unwrap().bound(&column, &vec![Some("a".into()); 9], &entropy).unwrap();

@@ -38,7 +38,7 @@ fn training_uses_nearly_all_that_it_declares_and_not_more() {
 fn every_statistic_moves_by_no_more_than_it_declares() {
     let bounds = || Bounds::new(-3.0, 10.0).unwrap();
     let numbers =
-        Column::Numbers(vec![Some(1.5), None, Some(-1e9), Some(1e9), Some(f64::NAN), Some(2.25), Some(9.0)]);
+        Column::from(vec![Some(1.5), None, Some(-1e9), Some(1e9), Some(f64::NAN), Some(2.25), Some(9.0)]);
     let statistics = [
         Statistic::Count,
         Statistic::Sum(bounds()),

@@ -139,6 +139,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             "count": (1,),
             "entries": (width,),
             "squares": (width,),
+            "centred squares": (width,),
             "products": (width * (width + 1) // 2,),
             "targets": (m,),
             "cross": (width, m),

@@ -99,7 +99,7 @@ fn without(column: &Column, row: usize) -> Column {
 fn replaced(column: &Column, row: usize, by: Option<f64>) -> Column {
     let mut column = column.clone();
     match &mut column {
-        Column::Numbers(values) => values[row] = by,
+        Column::Numbers(values) => values[row] = by.unwrap_or(f64::NAN),
         Column::Texts(values) => values[row] = by.map(|value| value.to_string()),
     }
     column
@@ -108,7 +108,7 @@ fn replaced(column: &Column, row: usize, by: Option<f64>) -> Column {
 fn with(column: &Column, value: f64) -> Column {
     let mut column = column.clone();
     match &mut column {
-        Column::Numbers(values) => values.push(Some(value)),
+        Column::Numbers(values) => values.push(value),
         Column::Texts(values) => values.push(Some(value.to_string())),
     }
     column

@@ -40,11 +40,12 @@ impl Histogram {
         let mut counts = vec![0; self.cells()];
         match &self.bins {
             Cut::Numeric(edges) => {
-                let inner = edges.thresholds();
+                let places = edges.places();
+                let mut counted = vec![0u64; self.cells()];
                 for x in present(column.numbers()?) {
-                    // Below the first inner edge is the first bin, from the last one on the last.
-                    counts[inner.partition_point(|edge| *edge <= x)] += 1;
+                    counted[places.of(x)] += 1;
                 }
+                counts = counted.into_iter().map(i128::from).collect();
             }
             Cut::Categories(names) => {
                 let places: HashMap<&str, usize> =

@@ -1,19 +1,26 @@
-//! The mean of clamped values: a noisy sum of distances from the middle, over a noisy or a public count.
+//! The mean of clamped values: the share of two noisy sums, or where rows are public a noisy sum of distances from the middle.
 
-use super::{MISS, Method, ratio_error, rounding};
-use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, column::present, lane::Lane};
+use super::{MISS, Method, rounding, split::Split};
+use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, lane::Lane};
 use veracity_core::{Adjacency, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::NoiseStream;
 
-/// Under add-remove the count is private and gets noise of its own; where rows are public, all of them count and a missing
-/// value stands in the middle.
+/// Under add-remove the count is private, and comes out of the two sums; where rows are public, all of them count and a
+/// missing value stands in the middle.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mean {
     bounds: Bounds,
     fixed: FixedPoint,
-    /// The noisy count, where the number of rows is private.
-    count: Option<Lane>,
-    sum: Lane,
+    noisy: Noisy,
+}
+
+/// What has noise.
+#[derive(Debug, Clone, PartialEq)]
+enum Noisy {
+    /// Distances from both bounds, for as many records as there are.
+    Split(Split),
+    /// Distances from the middle, for a public number of rows.
+    Sum(Lane),
 }
 
 impl Mean {
@@ -23,57 +30,65 @@ impl Mean {
         adjacency: Adjacency,
     ) -> Result<Mean, Refusal> {
         let fixed = FixedPoint::for_means(bounds);
-        let count = match adjacency {
-            Adjacency::AddRemove => Some(Lane::count("count", noise, adjacency)?),
-            Adjacency::ReplaceOne | Adjacency::ZeroOut => None,
+        let noisy = match adjacency {
+            Adjacency::AddRemove => Noisy::Split(Split::new(bounds, fixed, noise)?),
+            Adjacency::ReplaceOne | Adjacency::ZeroOut => {
+                Noisy::Sum(Lane::new("sum", fixed.half_width(), fixed.exponent(), noise, adjacency)?)
+            }
         };
-        let sum = Lane::new("sum", fixed.half_width(), fixed.exponent(), noise, adjacency)?;
-        Ok(Mean { bounds, fixed, count, sum })
+        Ok(Mean { bounds, fixed, noisy })
     }
 
-    /// How far the sum and the count can be off, together with chance at most [`MISS`].
-    fn errors(&self) -> (f64, f64) {
-        match self.count {
-            Some(count) => (self.sum.half_width(MISS / 2.0), count.half_width(MISS / 2.0)),
-            None => (self.sum.half_width(MISS), 0.0),
+    fn lane(&self) -> &Lane {
+        match &self.noisy {
+            Noisy::Split(split) => split.lane(),
+            Noisy::Sum(lane) => lane,
         }
     }
 
-    fn error_bar(&self, distance: f64, count: f64) -> f64 {
-        let (sum_error, count_error) = self.errors();
-        ratio_error(distance, sum_error, count, count_error) + self.fixed.unit()
+    /// The mean over a public number of rows.
+    fn over_rows(&self, lane: &Lane, distance: i128, rows: usize, rng: &mut NoiseStream) -> Cell {
+        let distance = lane.value(lane.release(distance, rng)) / rows.max(1) as f64;
+        let value = self.bounds.clamp(self.fixed.middle() as f64 * self.fixed.unit() + distance);
+        let bar = self.error_bar(lane, rows as f64) + rounding(self.bounds.magnitude());
+        Cell::plain(value, bar.min(self.bounds.reach(value)))
+    }
+
+    fn error_bar(&self, lane: &Lane, rows: f64) -> f64 {
+        lane.half_width(MISS) / rows.max(1.0) + self.fixed.unit()
     }
 }
 
 impl Method for Mean {
     fn parts(&self) -> Vec<Part> {
-        self.count.iter().chain([&self.sum]).map(Lane::part).collect()
+        vec![self.lane().part()]
     }
 
     fn mechanism(&self) -> Mechanism {
-        match self.count {
-            Some(count) => Mechanism::Composed(vec![count.mechanism(), self.sum.mechanism()]),
-            None => self.sum.mechanism(),
-        }
+        self.lane().mechanism()
     }
 
     fn preview(&self, rows: u64) -> Preview {
-        // Evenly spread values have no mean distance.
-        let bar = self.error_bar(0.0, rows as f64);
+        // Evenly spread values have their mean in the middle.
+        let bar = match &self.noisy {
+            Noisy::Split(split) => split.expected(rows),
+            Noisy::Sum(lane) => self.error_bar(lane, rows as f64),
+        };
         Preview { cells: 1, error_bar: bar.min(self.bounds.width() / 2.0), rank_error: None }
     }
 
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {
         let values = column.numbers()?;
-        let count = match self.count {
-            Some(lane) => lane.value(lane.release(present(values).count() as i128, rng)),
-            None => values.len() as f64,
+        let cell = match &self.noisy {
+            Noisy::Split(split) => {
+                let (above, count) = self.fixed.total(values, self.fixed.lower());
+                split.mean(above, count, rng)
+            }
+            Noisy::Sum(lane) => {
+                let (distance, _) = self.fixed.total(values, self.fixed.middle());
+                self.over_rows(lane, distance, values.len(), rng)
+            }
         };
-        let middle = self.fixed.middle();
-        let exact = present(values).map(|x| self.fixed.encode(x) - middle).sum();
-        let distance = self.sum.value(self.sum.release(exact, rng)) / count.max(1.0);
-        let value = self.bounds.clamp(middle as f64 * self.fixed.unit() + distance);
-        let bar = self.error_bar(distance, count) + rounding(self.bounds.magnitude());
-        Ok(vec![Cell::plain(value, bar.min(self.bounds.reach(value)))])
+        Ok(vec![cell])
     }
 }

@@ -6,6 +6,8 @@ mod mean;
 mod pick;
 mod quantile;
 mod ranked;
+mod split;
+mod split_squares;
 mod spread;
 mod sum;
 mod variance;
@@ -39,10 +41,4 @@ pub(crate) trait Method {
 /// What two floats of post-processing may be off: a few roundings of the value.
 pub(crate) fn rounding(value: f64) -> f64 {
     4.0 * f64::EPSILON * value.abs()
-}
-
-/// How far a noisy ratio can be from the exact one, given how far its two noisy numbers can be from theirs:
-/// |s/n − S/N| = |(S − s) − (s/n)(N − n)|/N, and N is at least 1 and at least n − `below_error`.
-pub(crate) fn ratio_error(ratio: f64, top_error: f64, below: f64, below_error: f64) -> f64 {
-    (top_error + ratio.abs() * below_error) / (below - below_error).max(1.0)
 }

@@ -12,7 +12,7 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    pub(crate) fn new(grid: &Grid, rank: Rank, values: &[Option<f64>]) -> Ranked {
+    pub(crate) fn new(grid: &Grid, rank: Rank, values: &[f64]) -> Ranked {
         let mut upto = vec![0; grid.steps() as usize + 1];
         for x in present(values) {
             upto[grid.place(x) as usize] += 1;
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn errors_count_ties_as_a_range_of_ranks() {
         let grid = Grid::new(Bounds::new(0.0, 4.0).unwrap(), 4).unwrap();
-        let values = [Some(1.0), Some(1.0), None, Some(2.5), Some(9.0), Some(f64::NAN)];
+        let values = [1.0, 1.0, f64::NAN, 2.5, 9.0];
         for (below, errors) in [
             (0, [0, 0, 8, 8, 12]),
             (1, [4, 0, 4, 4, 8]),

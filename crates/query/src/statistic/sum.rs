@@ -2,7 +2,7 @@
 
 use super::{MISS, Method, rounding};
 use crate::fixed::exponent_of;
-use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, column::present, lane::Lane};
+use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, lane::Lane};
 use veracity_core::{Adjacency, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::NoiseStream;
 
@@ -34,13 +34,12 @@ impl Sum {
         Ok(Sum { bounds, fixed, adjacency, sum })
     }
 
-    fn exact(&self, values: &[Option<f64>]) -> i128 {
-        let sum: i128 = present(values).map(|x| self.fixed.encode(x)).sum();
+    fn exact(&self, values: &[f64]) -> i128 {
         match self.adjacency {
-            Adjacency::AddRemove => sum,
+            Adjacency::AddRemove => self.fixed.total(values, 0).0,
             Adjacency::ReplaceOne | Adjacency::ZeroOut => {
-                let missing = values.len() - present(values).count();
-                sum + missing as i128 * self.fixed.middle()
+                let middle = self.fixed.middle();
+                self.fixed.total(values, middle).0 + values.len() as i128 * middle
             }
         }
     }

@@ -1,27 +1,32 @@
-//! The population variance of clamped values: mean square distance from the middle, less the square of the mean distance.
+//! The population variance of clamped values: mean square distance from the middle, less the square of the mean distance; or,
+//! where the number of rows is private, the shares of three noisy sums.
 
-use super::{MISS, Method, ratio_error, rounding};
-use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, column::present, lane::Lane};
+use super::{MISS, Method, rounding, split_squares::SplitSquares};
+use crate::{Bounds, Cell, Column, FixedPoint, NoiseKind, Part, Preview, lane::Lane};
 use veracity_core::{Adjacency, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::NoiseStream;
 
-/// A count (where rows are private), a sum of distances from the middle and a sum of their squares. The middle is public,
-/// so no answer is needed to ask the next.
+/// Under add-remove the count is private, and comes out of the three sums. Where rows are public, all of them count and a
+/// missing value stands in the middle; the middle is public, so no answer is needed to ask the next.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Variance {
     bounds: Bounds,
     fixed: FixedPoint,
-    /// The noisy count, where the number of rows is private.
-    count: Option<Lane>,
-    sum: Lane,
-    squares: Lane,
+    noisy: Noisy,
 }
 
-/// Noisy numbers, and the count that they are over.
-struct Moments {
-    count: f64,
-    sum: f64,
-    squares: f64,
+/// What has noise.
+#[derive(Debug, Clone, PartialEq)]
+enum Noisy {
+    /// Three sums, for as many records as there are.
+    Split(SplitSquares),
+    /// Distances from the middle, and their squares, for a public number of rows.
+    Moments {
+        /// Of distances.
+        sum: Lane,
+        /// Of squares.
+        squares: Lane,
+    },
 }
 
 impl Variance {
@@ -32,16 +37,19 @@ impl Variance {
     ) -> Result<Variance, Refusal> {
         let fixed = FixedPoint::for_squares(bounds);
         let (half, square) = (fixed.half_width(), fixed.half_width() * fixed.half_width());
-        let (count, square) = match adjacency {
-            Adjacency::AddRemove => (Some(Lane::count("count", noise, adjacency)?), square),
+        let square = match adjacency {
+            Adjacency::AddRemove => {
+                let noisy = Noisy::Split(SplitSquares::new(bounds, fixed, noise)?);
+                return Ok(Variance { bounds, fixed, noisy });
+            }
             // A blank stands in the middle: its square is nothing.
-            Adjacency::ZeroOut => (None, square),
+            Adjacency::ZeroOut => square,
             // Squares are not negative, so replacing one moves their sum by one largest square, not by two.
-            Adjacency::ReplaceOne => (None, (square + 1) / 2),
+            Adjacency::ReplaceOne => (square + 1) / 2,
         };
         let sum = Lane::new("sum", half, fixed.exponent(), noise, adjacency)?;
         let squares = Lane::new("squares", square, 2 * fixed.exponent(), noise, adjacency)?;
-        Ok(Variance { bounds, fixed, count, sum, squares })
+        Ok(Variance { bounds, fixed, noisy: Noisy::Moments { sum, squares } })
     }
 
     fn half(&self) -> f64 {
@@ -53,57 +61,64 @@ impl Variance {
         self.half() * self.half()
     }
 
-    fn lanes(&self) -> impl Iterator<Item = &Lane> {
-        self.count.iter().chain([&self.sum, &self.squares])
+    fn lanes(&self) -> Vec<&Lane> {
+        match &self.noisy {
+            Noisy::Split(split) => vec![split.lane()],
+            Noisy::Moments { sum, squares } => vec![sum, squares],
+        }
     }
 
-    /// Each lane may miss with an equal part of the chance. The mean square and the squared mean err by at most
-    /// e_q and e_s (2|s| + e_s).
-    fn error_bar(&self, moments: &Moments) -> f64 {
-        let miss = MISS / self.lanes().count() as f64;
-        let count_error = self.count.map_or(0.0, |lane| lane.half_width(miss));
-        let over = moments.count.max(1.0);
-        let (s, q) = (moments.sum / over, moments.squares / over);
-        let s_error = ratio_error(s, self.sum.half_width(miss), moments.count, count_error);
-        let q_error = ratio_error(q, self.squares.half_width(miss), moments.count, count_error);
+    /// The variance over a public number of rows.
+    fn over_rows(&self, (sum, squares): (&Lane, &Lane), values: &[f64], rng: &mut NoiseStream) -> Cell {
+        let (exact_sum, exact_squares, _) = self.fixed.moments(values, self.fixed.middle());
+        let rows = values.len().max(1) as f64;
+        let mean = sum.value(sum.release(exact_sum, rng)) / rows;
+        let square = squares.value(squares.release(exact_squares, rng)) / rows;
+        let inside = mean.clamp(-self.half(), self.half());
+        let value = (square.min(self.most()) - inside * inside).max(0.0);
+        let bar = self.error_bar((sum, squares), mean, rows) + rounding(self.most());
+        Cell::plain(value, bar.min(value.max(self.most() - value)))
+    }
+
+    /// Each lane may miss with half of the chance. The mean square and the squared mean err by at most e_q and e_s (2|s| + e_s).
+    fn error_bar(&self, (sum, squares): (&Lane, &Lane), mean: f64, rows: f64) -> f64 {
+        let sum_error = sum.half_width(MISS / 2.0) / rows;
+        let square_error = squares.half_width(MISS / 2.0) / rows;
         // Conversion to fixed point moves each distance by at most half a unit, so each moment by at most one times half.
         let conversion = 2.5 * self.half() * self.fixed.unit();
-        q_error + s_error * (2.0 * s.abs().min(self.half()) + s_error) + conversion
+        square_error + sum_error * (2.0 * mean.abs().min(self.half()) + sum_error) + conversion
     }
 }
 
 impl Method for Variance {
     fn parts(&self) -> Vec<Part> {
-        self.lanes().map(Lane::part).collect()
+        self.lanes().into_iter().map(Lane::part).collect()
     }
 
     fn mechanism(&self) -> Mechanism {
-        Mechanism::Composed(self.lanes().map(Lane::mechanism).collect())
+        match &self.noisy {
+            Noisy::Split(split) => split.lane().mechanism(),
+            Noisy::Moments { sum, squares } => {
+                Mechanism::Composed(vec![sum.mechanism(), squares.mechanism()])
+            }
+        }
     }
 
     fn preview(&self, rows: u64) -> Preview {
-        // Evenly spread values have no mean distance, and a third of the largest mean square.
-        let count = rows as f64;
-        let even = Moments { count, sum: 0.0, squares: count * self.most() / 3.0 };
-        Preview { cells: 1, error_bar: self.error_bar(&even).min(self.most()), rank_error: None }
+        // Evenly spread values have their mean in the middle.
+        let bar = match &self.noisy {
+            Noisy::Split(split) => split.expected(rows),
+            Noisy::Moments { sum, squares } => self.error_bar((sum, squares), 0.0, rows.max(1) as f64),
+        };
+        Preview { cells: 1, error_bar: bar.min(self.most()), rank_error: None }
     }
 
     fn release(&self, column: &Column, rng: &mut NoiseStream) -> Result<Vec<Cell>, Refusal> {
         let values = column.numbers()?;
-        let middle = self.fixed.middle();
-        let distances = || present(values).map(|x| self.fixed.encode(x) - middle);
-        let count = match self.count {
-            Some(lane) => lane.value(lane.release(distances().count() as i128, rng)),
-            None => values.len() as f64,
+        let cell = match &self.noisy {
+            Noisy::Split(split) => split.variance(self.fixed.moments(values, self.fixed.lower()), rng),
+            Noisy::Moments { sum, squares } => self.over_rows((sum, squares), values, rng),
         };
-        let sum = self.sum.value(self.sum.release(distances().sum(), rng));
-        let squares = self.squares.value(self.squares.release(distances().map(|d| d * d).sum(), rng));
-        let moments = Moments { count, sum, squares };
-
-        let over = count.max(1.0);
-        let mean = (sum / over).clamp(-self.half(), self.half());
-        let value = ((squares / over).min(self.most()) - mean * mean).max(0.0);
-        let bar = self.error_bar(&moments) + rounding(self.most());
-        Ok(vec![Cell::plain(value, bar.min(value.max(self.most() - value)))])
+        Ok(vec![cell])
     }
 }

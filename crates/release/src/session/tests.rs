@@ -25,7 +25,7 @@ fn ask(session: &Session, statistic: Statistic, at: f64, rows: Rows<'_>) -> Resu
 }
 
 fn numbers(values: &[f64]) -> Column {
-    Column::Numbers(values.iter().copied().map(Some).collect())
+    Column::from(values.to_vec())
 }
 
 fn plain(column: &Column) -> Rows<'_> {
@@ -184,4 +184,23 @@ fn a_seed_repeats_a_session_and_no_question() {
     assert_eq!(one, other);
     let different: BTreeMap<i64, ()> = one.into_iter().map(|value| (value, ())).collect();
     assert!(different.len() > 3, "{different:?}");
+}
+
+/// From about the least ε to the largest, every statistic has its noise.
+#[test]
+fn small_and_large_epsilons_are_answered() {
+    let bounds = Bounds::new(-3.0, 5.0).unwrap();
+    let column = numbers(&[1.0, 2.0, 3.0]);
+    for at in [1e-8, 1e-6, 1e-3, 1.0, 1000.0] {
+        for statistic in [Statistic::Sum(bounds), Statistic::Mean(bounds), Statistic::Variance(bounds)] {
+            let session = Session::open(settings(1000.0, 0.0)).unwrap();
+            let cells = ask(&session, statistic.clone(), at, plain(&column));
+            let told = cells.map_err(|why| why.to_string());
+            assert!(
+                told.as_ref().is_ok_and(|cells| cells[0].value.is_finite()),
+                "{statistic:?} at {at}: {told:?}"
+            );
+            assert!(session.spent().unwrap().epsilon <= at);
+        }
+    }
 }
