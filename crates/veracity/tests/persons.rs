@@ -92,7 +92,7 @@ fn departs(design: &Design, one: &Column, other: &Column, times: u128) -> bool {
 }
 
 fn split(table: &Table) -> (Column, Vec<Option<String>>) {
-    let values = table.iter().map(|(_, value)| *value).collect();
+    let values: Vec<Option<f64>> = table.iter().map(|(_, value)| *value).collect();
     (Column::from(values), table.iter().map(|(person, _)| person.clone()).collect())
 }
 
@@ -113,7 +113,7 @@ fn bounded_by_place(table: &Table, rows: usize) -> Column {
             kept.push(place);
         }
     }
-    Column::from(kept.into_iter().map(|place| table[place].1).collect())
+    Column::from(kept.into_iter().map(|place| table[place].1).collect::<Vec<Option<f64>>>())
 }
 
 /// 4000 pairs for each K, seed 1.
