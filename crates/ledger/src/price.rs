@@ -1,0 +1,109 @@
+//! What a question is charged as, found before the file is locked.
+//!
+//! Under rules that add up, the cost of a question does not depend on what was spent, so it is known beforehand and the lock is short.
+//! What a product takes depends on which slots are left, and is found under the lock.
+
+use crate::{Rule, Terms};
+use veracity_account::{
+    Question, best,
+    filter::{Admission, Amounts, Filter},
+};
+use veracity_core::{Epsilon, ErrorKind, Mechanism, Refusal};
+
+/// A question with its price.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Price {
+    /// What is charged in its place, where the rule has no number for the mechanism itself.
+    pub charged: Option<Mechanism>,
+    /// The question, or what is charged in its place.
+    question: Question,
+    /// What it costs the whole; nothing where that depends on what is left.
+    whole: Option<Amounts>,
+    /// What it costs its analyst.
+    share: Option<Amounts>,
+}
+
+impl Price {
+    /// The price under filters of these terms, whatever is spent of them: the whole's, and the analyst's.
+    ///
+    /// # Promise    What is charged covers the question: it is the question, or the (ε, δ) that an accountant certifies for it
+    pub fn of(
+        terms: &Terms,
+        question: &Question,
+        whole: &Filter,
+        share: Option<&Filter>,
+    ) -> Result<Price, Refusal> {
+        match Price::as_it_is(terms, question, whole, share) {
+            Err(refusal) if matches!(refusal.kind(), ErrorKind::NoTheorem | ErrorKind::NotCertified) => {
+                let Some(pair) = covering(terms, question)? else { return Err(refusal) };
+                let covered = Question { mechanism: pair.clone(), adjacency: question.adjacency };
+                // What was refused at first says more than why its pair is refused.
+                let price = Price::as_it_is(terms, &covered, whole, share).map_err(|_| refusal)?;
+                Ok(Price { charged: Some(pair), ..price })
+            }
+            price => price,
+        }
+    }
+
+    fn as_it_is(
+        terms: &Terms,
+        question: &Question,
+        whole: &Filter,
+        share: Option<&Filter>,
+    ) -> Result<Price, Refusal> {
+        let cost = |filter: &Filter| {
+            Ok::<_, Refusal>(match filter.admits(question)? {
+                Admission::Granted(cost) | Admission::Denied { cost, .. } => cost,
+            })
+        };
+        let now = cost(whole)?;
+        let whole = match terms.rule {
+            Rule::Sum | Rule::Gaussian { .. } => Some(now),
+            Rule::Product { .. } => None,
+        };
+        Ok(Price { charged: None, question: question.clone(), whole, share: share.map(cost).transpose()? })
+    }
+
+    /// Takes the price from the filters, from all or from none; says what it was.
+    pub fn take(
+        &self,
+        whole: &mut Filter,
+        share: Option<&mut Filter>,
+    ) -> Result<(Amounts, Option<Amounts>), Refusal> {
+        let cost = match &self.whole {
+            Some(cost) => cost.clone(),
+            None => match whole.admits(&self.question)? {
+                Admission::Granted(cost) | Admission::Denied { cost, .. } => cost,
+            },
+        };
+        let mut after = whole.clone();
+        after.take(&cost)?;
+        if let (Some(filter), Some(cost)) = (share, &self.share) {
+            filter.take(cost).map_err(|refusal| match refusal {
+                Refusal::OverBudget(why) => Refusal::OverBudget(format!("of this analyst's cap: {why}")),
+                other => other,
+            })?;
+        }
+        *whole = after;
+        Ok((cost, self.share.clone()))
+    }
+}
+
+/// The (ε, δ) that covers a question, at a hundredth of the budget's δ; nothing where there is none.
+fn covering(terms: &Terms, question: &Question) -> Result<Option<Mechanism>, Refusal> {
+    let delta = terms.each()?;
+    if terms.rule == Rule::Sum {
+        // The sum has tried exactly this.
+        return Ok(None);
+    }
+    match best::epsilon_at(question, delta) {
+        Ok(found) => Ok(found
+            .finding
+            .upper()
+            .and_then(|upper| Epsilon::new(upper.0.get()).ok())
+            .filter(|epsilon| epsilon.get().is_finite())
+            .map(|epsilon| Mechanism::Approximate { epsilon, delta })),
+        Err(refusal) if refusal.kind() == ErrorKind::Contradiction => Err(refusal),
+        Err(_) => Ok(None),
+    }
+}
