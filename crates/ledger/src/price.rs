@@ -10,6 +10,10 @@ use veracity_account::{
 };
 use veracity_core::{Epsilon, ErrorKind, Mechanism, Refusal};
 
+/// The least part of a limit that a positive cost counts as: less could be lost in the difference of two floats, and what is left
+/// must be less after every charge.
+const LEAST: f64 = 1.0 / (1u64 << 50) as f64;
+
 /// A question with its price.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Price {
@@ -51,11 +55,7 @@ impl Price {
         whole: &Filter,
         share: Option<&Filter>,
     ) -> Result<Price, Refusal> {
-        let cost = |filter: &Filter| {
-            Ok::<_, Refusal>(match filter.admits(question)? {
-                Admission::Granted(cost) | Admission::Denied { cost, .. } => cost,
-            })
-        };
+        let cost = |filter: &Filter| cost_now(filter, question);
         let now = cost(whole)?;
         let whole = match terms.rule {
             Rule::Sum | Rule::Gaussian { .. } => Some(now),
@@ -72,9 +72,7 @@ impl Price {
     ) -> Result<(Amounts, Option<Amounts>), Refusal> {
         let cost = match &self.whole {
             Some(cost) => cost.clone(),
-            None => match whole.admits(&self.question)? {
-                Admission::Granted(cost) | Admission::Denied { cost, .. } => cost,
-            },
+            None => cost_now(whole, &self.question)?,
         };
         let mut after = whole.clone();
         after.take(&cost)?;
@@ -87,6 +85,14 @@ impl Price {
         *whole = after;
         Ok((cost, self.share.clone()))
     }
+}
+
+/// What a question costs a filter as it is.
+fn cost_now(filter: &Filter, question: &Question) -> Result<Amounts, Refusal> {
+    let (Admission::Granted(cost) | Admission::Denied { cost, .. }) = filter.admits(question)?;
+    let at_least = |cost: f64, limit: f64| if cost > 0.0 { cost.max(limit * LEAST) } else { cost };
+    let limit = filter.limit();
+    Ok(Amounts { sum: at_least(cost.sum, limit.sum), delta: at_least(cost.delta, limit.delta), ..cost })
 }
 
 /// The (ε, δ) that covers a question, at a hundredth of the budget's δ; nothing where there is none.
