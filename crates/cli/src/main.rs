@@ -4,6 +4,7 @@
 //! one line, 3 is an audit that was not able to tell.
 
 mod args;
+mod charging;
 mod commands;
 mod console;
 mod meaning;
@@ -56,7 +57,15 @@ fn main() -> ExitCode {
     let console = Console::new(cli.quiet, cli.color);
     match run(cli.command, console) {
         Ok(outcome) => console.print(&outcome.text, outcome.ending as u8),
-        Err(refusal) => console.fail(refusal.kind().name(), &refusal.to_string()),
+        Err(refusal) => {
+            let code = console.fail(refusal.kind().name(), &refusal.to_string());
+            // Told as errors are, and ended as what is refuted is.
+            if refusal.kind() == veracity::ErrorKind::OverBudget {
+                ExitCode::from(Ending::Falls as u8)
+            } else {
+                code
+            }
+        }
     }
 }
 
@@ -82,6 +91,7 @@ fn run(command: Command, console: Console) -> Result<Outcome, Error> {
         Command::Audit(args) => commands::audit::run(&args, console),
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),
+        Command::Ledger(command) => commands::ledger::run(&command),
         Command::Local(command) => commands::local::run(&command, console),
         Command::Init(args) => commands::init::run(&args),
         Command::Train(args) => commands::train::run(&args, console),

@@ -278,3 +278,54 @@ fn same_cover(stored: Option<&Mechanism>, now: Option<&Mechanism>) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{Request, Terms};
+    use veracity_account::{Question, filter::Budget};
+    use veracity_core::{Adjacency, Delta, Epsilon};
+
+    /// Whoever can write the file can write a chain without a false hash: lower charges in it are found by their prices.
+    #[test]
+    fn a_new_chain_over_lower_charges_is_found() {
+        let folder = std::env::temp_dir().join(format!("veracity-ledger-chain-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let budget = Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::ZERO };
+        let ledger = Ledger::create(&folder.join("l"), Terms::new(budget).unwrap()).unwrap();
+        for _ in 0..3 {
+            let mechanism = Mechanism::Pure { epsilon: Epsilon::new(0.25).unwrap() };
+            let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+            let _ = ledger.reserve(Request::new(question, "x")).unwrap();
+        }
+        assert!(ledger.verify(None).unwrap().holds());
+        {
+            let connection = ledger.connection().unwrap();
+            let mut all = Vec::new();
+            rows::all(&connection, |row| {
+                all.push(row);
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+            connection.execute_batch("DELETE FROM record").unwrap();
+            let mut filter = ledger.fresh(0).unwrap();
+            let mut previous = ledger.first();
+            for mut row in all {
+                let cost = Amounts { sum: 0.125, delta: 0.0, slots: Vec::new() };
+                filter.take(&cost).unwrap();
+                row.cost = Some(crate::amounts::written(&cost));
+                row.spent = crate::amounts::written(filter.spent());
+                let link = row.link(previous);
+                row.append(&connection, previous).unwrap();
+                previous = link;
+            }
+        }
+        let faults = ledger.verify(None).unwrap().faults;
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(faults.iter().all(|fault| fault.what.contains("charged less")), "{faults:?}");
+        drop(ledger);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -105,7 +105,6 @@ fn whatever_is_changed_is_found() {
     assert!(found > 80, "{found}");
 }
 
-/// A new chain over lower charges has no false hash, and is found by its prices.
 #[test]
 fn the_last_record_and_the_terms_are_checked_before_a_charge() {
     let folder = Folder::new("before");
