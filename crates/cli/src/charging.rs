@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use veracity::{
     Error, PrivacyUnit, Subject,
-    ledger::{Ledger, Request, RequestId, Reservation, Reserved},
+    ledger::{Ledger, Request, RequestId, Reservation, Reserved, Rule},
 };
 
 /// Names of one record, where nobody has several.
@@ -92,6 +92,12 @@ pub fn charge(
             Ok(Charged::Known { printed, from: (entry, path.clone()) })
         }
     }
+}
+
+/// Whether the ledger that the flags name counts Gaussian noise exactly, and other noise by more than it costs.
+pub fn prefers_gaussian(args: &ChargeArgs) -> Result<bool, Error> {
+    let Some(path) = &args.ledger else { return Ok(false) };
+    Ok(matches!(Ledger::open(path)?.terms().rule, Rule::Gaussian { .. }))
 }
 
 impl Charged {

@@ -25,6 +25,8 @@ pub(crate) struct Price {
     whole: Option<Amounts>,
     /// What it costs its analyst.
     share: Option<Amounts>,
+    /// What adds up, in words.
+    sum_name: &'static str,
 }
 
 impl Price {
@@ -61,7 +63,9 @@ impl Price {
             Rule::Sum | Rule::Gaussian { .. } => Some(now),
             Rule::Product { .. } => None,
         };
-        Ok(Price { charged: None, question: question.clone(), whole, share: share.map(cost).transpose()? })
+        let share = share.map(cost).transpose()?;
+        let sum_name = terms.rule.sum_name();
+        Ok(Price { charged: None, question: question.clone(), whole, share, sum_name })
     }
 
     /// Takes the price from the filters, from all or from none; says what it was.
@@ -75,15 +79,23 @@ impl Price {
             None => cost_now(whole, &self.question)?,
         };
         let mut after = whole.clone();
-        after.take(&cost)?;
+        after.take(&cost).map_err(|_| self.over("the budget", &cost, &whole.left()))?;
         if let (Some(filter), Some(cost)) = (share, &self.share) {
-            filter.take(cost).map_err(|refusal| match refusal {
-                Refusal::OverBudget(why) => Refusal::OverBudget(format!("of this analyst's cap: {why}")),
-                other => other,
-            })?;
+            filter.take(cost).map_err(|_| self.over("the cap of this analyst", cost, &filter.left()))?;
         }
         *whole = after;
         Ok((cost, self.share.clone()))
+    }
+
+    fn over(&self, what: &str, cost: &Amounts, left: &Amounts) -> Refusal {
+        let sum = self.sum_name;
+        let mut line =
+            format!("{what} does not allow it: it costs {sum} {:.4e}, {:.4e} is left", cost.sum, left.sum);
+        if cost.delta > 0.0 {
+            line +=
+                &format!("; it costs delta {:.3e} of the reserve, {:.3e} is left", cost.delta, left.delta);
+        }
+        Refusal::OverBudget(line + "; ask less, or of another ledger")
     }
 }
 

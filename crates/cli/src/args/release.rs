@@ -84,7 +84,7 @@ pub struct ReleaseArgs {
     /// The δ to spend
     #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = "Budget")]
     pub delta: f64,
-    /// Which noise [default: the one with the smaller error]
+    /// Which noise [default: the one with the smaller error; with a --ledger that adds up μ², gaussian]
     #[arg(long, value_name = "KIND", value_parser = choice::noise(), help_heading = "Budget")]
     pub noise: Option<NoiseKind>,
     /// Which datasets must look alike; all but add-remove take the number of rows as public

@@ -13,7 +13,7 @@ use std::path::Path;
 use veracity::{
     Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings,
     Significance, Table, preview,
-    query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
+    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
     reading::Notation,
     release,
     releasing::{Prepared, Released, USUAL_ROWS, prepare},
@@ -96,7 +96,18 @@ fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
         persons: persons(args)?,
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
-        kind: args.noise,
+        kind: noise(args)?,
+    })
+}
+
+/// The noise that was asked for. Nobody said, and a ledger pays that adds up μ²: then what costs it least.
+fn noise(args: &ReleaseArgs) -> Result<Option<NoiseKind>, Error> {
+    let is_added = !matches!(args.statistic, StatisticWord::Quantile | StatisticWord::Median);
+    let prefers = args.noise.is_none() && args.delta > 0.0 && is_added;
+    Ok(if prefers && charging::prefers_gaussian(&args.charge)? {
+        Some(NoiseKind::Gaussian)
+    } else {
+        args.noise
     })
 }
 

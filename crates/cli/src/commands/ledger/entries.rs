@@ -82,7 +82,7 @@ pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
         None => Outcome::done(lines),
         Some(path) => {
             saving::create("out", path, lines.as_bytes())?;
-            Outcome::done(format!("wrote {}: {} entries\n", path.display(), entries.len()))
+            Outcome::done(format!("wrote {}, entries: {}\n", path.display(), entries.len()))
         }
     }
 }

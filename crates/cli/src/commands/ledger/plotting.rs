@@ -32,7 +32,7 @@ pub fn plot(args: &LedgerPlotArgs) -> Result<Outcome, Error> {
             .ok_or_else(|| Error::invalid("picture could not be encoded as PNG, expected --out FILE.svg"))?,
     };
     replace("out", &args.out, &bytes, is_ours)?;
-    Outcome::done(format!("wrote {}: {} entries\n", args.out.display(), entries.len()))
+    Outcome::done(format!("wrote {}, entries: {}\n", args.out.display(), entries.len()))
 }
 
 fn picture(ledger: &Ledger, entries: &[Entry]) -> Result<Picture, Error> {
