@@ -55,17 +55,25 @@ fn main() -> ExitCode {
         Err(error) => return without_arguments(&error, Console::at_first()),
     };
     let console = Console::new(cli.quiet, cli.color);
+    let charges = charges_a_ledger(&cli.command);
     match run(cli.command, console) {
         Ok(outcome) => console.print(&outcome.text, outcome.ending as u8),
         Err(refusal) => {
             let code = console.fail(refusal.kind().name(), &refusal.to_string());
             // Told as errors are, and ended as what is refuted is.
-            if refusal.kind() == veracity::ErrorKind::OverBudget {
-                ExitCode::from(Ending::Falls as u8)
-            } else {
-                code
-            }
+            let is_over = charges && refusal.kind() == veracity::ErrorKind::OverBudget;
+            if is_over { ExitCode::from(Ending::Falls as u8) } else { code }
         }
+    }
+}
+
+/// Whether a budget in a file decides.
+fn charges_a_ledger(command: &Command) -> bool {
+    match command {
+        Command::Ledger(_) => true,
+        Command::Release(args) => args.charge.ledger.is_some(),
+        Command::Train(args) => args.charge.ledger.is_some(),
+        _ => false,
     }
 }
 

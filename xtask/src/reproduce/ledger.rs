@@ -9,7 +9,9 @@ const TESTS: [&str; 4] = ["faults", "kills", "adaptive", "retries"];
 pub fn run(root: &Path) -> io::Result<bool> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["test", "-p", "veracity-ledger", "--no-fail-fast"]).current_dir(root);
-    TESTS.iter().for_each(|test| drop(cargo.args(["--test", test])));
+    for test in TESTS {
+        cargo.args(["--test", test]);
+    }
     cargo.args(["--", "--nocapture", "--test-threads=1"]).env("VERACITY_LEDGER_LONG", "1");
     Ok(cargo.status()?.success())
 }
