@@ -285,7 +285,7 @@ impl Ledger {
         let connection = self.connection()?;
         let writing = store::begin(&connection, &self.path)?;
         let reserved = rows::numbered(&writing, of).map_err(failed)?;
-        if !reserved.is_some_and(|row| row.kind == "reserved") {
+        if reserved.is_none_or(|row| row.kind != "reserved") {
             return Err(Error::invalid("reservation is not in the ledger, expected one that it made"));
         }
         if rows::ending(&writing, of).map_err(failed)?.is_some() {

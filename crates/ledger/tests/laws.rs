@@ -45,7 +45,7 @@ fn a_request_is_charged_once_and_answered_the_same() {
 fn what_was_charged_and_not_answered_stays_charged() {
     let folder = Folder::new("unanswered");
     let ledger = Ledger::create(&folder.file("l"), sums(1.0)).unwrap();
-    drop(new(ledger.reserve(named("crash", pure(0.25))).unwrap()));
+    let _ = new(ledger.reserve(named("crash", pure(0.25))).unwrap());
     let refused = ledger.reserve(named("crash", pure(0.25))).unwrap_err();
     assert!(refused.to_string().ends_with("take a new request id"), "{refused}");
     let reservation = new(ledger.reserve(named("left", pure(0.25))).unwrap());

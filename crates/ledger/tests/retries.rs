@@ -159,13 +159,13 @@ fn take(path: &Path, before: &Model, bytes: &[u8], step: Step) -> (Said, u64, Ve
     fs::write(path, bytes).unwrap();
     let ledger = Ledger::open(path).unwrap();
     let mut held = [None, None];
-    for client in 0..2 {
+    for (client, held) in held.iter_mut().enumerate() {
         // A reservation is handed out anew, as to a job that goes on; where the other client ended it, there is none.
         if let Some(id) = before.held[client]
             && let Known::Charged(question) = before.ids[id]
         {
             let Reserved::New(reservation) = ledger.resume(request(id, question)).unwrap() else { panic!() };
-            held[client] = Some(reservation);
+            *held = Some(reservation);
         }
     }
     let said = match step {
@@ -182,7 +182,7 @@ fn take(path: &Path, before: &Model, bytes: &[u8], step: Step) -> (Said, u64, Ve
             None => Said::Refused("before"),
         },
         Step::Crash(client) => {
-            drop(held[client].take());
+            let _ = held[client].take();
             Said::Done
         }
     };
