@@ -14,7 +14,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("noise", &["numerics", "core"]),
     ("account", &["numerics", "core"]),
     ("claims", &["core", "files", "account"]),
-    ("ledger", &["numerics", "core", "account"]),
+    ("ledger", &["numerics", "core", "files", "account"]),
     ("query", &["numerics", "core", "noise"]),
     ("local", &["numerics", "core", "noise"]),
     ("train", &["numerics", "core", "noise"]),

@@ -5,6 +5,7 @@ mod audit;
 mod batching;
 mod bound;
 pub mod choice;
+mod ledger;
 mod local;
 mod release;
 mod strategy;
@@ -15,6 +16,10 @@ pub use account::{AccountArgs, CalibrateArgs, CurveArgs, ExplainArgs, MechanismA
 pub use audit::{AuditAction, AuditArgs};
 pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
+pub use ledger::{
+    ChargeArgs, LedgerCommand, LedgerCreateArgs, LedgerExportArgs, LedgerPlotArgs, LedgerShowArgs,
+    LedgerVerifyArgs,
+};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
 pub use release::{FormArgs, ReleaseArgs};
 pub use strategy::StrategyArgs;
@@ -81,6 +86,9 @@ pub enum Command {
     Bound(BoundArgs),
     /// One private statistic of a column of a file: count, sum, mean, variance, median, quantile or histogram
     Release(ReleaseArgs),
+    /// A budget in a durable file, charged before anything is released and never overdrawn
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]
     Local(LocalCommand),

@@ -4,6 +4,7 @@
 //! one line, 3 is an audit that was not able to tell.
 
 mod args;
+mod charging;
 mod commands;
 mod console;
 mod meaning;
@@ -54,9 +55,25 @@ fn main() -> ExitCode {
         Err(error) => return without_arguments(&error, Console::at_first()),
     };
     let console = Console::new(cli.quiet, cli.color);
+    let charges = charges_a_ledger(&cli.command);
     match run(cli.command, console) {
         Ok(outcome) => console.print(&outcome.text, outcome.ending as u8),
-        Err(refusal) => console.fail(refusal.kind().name(), &refusal.to_string()),
+        Err(refusal) => {
+            let code = console.fail(refusal.kind().name(), &refusal.to_string());
+            // Told as errors are, and ended as what is refuted is.
+            let is_over = charges && refusal.kind() == veracity::ErrorKind::OverBudget;
+            if is_over { ExitCode::from(Ending::Falls as u8) } else { code }
+        }
+    }
+}
+
+/// Whether a budget in a file decides.
+fn charges_a_ledger(command: &Command) -> bool {
+    match command {
+        Command::Ledger(_) => true,
+        Command::Release(args) => args.charge.ledger.is_some(),
+        Command::Train(args) => args.charge.ledger.is_some(),
+        _ => false,
     }
 }
 
@@ -82,6 +99,7 @@ fn run(command: Command, console: Console) -> Result<Outcome, Error> {
         Command::Audit(args) => commands::audit::run(&args, console),
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),
+        Command::Ledger(command) => commands::ledger::run(&command),
         Command::Local(command) => commands::local::run(&command, console),
         Command::Init(args) => commands::init::run(&args),
         Command::Train(args) => commands::train::run(&args, console),

@@ -72,6 +72,23 @@ const PRINTED: &[(&str, &str)] = &[
         "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --dry-run --rows 2000 --json",
     ),
     ("account/2", "account mean.json bins.json --delta 0 --json"),
+    (
+        "ledger/1",
+        "ledger create year.ledger --epsilon 3 --delta 1e-6 --dataset people.csv --analyst ada:1 --analyst bob:2 --json",
+    ),
+    (
+        "release/2",
+        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 0.1 --delta 1e-8 --claim paid.json --ledger year.ledger --request-id one --analyst ada --json",
+    ),
+    (
+        "release/2",
+        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 0.1 --delta 1e-8 --claim paid.json --ledger year.ledger --request-id one --analyst ada --json",
+    ),
+    ("ledger/1", "ledger show year.ledger --json"),
+    ("ledger-history/1", "ledger history year.ledger --json"),
+    ("ledger-entry/1", "ledger export year.ledger"),
+    ("ledger-verify/1", "ledger verify year.ledger --json"),
+    ("ledger/1", "ledger create pure.ledger --epsilon 1 --json"),
     ("local-plan/1", "local plan --domain-size 16 --epsilon 1 --reports 1000 --json"),
     ("local-estimate/2", "local estimate grr.jsonl --json"),
     ("local-estimate/2", "local estimate mean.jsonl --json"),

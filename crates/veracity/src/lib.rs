@@ -39,15 +39,16 @@ pub use veracity_claims::{
     CompareFile, Composed, Confirmation, Digest, DigestOf, Explanation, ExplanationFile, Group, Interval,
     NoiseNote, Parameters, PersonsNote, Point, PrivacyProfile, Promise, Provenance, ReleaseNote, Row,
     RowFile, Stated, Subject, Target, Tie, Verifier, account, batching, calibration, compare, compose,
-    events, explain, explain_promise, kinds, nearest, plan, release_note, spec, strategy, verify,
+    events, explain, explain_promise, kinds, moment, nearest, plan, release_note, spec, strategy, verify,
 };
 pub use veracity_core::{
-    Adjacency, Bracket, ClipNorm, Count, Delta, Epsilon, Error, ErrorKind, Finding, Lower, Mechanism,
+    Adjacency, Bracket, ClipNorm, Count, Delta, Epsilon, Error, ErrorKind, Finding, GdpMu, Lower, Mechanism,
     NoiseMultiplier, PrivacyUnit, Probability, Refusal, SamplingRate, Significance, Standing, Upper, Verdict,
 };
 pub use veracity_evidence as auditing;
 pub use veracity_evidence::{AuditDone, AuditSettings, Case, audit, lower_bounds, replaying, zoo};
 pub use veracity_files::{LONGEST_TEXT, read_text, saving};
+pub use veracity_ledger as ledger;
 pub use veracity_local as local;
 pub use veracity_noise as noise;
 pub use veracity_noise::{Entropy, Origin};

@@ -2,5 +2,6 @@
 
 pub mod accuracy;
 pub mod clusters;
+pub mod ledger;
 pub mod opacus;
 pub mod panels;

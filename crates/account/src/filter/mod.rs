@@ -184,23 +184,38 @@ impl Filter {
         adjacency: Adjacency,
         spent: Amounts,
     ) -> Result<Filter, Refusal> {
-        let mut filter = Filter::new(kind, budget, adjacency)?;
+        let limit = limit::of(&kind, budget, adjacency)?;
+        Filter::restore(kind, budget, adjacency, limit, spent)
+    }
+
+    /// A filter that was priced before: with the limits that [`Filter::limit`] had when it was new, which may take long to find
+    /// again, and with what was spent since.
+    ///
+    /// # Assumes    The limits are those of a filter of this kind, budget and adjacency
+    pub fn restore(
+        kind: Kind,
+        budget: Budget,
+        adjacency: Adjacency,
+        limit: Amounts,
+        spent: Amounts,
+    ) -> Result<Filter, Refusal> {
         let usable = |number: f64| number >= 0.0 && number.is_finite();
-        if !(usable(spent.sum) && usable(spent.delta)) || spent.slots.len() != filter.limit.slots.len() {
+        let filter = Filter { kind, budget, adjacency, limit, spent };
+        let Filter { limit, spent, .. } = &filter;
+        if !(usable(spent.sum) && usable(spent.delta)) || spent.slots.len() != limit.slots.len() {
             return Err(Refusal::out_of_range(
                 "spent amounts",
                 "not of this filter",
                 "finite numbers ≥ 0, and one for each slot",
             ));
         }
-        if !spent.fit_into(&filter.limit) {
+        if !(usable(limit.sum) && usable(limit.delta) && spent.fit_into(limit)) {
             return Err(Refusal::out_of_range(
                 "spent amounts",
                 "above the limit",
                 "what the same filter had spent",
             ));
         }
-        filter.spent = spent;
         Ok(filter)
     }
 
@@ -232,6 +247,21 @@ impl Filter {
                 "the budget does not allow it: costs {cost}, {left} left; ask less, or of another budget"
             ))),
         }
+    }
+
+    /// Takes a cost that [`Filter::admits`] told before, also of an earlier moment, or refuses and leaves everything as it was.
+    /// What a product takes depends on what is left of it, so there a cost is of its moment.
+    pub fn take(&mut self, cost: &Amounts) -> Result<(), Refusal> {
+        let spent = self.spent.plus(cost);
+        let usable = |number: f64| number >= 0.0;
+        if usable(cost.sum) && usable(cost.delta) && spent.fit_into(&self.limit) {
+            self.spent = spent;
+            return Ok(());
+        }
+        let left = self.left();
+        Err(Refusal::OverBudget(format!(
+            "the budget does not allow it: costs {cost}, {left} left; ask less, or of another budget"
+        )))
     }
 
     /// What was spent.

@@ -107,6 +107,17 @@ impl StatisticWord {
     }
 }
 
+/// By which rule a ledger holds charges against its budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RuleWord {
+    /// ε and δ add up
+    Sum,
+    /// μ² adds up
+    Gaussian,
+    /// Pools and slots are used up
+    Product,
+}
+
 /// What a picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PanelsWord {

@@ -1,6 +1,9 @@
 //! Answers about a table: `release`.
 
-use super::choice::{self, StatisticWord};
+use super::{
+    ChargeArgs,
+    choice::{self, StatisticWord},
+};
 use clap::Args;
 use std::path::PathBuf;
 use veracity::{Adjacency, query::NoiseKind};
@@ -35,6 +38,7 @@ Examples:
 
   veracity release mean visits.csv --column cost --lower 0 --upper 500 --epsilon 1 --person patient --rows-per-person 3
   zcat people.csv.gz | veracity release count - --epsilon 1
+  veracity release count people.csv --epsilon 0.5 --ledger year.ledger --request-id monday-1
 
 The file is recognised by its bytes: CSV, TSV or Parquet, by the names of columns; NPY and IDX, by their places from 1; NPZ, by the
 names of arrays; plain, or packed by gzip or zstd. - is standard input.
@@ -80,7 +84,7 @@ pub struct ReleaseArgs {
     /// The δ to spend
     #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = "Budget")]
     pub delta: f64,
-    /// Which noise [default: the one with the smaller error]
+    /// Which noise [default: the one with the smaller error; with a --ledger that adds up μ², gaussian]
     #[arg(long, value_name = "KIND", value_parser = choice::noise(), help_heading = "Budget")]
     pub noise: Option<NoiseKind>,
     /// Which datasets must look alike; all but add-remove take the number of rows as public
@@ -95,18 +99,20 @@ pub struct ReleaseArgs {
     /// What is protected: row, or with --person what such a person is called [default: row, or person]
     #[arg(long, value_name = "NAME", help_heading = "Budget")]
     pub unit: Option<String>,
+    #[command(flatten)]
+    pub charge: ChargeArgs,
     /// Show the error bar and the cost; read no row, release nothing, spend nothing
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "ledger")]
     pub dry_run: bool,
     /// Answer this column and neighbours of it, replaying the same outputs, and check that nothing but noise differs; releases
     /// nothing, and what it prints is about private data
-    #[arg(long, help_heading = "Output", conflicts_with = "dry_run")]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["dry_run", "ledger"])]
     pub replay: bool,
     /// With --dry-run: how many rows to assume, where the error depends on it [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Output", requires = "dry_run")]
     pub rows: Option<f64>,
     /// Draw from a seed, to repeat a test; the answer is then not for release
-    #[arg(long, value_name = "N", help_heading = "Output", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "N", help_heading = "Output", conflicts_with_all = ["dry_run", "ledger"])]
     pub seed: Option<u64>,
     /// Where the claim goes: a new file, or a folder in which it gets a name of its own, such as mean-of-age.claim.json
     /// [default: the current folder]

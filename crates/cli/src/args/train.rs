@@ -1,6 +1,6 @@
 //! Private training: `train`, `predict`, `evaluate`.
 
-use super::audit::change;
+use super::{ChargeArgs, audit::change};
 use clap::Args;
 use std::path::PathBuf;
 use veracity::training::PlanChange;
@@ -63,7 +63,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "PLACE=VALUE", help_heading = "Run", value_parser = change)]
     pub set: Vec<PlanChange>,
     /// Train without any protection, for comparison; there is no claim
-    #[arg(long, help_heading = "Run")]
+    #[arg(long, help_heading = "Run", conflicts_with = "ledger")]
     pub non_private: bool,
     /// Save the run every so many steps, in the folder of --out, with its key, which is a secret until the run ends
     #[arg(long, value_name = "N", help_heading = "Run")]
@@ -78,8 +78,10 @@ pub struct TrainArgs {
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub dataset: Option<String>,
     /// Draw from a seed, to repeat a test; the model is then not for release
-    #[arg(long, value_name = "N", help_heading = "Run")]
+    #[arg(long, value_name = "N", help_heading = "Run", conflicts_with = "ledger")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub charge: ChargeArgs,
     /// Show the accuracy on the records that it was trained on: not private, not for release
     #[arg(long, help_heading = "Output")]
     pub show_non_private: bool,

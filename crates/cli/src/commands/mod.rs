@@ -11,6 +11,7 @@ pub mod curve;
 pub mod evaluate;
 pub mod explain;
 pub mod init;
+pub mod ledger;
 pub mod local;
 pub mod man;
 pub mod predict;

@@ -3,6 +3,7 @@
 use crate::{
     Outcome,
     args::{ReleaseArgs, choice::StatisticWord},
+    charging::{self, Beginning, Charged, Printed},
     commands::replay,
     meaning::{clean, form},
     text,
@@ -12,7 +13,7 @@ use std::path::Path;
 use veracity::{
     Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings,
     Significance, Table, preview,
-    query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
+    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
     reading::Notation,
     release,
     releasing::{Prepared, Released, USUAL_ROWS, prepare},
@@ -51,11 +52,36 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
     }
     let settings =
         ReleaseSettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
-    let ReleaseDone { prepared, released, claim } = release(&request, &table, &settings)?;
-    Outcome::done(match args.json {
-        true => text::json(&release_json(args, &prepared, &released, &claim)?)?,
-        false => release_words(args, &prepared, &released, &claim),
-    })
+    let charged = match charged(args, &request, &table)? {
+        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
+        charged => charged,
+    };
+    let ReleaseDone { prepared, released, claim } = match release(&request, &table, &settings) {
+        Ok(done) => done,
+        Err(error) => {
+            charged.forgo();
+            return Err(error);
+        }
+    };
+    let printed = Printed {
+        words: release_words(args, &prepared, &released, &claim),
+        object: release_json(args, &prepared, &released, &claim)?,
+    };
+    charged.keep(&printed)?;
+    Outcome::done(printed.text(args.json)?)
+}
+
+/// Charges the release to its ledger, before a row is read. That the file has the columns is seen beforehand: a slip of the finger
+/// need not cost anything.
+fn charged(args: &ReleaseArgs, request: &ReleaseRequest, table: &Table) -> Result<Charged, Error> {
+    if args.charge.ledger.is_none() {
+        return Ok(Charged::Unasked);
+    }
+    let is_piped = table.path == Path::new("-");
+    let prepared = if is_piped { prepare(request)? } else { preview(request, table)? };
+    let file = table.path.file_name().unwrap_or(table.path.as_os_str()).to_string_lossy();
+    let dataset = args.dataset.as_deref().unwrap_or(&file);
+    charging::charge(&args.charge, &prepared.subject, (dataset, &title(args)), Beginning::Fresh)
 }
 
 fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
@@ -70,7 +96,18 @@ fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
         persons: persons(args)?,
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
-        kind: args.noise,
+        kind: noise(args)?,
+    })
+}
+
+/// The noise that was asked for. Nobody said, and a ledger pays that adds up μ²: then what costs it least.
+fn noise(args: &ReleaseArgs) -> Result<Option<NoiseKind>, Error> {
+    let is_added = !matches!(args.statistic, StatisticWord::Quantile | StatisticWord::Median);
+    let prefers = args.noise.is_none() && args.delta > 0.0 && is_added;
+    Ok(if prefers && charging::prefers_gaussian(&args.charge)? {
+        Some(NoiseKind::Gaussian)
+    } else {
+        args.noise
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     Outcome,
     args::TrainArgs,
+    charging::{self, Beginning, Charged, Printed},
     commands::evaluate,
     console::Console,
     meaning,
@@ -16,7 +17,7 @@ use veracity::{
     report::decimal,
     spec::Whole,
     train,
-    training::{CLAIM, Entry, Left, MODEL, Protection, REPORT, evaluate as score},
+    training::{CLAIM, Entry, Left, MODEL, PlanFile, Protection, REPORT, evaluate as score},
 };
 
 /// Trains and tells.
@@ -26,12 +27,28 @@ pub fn run(args: &TrainArgs, console: Console) -> Result<Outcome, Error> {
         None => TrainingPlan::digits_with(&args.set)?,
     };
     let settings = settings(args)?;
+    let charged = match charged(args, &plan, &settings)? {
+        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
+        charged => charged,
+    };
     let told = |event| told(&args.out, event);
+    // What fails from here on stays charged and open: it may be resumed under its request id.
     let done = progress::shown(console, args.progress, told, |watch| train(&plan, &settings, Some(watch)))?;
-    Outcome::done(match args.json {
-        true => text::json(&report(args, &done)?)?,
-        false => words(args, &done)?,
-    })
+    let printed = Printed { words: words(args, &done)?, object: report(args, &done)? };
+    charged.keep(&printed)?;
+    Outcome::done(printed.text(args.json)?)
+}
+
+/// Charges the whole training to its ledger, before the first step. A run that is resumed was charged when it began.
+fn charged(args: &TrainArgs, plan: &TrainingPlan, settings: &TrainSettings) -> Result<Charged, Error> {
+    if args.charge.ledger.is_none() {
+        return Ok(Charged::Unasked);
+    }
+    let beginning = if args.resume { Beginning::Resumed } else { Beginning::Fresh };
+    // A folder that would be refused is no reason to pay; one that holds the finished run of this request is none to refuse.
+    let dataset = settings.dataset.clone().unwrap_or_else(|| plan.dataset());
+    let subject = PlanFile::Training(Box::new(plan.clone())).subject()?;
+    charging::charge(&args.charge, &subject, (&dataset, "training"), beginning)
 }
 
 fn settings(args: &TrainArgs) -> Result<TrainSettings, Error> {

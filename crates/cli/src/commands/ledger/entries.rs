@@ -1,0 +1,135 @@
+//! What was asked of a ledger: as a table, as JSON, and exported.
+
+use crate::{
+    Outcome,
+    args::{LedgerExportArgs, LedgerShowArgs},
+    meaning::clean,
+    text,
+};
+use serde_json::{Value, json};
+use veracity::{
+    Error,
+    filter::Amounts,
+    ledger::{Entry, Ledger},
+    moment,
+    report::{decimal, table::align},
+    saving,
+    spec::MechanismSpec,
+};
+
+/// The columns of the CSV.
+const COLUMNS: &str = "number,moment,request,analyst,what,state,cost_sum,cost_delta,spent_sum,spent_delta";
+
+/// Every entry, the first first.
+pub fn history(args: &LedgerShowArgs) -> Result<Outcome, Error> {
+    let ledger = Ledger::open(&args.file)?;
+    let entries = ledger.history()?;
+    if args.json {
+        let entries: Vec<Value> = entries.iter().map(entry_json).collect();
+        return Outcome::done(text::json(
+            &json!({ "schema": "veracity.ledger-history/1", "entries": entries }),
+        )?);
+    }
+    if entries.is_empty() {
+        return Outcome::done("nothing was asked\n".to_owned());
+    }
+    let limit = ledger.status()?.spent.limit;
+    let rows: Vec<[String; 7]> = entries
+        .iter()
+        .map(|entry| {
+            let dash = |text: Option<&str>| text.map_or_else(|| "–".to_owned(), clean);
+            [
+                entry.number.to_string(),
+                moment::written(entry.moment, 0)[..19].replace('T', " "),
+                dash(entry.charge.id.as_ref().map(|id| id.name())),
+                dash(entry.charge.analyst.as_deref()),
+                format!("{} %", decimal::up(100.0 * entry.charge.cost.sum / limit, 3)),
+                entry.state.to_owned(),
+                clean(&entry.charge.what),
+            ]
+        })
+        .collect();
+    let head = ["entry", "when (UTC)", "request", "analyst", "of the budget", "state", "what"];
+    Outcome::done(align(head, &rows))
+}
+
+/// Every entry with its answer, into a file or to stdout.
+pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
+    let ending =
+        args.out.as_deref().map(|path| path.extension().and_then(|ending| ending.to_str()).unwrap_or(""));
+    let is_csv = match ending {
+        None | Some("jsonl") => false,
+        Some("csv") => true,
+        Some(other) => return Err(Error::out_of_range("ending of --out", other, "jsonl or csv")),
+    };
+    if let Some(path) = &args.out {
+        saving::must_be_new("out", path)?;
+    }
+    let entries = Ledger::open(&args.file)?.history()?;
+    let mut lines = String::new();
+    if is_csv {
+        lines += &format!("{COLUMNS}\n");
+        entries.iter().for_each(|entry| lines += &entry_csv(entry));
+    } else {
+        for entry in &entries {
+            let mut object = entry_json(entry);
+            object["schema"] = json!("veracity.ledger-entry/1");
+            object["answer"] = json!(entry.answer);
+            lines += &format!("{object}\n");
+        }
+    }
+    match &args.out {
+        None => Outcome::done(lines),
+        Some(path) => {
+            saving::create("out", path, lines.as_bytes())?;
+            Outcome::done(format!("wrote {}, entries: {}\n", path.display(), entries.len()))
+        }
+    }
+}
+
+fn entry_json(entry: &Entry) -> Value {
+    let charge = &entry.charge;
+    json!({
+        "number": entry.number,
+        "moment": moment::written(entry.moment, 0),
+        "request": charge.id.as_ref().map(|id| id.name()),
+        "analyst": charge.analyst,
+        "what": charge.what,
+        "state": entry.state,
+        "adjacency": charge.question.adjacency.name(),
+        "mechanism": MechanismSpec::from(&charge.question.mechanism),
+        "charged_as": charge.charged.as_ref().map(MechanismSpec::from),
+        "cost": amounts_json(&charge.cost),
+        "spent": amounts_json(&entry.spent),
+    })
+}
+
+fn amounts_json(amounts: &Amounts) -> Value {
+    json!({ "sum": amounts.sum, "delta": amounts.delta, "slots": amounts.slots })
+}
+
+fn entry_csv(entry: &Entry) -> String {
+    let charge = &entry.charge;
+    let cells = [
+        entry.number.to_string(),
+        moment::written(entry.moment, 0),
+        quoted(charge.id.as_ref().map_or("", |id| id.name())),
+        quoted(charge.analyst.as_deref().unwrap_or("")),
+        quoted(&charge.what),
+        entry.state.to_owned(),
+        charge.cost.sum.to_string(),
+        charge.cost.delta.to_string(),
+        entry.spent.sum.to_string(),
+        entry.spent.delta.to_string(),
+    ];
+    cells.join(",") + "\n"
+}
+
+/// A cell as CSV has it.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}

@@ -1,0 +1,176 @@
+//! A ledger in words and as JSON.
+
+use serde_json::{Value, json};
+use std::path::Path;
+use veracity::{
+    ledger::{Ledger, NOT_THE_RULE, Share, Status, Verified},
+    moment,
+    report::{decimal, table::align},
+};
+
+/// Digits of numbers for people.
+const DIGITS: usize = 4;
+
+/// What no verification can know.
+const UNKNOWN: [&str; 2] = [
+    "whether records were cut off at the end, or an old copy of the file was put back, unless a head was noted elsewhere",
+    "whether noise was drawn as each mechanism says, once for each reservation",
+];
+
+pub fn status_words(ledger: &Ledger, status: &Status) -> String {
+    let terms = ledger.terms();
+    let of = if terms.dataset.is_empty() { String::new() } else { format!(" of {}", terms.dataset) };
+    let mut text = format!(
+        "budget{of}: epsilon {} at delta {}   ({}, per {}; {})\n",
+        decimal::nearest(terms.budget.epsilon.get(), 17),
+        decimal::nearest(terms.budget.delta.get(), 17),
+        terms.adjacency,
+        terms.unit.name(),
+        terms.rule.name()
+    );
+    let sum = terms.rule.sum_name();
+    text += &format!(
+        "spent: epsilon ≤ {}   {}\n",
+        decimal::up(status.spent.epsilon, DIGITS),
+        pools(sum, &status.spent)
+    );
+    text += &format!("left: epsilon ≥ {}\n", decimal::down(status.remaining.epsilon, DIGITS));
+    let open = status.reserved - status.answered - status.abandoned;
+    text += &format!(
+        "entries: {}, of which {} answered, {} abandoned, {open} open\n",
+        status.reserved, status.answered, status.abandoned
+    );
+    if !status.analysts.is_empty() {
+        let rows: Vec<[String; 4]> = status
+            .analysts
+            .iter()
+            .map(|analyst| {
+                [
+                    analyst.name.clone(),
+                    decimal::nearest(analyst.cap.epsilon.get(), 17),
+                    format!("≤ {}", decimal::up(analyst.spent.epsilon, DIGITS)),
+                    format!("≥ {}", decimal::down(analyst.remaining.epsilon, DIGITS)),
+                ]
+            })
+            .collect();
+        text += &format!("\n{}\n", align(["analyst", "cap", "spent", "left"], &rows));
+    }
+    text += &match (&status.composed.epsilon, &status.composed.reason) {
+        (Some(epsilon), _) => {
+            format!("composed exactly: epsilon ≤ {}   ({NOT_THE_RULE})\n", decimal::up(*epsilon, DIGITS))
+        }
+        (None, reason) => {
+            format!("composed exactly: not known, {}\n", reason.as_deref().unwrap_or("for no reason"))
+        }
+    };
+    text + &format!("head: {}\n", status.head)
+}
+
+/// The rule's own numbers.
+fn pools(sum: &str, share: &Share) -> String {
+    let mut text =
+        format!("({sum} {} of {}", decimal::up(share.sum, DIGITS), decimal::down(share.limit, DIGITS));
+    if share.delta_limit > 0.0 {
+        text += &format!(
+            "; delta {} of {}",
+            decimal::up(share.delta_pool, DIGITS),
+            decimal::down(share.delta_limit, DIGITS)
+        );
+    }
+    if !share.slots.is_empty() {
+        let used: Vec<String> = share.slots.iter().map(u64::to_string).collect();
+        text += &format!("; slots {}", used.join(", "));
+    }
+    text + ")"
+}
+
+pub fn status_json(ledger: &Ledger, status: &Status) -> Value {
+    let terms = ledger.terms();
+    let analysts: Vec<Value> = status
+        .analysts
+        .iter()
+        .map(|analyst| {
+            json!({
+                "name": analyst.name,
+                "cap": { "epsilon": analyst.cap.epsilon.get(), "delta": analyst.cap.delta.get() },
+                "spent": share_json(&analyst.spent),
+                "remaining": share_json(&analyst.remaining),
+            })
+        })
+        .collect();
+    json!({
+        "schema": "veracity.ledger/1",
+        "file": ledger.path().display().to_string(),
+        "created": moment::written(ledger.created(), 0),
+        "dataset": (!terms.dataset.is_empty()).then_some(&terms.dataset),
+        "adjacency": terms.adjacency.name(),
+        "unit": terms.unit.name(),
+        "rule": terms.rule.name(),
+        "budget": { "epsilon": terms.budget.epsilon.get(), "delta": terms.budget.delta.get() },
+        "spent": share_json(&status.spent),
+        "remaining": share_json(&status.remaining),
+        "entries": status.reserved,
+        "answered": status.answered,
+        "abandoned": status.abandoned,
+        "analysts": analysts,
+        "composed": {
+            "epsilon": status.composed.epsilon,
+            "reason": status.composed.reason,
+            "note": NOT_THE_RULE,
+        },
+        "head": status.head.to_string(),
+    })
+}
+
+fn share_json(share: &Share) -> Value {
+    json!({
+        "epsilon": share.epsilon,
+        "delta": share.delta,
+        "sum": share.sum,
+        "limit": share.limit,
+        "delta_pool": share.delta_pool,
+        "delta_limit": share.delta_limit,
+        "slots": share.slots,
+    })
+}
+
+pub fn verified_words(path: &Path, verified: &Verified) -> String {
+    let counts = format!(
+        "{} records, of which {} charge and {} answer",
+        verified.records, verified.reserved, verified.answered
+    );
+    let mut text = match verified.holds() {
+        true => format!("confirmed: {}: {counts}; chain, limits and every charge hold\n", path.display()),
+        false => format!("does not hold: {}: {counts}\n", path.display()),
+    };
+    for fault in &verified.faults {
+        text += &match fault.record {
+            Some(number) => format!("record {number}: {}\n", fault.what),
+            None => format!("{}\n", fault.what),
+        };
+    }
+    if let Some(number) = verified.noted_at {
+        text += &format!("the noted head is that of record {number}\n");
+    }
+    if verified.noted_at.is_none() && verified.holds() {
+        text += &format!("not known: {}\n", UNKNOWN[0]);
+    }
+    text + &format!("head: {}\n", verified.head)
+}
+
+pub fn verified_json(verified: &Verified) -> Value {
+    let faults: Vec<Value> =
+        verified.faults.iter().map(|fault| json!({ "record": fault.record, "what": fault.what })).collect();
+    let known = usize::from(verified.noted_at.is_some());
+    json!({
+        "schema": "veracity.ledger-verify/1",
+        "verdict": if verified.holds() { "confirmed" } else { "does-not-hold" },
+        "records": verified.records,
+        "reserved": verified.reserved,
+        "answered": verified.answered,
+        "head": verified.head.to_string(),
+        "noted_at": verified.noted_at,
+        "faults": faults,
+        "unknown": UNKNOWN[known..],
+    })
+}

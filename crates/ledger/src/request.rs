@@ -1,0 +1,160 @@
+//! What is asked of a ledger, and what it hands out: a reservation for something new, or the answer that was given before.
+
+use crate::{Hash, Terms};
+use serde::{Deserialize, Serialize};
+use veracity_account::Question;
+use veracity_core::{Adjacency, Mechanism, Refusal};
+
+/// The longest request id, in bytes.
+const LONGEST_ID: usize = 200;
+/// The longest line about what is asked, in bytes.
+const LONGEST_LINE: usize = 1 << 16;
+/// The longest description of a mechanism, in bytes.
+const LONGEST_QUESTION: usize = 1 << 20;
+
+/// A name that a client gives to a request before it asks, so that it can ask again.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_ledger::RequestId;
+///
+/// assert_eq!(RequestId::new("2026-11-16/hours")?.name(), "2026-11-16/hours");
+/// assert!(RequestId::new("two\nlines").is_err());
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// An id of 1 to 200 bytes without control characters.
+    pub fn new(name: &str) -> Result<RequestId, Refusal> {
+        if !name.is_empty() && name.len() <= LONGEST_ID && !name.contains(char::is_control) {
+            return Ok(RequestId(name.to_owned()));
+        }
+        Err(Refusal::out_of_range(
+            "request id",
+            "empty, too long or not printable",
+            "1 to 200 bytes without control characters",
+        ))
+    }
+
+    /// Its text.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What someone wants to release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// By which it can be asked again; without one, every request is new.
+    pub id: Option<RequestId>,
+    /// Who asks, where the ledger has caps for analysts.
+    pub analyst: Option<String>,
+    /// What is done to the data.
+    pub question: Question,
+    /// The same in one line for people, such as `mean of hours`; it is public.
+    pub what: String,
+}
+
+impl Request {
+    /// A request that nobody will repeat, of no analyst.
+    pub fn new(question: Question, what: &str) -> Request {
+        Request { id: None, analyst: None, question, what: what.to_owned() }
+    }
+}
+
+/// What became of a request.
+#[derive(Debug)]
+#[must_use]
+pub enum Reserved {
+    /// It is charged, on disk; now noise may be drawn, once.
+    New(Reservation),
+    /// It was answered before, and nothing was charged.
+    Known {
+        /// The answer that was kept, as JSON.
+        answer: String,
+        /// The number of its entry.
+        entry: u64,
+    },
+}
+
+/// A charge that is on disk, for one draw of noise.
+#[derive(Debug)]
+#[must_use]
+pub struct Reservation {
+    pub(crate) entry: u64,
+    /// Of which ledger it is.
+    pub(crate) ledger: Hash,
+}
+
+impl Reservation {
+    /// The number of its entry.
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+}
+
+/// A request that was checked, in the texts that are written down.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Asked {
+    pub id: Option<RequestId>,
+    /// Which analyst, by place in the terms.
+    pub analyst: Option<usize>,
+    pub analyst_name: Option<String>,
+    pub question: Question,
+    pub question_text: String,
+    pub what: String,
+}
+
+impl Asked {
+    pub fn new(request: Request, terms: &Terms) -> Result<Asked, Refusal> {
+        let Request { id, analyst, question, what } = request;
+        if question.adjacency != terms.adjacency {
+            return Err(Refusal::no_theorem(
+                format!("a {} question", question.adjacency),
+                format!("a {} ledger", terms.adjacency),
+                "ask under the ledger's adjacency",
+            ));
+        }
+        let place = terms.analyst(analyst.as_deref())?;
+        if what.is_empty() || what.len() > LONGEST_LINE || what.contains(char::is_control) {
+            return Err(Refusal::out_of_range(
+                "what is asked",
+                "empty, too long or not one line",
+                "one line of at most 64 KiB without control characters",
+            ));
+        }
+        let question_text = question_text(&question)?;
+        Ok(Asked { id, analyst: place, analyst_name: analyst, question, question_text, what })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    mechanism: Mechanism,
+    adjacency: Adjacency,
+}
+
+/// A question as the file has it.
+pub(crate) fn question_text(question: &Question) -> Result<String, Refusal> {
+    let written = Written { mechanism: question.mechanism.clone(), adjacency: question.adjacency };
+    let text = serde_json::to_string(&written)
+        .map_err(|error| Refusal::invalid(format!("mechanism cannot be written down ({error})")))?;
+    if text.len() <= LONGEST_QUESTION {
+        return Ok(text);
+    }
+    Err(Refusal::out_of_range(
+        "mechanism",
+        format!("{} bytes when written down", text.len()),
+        "at most 1 MiB; declare its epsilon and delta",
+    ))
+}
+
+/// A question from the file.
+pub(crate) fn question_from(text: &str) -> Option<Question> {
+    let Written { mechanism, adjacency } = serde_json::from_str(text).ok()?;
+    Some(Question { mechanism, adjacency })
+}
