@@ -6,6 +6,7 @@ mod batching;
 mod bound;
 pub mod choice;
 mod local;
+mod query;
 mod release;
 mod strategy;
 mod train;
@@ -16,6 +17,7 @@ pub use audit::{AuditAction, AuditArgs};
 pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
+pub use query::QueryArgs;
 pub use release::{FormArgs, ReleaseArgs};
 pub use strategy::StrategyArgs;
 pub use train::{EvaluateArgs, InitArgs, PredictArgs, TrainArgs};
@@ -81,6 +83,8 @@ pub enum Command {
     Bound(BoundArgs),
     /// One private statistic of a column of a file: count, sum, mean, variance, median, quantile or histogram
     Release(ReleaseArgs),
+    /// Questions in SQL about people, within a budget: one bounded plan, the engine of your choice, exact noise
+    Query(QueryArgs),
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]
     Local(LocalCommand),

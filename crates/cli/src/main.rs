@@ -82,6 +82,7 @@ fn run(command: Command, console: Console) -> Result<Outcome, Error> {
         Command::Audit(args) => commands::audit::run(&args, console),
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),
+        Command::Query(args) => commands::query::run(&args),
         Command::Local(command) => commands::local::run(&command, console),
         Command::Init(args) => commands::init::run(&args),
         Command::Train(args) => commands::train::run(&args, console),

@@ -82,6 +82,26 @@ impl Plan {
         Ok(all.collect())
     }
 
+    /// About the error bar of an aggregate of a group with so many rows, spread evenly between the bounds.
+    pub(crate) fn expected_error(&self, design: &Design, aggregate: usize, rows: u64) -> f64 {
+        let count = rows as f64;
+        match (&design.drawn[aggregate], self.aggregates[aggregate]) {
+            (Drawn::Choice(choice), _) => choice.preview(rows).error_bar,
+            (Drawn::Lanes(lanes), kind) => {
+                let width = match kind {
+                    Aggregate::Mean(input) | Aggregate::Variance { input, .. } => self.inputs[input].grid.width() as f64,
+                    _ => 0.0,
+                };
+                let noisy: Vec<f64> = match (kind, lanes.len()) {
+                    (Aggregate::Mean(_), 1) => vec![count * width / 2.0; 2],
+                    // Even values have a third of the squared width, once it is centred and doubled.
+                    _ => vec![count, 0.0, count * width * width / 3.0],
+                };
+                finish(self, kind, lanes, &noisy).error_bar
+            }
+        }
+    }
+
     /// What is shown of the groups, in its order: post-processing, which costs nothing.
     pub fn show(&self, mut groups: Vec<Group>) -> Vec<Vec<Cell>> {
         if let Some(having) = &self.shown.having {

@@ -181,6 +181,7 @@ impl Catalog {
         if tables.is_empty() {
             return Err(Refusal::invalid("catalog has no tables, expected at least one"));
         }
+        check_case("table", tables.keys())?;
         Ok(Catalog { tables })
     }
 
@@ -213,7 +214,10 @@ impl WrittenTable {
             columns.insert(column.clone(), written.read(&column)?);
         }
         let rows_of = match (self.public, self.person) {
-            (true, None) => RowsOf::Public,
+            (true, None) => {
+                check_case("column", columns.keys())?;
+                RowsOf::Public
+            }
             (true, Some(_)) => return Err(refuse("is public and has a person, expected one or the other")),
             (false, None) => {
                 return Err(refuse(
@@ -237,6 +241,7 @@ impl WrittenTable {
                         ));
                     }
                 }
+                check_case("column", columns.keys().chain(&people))?;
                 let unit = self.unit.as_deref().unwrap_or(if people.len() == 1 { "person" } else { "unit" });
                 let count = |what: &'static str, number: Option<u64>| match number.unwrap_or(1) {
                     number @ 1..=1_000_000 => Count::new(number),
@@ -318,6 +323,20 @@ fn check_name(what: &'static str, name: &str) -> Result<(), Refusal> {
             one_line(name)
         )))
     }
+}
+
+/// Refuses names that differ by case alone: to some engines they are one, and a query would read the wrong one.
+fn check_case<'a>(what: &'static str, names: impl Iterator<Item = &'a String>) -> Result<(), Refusal> {
+    let mut known = HashSet::new();
+    for name in names {
+        if !known.insert(name.to_lowercase()) {
+            return Err(Refusal::invalid(format!(
+                "{what} {} is there twice but for upper and lower case, expected names that differ",
+                one_line(name)
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn one_line(text: &str) -> String {

@@ -157,7 +157,9 @@ impl Compiler<'_> {
     /// Whether a unit could be in more groups than may count.
     fn caps_groups(&self) -> bool {
         let all =
-            self.plan.keys.iter().try_fold(1u64, |all, key| Some(all * key.public.as_ref()?.len() as u64));
+            self.plan.keys.iter().try_fold(1u64, |all, key| {
+                Some(all.saturating_mul(key.public.as_ref()?.len() as u64))
+            });
         !self.plan.keys.is_empty() && all.is_none_or(|all| all > self.plan.caps.groups.get())
     }
 
@@ -254,7 +256,7 @@ impl Compiler<'_> {
         match scalar {
             Scalar::Column(at) => column(*at),
             Scalar::Constant(x) => self.dialect.float(*x),
-            Scalar::Null => "NULL".to_owned(),
+            Scalar::Null => self.dialect.missing_number(),
             Scalar::Negated(inner) => format!("(-{})", self.scalar(inner)),
             Scalar::Absolute(inner) => format!("ABS({})", self.scalar(inner)),
             Scalar::Arithmetic(operator, left, right) => {
@@ -268,7 +270,7 @@ impl Compiler<'_> {
             Scalar::Coalesce(all) => {
                 let all: Vec<String> = all.iter().map(|one| self.scalar(one)).collect();
                 // One argument is not enough for some.
-                format!("COALESCE({}, NULL)", all.join(", "))
+                format!("COALESCE({}, {})", all.join(", "), self.dialect.missing_number())
             }
             Scalar::Case(branches, otherwise) => {
                 let branches: String = branches
@@ -277,7 +279,7 @@ impl Compiler<'_> {
                         format!(" WHEN {} THEN {}", self.predicate(condition), self.scalar(result))
                     })
                     .collect();
-                let otherwise = otherwise.as_ref().map_or("NULL".to_owned(), |other| self.scalar(other));
+                let otherwise = otherwise.as_ref().map_or_else(|| self.dialect.missing_number(), |other| self.scalar(other));
                 format!("(CASE{branches} ELSE {otherwise} END)")
             }
         }
@@ -285,8 +287,7 @@ impl Compiler<'_> {
 
     fn predicate(&self, predicate: &Predicate) -> String {
         let all = |parts: &[Predicate], word: &str| {
-            let parts: Vec<String> = parts.iter().map(|part| self.predicate(part)).collect();
-            format!("({})", parts.join(word))
+            bracketed(parts.iter().map(|part| self.predicate(part)).collect(), word)
         };
         match predicate {
             Predicate::Constant(true) => "(1 = 1)".to_owned(),
@@ -319,6 +320,16 @@ impl Compiler<'_> {
 
 fn column(at: ColumnRef) -> String {
     format!("t{}.c{}", at.table, at.column)
+}
+
+/// Parts with a word between them. Engines limit how deep an expression is, and read a long row of AND or OR as a deep one.
+fn bracketed(parts: Vec<String>, word: &str) -> String {
+    const IN_A_ROW: usize = 16;
+    if parts.len() <= IN_A_ROW {
+        return format!("({})", parts.join(word));
+    }
+    let bundles = parts.chunks(IN_A_ROW).map(|bundle| bracketed(bundle.to_vec(), word));
+    bracketed(bundles.collect(), word)
 }
 
 fn is_null(what: &str, negated: bool) -> String {

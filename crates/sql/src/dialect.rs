@@ -56,6 +56,16 @@ impl Dialect {
         }
     }
 
+    /// A number that is missing; without a type some engines take it for a text.
+    pub(crate) fn missing_number(self) -> String {
+        let float = match self {
+            Dialect::Sqlite => "REAL",
+            Dialect::DuckDb | Dialect::Spark => "DOUBLE",
+            Dialect::Postgres => "DOUBLE PRECISION",
+        };
+        format!("CAST(NULL AS {float})")
+    }
+
     /// A column as texts, compared byte by byte.
     pub(crate) fn as_text(self, column: &str) -> String {
         match self {

@@ -15,6 +15,8 @@ use veracity_core::Refusal;
 const DEEPEST: usize = 64;
 /// The most conditions in a row.
 const LONGEST: usize = 200;
+/// The most + − × of a query: each makes an expression one deeper.
+const MOST_OPERATORS: usize = 500;
 
 /// Words that end a list or begin a clause, and so are no aliases.
 const RESERVED: [&str; 31] = [
@@ -82,7 +84,7 @@ const FOREIGN: [(&str, &str); 24] = [
 /// Reads a query.
 pub(crate) fn parse(query: &str) -> Result<Select, Refusal> {
     let (tokens, places) = tokens(query)?.into_iter().unzip();
-    let mut parser = Parser { query, tokens, places, at: 0, depth: 0 };
+    let mut parser = Parser { query, tokens, places, at: 0, depth: 0, operators: 0 };
     let select = parser.select()?;
     match parser.peek() {
         None => Ok(select),
@@ -96,6 +98,7 @@ struct Parser<'a> {
     places: Vec<Range<usize>>,
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl Parser<'_> {
@@ -377,16 +380,29 @@ impl Parser<'_> {
                 () if self.sign("-") => Operator::Subtract,
                 () => return Ok(left),
             };
-            left = Expr::Arithmetic(operator, Box::new(left), Box::new(self.product()?));
+            left = self.arithmetic(operator, left, Self::product)?;
         }
         Err(too_long(DEEPEST))
+    }
+
+    fn arithmetic(
+        &mut self,
+        operator: Operator,
+        left: Expr,
+        right: fn(&mut Self) -> Result<Expr, Refusal>,
+    ) -> Result<Expr, Refusal> {
+        self.operators += 1;
+        if self.operators > MOST_OPERATORS {
+            return Err(too_long(MOST_OPERATORS));
+        }
+        Ok(Expr::Arithmetic(operator, Box::new(left), Box::new(right(self)?)))
     }
 
     fn product(&mut self) -> Result<Expr, Refusal> {
         let mut left = self.signed()?;
         let mut factors = 1;
         while self.sign("*") {
-            left = Expr::Arithmetic(Operator::Multiply, Box::new(left), Box::new(self.signed()?));
+            left = self.arithmetic(Operator::Multiply, left, Self::signed)?;
             factors += 1;
             if factors > DEEPEST {
                 return Err(too_long(DEEPEST));

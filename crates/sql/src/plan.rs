@@ -184,9 +184,11 @@ pub enum Condition {
 impl Plan {
     /// All groups, where every key is public: the first key changes slowest.
     pub fn public_groups(&self) -> Option<Vec<Vec<String>>> {
+        // All of them first: with one that is not public the product of the others may be as large as it likes.
+        let public: Vec<&Vec<String>> =
+            self.keys.iter().map(|key| key.public.as_ref()).collect::<Option<_>>()?;
         let mut groups = vec![Vec::new()];
-        for key in &self.keys {
-            let names = key.public.as_ref()?;
+        for names in public {
             groups = groups
                 .into_iter()
                 .flat_map(|group: Vec<String>| {

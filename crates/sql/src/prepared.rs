@@ -198,6 +198,11 @@ impl Prepared {
         account(&subject, self.answer.target, Choice::Best)
     }
 
+    /// About the error bar of an aggregate of a group with so many rows, spread evenly between the bounds.
+    pub fn expected_error(&self, aggregate: usize, rows: u64) -> f64 {
+        self.plan.expected_error(&self.design, aggregate, rows)
+    }
+
     /// The promise in writing.
     pub fn claim(&self) -> Result<ClaimFile, Refusal> {
         let note = PersonsNote {

@@ -115,6 +115,21 @@ impl Range {
 }
 
 impl Scalar {
+    /// How many parts it has.
+    pub(crate) fn size(&self) -> usize {
+        let inner = match self {
+            Scalar::Column(_) | Scalar::Constant(_) | Scalar::Null => 0,
+            Scalar::Negated(inner) | Scalar::Absolute(inner) => inner.size(),
+            Scalar::Arithmetic(_, left, right) => left.size() + right.size(),
+            Scalar::Coalesce(all) => all.iter().map(Scalar::size).sum(),
+            Scalar::Case(branches, otherwise) => {
+                let each = branches.iter().map(|(condition, result)| condition.size() + result.size());
+                each.sum::<usize>() + otherwise.as_ref().map_or(0, |other| other.size())
+            }
+        };
+        1 + inner
+    }
+
     /// Between which numbers it is on every row, given those of the columns.
     ///
     /// # Promise   Holds of the floats: every operation is rounded to nearest, which is monotone in each argument
@@ -130,6 +145,9 @@ impl Scalar {
             }
             Scalar::Absolute(inner) => {
                 let inner = inner.range(of)?;
+                if inner.is_nothing() {
+                    return Ok(inner);
+                }
                 let (a, b) = (inner.low.abs(), inner.high.abs());
                 let straddles = inner.low <= 0.0 && inner.high >= 0.0;
                 Range { low: if straddles { 0.0 } else { a.min(b) }, high: a.max(b) }
@@ -165,5 +183,23 @@ impl Scalar {
                 "query has an expression that may pass 1e30, expected smaller bounds or factors",
             ))
         }
+    }
+}
+
+impl Predicate {
+    /// How many parts it has.
+    fn size(&self) -> usize {
+        let inner = match self {
+            Predicate::Constant(_)
+            | Predicate::Texts { .. }
+            | Predicate::TextMissing(..)
+            | Predicate::SameUnit(..) => 0,
+            Predicate::In { texts, .. } => texts.len(),
+            Predicate::Numbers(_, left, right) => left.size() + right.size(),
+            Predicate::NumberMissing(scalar, _) => scalar.size(),
+            Predicate::Not(inner) => inner.size(),
+            Predicate::And(parts) | Predicate::Or(parts) => parts.iter().map(Predicate::size).sum(),
+        };
+        1 + inner
     }
 }

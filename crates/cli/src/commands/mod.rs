@@ -14,6 +14,7 @@ pub mod init;
 pub mod local;
 pub mod man;
 pub mod predict;
+pub mod query;
 pub mod release;
 pub mod replay;
 pub mod strategy;

@@ -5,7 +5,7 @@ use super::{
     rows,
 };
 use crate::{
-    ast::Expr,
+    ast::{Expr, JoinKind},
     grid::Grid,
     plan::{Aggregate, Input, Summand},
     scalar::Scalar,
@@ -158,6 +158,12 @@ fn units(of: &Expr, names: &mut Names) -> Result<Aggregate, Refusal> {
         && let Found::Unit(place, _) = names.find(table.as_ref(), name)?
         && names.sources[place].unit.len() == 1
     {
+        if matches!(names.sources[place].join, Some((JoinKind::Left, _))) {
+            return Err(Refusal::invalid(format!(
+                "COUNT(DISTINCT …) is of the person of a left join, which may be missing, expected that of the first table: {}",
+                names.sources[0].unit[0]
+            )));
+        }
         return Ok(Aggregate::Units);
     }
     let unit = names.sources[0].unit.join(", ");

@@ -16,6 +16,8 @@ const MOST_TABLES: usize = 8;
 pub(super) struct Names {
     pub sources: Vec<Source>,
     aliases: Vec<String>,
+    /// How many tables can be named: in the condition of a join, those up to it.
+    pub known: usize,
 }
 
 /// What a column of the query is.
@@ -31,7 +33,7 @@ impl Names {
         if from.len() > MOST_TABLES {
             return Err(Refusal::out_of_range("tables", from.len(), "at most 8 in a query"));
         }
-        let mut names = Names { sources: Vec::new(), aliases: Vec::new() };
+        let mut names = Names { sources: Vec::new(), aliases: Vec::new(), known: from.len() };
         for one in from {
             let mut found = catalog.tables().filter(|table| one.table.is(&table.name));
             let Some(table) = found.next() else {
@@ -61,14 +63,14 @@ impl Names {
 
     /// What a name is, in all tables or in one.
     pub(super) fn find(&mut self, table: Option<&Name>, name: &Name) -> Result<Found, Refusal> {
-        let tables: Vec<usize> = (0..self.sources.len())
+        let tables: Vec<usize> = (0..self.known)
             .filter(|place| table.is_none_or(|table| table.is(&self.aliases[*place])))
             .collect();
         if tables.is_empty() {
             let table = table.map_or(String::new(), Name::shown);
             return Err(Refusal::invalid(format!(
                 "table {table} is not in FROM, expected one of {}",
-                self.aliases.join(", ")
+                self.aliases[..self.known].iter().map(|alias| one_line(alias)).collect::<Vec<_>>().join(", ")
             )));
         }
         let mut found = Vec::new();
@@ -91,7 +93,7 @@ impl Names {
             Err(found) if found.is_empty() => Err(Refusal::invalid(format!(
                 "column {} is not declared in the catalog, expected one of {}",
                 name.shown(),
-                self.known()
+                self.declared_names()
             ))),
             Err(_) => Err(ambiguous("column", name)),
         }
@@ -109,8 +111,8 @@ impl Names {
         ColumnRef { table, column: place }
     }
 
-    fn known(&self) -> String {
-        let all = self.sources.iter().flat_map(|source| source.table.columns.keys());
+    fn declared_names(&self) -> String {
+        let all = self.sources[..self.known].iter().flat_map(|source| source.table.columns.keys());
         all.take(12).cloned().collect::<Vec<_>>().join(", ")
     }
 
@@ -167,4 +169,9 @@ fn ambiguous(what: &str, name: &Name) -> Refusal {
         "{what} {} means several, expected table.column, or the name in quotes",
         name.shown()
     ))
+}
+
+/// Short and without control characters, for a refusal: an alias may be anything in quotes.
+fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
 }

@@ -11,6 +11,8 @@ use veracity_core::Refusal;
 
 /// The most texts or numbers in a list.
 const LONGEST_LIST: usize = 1000;
+/// The most parts of an expression that is written several times.
+const LARGEST: usize = 10_000;
 
 /// Checks how tables are joined: a public table on anything, one with people on the person.
 pub(super) fn check_joins(from: &[From], names: &mut Names) -> Result<(), Refusal> {
@@ -26,6 +28,7 @@ pub(super) fn check_joins(from: &[From], names: &mut Names) -> Result<(), Refusa
     }
     for (place, one) in from.iter().enumerate() {
         let Some((kind, on)) = &one.join else { continue };
+        names.known = place + 1;
         let condition = predicate_of(on, names, Some(place))?;
         let joined = &names.sources[place];
         if let (RowsOf::Units { columns, unit, .. }, RowsOf::Units { columns: first, unit: of_first, .. }) =
@@ -52,6 +55,7 @@ pub(super) fn check_joins(from: &[From], names: &mut Names) -> Result<(), Refusa
         }
         names.sources[place].join = Some((*kind, condition));
     }
+    names.known = from.len();
     Ok(())
 }
 
@@ -74,6 +78,7 @@ fn predicate_of(expr: &Expr, names: &mut Names, joining: Option<usize>) -> Resul
         }
         Expr::Between { expr, low, high, negated } => {
             let x = number(expr, names)?;
+            check_copies(&x, 2)?;
             let both = Predicate::And(vec![
                 Predicate::Numbers(Comparison::AtLeast, x.clone(), number(low, names)?),
                 Predicate::Numbers(Comparison::AtMost, x, number(high, names)?),
@@ -187,6 +192,7 @@ fn in_list(expr: &Expr, list: &[Expr], negated: bool, names: &mut Names) -> Resu
         return Ok(Predicate::In { column, texts: texts.collect::<Result<_, _>>()?, negated });
     }
     let x = number(expr, names)?;
+    check_copies(&x, list.len())?;
     let any = list.iter().map(|one| match one {
         Expr::Number(number) => {
             Ok(Predicate::Numbers(Comparison::Equal, x.clone(), Scalar::Constant(*number)))
@@ -197,6 +203,14 @@ fn in_list(expr: &Expr, list: &[Expr], negated: bool, names: &mut Names) -> Resu
     });
     let any = Predicate::Or(any.collect::<Result<_, _>>()?);
     Ok(if negated { Predicate::Not(Box::new(any)) } else { any })
+}
+
+/// Refuses what would grow too large when it is written several times: nested, that doubles at every level.
+fn check_copies(x: &Scalar, copies: usize) -> Result<(), Refusal> {
+    if x.size().saturating_mul(copies) <= LARGEST {
+        return Ok(());
+    }
+    Err(Refusal::invalid("query has a long expression before IN or BETWEEN, expected a column or a short one"))
 }
 
 /// The column, where an expression is one of texts.

@@ -1,7 +1,13 @@
 //! Engines that hold tables and sum whole numbers. Noise is none of their business.
 
+mod duckdb;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 
+pub use duckdb::DuckDb;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
 use crate::{Dialect, Plan, Row, Statement};
