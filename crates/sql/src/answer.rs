@@ -49,6 +49,17 @@ pub struct Totals {
     pub tallies: Vec<Vec<Row>>,
 }
 
+impl Totals {
+    /// From the rows of each statement of a plan, in their order.
+    pub fn of(mut statements: Vec<Vec<Row>>) -> Result<Totals, Refusal> {
+        if statements.is_empty() {
+            return Err(Refusal::invalid("engine gave nothing, expected the rows of each statement"));
+        }
+        let tallies = statements.split_off(1);
+        Ok(Totals { sums: statements.remove(0), tallies })
+    }
+}
+
 impl Plan {
     /// Answers from what an engine gave, by a design; groups of unknown keys are shown from `threshold` units on.
     pub fn answer(

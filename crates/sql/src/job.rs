@@ -1,11 +1,11 @@
 //! A query from its text to noisy rows whose claim is on disk, in one call; and what it would cost, without a look at a row.
 
 use crate::{
-    CapsWanted, Catalog, Cell, Engine, Output, Place, Prepared, Secret, Totals, check, compile,
+    CapsWanted, Catalog, Cell, Dialect, Engine, Output, Place, Prepared, Secret, Statement, Totals, check, compile,
     engine::{DuckDb, Sqlite},
 };
 use std::path::PathBuf;
-use veracity_claims::{AnswerNote, ClaimFile, ReleaseNote};
+use veracity_claims::{AnswerNote, ClaimFile, Provenance, ReleaseNote};
 use veracity_core::{Delta, Epsilon, Error, Refusal};
 use veracity_noise::{Bits, Entropy, Key, NoiseStream, Purpose};
 use veracity_query::NoiseKind;
@@ -69,30 +69,61 @@ pub struct QueryDone {
     pub path: PathBuf,
 }
 
+/// A query that is being asked: everything is fixed, and no row was read.
+#[derive(Debug)]
+pub struct Asking {
+    prepared: Prepared,
+    place: ClaimPlace,
+    provenance: Provenance,
+    claim: ClaimFile,
+    entropy: Entropy,
+}
+
+impl Asking {
+    /// Finds a place for the claim, and draws a secret and noise.
+    pub fn begin(prepared: Prepared, settings: &QuerySettings) -> Result<Asking, Error> {
+        let table = prepared.plan.sources[0].table.name.clone();
+        let place = ClaimPlace::find(settings.claim.as_deref(), "query", Some(&table))?;
+        let provenance = provenance(settings.dataset.as_deref().unwrap_or(&table))?;
+        // An answer whose promise cannot be written down is not given.
+        let claim = prepared.claim()?;
+        let entropy = settings.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
+        Ok(Asking { prepared, place, provenance, claim, entropy })
+    }
+
+    /// What an engine of this dialect is to be asked: the sums, then each tally.
+    pub fn statements(&self, dialect: Dialect) -> Result<Vec<Statement>, Refusal> {
+        compile(&self.prepared.plan, dialect, &secret(&self.entropy))
+    }
+
+    /// Adds noise to what the engine gave, and writes the claim before anything is returned.
+    pub fn finish(self, totals: &Totals) -> Result<QueryDone, Error> {
+        let prepared = &self.prepared;
+        let mut rng = NoiseStream::new(self.entropy.stream(Purpose::Noise, Key::default()));
+        let drawn = (rng.origin(), rng.is_releasable());
+        let groups = prepared.plan.answer(&prepared.design, prepared.threshold, totals, &mut rng)?;
+        let rows = prepared.plan.show(groups);
+        let outputs = prepared.plan.outputs.clone();
+        let note = ReleaseNote::new("query", drawn, prepared.notes())
+            .with_provenance(&self.provenance)
+            .with_answer(None, None, answers(&outputs, &rows));
+        let claim = self.claim.with_release(note);
+        let path = self.place.write(&claim)?;
+        Ok(QueryDone { outputs, rows, claim, path })
+    }
+}
+
 /// Asks an engine, adds noise, and writes the claim before anything is returned.
 ///
 /// Each call spends the budget anew.
 pub fn ask(prepared: &Prepared, engine: &mut dyn Engine, settings: &QuerySettings) -> Result<QueryDone, Error> {
-    let place = ClaimPlace::find(settings.claim.as_deref(), "query", Some(&prepared.plan.sources[0].table.name))?;
-    let dataset = settings.dataset.clone().unwrap_or_else(|| prepared.plan.sources[0].table.name.clone());
-    let provenance = provenance(&dataset)?;
-    // The claim first: an answer whose promise cannot be written down is not given.
-    let claim = prepared.claim()?;
-    let entropy = settings.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-    let totals = totals(prepared, engine, &secret(&entropy))?;
-    let mut rng = NoiseStream::new(entropy.stream(Purpose::Noise, Key::default()));
-    let drawn = (rng.origin(), rng.is_releasable());
-    let groups = prepared.plan.answer(&prepared.design, prepared.threshold, &totals, &mut rng)?;
-    let rows = prepared.plan.show(groups);
-    let outputs = prepared.plan.outputs.clone();
-    let note = ReleaseNote::new("query", drawn, prepared.notes()).with_provenance(&provenance).with_answer(
-        None,
-        None,
-        answers(&outputs, &rows),
-    );
-    let claim = claim.with_release(note);
-    let path = place.write(&claim)?;
-    Ok(QueryDone { outputs, rows, claim, path })
+    let asking = Asking::begin(prepared.clone(), settings)?;
+    engine.prepare(&prepared.plan)?;
+    let mut all = Vec::new();
+    for statement in asking.statements(engine.dialect())? {
+        all.push(engine.run(&statement)?);
+    }
+    asking.finish(&Totals::of(all)?)
 }
 
 /// A secret of one query.
@@ -103,17 +134,6 @@ fn secret(entropy: &Entropy) -> Secret {
         part.copy_from_slice(&stream.bits(64).to_le_bytes());
     }
     Secret::new(bytes)
-}
-
-/// The whole numbers of a plan.
-fn totals(prepared: &Prepared, engine: &mut dyn Engine, secret: &Secret) -> Result<Totals, Error> {
-    engine.prepare(&prepared.plan)?;
-    let mut all = Vec::new();
-    for statement in compile(&prepared.plan, engine.dialect(), secret)? {
-        all.push(engine.run(&statement)?);
-    }
-    let tallies = all.split_off(1);
-    Ok(Totals { sums: all.remove(0), tallies })
 }
 
 /// The noisy numbers, as a claim lists them.

@@ -62,7 +62,7 @@ pub use design::{Design, Drawn, Lane};
 pub use dialect::Dialect;
 pub use engine::Engine;
 pub use grid::Grid;
-pub use job::{QueryDone, QueryRequest, QuerySettings, ask, engine_for};
+pub use job::{Asking, QueryDone, QueryRequest, QuerySettings, ask, engine_for};
 pub use plan::{Aggregate, Condition, Input, Key, Output, OutputValue, Plan, Shown, Source, Summand, Value};
 pub use prepared::Prepared;
 pub use scalar::{ColumnRef, Predicate, Scalar, TextRef};
