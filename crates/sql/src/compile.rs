@@ -156,10 +156,11 @@ impl Compiler<'_> {
 
     /// Whether a unit could be in more groups than may count.
     fn caps_groups(&self) -> bool {
-        let all =
-            self.plan.keys.iter().try_fold(1u64, |all, key| {
-                Some(all.saturating_mul(key.public.as_ref()?.len() as u64))
-            });
+        let all = self
+            .plan
+            .keys
+            .iter()
+            .try_fold(1u64, |all, key| Some(all.saturating_mul(key.public.as_ref()?.len() as u64)));
         !self.plan.keys.is_empty() && all.is_none_or(|all| all > self.plan.caps.groups.get())
     }
 
@@ -279,7 +280,9 @@ impl Compiler<'_> {
                         format!(" WHEN {} THEN {}", self.predicate(condition), self.scalar(result))
                     })
                     .collect();
-                let otherwise = otherwise.as_ref().map_or_else(|| self.dialect.missing_number(), |other| self.scalar(other));
+                let otherwise = otherwise
+                    .as_ref()
+                    .map_or_else(|| self.dialect.missing_number(), |other| self.scalar(other));
                 format!("(CASE{branches} ELSE {otherwise} END)")
             }
         }

@@ -210,7 +210,9 @@ fn check_copies(x: &Scalar, copies: usize) -> Result<(), Refusal> {
     if x.size().saturating_mul(copies) <= LARGEST {
         return Ok(());
     }
-    Err(Refusal::invalid("query has a long expression before IN or BETWEEN, expected a column or a short one"))
+    Err(Refusal::invalid(
+        "query has a long expression before IN or BETWEEN, expected a column or a short one",
+    ))
 }
 
 /// The column, where an expression is one of texts.

@@ -20,7 +20,12 @@ pub(super) fn shown(
     let order_by = select
         .order_by
         .iter()
-        .map(|(expr, direction)| Ok((reader.value(expr)?, *direction)))
+        .map(|(expr, direction)| match reader.value(expr)? {
+            Value::Number(_) | Value::Text(_) => Err(Refusal::invalid(
+                "query sorts by what is the same for all, expected a column of the answer by its name",
+            )),
+            value => Ok((value, *direction)),
+        })
         .collect::<Result<_, Refusal>>()?;
     if aggregates.released.len() > before {
         return Err(Refusal::invalid(
@@ -41,7 +46,13 @@ impl Reader<'_> {
     fn condition(&mut self, expr: &Expr) -> Result<Condition, Refusal> {
         Ok(match expr {
             Expr::Compare(comparison, left, right) => {
-                Condition::Compare(*comparison, self.value(left)?, self.value(right)?)
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                if is_text(&left) != is_text(&right) {
+                    return Err(Refusal::invalid(
+                        "HAVING compares a text with a number, expected two of one kind",
+                    ));
+                }
+                Condition::Compare(*comparison, left, right)
             }
             Expr::Not(inner) => Condition::Not(Box::new(self.condition(inner)?)),
             Expr::And(all) => {
@@ -65,10 +76,10 @@ impl Reader<'_> {
             Expr::Negated(inner) => Value::Arithmetic(
                 crate::Operator::Multiply,
                 Box::new(Value::Number(-1.0)),
-                Box::new(self.value(inner)?),
+                Box::new(self.number(inner)?),
             ),
             Expr::Arithmetic(operator, left, right) => {
-                Value::Arithmetic(*operator, Box::new(self.value(left)?), Box::new(self.value(right)?))
+                Value::Arithmetic(*operator, Box::new(self.number(left)?), Box::new(self.number(right)?))
             }
             Expr::Column(table, name) => self.named(table.as_ref(), name)?,
             Expr::CountAll | Expr::Call { .. } => Value::Aggregate(self.aggregates.add(expr, self.names)?),
@@ -78,6 +89,14 @@ impl Reader<'_> {
                 ));
             }
         })
+    }
+
+    fn number(&mut self, expr: &Expr) -> Result<Value, Refusal> {
+        let value = self.value(expr)?;
+        if is_text(&value) {
+            return Err(Refusal::invalid("query calculates with a text, expected numbers of the answer"));
+        }
+        Ok(value)
     }
 
     /// A column of the answer, or a key.
@@ -99,4 +118,8 @@ impl Reader<'_> {
             ))
         })
     }
+}
+
+fn is_text(value: &Value) -> bool {
+    matches!(value, Value::Key(_) | Value::Text(_))
 }
