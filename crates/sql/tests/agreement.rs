@@ -1,4 +1,5 @@
 //! SQLite gives the whole numbers of the slow twin, bit for bit.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

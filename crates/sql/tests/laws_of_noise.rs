@@ -1,4 +1,5 @@
 //! What the noise does to answers: error bars cover, and groups of one person stay hidden.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Bounds, products and sums at their limits: whole numbers stay where the plan says, and sums stay exact.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

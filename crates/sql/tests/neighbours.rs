@@ -1,5 +1,6 @@
 //! One person moves every noise input by no more than was declared; and mutants of what an engine is asked, and of what is
 //! declared, are found out.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -81,7 +81,7 @@ pub fn departure(
     let ask = |tables: &[Data]| {
         ask_changed(tables, asked.plan, &secret(seed), asked.change).map_err(|error| error.to_string())
     };
-    compare(asked.plan, asked.design, (&ask(one)?, &ask(two)?), (persons, seed % 50 == 0))
+    compare(asked.plan, asked.design, (&ask(one)?, &ask(two)?), (persons, seed.is_multiple_of(50)))
 }
 
 /// The noise inputs of two answers of an engine, against what is declared; those of choices among values too, if so wanted.
