@@ -7,6 +7,7 @@ mod bound;
 pub mod choice;
 mod ledger;
 mod local;
+mod query;
 mod release;
 mod strategy;
 mod train;
@@ -21,6 +22,7 @@ pub use ledger::{
     LedgerVerifyArgs,
 };
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
+pub use query::QueryArgs;
 pub use release::{FormArgs, ReleaseArgs};
 pub use strategy::StrategyArgs;
 pub use train::{EvaluateArgs, InitArgs, PredictArgs, TrainArgs};
@@ -89,6 +91,8 @@ pub enum Command {
     /// A budget in a durable file, charged before anything is released and never overdrawn
     #[command(subcommand)]
     Ledger(LedgerCommand),
+    /// Questions in SQL about people, within a budget: one bounded plan, the engine of your choice, exact noise
+    Query(QueryArgs),
     /// Local privacy: plan a collection, randomise on the client, estimate on the server
     #[command(subcommand)]
     Local(LocalCommand),

@@ -100,6 +100,7 @@ fn run(command: Command, console: Console) -> Result<Outcome, Error> {
         Command::Bound(args) => commands::bound::run(&args),
         Command::Release(args) => commands::release::run(&args),
         Command::Ledger(command) => commands::ledger::run(&command),
+        Command::Query(args) => commands::query::run(&args),
         Command::Local(command) => commands::local::run(&command, console),
         Command::Init(args) => commands::init::run(&args),
         Command::Train(args) => commands::train::run(&args, console),

@@ -71,6 +71,15 @@ const PRINTED: &[(&str, &str)] = &[
         "release-preview/2",
         "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --dry-run --rows 2000 --json",
     ),
+    (
+        "query/1",
+        "query 'SELECT city, COUNT(*) AS n, AVG(age) FROM people GROUP BY city' --catalog catalog.toml --epsilon 1 --claim query.json --json",
+    ),
+    (
+        "query/1",
+        "query 'SELECT town, COUNT(*) FROM people GROUP BY town' --catalog catalog.toml --epsilon 1 --delta 1e-6 --claim keys.json --json",
+    ),
+    ("query-preview/1", "query 'SELECT SUM(age) FROM people' --catalog catalog.toml --epsilon 1 --dry-run --json"),
     ("account/2", "account mean.json bins.json --delta 0 --json"),
     (
         "ledger/1",
@@ -222,7 +231,11 @@ fn file_of(name: &str) -> String {
 
 /// Runs the binary in a folder.
 fn run(folder: &Path, line: &str) -> Output {
-    let words = line.split_whitespace();
+    // What is in single quotes is one word.
+    let words = line.split('\'').enumerate().flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().collect::<Vec<_>>(),
+        _ => vec![part],
+    });
     Command::new(env!("CARGO_BIN_EXE_veracity")).args(words).current_dir(folder).output().unwrap()
 }
 
@@ -299,6 +312,11 @@ fn made(room: &Path) -> Vec<Made> {
 /// What the commands read.
 fn furnish(room: &Path) {
     fs::copy(repository().join("examples/people.csv"), room.join("people.csv")).unwrap();
+    let people = "[tables.people]\npath = 'visits.csv'\nperson = 'id'\n[tables.people.columns]\nage = { lower = 0, upper = 120 }\n\
+                  city = { keys = ['Basel', 'Bern'] }\ntown = { type = 'text' }\n";
+    fs::write(room.join("catalog.toml"), people).unwrap();
+    let visits = (0..300).map(|at| format!("{at},{},{},t\n", at % 90, ["Basel", "Bern"][at % 2]));
+    fs::write(room.join("visits.csv"), "id,age,city,town\n".to_owned() + &visits.collect::<String>()).unwrap();
     let points = (0..300).map(|at| at * 37 % 100);
     let points = points.map(|x| format!("{x},{},{x}\n", if x < 50 { "left" } else { "right" }));
     fs::write(room.join("points.csv"), "x,side,y\n".to_owned() + &points.collect::<String>()).unwrap();

@@ -16,6 +16,7 @@ mod interruptible;
 mod interval;
 mod kinds;
 mod mechanism;
+mod queries;
 mod session;
 mod tradeoff;
 mod written;
@@ -35,6 +36,7 @@ fn _veracity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     audits::register(module)?;
     columns::register(module)?;
     session::register(module)?;
+    queries::register(module)?;
     estimators::register(module)?;
     Ok(())
 }

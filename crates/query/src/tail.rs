@@ -9,7 +9,9 @@ use veracity_numerics::normal;
 /// # Reference  [CanonneKamathSteinke20] for both laws; the tail of the discrete Gaussian is at most that of the normal
 /// law, since its normaliser is at least σ√2π (Poisson summation) and Σ_{x>t} e^{−x²/2σ²} ≤ ∫_t^∞
 /// # Numerics   Pushed outward by a relative 1e-12
-pub(crate) fn half_width(noise: Noise, miss: f64) -> f64 {
+///
+/// # Assumes  `miss` ≥ 1e-24: narrow Gaussian noise is summed no farther than 12 deviations
+pub fn half_width(noise: Noise, miss: f64) -> f64 {
     match noise {
         Noise::Laplace { scale } => laplace(scale.as_f64(), miss),
         Noise::Gaussian { sigma } => gaussian(sigma.as_f64(), miss),

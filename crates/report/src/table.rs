@@ -14,22 +14,27 @@
 /// assert_eq!(starts.collect::<Vec<_>>(), [Some(8); 3]);
 /// ```
 pub fn align<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+    align_all(&head, &rows)
+}
+
+/// As [`align`], for as many columns as there are.
+pub fn align_all(head: &[&str], rows: &[Vec<&str>]) -> String {
     let wide = |text: &str| text.chars().count();
-    let mut widths = head.map(wide);
+    let mut widths: Vec<usize> = head.iter().map(|entry| wide(entry)).collect();
     for row in rows {
         for (width, entry) in widths.iter_mut().zip(row) {
             *width = (*width).max(wide(entry));
         }
     }
-    let line = |entries: [&str; N]| {
+    let line = |entries: &[&str]| {
         let padded = entries.iter().zip(&widths).map(|(entry, width)| {
             let gap = " ".repeat(width.saturating_sub(wide(entry)));
             format!("{entry}{gap}")
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
-    let body = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
-    std::iter::once(line(head)).chain(body).collect()
+    std::iter::once(line(head)).chain(rows.iter().map(|row| line(row))).collect()
 }
 
 #[cfg(test)]

@@ -60,5 +60,6 @@ pub use veracity_release::{
 };
 pub use veracity_report as report;
 pub use veracity_report::privacy as drawing;
+pub use veracity_sql as sql;
 pub use veracity_trainer as training;
 pub use veracity_trainer::{TrainEvent, TrainSettings, TrainingDone, TrainingPlan, train};

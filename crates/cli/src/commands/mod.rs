@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod local;
 pub mod man;
 pub mod predict;
+pub mod query;
 pub mod release;
 pub mod replay;
 pub mod strategy;

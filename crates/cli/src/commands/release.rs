@@ -178,7 +178,7 @@ fn title(args: &ReleaseArgs) -> String {
 }
 
 /// An answer to the decimal place at which its error bar ends. A count has no decimals.
-fn shown(value: f64, error_bar: f64) -> String {
+pub fn shown(value: f64, error_bar: f64) -> String {
     let decimals = match error_bar {
         _ if value.fract() == 0.0 && value.abs() < 1e15 => 0,
         1e-6..1e15 => {

@@ -1,0 +1,344 @@
+//! A bounded plan in the dialect of an engine: one statement for all sums, and one for each tally.
+//!
+//! The statement says, from the inside out: the declared columns of each table, clamped; the rows that count, with their unit,
+//! keys and whole numbers; each row's rank within its unit and group, and each group's within its unit; sums over those within
+//! the caps. Ranks are by SHA-256 over a secret of this query, so that nobody can arrange which rows of a person count; ties of
+//! groups are broken by the keys themselves, so that a unit is in no more groups than its cap even where hashes are equal. Rows
+//! that tie have the same whole numbers, and so the sums are the same whichever of them counts.
+
+use crate::{
+    Column, Dialect, JoinKind, Operator, Place, Plan, Predicate, Scalar, Summand, TextRef,
+    plan::{Input, Source},
+    scalar::ColumnRef,
+};
+use veracity_core::Refusal;
+
+/// What an engine is asked: keys first, then whole numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// In its dialect.
+    pub sql: String,
+    /// How many columns are keys.
+    pub keys: usize,
+    /// How many are whole numbers.
+    pub numbers: usize,
+}
+
+/// What an engine answers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    /// The group.
+    pub keys: Vec<String>,
+    /// Its whole numbers.
+    pub numbers: Vec<i64>,
+}
+
+/// The secret of one query: which rows of a person count is drawn by it.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// From 32 random bytes.
+    pub fn new(bytes: [u8; 32]) -> Secret {
+        Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// In hexadecimal digits, for an engine.
+    pub(crate) fn hex(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// The statements of a plan: that of its sums, then one for each tally.
+pub fn compile(plan: &Plan, dialect: Dialect, secret: &Secret) -> Result<Vec<Statement>, Refusal> {
+    let compiler = Compiler { plan, dialect, secret };
+    let mut statements = vec![compiler.sums()?];
+    for input in &plan.tallies {
+        statements.push(compiler.tally(*input)?);
+    }
+    Ok(statements)
+}
+
+struct Compiler<'a> {
+    plan: &'a Plan,
+    dialect: Dialect,
+    secret: &'a Secret,
+}
+
+impl Compiler<'_> {
+    fn sums(&self) -> Result<Statement, Refusal> {
+        let keys = self.key_names();
+        let sums: Vec<String> = self.plan.sums.iter().map(|summand| self.summand(*summand)).collect();
+        // A query of quantiles alone still has groups.
+        let sums = if sums.is_empty() { vec![self.dialect.bigint("COUNT(*)")] } else { sums };
+        let columns: Vec<String> = keys.iter().chain(&sums).cloned().collect();
+        let sql = format!("SELECT {} FROM ({}) AS kept{}", columns.join(", "), self.kept()?, group_by(&keys));
+        Ok(Statement { sql, keys: keys.len(), numbers: sums.len() })
+    }
+
+    fn tally(&self, input: usize) -> Result<Statement, Refusal> {
+        let keys = self.key_names();
+        let mut grouped = keys.clone();
+        grouped.push(format!("q{input}"));
+        let sql = format!(
+            "SELECT {}, {} FROM ({}) AS kept WHERE q{input} IS NOT NULL{}",
+            grouped.join(", "),
+            self.dialect.bigint("COUNT(*)"),
+            self.kept()?,
+            group_by(&grouped)
+        );
+        Ok(Statement { sql, keys: keys.len(), numbers: 2 })
+    }
+
+    fn summand(&self, summand: Summand) -> String {
+        let sum = |what: String| self.dialect.bigint(&format!("COALESCE(SUM({what}), 0)"));
+        match summand {
+            Summand::Rows => self.dialect.bigint("COUNT(*)"),
+            Summand::Units => sum("CASE WHEN r = 1 THEN 1 ELSE 0 END".to_owned()),
+            Summand::Present(input) => self.dialect.bigint(&format!("COUNT(q{input})")),
+            Summand::Total(input) => sum(format!("q{input}")),
+            Summand::Square(input) => {
+                let grid = self.plan.inputs[input].grid;
+                let centred = format!("(2 * q{input} - ({}))", grid.least + grid.most);
+                sum(format!("{centred} * {centred}"))
+            }
+        }
+    }
+
+    fn key_names(&self) -> Vec<String> {
+        (0..self.plan.keys.len()).map(|place| format!("k{place}")).collect()
+    }
+
+    fn unit_names(&self) -> Vec<String> {
+        (0..self.plan.sources[0].unit.len()).map(|place| format!("u{place}")).collect()
+    }
+
+    /// Rows within the caps.
+    fn kept(&self) -> Result<String, Refusal> {
+        let (units, keys) = (self.unit_names(), self.key_names());
+        let inputs: Vec<String> = (0..self.plan.inputs.len()).map(|place| format!("q{place}")).collect();
+        let of_unit = units.join(", ");
+        let of_group: Vec<String> = units.iter().chain(&keys).cloned().collect();
+        let by_row = match inputs.is_empty() {
+            true => of_unit.clone(),
+            false => {
+                let whole = |input: &String| format!("COALESCE({}, '')", self.dialect.digits(input));
+                self.hash(units.iter().chain(&keys).cloned().chain(inputs.iter().map(whole)))
+            }
+        };
+        let mut ranks =
+            vec![format!("ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {by_row}) AS r", of_group.join(", "))];
+        let mut within = vec![format!("r <= {}", self.plan.caps.rows.get())];
+        if self.caps_groups() {
+            let by_group = self.hash(of_group.iter().cloned());
+            ranks.push(format!(
+                "DENSE_RANK() OVER (PARTITION BY {of_unit} ORDER BY {by_group}, {}) AS g",
+                keys.join(", ")
+            ));
+            within.push(format!("g <= {}", self.plan.caps.groups.get()));
+        }
+        let shown: Vec<String> = keys.iter().chain(&inputs).cloned().chain(["r".to_owned()]).collect();
+        let ranked: Vec<String> = keys.iter().chain(&inputs).cloned().chain(ranks).collect();
+        Ok(format!(
+            "SELECT {} FROM (SELECT {} FROM ({}) AS base) AS ranked WHERE {}",
+            shown.join(", "),
+            ranked.join(", "),
+            self.base()?,
+            within.join(" AND ")
+        ))
+    }
+
+    /// Whether a unit could be in more groups than may count.
+    fn caps_groups(&self) -> bool {
+        let all = self
+            .plan
+            .keys
+            .iter()
+            .try_fold(1u64, |all, key| Some(all.saturating_mul(key.public.as_ref()?.len() as u64)));
+        !self.plan.keys.is_empty() && all.is_none_or(|all| all > self.plan.caps.groups.get())
+    }
+
+    fn hash(&self, parts: impl Iterator<Item = String>) -> String {
+        let joined: Vec<String> =
+            std::iter::once(self.dialect.text(self.secret.hex())).chain(parts).collect();
+        self.dialect.sha256(&joined.join(" || '|' || "))
+    }
+
+    /// The rows that count, before any cap: unit, keys, whole numbers.
+    fn base(&self) -> Result<String, Refusal> {
+        let plan = self.plan;
+        let mut columns: Vec<String> =
+            (0..plan.sources[0].unit.len()).map(|at| format!("t0.u{at} AS u{at}")).collect();
+        let mut filters: Vec<String> =
+            (0..plan.sources[0].unit.len()).map(|at| format!("t0.u{at} IS NOT NULL")).collect();
+        for (place, key) in plan.keys.iter().enumerate() {
+            let column = column(key.column);
+            columns.push(format!("{column} AS k{place}"));
+            filters.push(match &key.public {
+                None => format!("{column} IS NOT NULL"),
+                Some(names) => self.one_of(&column, names, false),
+            });
+        }
+        for (place, input) in plan.inputs.iter().enumerate() {
+            columns.push(format!("{} AS q{place}", self.whole(input)));
+        }
+        if let Some(filter) = &plan.filter {
+            filters.push(self.predicate(filter));
+        }
+        let mut from = String::new();
+        for (place, source) in plan.sources.iter().enumerate() {
+            let view = format!("({}) AS t{place}", self.view(source)?);
+            match &source.join {
+                None => from += &view,
+                Some((kind, on)) => {
+                    let join = match kind {
+                        JoinKind::Inner => "INNER JOIN",
+                        JoinKind::Left => "LEFT JOIN",
+                    };
+                    from += &format!(" {join} {view} ON {}", self.predicate(on));
+                }
+            }
+        }
+        Ok(format!("SELECT {} FROM {from} WHERE {}", columns.join(", "), filters.join(" AND ")))
+    }
+
+    /// The declared columns of a table: texts as texts, numbers clamped.
+    fn view(&self, source: &Source) -> Result<String, Refusal> {
+        let dialect = self.dialect;
+        let table = match &source.table.place {
+            Place::File(_) => dialect.identifier(&source.table.name),
+            Place::Engine { table, .. } => {
+                table.iter().map(|part| dialect.identifier(part)).collect::<Vec<_>>().join(".")
+            }
+        };
+        let (mut outer, mut inner) = (Vec::new(), Vec::new());
+        for (at, unit) in source.unit.iter().enumerate() {
+            outer.push(format!("u{at}"));
+            inner.push(format!("{} AS u{at}", dialect.as_text(&dialect.identifier(unit))));
+        }
+        for (at, (name, declared)) in source.columns.iter().enumerate() {
+            let column = dialect.identifier(name);
+            match declared {
+                Column::Text(_) => {
+                    outer.push(format!("c{at}"));
+                    inner.push(format!("{} AS c{at}", dialect.as_text(&column)));
+                }
+                Column::Number(bounds) => {
+                    let (lower, upper) = (dialect.float(bounds.lower()), dialect.float(bounds.upper()));
+                    inner.push(format!("{} AS c{at}", dialect.as_float(&column)));
+                    outer.push(format!(
+                        "CASE WHEN c{at} < {lower} THEN {lower} WHEN c{at} > {upper} THEN {upper} ELSE c{at} END AS c{at}"
+                    ));
+                }
+            }
+        }
+        if inner.is_empty() {
+            return Err(Refusal::invalid(format!(
+                "table {} is joined and no column of it is used, expected one in ON",
+                source.table.name
+            )));
+        }
+        Ok(format!("SELECT {} FROM (SELECT {} FROM {table}) AS declared", outer.join(", "), inner.join(", ")))
+    }
+
+    fn whole(&self, input: &Input) -> String {
+        let x = self.scalar(&input.scalar);
+        let (offset, scale) = (self.dialect.float(input.grid.offset), self.dialect.float(input.grid.scale()));
+        self.dialect.floor(&format!("({x} - {offset}) * {scale} + {}", self.dialect.float(0.5)))
+    }
+
+    fn scalar(&self, scalar: &Scalar) -> String {
+        match scalar {
+            Scalar::Column(at) => column(*at),
+            Scalar::Constant(x) => self.dialect.float(*x),
+            Scalar::Null => self.dialect.missing_number(),
+            Scalar::Negated(inner) => format!("(-{})", self.scalar(inner)),
+            Scalar::Absolute(inner) => format!("ABS({})", self.scalar(inner)),
+            Scalar::Arithmetic(operator, left, right) => {
+                let sign = match operator {
+                    Operator::Add => "+",
+                    Operator::Subtract => "-",
+                    Operator::Multiply => "*",
+                };
+                format!("({} {sign} {})", self.scalar(left), self.scalar(right))
+            }
+            Scalar::Coalesce(all) => {
+                let all: Vec<String> = all.iter().map(|one| self.scalar(one)).collect();
+                // One argument is not enough for some.
+                format!("COALESCE({}, {})", all.join(", "), self.dialect.missing_number())
+            }
+            Scalar::Case(branches, otherwise) => {
+                let branches: String = branches
+                    .iter()
+                    .map(|(condition, result)| {
+                        format!(" WHEN {} THEN {}", self.predicate(condition), self.scalar(result))
+                    })
+                    .collect();
+                let otherwise = otherwise
+                    .as_ref()
+                    .map_or_else(|| self.dialect.missing_number(), |other| self.scalar(other));
+                format!("(CASE{branches} ELSE {otherwise} END)")
+            }
+        }
+    }
+
+    fn predicate(&self, predicate: &Predicate) -> String {
+        let all = |parts: &[Predicate], word: &str| {
+            bracketed(parts.iter().map(|part| self.predicate(part)).collect(), word)
+        };
+        match predicate {
+            Predicate::Constant(true) => "(1 = 1)".to_owned(),
+            Predicate::Constant(false) => "(1 = 0)".to_owned(),
+            Predicate::Numbers(comparison, left, right) => {
+                format!("({} {} {})", self.scalar(left), comparison.sign(), self.scalar(right))
+            }
+            Predicate::Texts { differ, left, right } => {
+                let right = match right {
+                    TextRef::Column(at) => column(*at),
+                    TextRef::Constant(text) => self.dialect.text(text),
+                };
+                format!("({} {} {right})", column(*left), if *differ { "<>" } else { "=" })
+            }
+            Predicate::In { column: at, texts, negated } => self.one_of(&column(*at), texts, *negated),
+            Predicate::NumberMissing(scalar, negated) => is_null(&self.scalar(scalar), *negated),
+            Predicate::TextMissing(at, negated) => is_null(&column(*at), *negated),
+            Predicate::SameUnit(table, at) => format!("(t0.u{at} = t{table}.u{at})"),
+            Predicate::Not(inner) => format!("(NOT {})", self.predicate(inner)),
+            Predicate::And(parts) => all(parts, " AND "),
+            Predicate::Or(parts) => all(parts, " OR "),
+        }
+    }
+
+    fn one_of(&self, column: &str, texts: &[String], negated: bool) -> String {
+        let texts: Vec<String> = texts.iter().map(|text| self.dialect.text(text)).collect();
+        format!("({column} {}IN ({}))", if negated { "NOT " } else { "" }, texts.join(", "))
+    }
+}
+
+fn column(at: ColumnRef) -> String {
+    format!("t{}.c{}", at.table, at.column)
+}
+
+/// Parts with a word between them. Engines limit how deep an expression is, and read a long row of AND or OR as a deep one.
+fn bracketed(parts: Vec<String>, word: &str) -> String {
+    const IN_A_ROW: usize = 16;
+    if parts.len() <= IN_A_ROW {
+        return format!("({})", parts.join(word));
+    }
+    let bundles = parts.chunks(IN_A_ROW).map(|bundle| bracketed(bundle.to_vec(), word));
+    bracketed(bundles.collect(), word)
+}
+
+fn is_null(what: &str, negated: bool) -> String {
+    format!("({what} IS {}NULL)", if negated { "NOT " } else { "" })
+}
+
+fn group_by(columns: &[String]) -> String {
+    if columns.is_empty() { String::new() } else { format!(" GROUP BY {}", columns.join(", ")) }
+}

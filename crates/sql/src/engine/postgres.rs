@@ -1,0 +1,120 @@
+//! PostgreSQL: the table stays where it is, sums come out.
+
+use super::Engine;
+use crate::{Column, Dialect, Place, Plan, Row, Statement, plan::Source};
+use postgres::{Client, NoTls};
+use veracity_core::Error;
+
+/// Types that are read as numbers without a failure on any row.
+const NUMBERS: [&str; 5] = ["int2", "int4", "int8", "float4", "float8"];
+/// Types that are read as texts without a failure on any row, always alike.
+const TEXTS: [&str; 8] = ["text", "varchar", "bpchar", "int2", "int4", "int8", "uuid", "name"];
+
+/// A connection.
+pub struct Postgres {
+    client: Client,
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Postgres")
+    }
+}
+
+impl Postgres {
+    /// Connects, for reading alone. A `url` that begins with `$` names an environment variable that has it.
+    pub fn connect(url: &str) -> Result<Postgres, Error> {
+        let url = match url.strip_prefix('$') {
+            None => url.to_owned(),
+            Some(variable) => std::env::var(variable).map_err(|_| {
+                let variable: String = variable.chars().filter(|c| !c.is_control()).take(60).collect();
+                Error::invalid(format!("environment variable {variable} is not set, expected the url of a database"))
+            })?,
+        };
+        // What the driver says may hold the password.
+        let refuse = |_| Error::invalid("database cannot be reached, expected a server at the url of the catalog");
+        let mut client = Client::connect(&url, NoTls).map_err(refuse)?;
+        client
+            .batch_execute(
+                "SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; \
+                 SET extra_float_digits = 1; SET search_path = public, pg_catalog; SET client_min_messages = error",
+            )
+            .map_err(refuse)?;
+        Ok(Postgres { client })
+    }
+
+    /// Checks that the columns of a table are there, and of types that cannot fail.
+    fn check(&mut self, source: &Source, table: &[String]) -> Result<(), Error> {
+        let name: Vec<String> = table.iter().map(|part| Dialect::Postgres.identifier(part)).collect();
+        let found = self
+            .client
+            .query(
+                "SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid \
+                 WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",
+                &[&name.join(".")],
+            )
+            .map_err(failed)?;
+        if found.is_empty() {
+            return Err(Error::invalid(format!("table {} is not in the database, expected it there", source.table.name)));
+        }
+        let types: Vec<(String, String)> = found.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let units = source.unit.iter().map(|unit| (unit, &TEXTS[..], "texts or whole numbers"));
+        let columns = source.columns.iter().map(|(column, declared)| match declared {
+            Column::Number(_) => (column, &NUMBERS[..], "integers or floats"),
+            Column::Text(_) => (column, &TEXTS[..], "texts or whole numbers"),
+        });
+        for (column, allowed, expected) in units.chain(columns) {
+            let Some((_, kind)) = types.iter().find(|(name, _)| name == column) else {
+                return Err(Error::invalid(format!("column {column} is not in the database, expected it there")));
+            };
+            if !allowed.contains(&kind.as_str()) {
+                return Err(Error::invalid(format!(
+                    "column {column} is of type {kind} in the database, expected {expected}: a cast can fail on one row"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Engine for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn prepare(&mut self, plan: &Plan) -> Result<(), Error> {
+        for source in &plan.sources {
+            match &source.table.place {
+                Place::Engine { engine, table, .. } if engine == "postgres" => self.check(source, table)?,
+                Place::Engine { .. } | Place::File(_) => {
+                    return Err(Error::invalid(format!(
+                        "table {} is somewhere else, expected engine = \"postgres\" in the catalog",
+                        source.table.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, statement: &Statement) -> Result<Vec<Row>, Error> {
+        let found = self.client.query(&statement.sql, &[]).map_err(failed)?;
+        let read = |row: &postgres::Row| -> Option<Row> {
+            let keys = (0..statement.keys).map(|at| row.try_get(at).ok()).collect::<Option<_>>()?;
+            let numbers = statement.keys..statement.keys + statement.numbers;
+            let numbers = numbers.map(|at| row.try_get(at).ok()).collect::<Option<_>>()?;
+            Some(Row { keys, numbers })
+        };
+        found.iter().map(|row| read(row).ok_or_else(odd)).collect()
+    }
+}
+
+fn odd() -> Error {
+    Error::invalid("database gave other columns than it was asked for, please report the query")
+}
+
+/// What a database says may hold a value, so that its code alone is told.
+fn failed(error: postgres::Error) -> Error {
+    let code = error.code().map_or("no code", |code| code.code()).to_owned();
+    Error::invalid(format!("database does not answer ({code}), expected it to; nothing was released"))
+}

@@ -1,0 +1,273 @@
+//! A slow and obvious evaluator of plans, by nested loops. It gives the whole numbers that an engine must give.
+
+use super::{Cell, Data};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use veracity_sql::{
+    Column, ColumnRef, Comparison, Input, JoinKind, Operator, Plan, Predicate, Row, Scalar, Source, Summand,
+    TextRef, Totals,
+};
+
+/// A row of a source: whose it is, and its declared columns, clamped.
+struct Line {
+    unit: Vec<Option<String>>,
+    cells: Vec<Cell>,
+}
+
+/// A row of the join: one line of each table so far, or none where a left join found no partner.
+type Joined<'a> = Vec<Option<&'a Line>>;
+
+/// A row that counts, before any cap.
+#[derive(Debug, Clone)]
+struct Counted {
+    unit: Vec<String>,
+    keys: Vec<String>,
+    wholes: Vec<Option<i64>>,
+    floats: Vec<Option<f64>>,
+}
+
+/// The whole numbers of a plan; `secret` in hexadecimal digits.
+pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
+    let kept = capped(plan, rows_that_count(plan, tables), secret);
+    let mut groups: BTreeMap<Vec<String>, Vec<(Counted, bool)>> = BTreeMap::new();
+    if plan.keys.is_empty() {
+        groups.insert(Vec::new(), Vec::new());
+    }
+    for (row, is_first) in kept {
+        groups.entry(row.keys.clone()).or_default().push((row, is_first));
+    }
+    let sums = groups.iter().map(|(keys, rows)| {
+        let mut numbers: Vec<i64> = plan.sums.iter().map(|summand| total(plan, *summand, rows)).collect();
+        if numbers.is_empty() {
+            numbers.push(rows.len() as i64);
+        }
+        Row { keys: keys.clone(), numbers }
+    });
+    let mut tallies = Vec::new();
+    for input in &plan.tallies {
+        let mut tally = Vec::new();
+        for (keys, rows) in &groups {
+            let mut counts: BTreeMap<i64, i64> = BTreeMap::new();
+            for whole in rows.iter().filter_map(|(row, _)| row.wholes[*input]) {
+                *counts.entry(whole).or_default() += 1;
+            }
+            let rows = counts.iter().map(|(whole, n)| Row { keys: keys.clone(), numbers: vec![*whole, *n] });
+            tally.extend(rows);
+        }
+        tally.sort();
+        tallies.push(tally);
+    }
+    Totals { sums: sums.collect(), tallies }
+}
+
+/// The numbers that count, as floats: what an answer is the truth of. One list for each group and input.
+pub fn values(plan: &Plan, tables: &[Data], secret: &str) -> BTreeMap<Vec<String>, Vec<Vec<f64>>> {
+    let mut groups: BTreeMap<Vec<String>, Vec<Vec<f64>>> = BTreeMap::new();
+    for (row, _) in capped(plan, rows_that_count(plan, tables), secret) {
+        let lists = groups.entry(row.keys).or_insert_with(|| vec![Vec::new(); plan.inputs.len()]);
+        for (list, float) in lists.iter_mut().zip(row.floats) {
+            list.extend(float);
+        }
+    }
+    groups
+}
+
+fn total(plan: &Plan, summand: Summand, rows: &[(Counted, bool)]) -> i64 {
+    let wholes = |input: usize| rows.iter().filter_map(move |(row, _)| row.wholes[input]);
+    match summand {
+        Summand::Rows => rows.len() as i64,
+        Summand::Units => rows.iter().map(|(row, _)| &row.unit).collect::<BTreeSet<_>>().len() as i64,
+        Summand::Present(input) => wholes(input).count() as i64,
+        Summand::Total(input) => wholes(input).sum(),
+        Summand::Square(input) => {
+            let grid = plan.inputs[input].grid;
+            wholes(input).map(|q| (2 * q - grid.least - grid.most).pow(2)).sum()
+        }
+    }
+}
+
+/// Rows within the caps, each with whether it is the first of its unit in its group.
+fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<(Counted, bool)> {
+    let mut units: BTreeMap<Vec<String>, BTreeMap<Vec<String>, Vec<Counted>>> = BTreeMap::new();
+    for row in rows {
+        units.entry(row.unit.clone()).or_default().entry(row.keys.clone()).or_default().push(row);
+    }
+    let rank = |parts: Vec<String>| {
+        let text = std::iter::once(secret.to_owned()).chain(parts).collect::<Vec<_>>().join("|");
+        // The first 60 bits.
+        let digest = Sha256::digest(text.as_bytes());
+        digest[..8].iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte)) >> 4
+    };
+    let (most_groups, most_rows) = (plan.caps.groups.get() as usize, plan.caps.rows.get() as usize);
+    let mut kept = Vec::new();
+    for (unit, groups) in units {
+        let mut ranked: Vec<(u64, Vec<String>, Vec<Counted>)> = groups
+            .into_iter()
+            .map(|(keys, rows)| (rank(unit.iter().chain(&keys).cloned().collect()), keys, rows))
+            .collect();
+        ranked.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        for (_, keys, mut rows) in ranked.into_iter().take(most_groups) {
+            let digits = |whole: &Option<i64>| whole.map_or(String::new(), |whole| whole.to_string());
+            rows.sort_by_key(|row| {
+                rank(unit.iter().chain(&keys).cloned().chain(row.wholes.iter().map(digits)).collect())
+            });
+            rows.truncate(most_rows);
+            kept.extend(rows.into_iter().enumerate().map(|(at, row)| (row, at == 0)));
+        }
+    }
+    kept
+}
+
+fn rows_that_count(plan: &Plan, tables: &[Data]) -> Vec<Counted> {
+    let lines: Vec<Vec<Line>> = plan.sources.iter().map(|source| read(source, tables)).collect();
+    let mut joined: Vec<Joined<'_>> = lines[0].iter().map(|line| vec![Some(line)]).collect();
+    for (source, lines) in plan.sources.iter().zip(&lines).skip(1) {
+        let (kind, on) = source.join.as_ref().expect("only the first table is not joined");
+        let mut wider = Vec::new();
+        for row in joined {
+            let before = wider.len();
+            for line in lines {
+                let mut candidate = row.clone();
+                candidate.push(Some(line));
+                if holds(on, &candidate) == Some(true) {
+                    wider.push(candidate);
+                }
+            }
+            if wider.len() == before && *kind == JoinKind::Left {
+                let mut alone = row;
+                alone.push(None);
+                wider.push(alone);
+            }
+        }
+        joined = wider;
+    }
+    joined.iter().filter_map(|row| counted(plan, row)).collect()
+}
+
+fn counted(plan: &Plan, row: &Joined<'_>) -> Option<Counted> {
+    let unit = row[0]?.unit.iter().cloned().collect::<Option<Vec<String>>>()?;
+    let mut keys = Vec::new();
+    for key in &plan.keys {
+        let text = text(key.column, row)?;
+        if key.public.as_ref().is_some_and(|public| !public.contains(&text)) {
+            return None;
+        }
+        keys.push(text);
+    }
+    if plan.filter.as_ref().is_some_and(|filter| holds(filter, row) != Some(true)) {
+        return None;
+    }
+    let floats: Vec<Option<f64>> = plan.inputs.iter().map(|input| number(&input.scalar, row)).collect();
+    let whole = |(x, input): (&Option<f64>, &Input)| {
+        let steps = ((*x)? - input.grid.offset) * 2f64.powi(input.grid.exponent);
+        Some((steps + 0.5).floor() as i64)
+    };
+    let wholes = floats.iter().zip(&plan.inputs).map(whole).collect();
+    Some(Counted { unit, keys, wholes, floats })
+}
+
+fn read(source: &Source, tables: &[Data]) -> Vec<Line> {
+    let table = tables.iter().find(|table| table.name == source.table.name).expect("the world has it");
+    let place = |name: &String| table.columns.iter().position(|(known, _)| known == name).expect("a column");
+    table
+        .rows
+        .iter()
+        .map(|row| Line {
+            unit: source.unit.iter().map(|name| row[place(name)].text().map(str::to_owned)).collect(),
+            cells: source
+                .columns
+                .iter()
+                .map(|(name, declared)| match (&row[place(name)], declared) {
+                    (Cell::Number(x), Column::Number(_)) if x.is_nan() => Cell::Null,
+                    (Cell::Number(x), Column::Number(bounds)) => {
+                        Cell::Number(x.max(bounds.lower()).min(bounds.upper()))
+                    }
+                    (cell, _) => cell.clone(),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn text(at: ColumnRef, row: &Joined<'_>) -> Option<String> {
+    row[at.table]?.cells[at.column].text().map(str::to_owned)
+}
+
+fn number(scalar: &Scalar, row: &Joined<'_>) -> Option<f64> {
+    match scalar {
+        Scalar::Column(at) => row[at.table]?.cells[at.column].number(),
+        Scalar::Constant(x) => Some(*x),
+        Scalar::Null => None,
+        Scalar::Negated(inner) => number(inner, row).map(|x| -x),
+        Scalar::Absolute(inner) => number(inner, row).map(f64::abs),
+        Scalar::Coalesce(all) => all.iter().find_map(|one| number(one, row)),
+        Scalar::Arithmetic(operator, left, right) => {
+            let (a, b) = (number(left, row)?, number(right, row)?);
+            Some(match operator {
+                Operator::Add => a + b,
+                Operator::Subtract => a - b,
+                Operator::Multiply => a * b,
+            })
+        }
+        Scalar::Case(branches, otherwise) => {
+            match branches.iter().find(|(condition, _)| holds(condition, row) == Some(true)) {
+                Some((_, result)) => number(result, row),
+                None => otherwise.as_ref().and_then(|other| number(other, row)),
+            }
+        }
+    }
+}
+
+/// True, false or unknown.
+fn holds(predicate: &Predicate, row: &Joined<'_>) -> Option<bool> {
+    match predicate {
+        Predicate::Constant(always) => Some(*always),
+        Predicate::Numbers(comparison, left, right) => {
+            let (a, b) = (number(left, row)?, number(right, row)?);
+            Some(match comparison {
+                Comparison::Equal => a == b,
+                Comparison::Unequal => a != b,
+                Comparison::Less => a < b,
+                Comparison::AtMost => a <= b,
+                Comparison::More => a > b,
+                Comparison::AtLeast => a >= b,
+            })
+        }
+        Predicate::Texts { differ, left, right } => {
+            let left = text(*left, row)?;
+            let right = match right {
+                TextRef::Column(at) => text(*at, row)?,
+                TextRef::Constant(constant) => constant.clone(),
+            };
+            Some((left == right) != *differ)
+        }
+        Predicate::In { column, texts, negated } => Some(texts.contains(&text(*column, row)?) != *negated),
+        Predicate::NumberMissing(scalar, negated) => Some(number(scalar, row).is_none() != *negated),
+        Predicate::TextMissing(at, negated) => Some(text(*at, row).is_none() != *negated),
+        Predicate::SameUnit(table, at) => {
+            let of = |place: usize| row[place].and_then(|line| line.unit[*at].clone());
+            Some(of(0)? == of(*table)?)
+        }
+        Predicate::Not(inner) => holds(inner, row).map(|held| !held),
+        Predicate::And(all) => {
+            let held: Vec<Option<bool>> = all.iter().map(|one| holds(one, row)).collect();
+            if held.contains(&Some(false)) {
+                Some(false)
+            } else if held.contains(&None) {
+                None
+            } else {
+                Some(true)
+            }
+        }
+        Predicate::Or(any) => {
+            let held: Vec<Option<bool>> = any.iter().map(|one| holds(one, row)).collect();
+            if held.contains(&Some(true)) {
+                Some(true)
+            } else if held.contains(&None) {
+                None
+            } else {
+                Some(false)
+            }
+        }
+    }
+}
