@@ -26,6 +26,7 @@ from ._errors import (
     TrialsFailed,
 )
 from ._events import from_dp_event
+from ._query import QueryPreview, QueryResult, preview_query, query
 from ._session import Session
 from ._veracity import (
     Attack,
@@ -88,6 +89,8 @@ __all__ = [
     "NoProtection",
     "NoTheorem",
     "NotCertified",
+    "QueryPreview",
+    "QueryResult",
     "Refuted",
     "Session",
     "Tradeoff",
@@ -115,7 +118,9 @@ __all__ = [
     "matrix",
     "parallel",
     "poisson_sampled",
+    "preview_query",
     "pure",
+    "query",
     "random_allocation",
     "randomized_response",
     "rdp",

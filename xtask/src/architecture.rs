@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("numerics", &[]),
     ("core", &["numerics"]),
     ("files", &["core"]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
     ("report", &["numerics", "core", "account", "claims"]),
     ("release", &["core", "files", "account", "claims", "noise", "query", "local", "records"]),
+    ("sql", &["core", "account", "claims", "noise", "query", "records", "release"]),
     ("trainer", &["core", "files", "account", "claims", "noise", "query", "train", "records", "report"]),
     (
         "evidence",
@@ -35,7 +36,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
         "veracity",
         &[
             "numerics", "core", "files", "noise", "account", "claims", "ledger", "query", "local", "train",
-            "records", "audit", "zoo", "report", "release", "trainer", "evidence",
+            "records", "audit", "zoo", "report", "release", "sql", "trainer", "evidence",
         ],
     ),
     ("cli", &["veracity"]),

@@ -4,12 +4,9 @@ use crate::{args::ChargeArgs, text};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use veracity::{
-    Error, PrivacyUnit, Subject,
+    Error, Subject,
     ledger::{Ledger, Request, RequestId, Reservation, Reserved, Rule},
 };
-
-/// Names of one record, where nobody has several.
-const RECORDS: [&str; 3] = ["row", "example", "record"];
 
 /// What the ledger said.
 pub enum Charged {
@@ -59,16 +56,10 @@ pub fn charge(
             terms.dataset
         )));
     }
-    if !is_same(&terms.unit, &subject.unit) {
-        return Err(Error::invalid(format!(
-            "unit is {}, expected {}, which the ledger protects",
-            subject.unit.name(),
-            terms.unit.name()
-        )));
-    }
     let request = Request {
         id: args.request_id.as_deref().map(RequestId::new).transpose()?,
         analyst: args.analyst.clone(),
+        unit: Some(subject.unit.clone()),
         question: subject.question(),
         what: what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
     };
@@ -133,9 +124,4 @@ impl Printed {
             format!("answered before, as entry {} of {}: not charged again\n", from.0, from.1.display());
         Ok(self.text(is_json)? + if is_json { "" } else { &again })
     }
-}
-
-fn is_same(one: &PrivacyUnit, other: &PrivacyUnit) -> bool {
-    let is_record = |unit: &PrivacyUnit| RECORDS.contains(&unit.name());
-    one == other || (is_record(one) && is_record(other))
 }

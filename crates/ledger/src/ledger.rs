@@ -3,7 +3,7 @@
 use crate::{
     Hash, Request, Reservation, Reserved, Terms, amounts,
     price::Price,
-    request::Asked,
+    request::{Asked, is_same_unit, other_unit, unit_from},
     rows::{self, Row},
     store,
 };
@@ -201,6 +201,7 @@ impl Ledger {
     fn charge(&self, to: &Connection, asked: &Asked, price: &Price) -> Result<u64, Error> {
         let failed = |error| self.failed(error);
         let (number, previous, spent) = self.tail(to)?;
+        self.must_be_of_unit(to, asked)?;
         let mut whole = self.filter(0, spent)?;
         let mut share = None;
         if let (Some(at), Some(name)) = (asked.analyst, &asked.analyst_name) {
@@ -234,6 +235,22 @@ impl Ledger {
         };
         row.append(to, previous).map_err(failed)?;
         u64::try_from(number).map_err(|_| self.damaged(number))
+    }
+
+    /// Where the terms name no unit, all requests protect what the first one did: charges for rows and for people do not add up.
+    fn must_be_of_unit(&self, to: &Connection, asked: &Asked) -> Result<(), Error> {
+        if !self.terms.is_any_unit() {
+            return Ok(());
+        }
+        let unit = asked.unit.as_ref().ok_or_else(|| {
+            Error::invalid("unit is missing, expected what the request protects as one: the ledger names none")
+        })?;
+        let Some(first) = rows::numbered(to, 1).map_err(|error| self.failed(error))? else { return Ok(()) };
+        let first = first.question.as_deref().and_then(unit_from).ok_or_else(|| self.damaged(1))?;
+        if is_same_unit(unit, &first) {
+            return Ok(());
+        }
+        Err(other_unit(unit, &first, "which the first request of the ledger protected").into())
     }
 
     /// What is known of a request by its id: its answer; nothing where it is new. What cannot be told again is refused.

@@ -3,7 +3,7 @@
 use crate::{Hash, Terms};
 use serde::{Deserialize, Serialize};
 use veracity_account::Question;
-use veracity_core::{Adjacency, Mechanism, Refusal};
+use veracity_core::{Adjacency, Mechanism, PrivacyUnit, Refusal};
 
 /// The longest request id, in bytes.
 const LONGEST_ID: usize = 200;
@@ -54,6 +54,8 @@ pub struct Request {
     pub analyst: Option<String>,
     /// What is done to the data.
     pub question: Question,
+    /// What it protects as one; where it is not said, the caller vouches that it is the ledger's.
+    pub unit: Option<PrivacyUnit>,
     /// The same in one line for people, such as `mean of hours`; it is public.
     pub what: String,
 }
@@ -61,7 +63,7 @@ pub struct Request {
 impl Request {
     /// A request that nobody will repeat, of no analyst.
     pub fn new(question: Question, what: &str) -> Request {
-        Request { id: None, analyst: None, question, what: what.to_owned() }
+        Request { id: None, analyst: None, unit: None, question, what: what.to_owned() }
     }
 }
 
@@ -103,6 +105,7 @@ pub(crate) struct Asked {
     /// Which analyst, by place in the terms.
     pub analyst: Option<usize>,
     pub analyst_name: Option<String>,
+    pub unit: Option<PrivacyUnit>,
     pub question: Question,
     pub question_text: String,
     pub what: String,
@@ -110,7 +113,10 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub fn new(request: Request, terms: &Terms) -> Result<Asked, Refusal> {
-        let Request { id, analyst, question, what } = request;
+        let Request { id, analyst, unit, question, what } = request;
+        if let Some(unit) = unit.as_ref().filter(|unit| !terms.is_any_unit() && !is_same_unit(unit, &terms.unit)) {
+            return Err(other_unit(unit, &terms.unit, "which the ledger protects"));
+        }
         if question.adjacency != terms.adjacency {
             return Err(Refusal::no_theorem(
                 format!("a {} question", question.adjacency),
@@ -126,8 +132,8 @@ impl Asked {
                 "one line of at most 64 KiB without control characters",
             ));
         }
-        let question_text = question_text(&question)?;
-        Ok(Asked { id, analyst: place, analyst_name: analyst, question, question_text, what })
+        let question_text = question_text(&question, unit.as_ref())?;
+        Ok(Asked { id, analyst: place, analyst_name: analyst, unit, question, question_text, what })
     }
 }
 
@@ -136,11 +142,17 @@ impl Asked {
 struct Written {
     mechanism: Mechanism,
     adjacency: Adjacency,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unit: Option<PrivacyUnit>,
 }
 
 /// A question as the file has it.
-pub(crate) fn question_text(question: &Question) -> Result<String, Refusal> {
-    let written = Written { mechanism: question.mechanism.clone(), adjacency: question.adjacency };
+pub(crate) fn question_text(question: &Question, unit: Option<&PrivacyUnit>) -> Result<String, Refusal> {
+    let written = Written {
+        mechanism: question.mechanism.clone(),
+        adjacency: question.adjacency,
+        unit: unit.cloned(),
+    };
     let text = serde_json::to_string(&written)
         .map_err(|error| Refusal::invalid(format!("mechanism cannot be written down ({error})")))?;
     if text.len() <= LONGEST_QUESTION {
@@ -155,6 +167,23 @@ pub(crate) fn question_text(question: &Question) -> Result<String, Refusal> {
 
 /// A question from the file.
 pub(crate) fn question_from(text: &str) -> Option<Question> {
-    let Written { mechanism, adjacency } = serde_json::from_str(text).ok()?;
+    let Written { mechanism, adjacency, .. } = serde_json::from_str(text).ok()?;
     Some(Question { mechanism, adjacency })
+}
+
+/// Whose data a question from the file protects as one, where that was said.
+pub(crate) fn unit_from(text: &str) -> Option<PrivacyUnit> {
+    serde_json::from_str::<Written>(text).ok()?.unit
+}
+
+/// Whether two names are of one unit: a record has several, where nobody has several records.
+pub(crate) fn is_same_unit(one: &PrivacyUnit, other: &PrivacyUnit) -> bool {
+    const RECORDS: [&str; 3] = ["row", "example", "record"];
+    let is_record = |unit: &PrivacyUnit| RECORDS.contains(&unit.name());
+    one == other || (is_record(one) && is_record(other))
+}
+
+/// What is told of a request for another unit than the ledger's.
+pub(crate) fn other_unit(unit: &PrivacyUnit, expected: &PrivacyUnit, why: &str) -> Refusal {
+    Refusal::invalid(format!("unit is {}, expected {}, {why}", unit.name(), expected.name()))
 }

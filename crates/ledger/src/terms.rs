@@ -119,6 +119,14 @@ impl Terms {
         })
     }
 
+    /// The unit of a ledger that protects what its first request does.
+    pub const ANY_UNIT: &str = "any";
+
+    /// Whether the first request says what is protected as one.
+    pub(crate) fn is_any_unit(&self) -> bool {
+        self.unit.name() == Terms::ANY_UNIT
+    }
+
     /// The δ at which a mechanism is charged that the rule has no number for.
     pub(crate) fn each(&self) -> Result<Delta, Refusal> {
         each(self.budget)

@@ -97,6 +97,7 @@ impl PyQuery {
         let settings = QuerySettings { claim, dataset, seed };
         let work = move || -> Result<QueryDone, Failure> {
             let mut engine = engine_for(&prepared, engine.as_deref(), Form::default())?;
+            engine.prepare(&prepared.plan)?;
             ask(&prepared, &mut *engine, &settings)
         };
         Ok(answered(interruptible(py, work)?.map_err(failed)?))

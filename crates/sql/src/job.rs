@@ -113,12 +113,11 @@ impl Asking {
     }
 }
 
-/// Asks an engine, adds noise, and writes the claim before anything is returned.
+/// Asks an engine that was prepared for the plan, adds noise, and writes the claim before anything is returned.
 ///
 /// Each call spends the budget anew.
 pub fn ask(prepared: &Prepared, engine: &mut dyn Engine, settings: &QuerySettings) -> Result<QueryDone, Error> {
     let asking = Asking::begin(prepared.clone(), settings)?;
-    engine.prepare(&prepared.plan)?;
     let mut all = Vec::new();
     for statement in asking.statements(engine.dialect())? {
         all.push(engine.run(&statement)?);

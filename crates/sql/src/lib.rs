@@ -28,6 +28,7 @@
 //! let request = QueryRequest::new("SELECT sex, COUNT(*) FROM people GROUP BY sex", Epsilon::new(1.0)?);
 //! let prepared = request.prepare(&catalog)?;
 //! let mut engine = engine_for(&prepared, None, Form::default())?;
+//! engine.prepare(&prepared.plan)?;
 //! let settings = QuerySettings { claim: Some(folder.join("claim.json")), ..QuerySettings::default() };
 //! let done = ask(&prepared, &mut *engine, &settings)?;
 //! // Both keys are answered, and what that cost is on disk.

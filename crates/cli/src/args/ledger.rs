@@ -85,9 +85,9 @@ pub struct LedgerCreateArgs {
     /// Which datasets must look alike
     #[arg(long, value_name = "A", default_value = "add-remove", value_parser = choice::adjacency(), help_heading = "Data")]
     pub adjacency: Adjacency,
-    /// What is protected as one
-    #[arg(long, value_name = "NAME", default_value = "row", help_heading = "Data")]
-    pub unit: String,
+    /// What is protected as one, such as row or person [default: what the first request protects]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub unit: Option<String>,
     /// One JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -3,6 +3,7 @@
 use crate::{
     Outcome,
     args::QueryArgs,
+    charging::{self, Beginning, Charged, Printed},
     commands::release::shown,
     meaning::{clean, form},
     text,
@@ -10,6 +11,7 @@ use crate::{
 use serde_json::{Map, Value, json};
 use veracity::{
     Count, Delta, Epsilon, Error,
+    query::NoiseKind,
     report::{decimal, table::align_all},
     spec::Whole,
     sql::{
@@ -37,7 +39,7 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
         query: args.query.clone(),
         epsilon: Epsilon::new(args.epsilon)?,
         delta: Delta::new(args.delta)?,
-        kind: args.noise,
+        kind: noise(args)?,
         caps,
     };
     let prepared = request.prepare(&catalog)?;
@@ -50,11 +52,29 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
     }
     let settings = QuerySettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
     let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
-    let done = ask(&prepared, &mut *engine, &settings)?;
-    Outcome::done(match args.json {
-        true => text::json(&answer_json(&prepared, &done)?)?,
-        false => answer_words(args, &prepared, &done),
-    })
+    // What is wrong with the tables as such need not cost anything.
+    engine.prepare(&prepared.plan)?;
+    let dataset = args.dataset.as_deref().unwrap_or(&prepared.plan.sources[0].table.name);
+    let charged = match charging::charge(&args.charge, &prepared.subject, (dataset, &args.query), Beginning::Fresh)? {
+        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
+        charged => charged,
+    };
+    let done = match ask(&prepared, &mut *engine, &settings) {
+        Ok(done) => done,
+        Err(error) => {
+            charged.forgo();
+            return Err(error);
+        }
+    };
+    let printed = Printed { words: answer_words(args, &prepared, &done), object: answer_json(&prepared, &done)? };
+    charged.keep(&printed)?;
+    Outcome::done(printed.text(args.json)?)
+}
+
+/// The noise that was asked for. Nobody said, and a ledger pays that adds up μ²: then what costs it least.
+fn noise(args: &QueryArgs) -> Result<Option<NoiseKind>, Error> {
+    let prefers = args.noise.is_none() && args.delta > 0.0 && charging::prefers_gaussian(&args.charge)?;
+    Ok(if prefers { Some(NoiseKind::Gaussian) } else { args.noise })
 }
 
 fn answer_words(args: &QueryArgs, prepared: &Prepared, done: &QueryDone) -> String {

@@ -61,7 +61,7 @@ fn terms(args: &LedgerCreateArgs) -> Result<Terms, Error> {
         budget,
         rule: rule(args, budget)?,
         adjacency: args.adjacency,
-        unit: PrivacyUnit::new(&args.unit)?,
+        unit: PrivacyUnit::new(args.unit.as_deref().unwrap_or(Terms::ANY_UNIT))?,
         dataset: args.dataset.clone().unwrap_or_default(),
         analysts: args.analyst.iter().map(|written| analyst(written, budget)).collect::<Result<_, _>>()?,
     })
