@@ -79,7 +79,10 @@ const PRINTED: &[(&str, &str)] = &[
         "query/1",
         "query 'SELECT town, COUNT(*) FROM people GROUP BY town' --catalog catalog.toml --epsilon 1 --delta 1e-6 --claim keys.json --json",
     ),
-    ("query-preview/1", "query 'SELECT SUM(age) FROM people' --catalog catalog.toml --epsilon 1 --dry-run --json"),
+    (
+        "query-preview/1",
+        "query 'SELECT SUM(age) FROM people' --catalog catalog.toml --epsilon 1 --dry-run --json",
+    ),
     ("account/2", "account mean.json bins.json --delta 0 --json"),
     (
         "ledger/1",
@@ -316,7 +319,8 @@ fn furnish(room: &Path) {
                   city = { keys = ['Basel', 'Bern'] }\ntown = { type = 'text' }\n";
     fs::write(room.join("catalog.toml"), people).unwrap();
     let visits = (0..300).map(|at| format!("{at},{},{},t\n", at % 90, ["Basel", "Bern"][at % 2]));
-    fs::write(room.join("visits.csv"), "id,age,city,town\n".to_owned() + &visits.collect::<String>()).unwrap();
+    fs::write(room.join("visits.csv"), "id,age,city,town\n".to_owned() + &visits.collect::<String>())
+        .unwrap();
     let points = (0..300).map(|at| at * 37 % 100);
     let points = points.map(|x| format!("{x},{},{x}\n", if x < 50 { "left" } else { "right" }));
     fs::write(room.join("points.csv"), "x,side,y\n".to_owned() + &points.collect::<String>()).unwrap();

@@ -243,7 +243,9 @@ impl Ledger {
             return Ok(());
         }
         let unit = asked.unit.as_ref().ok_or_else(|| {
-            Error::invalid("unit is missing, expected what the request protects as one: the ledger names none")
+            Error::invalid(
+                "unit is missing, expected what the request protects as one: the ledger names none",
+            )
         })?;
         let Some(first) = rows::numbered(to, 1).map_err(|error| self.failed(error))? else { return Ok(()) };
         let first = first.question.as_deref().and_then(unit_from).ok_or_else(|| self.damaged(1))?;

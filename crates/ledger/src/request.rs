@@ -114,7 +114,9 @@ pub(crate) struct Asked {
 impl Asked {
     pub fn new(request: Request, terms: &Terms) -> Result<Asked, Refusal> {
         let Request { id, analyst, unit, question, what } = request;
-        if let Some(unit) = unit.as_ref().filter(|unit| !terms.is_any_unit() && !is_same_unit(unit, &terms.unit)) {
+        if let Some(unit) =
+            unit.as_ref().filter(|unit| !terms.is_any_unit() && !is_same_unit(unit, &terms.unit))
+        {
             return Err(other_unit(unit, &terms.unit, "which the ledger protects"));
         }
         if question.adjacency != terms.adjacency {
@@ -148,11 +150,8 @@ struct Written {
 
 /// A question as the file has it.
 pub(crate) fn question_text(question: &Question, unit: Option<&PrivacyUnit>) -> Result<String, Refusal> {
-    let written = Written {
-        mechanism: question.mechanism.clone(),
-        adjacency: question.adjacency,
-        unit: unit.cloned(),
-    };
+    let written =
+        Written { mechanism: question.mechanism.clone(), adjacency: question.adjacency, unit: unit.cloned() };
     let text = serde_json::to_string(&written)
         .map_err(|error| Refusal::invalid(format!("mechanism cannot be written down ({error})")))?;
     if text.len() <= LONGEST_QUESTION {

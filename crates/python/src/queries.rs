@@ -17,8 +17,8 @@ use veracity::{
     query::NoiseKind,
     reading::Form,
     sql::{
-        Asking, CapsWanted, Catalog, Cell, Dialect, Prepared, QueryDone, QueryRequest, QuerySettings, Row, Totals, ask,
-        engine_for,
+        Asking, CapsWanted, Catalog, Cell, Dialect, Prepared, QueryDone, QueryRequest, QuerySettings, Row,
+        Totals, ask, engine_for,
     },
 };
 
@@ -105,7 +105,12 @@ impl PyQuery {
 
     /// Begins to ask an engine of somebody else's.
     #[pyo3(signature = (claim, dataset, seed))]
-    fn begin(&self, claim: Option<PathBuf>, dataset: Option<String>, seed: Option<u64>) -> PyResult<PyAsking> {
+    fn begin(
+        &self,
+        claim: Option<PathBuf>,
+        dataset: Option<String>,
+        seed: Option<u64>,
+    ) -> PyResult<PyAsking> {
         let settings = QuerySettings { claim, dataset, seed };
         let asking = Asking::begin((*self.prepared).clone(), &settings).map_err(failed)?;
         Ok(PyAsking { asking: Mutex::new(Some(asking)) })
@@ -115,7 +120,10 @@ impl PyQuery {
     #[getter]
     fn mechanism(&self) -> PyResult<PyMechanism> {
         let subject = self.prepared.subject.clone();
-        PyMechanism::new(subject.mechanism, Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit) })
+        PyMechanism::new(
+            subject.mechanism,
+            Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit) },
+        )
     }
 
     /// The ε that is spent, rounded up.
@@ -135,7 +143,8 @@ impl PyQuery {
         let prepared = self.prepared.clone();
         let work = move || {
             let all = (0..prepared.plan.aggregates.len()).map(|at| {
-                let epsilon = prepared.cost_of(at)?.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get());
+                let epsilon =
+                    prepared.cost_of(at)?.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get());
                 Ok((prepared.name_of(at), prepared.expected_error(at, rows), epsilon))
             });
             all.collect::<Result<Vec<_>, veracity::Refusal>>()
@@ -165,7 +174,8 @@ impl PyAsking {
     fn finish(&self, py: Python<'_>, statements: Vec<Vec<Given>>) -> PyResult<Answered> {
         let asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)?;
         let work = move || -> Result<QueryDone, Failure> {
-            let rows = |rows: Vec<Given>| rows.into_iter().map(|(keys, numbers)| Row { keys, numbers }).collect();
+            let rows =
+                |rows: Vec<Given>| rows.into_iter().map(|(keys, numbers)| Row { keys, numbers }).collect();
             asking.finish(&Totals::of(statements.into_iter().map(rows).collect())?)
         };
         Ok(answered(interruptible(py, work)?.map_err(failed)?))

@@ -100,7 +100,9 @@ impl Plan {
             (Drawn::Choice(choice), _) => choice.preview(rows).error_bar,
             (Drawn::Lanes(lanes), kind) => {
                 let width = match kind {
-                    Aggregate::Mean(input) | Aggregate::Variance { input, .. } => self.inputs[input].grid.width() as f64,
+                    Aggregate::Mean(input) | Aggregate::Variance { input, .. } => {
+                        self.inputs[input].grid.width() as f64
+                    }
                     _ => 0.0,
                 };
                 let noisy: Vec<f64> = match (kind, lanes.len()) {

@@ -1,7 +1,8 @@
 //! A query from its text to noisy rows whose claim is on disk, in one call; and what it would cost, without a look at a row.
 
 use crate::{
-    CapsWanted, Catalog, Cell, Dialect, Engine, Output, Place, Prepared, Secret, Statement, Totals, check, compile,
+    CapsWanted, Catalog, Cell, Dialect, Engine, Output, Place, Prepared, Secret, Statement, Totals, check,
+    compile,
     engine::{DuckDb, Sqlite},
 };
 use std::path::PathBuf;
@@ -116,7 +117,11 @@ impl Asking {
 /// Asks an engine that was prepared for the plan, adds noise, and writes the claim before anything is returned.
 ///
 /// Each call spends the budget anew.
-pub fn ask(prepared: &Prepared, engine: &mut dyn Engine, settings: &QuerySettings) -> Result<QueryDone, Error> {
+pub fn ask(
+    prepared: &Prepared,
+    engine: &mut dyn Engine,
+    settings: &QuerySettings,
+) -> Result<QueryDone, Error> {
     let asking = Asking::begin(prepared.clone(), settings)?;
     let mut all = Vec::new();
     for statement in asking.statements(engine.dialect())? {
@@ -189,7 +194,9 @@ fn postgres(prepared: &Prepared) -> Result<Box<dyn Engine>, Error> {
         Place::Engine { url, .. } => url.as_deref(),
         Place::File(_) => None,
     });
-    let url = urls.next().ok_or_else(|| Error::invalid("url of the database is missing, expected it in the catalog"))?;
+    let url = urls
+        .next()
+        .ok_or_else(|| Error::invalid("url of the database is missing, expected it in the catalog"))?;
     if urls.any(|other| other != url) {
         return Err(Error::invalid("query joins tables of several databases, expected one"));
     }

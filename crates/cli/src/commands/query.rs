@@ -50,15 +50,17 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
             false => preview_words(&prepared, rows)?,
         });
     }
-    let settings = QuerySettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
+    let settings =
+        QuerySettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
     let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
     // What is wrong with the tables as such need not cost anything.
     engine.prepare(&prepared.plan)?;
     let dataset = args.dataset.as_deref().unwrap_or(&prepared.plan.sources[0].table.name);
-    let charged = match charging::charge(&args.charge, &prepared.subject, (dataset, &args.query), Beginning::Fresh)? {
-        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
-        charged => charged,
-    };
+    let charged =
+        match charging::charge(&args.charge, &prepared.subject, (dataset, &args.query), Beginning::Fresh)? {
+            Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
+            charged => charged,
+        };
     let done = match ask(&prepared, &mut *engine, &settings) {
         Ok(done) => done,
         Err(error) => {
@@ -66,7 +68,8 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
             return Err(error);
         }
     };
-    let printed = Printed { words: answer_words(args, &prepared, &done), object: answer_json(&prepared, &done)? };
+    let printed =
+        Printed { words: answer_words(args, &prepared, &done), object: answer_json(&prepared, &done)? };
     charged.keep(&printed)?;
     Outcome::done(printed.text(args.json)?)
 }

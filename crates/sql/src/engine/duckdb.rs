@@ -43,12 +43,14 @@ impl DuckDb {
             Some(database) => command.args(["-readonly", database]),
             None => command.arg(":memory:"),
         };
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|_| Error::invalid(format!("duckdb cannot be started, expected its program on the path, or in {PROGRAM}")))?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(
+                |_| {
+                    Error::invalid(format!(
+                        "duckdb cannot be started, expected its program on the path, or in {PROGRAM}"
+                    ))
+                },
+            )?;
         let mut input = child.stdin.take().ok_or_else(failed)?;
         let script = format!("SET enable_progress_bar = false;\n{}{script};\n", self.views);
         // A program that ends early closes its input; how it ended says why.
@@ -87,7 +89,9 @@ fn reader(path: &Path) -> Result<String, Error> {
         Ok(format!("read_parquet({quoted})"))
     } else if ends(&[".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"]) {
         // Cells stay texts until they are read as what the catalog says; a row that is too short or too long fails nothing.
-        Ok(format!("read_csv({quoted}, header = true, all_varchar = true, null_padding = true, ignore_errors = true, strict_mode = false)"))
+        Ok(format!(
+            "read_csv({quoted}, header = true, all_varchar = true, null_padding = true, ignore_errors = true, strict_mode = false)"
+        ))
     } else {
         Err(Error::file("table", path, "a CSV or Parquet file for duckdb, by its ending"))
     }
@@ -104,7 +108,8 @@ impl Engine for DuckDb {
         for source in &plan.sources {
             match &source.table.place {
                 Place::File(path) => {
-                    let path = std::path::absolute(path).map_err(|error| Error::unreadable("table", path, error))?;
+                    let path =
+                        std::path::absolute(path).map_err(|error| Error::unreadable("table", path, error))?;
                     if !path.is_file() {
                         return Err(Error::file("table", &path, "a readable file"));
                     }
@@ -122,9 +127,17 @@ impl Engine for DuckDb {
         databases.dedup();
         match (databases.as_slice(), views.is_empty()) {
             ([], _) => {}
-            ([database], true) if Path::new(database).is_file() => self.database = Some((*database).to_owned()),
-            ([_], true) => return Err(Error::invalid("database of duckdb is not there, expected url to be its file")),
-            _ => return Err(Error::invalid("query joins tables of several places, expected one database or files")),
+            ([database], true) if Path::new(database).is_file() => {
+                self.database = Some((*database).to_owned())
+            }
+            ([_], true) => {
+                return Err(Error::invalid("database of duckdb is not there, expected url to be its file"));
+            }
+            _ => {
+                return Err(Error::invalid(
+                    "query joins tables of several places, expected one database or files",
+                ));
+            }
         }
         let view = |(name, reader): (&&str, &String)| {
             format!("CREATE VIEW {} AS SELECT * FROM {reader};\n", Dialect::DuckDb.identifier(name))
@@ -137,8 +150,10 @@ impl Engine for DuckDb {
         // Names that cannot be lost: JSON has columns by name.
         let width = statement.keys + statement.numbers;
         let names: Vec<String> = (0..width).map(|at| format!("x{at}")).collect();
-        let texts: Vec<String> = names.iter().map(|name| format!("CAST({name} AS VARCHAR) AS {name}")).collect();
-        let script = format!("SELECT {} FROM ({}) AS answered({})", texts.join(", "), statement.sql, names.join(", "));
+        let texts: Vec<String> =
+            names.iter().map(|name| format!("CAST({name} AS VARCHAR) AS {name}")).collect();
+        let script =
+            format!("SELECT {} FROM ({}) AS answered({})", texts.join(", "), statement.sql, names.join(", "));
         let found = self.script(&script)?;
         let rows = found.as_array().ok_or_else(failed)?;
         rows.iter().map(|row| read(row, &names, statement.keys).ok_or_else(failed)).collect()
@@ -147,7 +162,8 @@ impl Engine for DuckDb {
 
 fn read(row: &Value, names: &[String], keys: usize) -> Option<Row> {
     let text = |name: &String| row.get(name)?.as_str();
-    let texts: Vec<String> = names[..keys].iter().map(|name| text(name).map(str::to_owned)).collect::<Option<_>>()?;
+    let texts: Vec<String> =
+        names[..keys].iter().map(|name| text(name).map(str::to_owned)).collect::<Option<_>>()?;
     let numbers = names[keys..].iter().map(|name| text(name)?.parse().ok()).collect::<Option<_>>()?;
     Some(Row { keys: texts, numbers })
 }

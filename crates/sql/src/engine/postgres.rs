@@ -28,11 +28,14 @@ impl Postgres {
             None => url.to_owned(),
             Some(variable) => std::env::var(variable).map_err(|_| {
                 let variable: String = variable.chars().filter(|c| !c.is_control()).take(60).collect();
-                Error::invalid(format!("environment variable {variable} is not set, expected the url of a database"))
+                Error::invalid(format!(
+                    "environment variable {variable} is not set, expected the url of a database"
+                ))
             })?,
         };
         // What the driver says may hold the password.
-        let refuse = |_| Error::invalid("database cannot be reached, expected a server at the url of the catalog");
+        let refuse =
+            |_| Error::invalid("database cannot be reached, expected a server at the url of the catalog");
         let mut client = Client::connect(&url, NoTls).map_err(refuse)?;
         client
             .batch_execute(
@@ -55,7 +58,10 @@ impl Postgres {
             )
             .map_err(failed)?;
         if found.is_empty() {
-            return Err(Error::invalid(format!("table {} is not in the database, expected it there", source.table.name)));
+            return Err(Error::invalid(format!(
+                "table {} is not in the database, expected it there",
+                source.table.name
+            )));
         }
         let types: Vec<(String, String)> = found.iter().map(|row| (row.get(0), row.get(1))).collect();
         let units = source.unit.iter().map(|unit| (unit, &TEXTS[..], "texts or whole numbers"));
@@ -65,7 +71,9 @@ impl Postgres {
         });
         for (column, allowed, expected) in units.chain(columns) {
             let Some((_, kind)) = types.iter().find(|(name, _)| name == column) else {
-                return Err(Error::invalid(format!("column {column} is not in the database, expected it there")));
+                return Err(Error::invalid(format!(
+                    "column {column} is not in the database, expected it there"
+                )));
             };
             if !allowed.contains(&kind.as_str()) {
                 return Err(Error::invalid(format!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
-    ledger::{Ledger, NOT_THE_RULE, Share, Status, Verified},
+    ledger::{Ledger, NOT_THE_RULE, Share, Status, Terms, Verified},
     moment,
     report::{decimal, table::align},
 };
@@ -25,7 +25,10 @@ pub fn status_words(ledger: &Ledger, status: &Status) -> String {
         decimal::nearest(terms.budget.epsilon.get(), 17),
         decimal::nearest(terms.budget.delta.get(), 17),
         terms.adjacency,
-        terms.unit.name(),
+        match terms.unit.name() {
+            Terms::ANY_UNIT => "unit of the first request",
+            unit => unit,
+        },
         terms.rule.name()
     );
     let sum = terms.rule.sum_name();
