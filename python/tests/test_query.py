@@ -57,7 +57,7 @@ def test_an_engine_of_another_package_gives_the_same_answers(folder):
     statements = asking.statements("duckdb")
     assert len(statements) == 2 and all("sha256(" in text for text, _, _ in statements)
     hours = [[30 + i % 20 for i in range(PEOPLE) if i % 3 == town] for town in range(3)]
-    unit = 99 / (99 * 2**14)
+    unit = 2.0**-24
     totals = [([f"t{town}"], [round(sum(values) / unit), len(values)]) for town, values in enumerate(hours)]
     tally = [
         ([f"t{town}"], [round(hour / unit), values.count(hour)]) for town, values in enumerate(hours) for hour in sorted(set(values))

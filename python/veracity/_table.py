@@ -74,9 +74,10 @@ class Table:
     def _taken(self, column: str | None, texts: bool) -> _Column:
         try:
             return self._read(column, texts) if column is not None else self.rows()
-        except Error:
+        except (Error, KeyboardInterrupt, SystemExit):
             raise
-        except Exception as why:
+        # Also what is no Exception: polars panics over dates that are out of range.
+        except BaseException as why:
             # What another package says of a value may have the value in it.
             kind = type(why).__name__
         shown = "of rows" if column is None else repr(_printable(column))
@@ -216,20 +217,30 @@ def _is_numeric(values: Any) -> bool:
 
 def _check_kind(column: str, values: Any, texts: bool) -> None:
     kind = _kind(values)
-    if kind == "complex" or (kind == "time" and not texts):
-        raise InvalidInput(f"column {_printable(column)!r} has {kind} values, expected numbers")
+    if kind == "complex":
+        raise InvalidInput(f"column {_printable(column)!r} has complex values, expected numbers or texts")
+    if kind == "time":
+        # A date that is out of range fails when it is read, which would tell of it.
+        raise InvalidInput(f"column {_printable(column)!r} has dates or times, expected numbers or texts: make texts of them first")
 
 
 def _column_of(values: Any, texts: bool) -> _Column:
     home = type(values).__module__.partition(".")[0]
     if texts:
-        return _Column.of_texts(_listed(values, home))
+        listed = _listed(values, home)
+        return _Column.of_texts(listed if _is_numeric(values) else map(_dated, listed))
     if _is_numeric(values):
         return _Column.of_array(_floats(values, home))
     return _Column.of_numbers(_listed(values, home))
 
 
 def _floats(values: Any, home: str) -> Any:
+    # What is too large for a float is infinite, without a word: a warning would tell of it.
+    with np.errstate(all="ignore"):
+        return _as_floats(values, home)
+
+
+def _as_floats(values: Any, home: str) -> Any:
     if home == "pandas":
         return values.to_numpy(dtype="float64", na_value=np.nan)
     if home == "polars":
@@ -252,8 +263,32 @@ def _listed(values: Any, home: str) -> Any:
     if home == "polars":
         return values.to_list()
     if home == "pyarrow":
-        return values.to_pylist()
+        return _arrow_list(values)
     if home == "pandas":
         # Categories and dates become what they stand for.
         return values.astype(object).tolist()
     return values.tolist() if hasattr(values, "tolist") else values
+
+
+def _arrow_list(values: Any) -> list[Any]:
+    """The values of an Arrow column; texts that are no UTF-8 are missing, as they are in a file."""
+    try:
+        return list(values.to_pylist())
+    except UnicodeDecodeError:
+        import pyarrow
+
+        return [_decoded(value) for value in values.cast(pyarrow.binary()).to_pylist()]
+
+
+def _decoded(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _dated(value: Any) -> Any:
+    """A date or time among objects as its text; all else as it is."""
+    if type(value).__module__ == "datetime" and hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value

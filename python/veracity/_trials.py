@@ -14,6 +14,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ._errors import InvalidInput
 
 Score = Callable[[bool, int], Any]
@@ -70,15 +72,55 @@ def called(function: Any) -> str:
 
 
 def source_sha256(function: Any) -> str:
-    """SHA-256 of a function's text: one that was edited is another subject. Empty where there is no text."""
+    """SHA-256 of a function's text and of what is bound to it (arguments of a partial, defaults, what it encloses, attributes of an
+    object), as far as that is plain: one that was edited or bound otherwise is another subject. Empty where there is no text."""
+    digest = hashlib.sha256()
     while isinstance(function, functools.partial):
+        _tell(digest, [function.args, function.keywords], DEEPEST)
         function = function.func
+    bound = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
+    bound += [_content(cell) for cell in getattr(function, "__closure__", None) or ()]
     if not inspect.isroutine(function):
+        bound.append(getattr(function, "__dict__", None))
         function = type(function)
+    _tell(digest, bound, DEEPEST)
     try:
-        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
+        digest.update(inspect.getsource(function).encode())
     except (OSError, TypeError):
         return ""
+    return digest.hexdigest()
+
+
+#: How deep bound values are looked into.
+DEEPEST = 6
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _tell(digest: Any, value: Any, depth: int) -> None:
+    """Adds a value to a digest: numbers, texts, arrays and lists and tables of them as they are, of all else its class. Nothing of it
+    may differ between two processes."""
+    kind = type(value)
+    digest.update(f"{kind.__module__}.{kind.__qualname__}:".encode())
+    if value is None or kind in (bool, int, float, complex, str, bytes):
+        digest.update(repr(value).encode("utf-8", "backslashreplace"))
+    elif kind is np.ndarray and value.dtype.kind in "biufc":
+        digest.update(repr((value.shape, value.dtype.str)).encode() + np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, np.generic):
+        digest.update(repr(value).encode())
+    elif depth > 0 and kind in (list, tuple):
+        for one in value:
+            _tell(digest, one, depth - 1)
+    elif depth > 0 and kind is dict:
+        for key, one in value.items():
+            _tell(digest, key, depth - 1)
+            _tell(digest, one, depth - 1)
+    digest.update(b";")
 
 
 def packed(function: Score) -> bytes:

@@ -38,7 +38,7 @@ impl Claim {
         let text = self.file.to_json().map_err(refused)?;
         if text.len() as u64 > LONGEST_TEXT {
             return Err(InvalidInput::new_err(
-                "claim is longer than 1 MiB, which nobody could verify; give the strategy as a band, or fewer parts",
+                "claim is longer than 1 MiB, which nobody could verify; ask of fewer groups or parts, or give the strategy as a band",
             ));
         }
         Ok(text)

@@ -131,28 +131,20 @@ fn _gaussian_noise(
     Ok(interruptible(py, work)?.map_err(refused)?.get())
 }
 
-/// The least noise multiplier of a training beside one Gaussian answer of a given multiplier (none where it is 0).
+/// The least noise multiplier of a training.
 #[pyfunction]
 fn _sgd_noise(
     py: Python<'_>,
     epsilon: &Bound<'_, PyAny>,
     delta: &Bound<'_, PyAny>,
     schedule: (u64, u64, u64),
-    beside: f64,
 ) -> PyResult<(f64, PyMechanism)> {
     let (epsilon, delta) = (argument::epsilon(epsilon)?, gaussian_delta(delta)?);
     let work = move || -> Result<(f64, Mechanism), Refusal> {
         let (batch, population, steps) = schedule;
         let rate = SamplingRate::new(batch as f64 / population as f64)?;
         let steps = Count::new(steps)?;
-        let beside = match beside > 0.0 {
-            true => Some(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(beside)? }),
-            false => None,
-        };
-        let family = |noise| {
-            let run = Mechanism::dp_sgd(rate, noise, steps);
-            beside.clone().map_or(run.clone(), |beside| Mechanism::Composed(vec![beside, run]))
-        };
+        let family = |noise| Mechanism::dp_sgd(rate, noise, steps);
         let noise = calibrate::noise(&family, Adjacency::AddRemove, epsilon, delta)?;
         Ok((noise.get(), family(noise)))
     };

@@ -2,7 +2,7 @@
 //!
 //! A number x becomes ⌊(x − offset) 2^k + ½⌋. The difference is one float operation, the scaling is exact, so the rounding is a
 //! monotone function of x: whole numbers stay between those of the ends of its range. They are small enough that no sum of them
-//! over 2^31 rows, nor of their squares where those are summed, leaves 64 bits.
+//! over 2^30 rows, nor of their squares where those are summed, leaves 64 bits.
 
 use crate::scalar::Range;
 use veracity_core::Refusal;
@@ -21,17 +21,17 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// For plain sums: the number farthest from zero has 20 bits.
+    /// For plain sums: the number farthest from zero has 31 bits.
     pub(crate) fn of_sums(range: Range) -> Result<Grid, Refusal> {
-        Grid::new(0.0, range, range.low.abs().max(range.high.abs()), 20)
+        Grid::new(0.0, range, range.low.abs().max(range.high.abs()), 30)
     }
 
-    /// For means and quantiles: numbers are counted from the lower end, and the whole range has 20 bits.
+    /// For means and quantiles: numbers are counted from the lower end, and the whole range has 31 bits.
     pub(crate) fn of_means(range: Range) -> Result<Grid, Refusal> {
-        Grid::new(range.low, range, range.high - range.low, 20)
+        Grid::new(range.low, range, range.high - range.low, 30)
     }
 
-    /// For squares: as for means, with 15 bits.
+    /// For squares: as for means, with 16 bits.
     pub(crate) fn of_squares(range: Range) -> Result<Grid, Refusal> {
         Grid::new(range.low, range, range.high - range.low, 15)
     }

@@ -56,9 +56,9 @@ fn whole_numbers_are_between_the_least_and_the_most() {
                 _ => (lower, upper),
             };
             holds(&input.grid, range, &mut dice);
-            // 2^31 rows of the farthest stay within 64 bits; squares have a grid of their own.
+            // 2^30 rows of the farthest stay within 64 bits; squares have a grid of their own.
             let farthest = input.grid.least.abs().max(input.grid.most.abs());
-            assert!(farthest <= 1 << 21, "{:?}", input.grid);
+            assert!(farthest <= 1 << 31, "{:?}", input.grid);
         }
         let squared = plan.sums.iter().find_map(|summand| match summand {
             veracity_sql::Summand::Square(input) => Some(plan.inputs[*input].grid.width()),

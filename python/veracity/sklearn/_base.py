@@ -26,8 +26,11 @@ _WITHOUT_VALUES = re.compile(
 _VALUES = re.compile(r"(:\n)?array=.*?\.(?=\n|$)", re.DOTALL)
 # Parameters that are numbers, whichever estimator has them.
 _NUMBERS = frozenset(
-    "C alpha batch_size clip_norm learning_rate_init max_iter momentum n_clusters n_components planned_rows row_norm var_smoothing".split()
+    "C alpha batch_size clip_norm delta epsilon learning_rate_init max_iter momentum n_clusters n_components planned_rows row_norm "
+    "var_smoothing".split()
 )
+# Those that count something.
+_WHOLE = frozenset("batch_size max_iter n_clusters n_components planned_rows".split())
 _NUMBER = "the rows are private, and so is their number"
 
 
@@ -57,6 +60,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         for name, given in self.get_params(deep=False).items():
             if name in _NUMBERS and given is not None and (isinstance(given, bool) or not isinstance(given, Real)):
                 raise TypeError(f"{name} is a {type(given).__name__}, expected a number")
+            if name in _WHOLE and given is not None and given % 1 != 0:
+                raise InvalidInput(f"{name} has a fraction, expected a whole number")
 
     def _validated(self, *data: Any, **how: Any) -> Any:
         self._check_numbers()
@@ -81,8 +86,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             upper = np.broadcast_to(np.asarray(upper, dtype="float64"), (width,))
         except (TypeError, ValueError):
             raise InvalidInput(f"{name} do not fit, expected (lower, upper), numbers or one for each column") from None
-        if not (np.all(np.isfinite(lower)) and np.all(np.isfinite(upper)) and np.all(lower < upper)):
-            raise InvalidInput(f"{name} are out of order, expected finite numbers with lower < upper")
+        within = np.all(np.abs(lower) <= 1e100) and np.all(np.abs(upper) <= 1e100)
+        if not (within and np.all(lower < upper)):
+            raise InvalidInput(f"{name} are out of order, expected numbers within ±1e100 with lower < upper")
         return lower, upper
 
     def _centred(self, X: Any, box: tuple[Any, Any]) -> Any:

@@ -120,6 +120,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
             raise InvalidInput(f"n_components is {number}, expected 1 to {width}, the number of columns")
         box = lower, upper = self._box(self.bounds, width)
         norm = float(np.sqrt(width)) if self.row_norm is None else float(self.row_norm)
+        if not 1e-100 < norm < 1e100:
+            raise InvalidInput("row_norm is out of range, expected a positive number")
         noise = _veracity._gaussian_noise(self.epsilon, self.delta, 1)
         (part,), mechanism = self._sums(
             self._centred(rows, box) / norm, "norm", ["count", "entries", "products"], noise, self._seed()

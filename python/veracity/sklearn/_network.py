@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _veracity
+from .._veracity import approximate, composed
 from .._errors import InvalidInput
 from ._base import PrivateClassifier
 
@@ -18,7 +19,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
 
     Theorem: Poisson-sampled Gaussian mechanisms on sums of clipped gradients (Abadi et al. 2016), with the exact accountant. How many rows
     there are decides the sampling rate and the step, so it is either said by `planned_rows` or bought: a count with Gaussian
-    noise, for a twentieth of epsilon. The guarantee holds however far off it is, and nothing is refused for it.
+    noise, for a twentieth of epsilon and delta; the two budgets then add up, since the training depends on what was bought. The guarantee holds however far off it is, and nothing is refused for it.
 
     Args:
         hidden_layer_sizes: the width of each hidden layer.
@@ -74,14 +75,20 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         inside = places < len(self.classes_)
         scaled, seed = self._centred(rows[inside], box), self._seed()
         population, counted = self._population(scaled, seed)
-        beside = counted[0][3] if counted else 0.0
         batch = max(1, population // 32) if self.batch_size is None else int(self.batch_size)
         if not 1 <= batch:
             raise InvalidInput("batch_size is out of range, expected at least 1")
         batch = min(batch, population)
         steps = max(1, round(self.max_iter * population / batch))
         schedule = (batch, population, steps)
-        noise, mechanism = _veracity._sgd_noise(self.epsilon, self.delta, schedule, beside)
+        # Steps and noise depend on a number that was bought, so their budget is fixed beforehand and the two parts add up: what a
+        # choice in view of noise costs together with that noise is not what both would cost if they had been fixed.
+        budget = self._rest() if counted else (self.epsilon, self.delta)
+        noise, mechanism = _veracity._sgd_noise(*budget, schedule)
+        if counted:
+            pairs = [self._for_number(), budget]
+            said = {"adjacency": "add-remove", "unit": "row"}
+            mechanism = composed([approximate(epsilon=epsilon, delta=delta, **said) for epsilon, delta in pairs])
         self._layers = self._widths()
         self.parameters_, noted = _veracity._train_network(
             scaled,
@@ -103,7 +110,10 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
 
     def _widths(self) -> list[int]:
         try:
-            return [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+            widths = [int(width) for width in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).ravel()]
+            if all(1 <= width <= 1_000_000 for width in widths):
+                return widths
+            given = "list with one out of range"
         except (TypeError, ValueError):
             given = type(self.hidden_layer_sizes).__name__
         raise InvalidInput(f"hidden_layer_sizes is a {given}, expected the width of each layer, whole numbers")
@@ -114,10 +124,19 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             if not 1 <= self.planned_rows <= 1e15:
                 raise InvalidInput("planned_rows is out of range, expected 1 to 10^15")
             return int(self.planned_rows), []
-        noise = _veracity._gaussian_noise(0.05 * self.epsilon, self.delta, 1)
+        noise = _veracity._gaussian_noise(*self._for_number(), 1)
         (part,), _ = self._sums(rows[:, :1], "box", ["count"], noise, seed, call=1 << 32)
         # Four deviations more than the noisy number: batches for too few rows are too large, those for a few too many cost little.
         return max(1, round(float(part["count"][0]) + 4.0 * noise)), self._noted
+
+    def _for_number(self) -> tuple[float, float]:
+        """What the number of rows may cost."""
+        return 0.05 * self.epsilon, 0.05 * self.delta
+
+    def _rest(self) -> tuple[float, float]:
+        """What is left for the training, a little rounded down, so that both together are within the budget."""
+        epsilon, delta = self._for_number()
+        return (self.epsilon - epsilon) * (1 - 1e-9), (self.delta - delta) * (1 - 1e-9)
 
     def _outputs(self, X: Any) -> Any:
         check_is_fitted(self)
