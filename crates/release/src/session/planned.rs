@@ -170,8 +170,17 @@ impl Session {
             let noise = NoiseMultiplier::new(real.get() * (1.0 + more))?;
             let mechanism = self.charged(&self.designs(statistics, noise)?)?;
             let question = Asked { mechanism, adjacency: settings.adjacency };
-            if let Admission::Denied { .. } = alone.admits(&question)? {
-                continue;
+            match alone.admits(&question) {
+                Ok(Admission::Granted(_)) => {}
+                Ok(Admission::Denied { .. }) => continue,
+                Err(Refusal::NoTheorem { .. }) => {
+                    return Err(Refusal::out_of_range(
+                        "epsilon",
+                        epsilon,
+                        "a larger epsilon: noise so wide cannot be charged to a budget with a delta",
+                    ));
+                }
+                Err(refusal) => return Err(refusal),
             }
             if let Some(found) = self.certified(statistics, noise, epsilon)? {
                 return Ok(Some(found));
