@@ -12,10 +12,11 @@ use veracity::{
     account, audit,
     batching::{Training, compare_batches},
     calibration::{Solve, solve},
-    collecting, drawing, explain, inspect,
+    collecting, drawing, explain, filter, inspect,
+    ledger::{Ledger, Terms},
     lower_bounds::{Counts, bound::FromCounts},
     query::{Question, Statistic},
-    release, strategy, train,
+    release, sql, strategy, train,
     training::{self, Wanted},
     zoo,
 };
@@ -57,6 +58,15 @@ fn call(command: &str, room: &Path) -> Result<bool, Error> {
             let claim = Some(room.join("count.json"));
             let settings = ReleaseSettings { claim, ..ReleaseSettings::default() };
             drop(release(&request, &Table::new(room.join("people.csv")), &settings)?);
+        }
+        "ledger" => {
+            drop(Ledger::create(&room.join("ledger"), Terms::new(filter::Budget { epsilon, delta })?)?)
+        }
+        "query" => {
+            let text = "[tables.people]\npath = 'people.csv'\nperson = 'city'\n";
+            let request = sql::QueryRequest::new("SELECT COUNT(*) FROM people", epsilon);
+            let settings = sql::QuerySettings { claim: Some(room.join("query.json")), ..Default::default() };
+            drop(sql::query(&request, &sql::Catalog::read(text, room)?, None, &settings)?);
         }
         "local" => drop(collecting::estimate(&room.join("reports.jsonl"))?),
         "init" => drop(training::initial_plan(&room.join("people.csv"), Path::new("people.csv"), None)?),

@@ -70,11 +70,17 @@ fn rows_have_noisy_numbers_under_their_names_and_a_claim_that_verifies() {
         let off = (hours["answer"].as_f64().unwrap() - mean).abs();
         // A bar is for 95 %; six times as far is next to never.
         assert!(off <= 6.0 * hours["error_bar"].as_f64().unwrap(), "{row}");
-        assert!((n["answer"].as_f64().unwrap() - 1501.0).abs() <= 6.0 * n["error_bar"].as_f64().unwrap(), "{row}");
+        assert!(
+            (n["answer"].as_f64().unwrap() - 1501.0).abs() <= 6.0 * n["error_bar"].as_f64().unwrap(),
+            "{row}"
+        );
     }
     let claim = found["claim"].as_str().unwrap();
-    let verified =
-        Command::new(env!("CARGO_BIN_EXE_veracity")).args(["verify", claim]).current_dir(&room).output().unwrap();
+    let verified = Command::new(env!("CARGO_BIN_EXE_veracity"))
+        .args(["verify", claim])
+        .current_dir(&room)
+        .output()
+        .unwrap();
     assert_eq!(verified.status.code(), Some(0));
     // The same seed gives the same rows, another one does not, and neither is for release.
     let seeded = |seed: u64| asked(&room, query, &format!("--epsilon 1 --seed {seed}"));
@@ -87,7 +93,8 @@ fn a_key_of_one_person_is_not_shown_and_a_dry_run_reads_no_row() {
     let room = furnished("query-keys");
     let query = "SELECT town, COUNT(DISTINCT id) AS n FROM people GROUP BY town ORDER BY n DESC";
     let found = asked(&room, query, "--epsilon 2 --delta 1e-9");
-    let towns: Vec<&str> = found["rows"].as_array().unwrap().iter().map(|row| row["town"].as_str().unwrap()).collect();
+    let towns: Vec<&str> =
+        found["rows"].as_array().unwrap().iter().map(|row| row["town"].as_str().unwrap()).collect();
     assert_eq!(towns.len(), 3, "{towns:?}");
     assert!(found["threshold"].as_f64().unwrap() > 2.0 && !towns.contains(&MARKED));
     fs::remove_file(room.join("people.csv")).unwrap();
@@ -115,13 +122,18 @@ fn a_ledger_is_charged_once_by_an_id_and_never_overdrawn() {
     assert_eq!(refused(&room, query, "--epsilon 0.1 --ledger l").0, Some(2));
     fs::rename(room.join("away.csv"), room.join("people.csv")).unwrap();
     let shown = json(std::str::from_utf8(&ledger(&room, "show l --json").stdout).unwrap());
-    assert_eq!((&shown["entries"], shown["spent"]["epsilon"].as_f64().unwrap() <= 0.76), (&Value::from(1), true));
+    assert_eq!(
+        (&shown["entries"], shown["spent"]["epsilon"].as_f64().unwrap() <= 0.76),
+        (&Value::from(1), true)
+    );
     asked(&room, query, "--epsilon 0.2 --ledger l");
     assert_eq!(ledger(&room, "verify l").status.code(), Some(0));
     // The first request protected people; a release of rows is another unit.
     let mut rows = Command::new(env!("CARGO_BIN_EXE_veracity"));
     rows.args(["release", "count", "people.csv", "--epsilon", "0.01", "--ledger", "l"]).current_dir(&room);
-    assert!(String::from_utf8(rows.output().unwrap().stderr).unwrap().contains("unit is row, expected person"));
+    assert!(
+        String::from_utf8(rows.output().unwrap().stderr).unwrap().contains("unit is row, expected person")
+    );
 }
 
 #[test]

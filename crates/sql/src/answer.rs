@@ -1,7 +1,7 @@
 //! Whole numbers of an engine become noisy answers with error bars. From here on nothing is private any more.
 
 use crate::{
-    Aggregate, Direction, Operator, Plan, Row,
+    Aggregate, Direction, Operator, Plan, Row, Summand,
     design::{Design, Drawn, Lane},
     plan::{Condition, OutputValue, Value},
     quantile,
@@ -105,10 +105,10 @@ impl Plan {
                     }
                     _ => 0.0,
                 };
-                let noisy: Vec<f64> = match (kind, lanes.len()) {
-                    (Aggregate::Mean(_), 1) => vec![count * width / 2.0; 2],
-                    // Even values have a third of the squared width, once it is centred and doubled.
-                    _ => vec![count, 0.0, count * width * width / 3.0],
+                let noisy: Vec<f64> = match kind {
+                    Aggregate::Mean(_) => vec![count * width / 2.0; 2],
+                    Aggregate::Variance { .. } => vec![count * width * width / 3.0; 3],
+                    _ => vec![count],
                 };
                 finish(self, kind, lanes, &noisy).error_bar
             }
@@ -217,11 +217,9 @@ impl Groups {
             }
             Drawn::Lanes(lanes) => {
                 let mut noisy: Vec<Vec<f64>> = vec![Vec::new(); chosen.len()];
-                for (at, lane) in lanes.iter().enumerate() {
-                    let sums: Vec<Vec<i128>> = chosen
-                        .iter()
-                        .map(|group| exact(plan, aggregate, lanes, at, &self.sums[*group]))
-                        .collect();
+                for lane in lanes {
+                    let sums: Vec<Vec<i128>> =
+                        chosen.iter().map(|group| exact(plan, aggregate, &self.sums[*group])).collect();
                     for (row, values) in noisy.iter_mut().zip(lane.release(&sums, rng)) {
                         row.extend(values.iter().map(|value| lane.value(*value)));
                     }
@@ -232,9 +230,15 @@ impl Groups {
     }
 }
 
-/// The exact sums of a lane, for one group.
-fn exact(plan: &Plan, aggregate: Aggregate, lanes: &[Lane], at: usize, sums: &[i128]) -> Vec<i128> {
-    use crate::Summand;
+/// The sum of how far values are above the least, how many there are, and the width.
+fn distances(plan: &Plan, input: usize, sum: &dyn Fn(Summand) -> i128) -> (i128, i128, i128) {
+    let grid = plan.inputs[input].grid;
+    let (count, total) = (sum(Summand::Present(input)), sum(Summand::Total(input)));
+    (total - i128::from(grid.least) * count, count, i128::from(grid.width()))
+}
+
+/// The exact sums of an aggregate's lane, for one group.
+fn exact(plan: &Plan, aggregate: Aggregate, sums: &[i128]) -> Vec<i128> {
     let sum = |summand: Summand| {
         plan.sums.iter().position(|known| *known == summand).map_or(0, |place| sums[place])
     };
@@ -243,16 +247,16 @@ fn exact(plan: &Plan, aggregate: Aggregate, lanes: &[Lane], at: usize, sums: &[i
         Aggregate::Units => vec![sum(Summand::Units)],
         Aggregate::Present(input) => vec![sum(Summand::Present(input))],
         Aggregate::Sum(input) => vec![sum(Summand::Total(input))],
-        Aggregate::Mean(input) | Aggregate::Variance { input, .. } => {
-            let grid = plan.inputs[input].grid;
-            let (count, total) = (sum(Summand::Present(input)), sum(Summand::Total(input)));
-            let (least, most) = (i128::from(grid.least), i128::from(grid.most));
-            match (lanes.len(), at) {
-                (1, _) => vec![total - least * count, most * count - total],
-                (_, 0) => vec![count],
-                (_, 1) => vec![2 * total - (least + most) * count],
-                _ => vec![sum(Summand::Square(input))],
-            }
+        Aggregate::Mean(input) => {
+            let (above, count, width) = distances(plan, input, &sum);
+            vec![above, width * count - above]
+        }
+        Aggregate::Variance { input, .. } => {
+            let (above, count, width) = distances(plan, input, &sum);
+            // The engine has the squares of 2a − w.
+            let squares = (sum(Summand::Square(input)) + 4 * width * above - width * width * count) / 4;
+            let mixed = 2 * (width * above - squares);
+            vec![squares, mixed, width * width * count - squares - mixed]
         }
         Aggregate::Quantile { .. } => Vec::new(),
     }
@@ -270,41 +274,18 @@ fn finish(plan: &Plan, aggregate: Aggregate, lanes: &[Lane], noisy: &[f64]) -> N
         }
         Aggregate::Mean(input) => {
             let grid = plan.inputs[input].grid;
-            let (place, error) = match noisy {
-                // Both sums are within `off` with the chance that is asked for.
-                [above, below] if lanes.len() == 1 => {
-                    let off = lanes[0].half_width(MISS / 2.0);
-                    let (whole, width) = (above + below, grid.width() as f64);
-                    let place = if whole > 0.0 { (above / whole).clamp(0.0, 1.0) } else { 0.5 };
-                    (place * width, off * width / (whole - 2.0 * off).max(width))
-                }
-                _ => {
-                    let (count, count_off) = (noisy[0].max(1.0), lanes[0].half_width(MISS / 2.0));
-                    let ratio = noisy[1] / count;
-                    let off = ratio_error(ratio, lanes[1].half_width(MISS / 2.0), count, count_off);
-                    let width = grid.width() as f64;
-                    (((ratio + width) / 2.0).clamp(0.0, width), off / 2.0)
-                }
-            };
-            let answer = quantile::value(&grid, grid.least) + place * grid.unit();
-            let whole = grid.width() as f64 * grid.unit();
-            Noisy { answer, error_bar: ((error + 1.0) * grid.unit()).min(whole) }
+            // Both sums are within `off` with the chance that is asked for.
+            let off = lanes[0].half_width(MISS / 2.0);
+            let (whole, width) = (noisy[0] + noisy[1], grid.width() as f64);
+            let share = if whole > 0.0 { (noisy[0] / whole).clamp(0.0, 1.0) } else { 0.5 };
+            let error = off * width / (whole - 2.0 * off).max(width);
+            let answer = quantile::value(&grid, grid.least) + share * width * grid.unit();
+            Noisy { answer, error_bar: ((error + 1.0) * grid.unit()).min(width * grid.unit()) }
         }
         Aggregate::Variance { input, root } => {
             let grid = plan.inputs[input].grid;
-            let miss = MISS / 3.0;
-            let (count, count_off) = (noisy[0].max(1.0), lanes[0].half_width(miss));
-            let width = grid.width() as f64;
-            let mean = (noisy[1] / count).clamp(-width, width);
-            let mean_off = ratio_error(mean, lanes[1].half_width(miss), count, count_off);
-            let square = (noisy[2] / count).clamp(0.0, width * width);
-            let square_off = ratio_error(square, lanes[2].half_width(miss), count, count_off);
-            let most = width * width;
-            let variance = (square - mean * mean).clamp(0.0, most);
-            // Half a step of each value, on both sides of the difference.
-            let off = square_off + (2.0 * mean.abs() + mean_off) * mean_off + 4.0 * width + 4.0;
-            // Twice the distance from the middle was squared.
-            let (unit, off) = (grid.unit() / 2.0, off.min(most));
+            let (variance, off) = variance(lanes[0].half_width(MISS / 3.0), grid.width() as f64, noisy);
+            let unit = grid.unit();
             match root {
                 false => Noisy { answer: variance * unit * unit, error_bar: off * unit * unit },
                 true => {
@@ -317,9 +298,25 @@ fn finish(plan: &Plan, aggregate: Aggregate, lanes: &[Lane], noisy: &[f64]) -> N
     }
 }
 
-/// How far a noisy ratio can be from the exact one: |s/n − S/N| = |(S − s) − (s/n)(N − n)|/N, where N is at least 1.
-fn ratio_error(ratio: f64, top_off: f64, below: f64, below_off: f64) -> f64 {
-    (top_off + ratio.abs() * below_off) / (below - below_off).max(1.0)
+/// A variance from its three noisy sums, each of which is off by at most `off`, and how far it may be off itself.
+///
+/// With the share Q of squares and P of w times the sum, a variance is w² (Q − P²). Let X be what the sums are off and N the exact total,
+/// which is at least w². Then Q is off by (X₁ − Q ΣX)/N and P by D = (X₁ + X₂/2 − P ΣX)/N, so that Q − P² is off by Σ cᵢXᵢ/N + D² with
+/// the c below.
+fn variance(off: f64, width: f64, noisy: &[f64]) -> (f64, f64) {
+    let (square, most) = (width * width, width * width / 4.0);
+    let total = noisy.iter().sum::<f64>();
+    if !(total > 0.0) {
+        return (0.0, most);
+    }
+    let (q, p) = (noisy[0] / total, (noisy[0] + 0.5 * noisy[1]) / total);
+    let least = (total - 3.0 * off).max(square);
+    let weights = [1.0 - q - 2.0 * p * (1.0 - p), -q - 2.0 * p * (0.5 - p), -q + 2.0 * p * p];
+    let first = weights.iter().map(|weight| weight.abs()).sum::<f64>() * off / least;
+    let second = ((1.0 - p).abs() + (0.5 - p).abs() + p.abs()) * off / least;
+    // Half a step of each value moves a variance by less than the width and one.
+    let error = square * (first + second * second) + width + 1.0;
+    ((square * (q - p * p)).clamp(0.0, most), error.min(most))
 }
 
 /// A value of a noisy answer, to be compared.

@@ -4,11 +4,12 @@
 //! groups as its cap says. Sums are rounded to a public lattice that is a little finer than the noise, and integer noise is added
 //! there: a change of at most c moves a multiple of the step by at most ⌈c/step⌉.
 //!
-//! **Means with Laplace noise.** For a mean with values from 0 to w steps the sums A = Σ q and B = Σ (w − q) get noise; the mean
-//! is w A/(A + B). One row moves them by (a, w − a), together by w, so the pair costs what one sum of the width w does. For the
-//! whole curve and not only for its ε: a move of two coordinates with independent noise is a chain of two moves of one, and for a
-//! log-concave law a chain of moves s and t tells what one of s + t does. With both rounded to a lattice the pair moves by at most one
-//! step more. With Gaussian noise the count and the centred sum get noise instead: the same pair, turned by 45°.
+//! **Means and variances.** For a mean of values from 0 to w steps the sums A = Σ a and B = Σ (w − a) get noise; the mean is
+//! w A/(A + B). One row moves them by (a, w − a), together by w, so the pair costs what one sum of the width w does. For a variance
+//! there are three, Σ a², Σ 2a(w − a) and Σ (w − a)², which one row moves by w² together. For the whole curve and not only for
+//! its ε: a move of several coordinates with independent noise is a chain of moves of one, and for a log-concave law a chain of moves
+//! s and t tells what one of s + t does ([`veracity_query`] has the proof). Each of them is rounded to the lattice, so that together
+//! they move by at most one step more for each but the first.
 
 use crate::{Aggregate, Plan};
 use veracity_core::{Count, Mechanism, NoiseMultiplier, Refusal};
@@ -160,19 +161,11 @@ fn drawn(plan: &Plan, aggregate: Aggregate, noise: (NoiseKind, NoiseMultiplier))
         Aggregate::Sum(input) => vec![lane("sum", rows * i128::from(plan.inputs[input].grid.farthest()), 1)?],
         Aggregate::Mean(input) => {
             let width = i128::from(plan.inputs[input].grid.width());
-            match noise.0 {
-                NoiseKind::Laplace => vec![lane("mean", rows * width, 2)?],
-                // Twice the distance from the middle: whole, and at most the width.
-                NoiseKind::Gaussian => vec![lane("count", rows, 1)?, lane("centred sum", rows * width, 1)?],
-            }
+            vec![lane("two sums", rows * width, 2)?]
         }
         Aggregate::Variance { input, .. } => {
             let width = i128::from(plan.inputs[input].grid.width());
-            vec![
-                lane("count", rows, 1)?,
-                lane("centred sum", rows * width, 1)?,
-                lane("sum of squares", rows * width * width, 1)?,
-            ]
+            vec![lane("three sums", rows * width * width, 3)?]
         }
         Aggregate::Quantile { input, rank } => {
             let design = crate::quantile::design(&plan.inputs[input].grid, rank, noise.1)?;

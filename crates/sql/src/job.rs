@@ -130,6 +130,19 @@ pub fn ask(
     asking.finish(&Totals::of(all)?)
 }
 
+/// Answers a query about the tables of a catalog, in one call: by the engine of this name, or by that of its first table.
+pub fn query(
+    request: &QueryRequest,
+    catalog: &Catalog,
+    engine: Option<&str>,
+    settings: &QuerySettings,
+) -> Result<QueryDone, Error> {
+    let prepared = request.prepare(catalog)?;
+    let mut engine = engine_for(&prepared, engine, Form::default())?;
+    engine.prepare(&prepared.plan)?;
+    ask(&prepared, &mut *engine, settings)
+}
+
 /// A secret of one query.
 fn secret(entropy: &Entropy) -> Secret {
     let mut stream = entropy.stream(Purpose::Persons, Key::default());

@@ -8,7 +8,7 @@
 //! ```
 //! use veracity_core::Epsilon;
 //! use veracity_records::Form;
-//! use veracity_sql::{Catalog, Cell, QueryRequest, QuerySettings, ask, engine_for};
+//! use veracity_sql::{Catalog, Cell, QueryRequest, QuerySettings, ask, engine_for, query};
 //!
 //! let folder = std::env::temp_dir().join(format!("veracity-sql-doc-{}", std::process::id()));
 //! std::fs::create_dir_all(&folder).unwrap();
@@ -63,7 +63,7 @@ pub use design::{Design, Drawn, Lane};
 pub use dialect::Dialect;
 pub use engine::Engine;
 pub use grid::Grid;
-pub use job::{Asking, QueryDone, QueryRequest, QuerySettings, ask, engine_for};
+pub use job::{Asking, QueryDone, QueryRequest, QuerySettings, ask, engine_for, query};
 pub use plan::{Aggregate, Condition, Input, Key, Output, OutputValue, Plan, Shown, Source, Summand, Value};
 pub use prepared::Prepared;
 pub use scalar::{ColumnRef, Predicate, Scalar, TextRef};

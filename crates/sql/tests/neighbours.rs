@@ -203,7 +203,7 @@ fn mutants() -> Vec<Mutant> {
             world: one_key,
             design: |plan, (kind, _)| {
                 let mut design = design_of(plan, kind, 0.3);
-                let squares = lanes(&mut design).find(|lane| lane.place == "sum of squares").unwrap();
+                let squares = lanes(&mut design).find(|lane| lane.place == "three sums").unwrap();
                 squares.sensitivity = Count::new(squares.sensitivity.get().div_ceil(4)).unwrap();
                 design
             },
@@ -229,10 +229,11 @@ fn mutants() -> Vec<Mutant> {
             world: one_key,
             design: |plan, _| {
                 // So fine that a step is two whole numbers, and an odd one lies between steps in both sums.
-                let mut design = design_of(plan, NoiseKind::Laplace, 1.35e-4);
+                let mut design = design_of(plan, NoiseKind::Laplace, 1.0);
                 let pair = lanes(&mut design).next().unwrap();
-                assert_eq!((pair.place, pair.step), ("mean", 2));
-                pair.sensitivity = Count::new(pair.sensitivity.get() - 1).unwrap();
+                assert_eq!(pair.place, "two sums");
+                let moved = plan.caps.rows.get() * plan.inputs[0].grid.width() as u64;
+                (pair.step, pair.sensitivity) = (2, Count::new(moved.div_ceil(2)).unwrap());
                 design
             },
             ..SOUND
