@@ -8,7 +8,7 @@
 //! ```
 //! use veracity_core::Epsilon;
 //! use veracity_records::Form;
-//! use veracity_sql::{Catalog, Cell, QueryRequest, QuerySettings, ask, engine_for, query};
+//! use veracity_sql::{Catalog, Cell, QueryRequest, QuerySettings, ask, engine_for};
 //!
 //! let folder = std::env::temp_dir().join(format!("veracity-sql-doc-{}", std::process::id()));
 //! std::fs::create_dir_all(&folder).unwrap();
