@@ -44,8 +44,9 @@ class QueryResult:
     """
 
     def __init__(self, query: _Query, answered: Any) -> None:
-        self.columns, cells, self.claim, self.claim_path = answered
+        self.columns: list[str]
         self.claim: Claim
+        self.columns, cells, self.claim, self.claim_path = answered
         self.epsilon: float = query.epsilon
         self.threshold: float | None = query.threshold
         self.rows: list[dict[str, Any]] = [

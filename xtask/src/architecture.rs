@@ -23,7 +23,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
     ("report", &["numerics", "core", "account", "claims"]),
     ("release", &["core", "files", "account", "claims", "noise", "query", "local", "records"]),
-    ("sql", &["core", "account", "claims", "noise", "query", "records", "release"]),
+    ("sql", &["numerics", "core", "account", "claims", "noise", "query", "records", "release"]),
     ("trainer", &["core", "files", "account", "claims", "noise", "query", "train", "records", "report"]),
     (
         "evidence",

@@ -138,13 +138,23 @@ impl Design {
                 Ok(if each.len() == 1 { each.remove(0) } else { Mechanism::Composed(each) })
             }
             Drawn::Choice(design) => {
+                let choice = as_pure(design.mechanism());
                 let one = match plan.caps.rows {
-                    Count::ONE => design.mechanism(),
-                    rows => Mechanism::Group { size: rows, mechanism: Box::new(design.mechanism()) },
+                    Count::ONE => choice,
+                    rows => Mechanism::Group { size: rows, mechanism: Box::new(choice) },
                 };
                 Ok(if plan.caps.groups == Count::ONE { one } else { one.repeated(plan.caps.groups) })
             }
         }
+    }
+}
+
+/// A choice as what it is at least: one whose losses have a range of ε is ε-private, which every method composes with the rest.
+fn as_pure(mechanism: Mechanism) -> Mechanism {
+    match mechanism {
+        Mechanism::Exponential { epsilon } => Mechanism::Pure { epsilon },
+        Mechanism::Composed(parts) => Mechanism::Composed(parts.into_iter().map(as_pure).collect()),
+        other => other,
     }
 }
 
