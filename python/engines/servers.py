@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-BATCH = 20
+BATCH = 10
 """How many cases Spark is asked in one job."""
 
 
@@ -134,6 +134,11 @@ class Spark:
                     return
             time.sleep(0.25)
         raise RuntimeError("the master of Spark does not listen after 60 s")
+
+    def compiles(self, compiles: bool) -> None:
+        """Whether expressions are compiled or interpreted."""
+        self.session.conf.set("spark.sql.codegen.wholeStage", str(compiles).lower())
+        self.session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiles else "NO_CODEGEN")
 
     def ask(self, cases: list[Any], kill: bool) -> list[Any]:
         """The answers of some cases, from one job; a case that cannot be planned gets what was said."""
