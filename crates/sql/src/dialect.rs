@@ -81,9 +81,9 @@ impl Dialect {
         match self {
             // It has no NaN; what is no number was not loaded as one.
             Dialect::Sqlite => column.to_owned(),
-            // All three hold that NaN is equal to itself.
+            // All three hold that NaN is equal to itself. A text that is no number is missing, and fails nothing.
             Dialect::DuckDb | Dialect::Spark => {
-                format!("NULLIF(CAST({column} AS DOUBLE), CAST('NaN' AS DOUBLE))")
+                format!("NULLIF(TRY_CAST({column} AS DOUBLE), CAST('NaN' AS DOUBLE))")
             }
             Dialect::Postgres => {
                 format!("NULLIF(CAST({column} AS DOUBLE PRECISION), CAST('NaN' AS DOUBLE PRECISION))")
