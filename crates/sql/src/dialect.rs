@@ -70,7 +70,8 @@ impl Dialect {
     pub(crate) fn as_text(self, column: &str) -> String {
         match self {
             Dialect::Sqlite => format!("CAST({column} AS TEXT) COLLATE BINARY"),
-            Dialect::DuckDb => format!("CAST({column} AS VARCHAR)"),
+            // A cast keeps the collation of a column.
+            Dialect::DuckDb => format!("CAST({column} AS VARCHAR) COLLATE \"C\""),
             Dialect::Postgres => format!("CAST({column} AS TEXT) COLLATE \"C\""),
             Dialect::Spark => format!("CAST({column} AS STRING)"),
         }
@@ -175,6 +176,16 @@ mod tests {
         assert_eq!(Dialect::Spark.identifier("a`b"), "`a``b`");
         assert_eq!(Dialect::DuckDb.text("it's"), "'it''s'");
         assert_eq!(Dialect::Spark.text("a\\' OR 1=1"), "'a\\\\\\' OR 1=1'");
+    }
+
+    /// What engines were found to differ in: a cast that keeps a collation, and one that fails on a cell; a product that fails.
+    #[test]
+    fn nothing_rests_on_the_collation_of_a_column_nor_fails_on_a_cell() {
+        assert_eq!(Dialect::DuckDb.as_text("x"), "CAST(x AS VARCHAR) COLLATE \"C\"");
+        assert!(Dialect::DuckDb.as_float("x").contains("TRY_CAST(x AS DOUBLE)"));
+        assert!(Dialect::Spark.as_float("x").contains("TRY_CAST(x AS DOUBLE)"));
+        assert!(Dialect::Postgres.product("x", "y").contains("OFFSET 0"));
+        assert_eq!(Dialect::DuckDb.product("x", "y"), "(x * y)");
     }
 
     #[test]
