@@ -1,10 +1,11 @@
-//! The project's chores: `cargo xtask test` runs every check, `cargo xtask bench account`, `… noise` and `… train` ask us
+//! The project's chores: `cargo xtask test` runs every check, `… test --engines` compares servers of SQL, `cargo xtask bench account`, `… noise` and `… train` ask us
 //! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD; `… python` times the wheel), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
 //! Opacus from outside, `… clusters` audits on Ray and Slurm, `… ledger` kills, races and faults of the ledger at length, `… python-peers` tests the wheel beside its peers, `cargo xtask wheel` builds it, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
 mod book;
+mod engines;
 mod packaging;
 mod python;
 mod reproduce;
@@ -13,7 +14,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
+const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
                      cargo xtask bench account|corners|kinds|noise|train|python | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
                      cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger | \
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
+        ["test", "--engines"] => engines::run(&root()),
         ["wheel"] => python::wheel(&root()),
         ["book", ref rest @ ..] => book::run(&root(), rest),
         ["bench", "noise"] => bench::noise::run(&root()),

@@ -250,7 +250,11 @@ impl Compiler<'_> {
     fn whole(&self, input: &Input) -> String {
         let x = self.scalar(&input.scalar);
         let (offset, scale) = (self.dialect.float(input.grid.offset), self.dialect.float(input.grid.scale()));
-        self.dialect.floor(&format!("({x} - {offset}) * {scale} + {}", self.dialect.float(0.5)))
+        let steps = match input.grid.exponent < 0 {
+            true => self.dialect.product(&format!("({x} - {offset})"), &scale),
+            false => format!("({x} - {offset}) * {scale}"),
+        };
+        self.dialect.floor(&format!("{steps} + {}", self.dialect.float(0.5)))
     }
 
     fn scalar(&self, scalar: &Scalar) -> String {
@@ -266,7 +270,11 @@ impl Compiler<'_> {
                     Operator::Subtract => "-",
                     Operator::Multiply => "*",
                 };
-                format!("({} {sign} {})", self.scalar(left), self.scalar(right))
+                let (a, b) = (self.scalar(left), self.scalar(right));
+                if *operator == Operator::Multiply && may_vanish(left) && may_vanish(right) {
+                    return self.dialect.product(&a, &b);
+                }
+                format!("({a} {sign} {b})")
             }
             Scalar::Coalesce(all) => {
                 let all: Vec<String> = all.iter().map(|one| self.scalar(one)).collect();
@@ -319,6 +327,11 @@ impl Compiler<'_> {
         let texts: Vec<String> = texts.iter().map(|text| self.dialect.text(text)).collect();
         format!("({column} {}IN ({}))", if negated { "NOT " } else { "" }, texts.join(", "))
     }
+}
+
+/// Whether a product with it may be too small for a float where neither factor is zero.
+fn may_vanish(scalar: &Scalar) -> bool {
+    !matches!(scalar, Scalar::Constant(x) if *x == 0.0 || x.abs() >= 1.0)
 }
 
 fn column(at: ColumnRef) -> String {

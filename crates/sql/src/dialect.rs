@@ -70,7 +70,8 @@ impl Dialect {
     pub(crate) fn as_text(self, column: &str) -> String {
         match self {
             Dialect::Sqlite => format!("CAST({column} AS TEXT) COLLATE BINARY"),
-            Dialect::DuckDb => format!("CAST({column} AS VARCHAR)"),
+            // A cast keeps the collation of a column.
+            Dialect::DuckDb => format!("CAST({column} AS VARCHAR) COLLATE \"C\""),
             Dialect::Postgres => format!("CAST({column} AS TEXT) COLLATE \"C\""),
             Dialect::Spark => format!("CAST({column} AS STRING)"),
         }
@@ -81,12 +82,29 @@ impl Dialect {
         match self {
             // It has no NaN; what is no number was not loaded as one.
             Dialect::Sqlite => column.to_owned(),
-            // All three hold that NaN is equal to itself.
+            // All three hold that NaN is equal to itself. A text that is no number is missing, and fails nothing.
             Dialect::DuckDb | Dialect::Spark => {
-                format!("NULLIF(CAST({column} AS DOUBLE), CAST('NaN' AS DOUBLE))")
+                format!("NULLIF(TRY_CAST({column} AS DOUBLE), CAST('NaN' AS DOUBLE))")
             }
             Dialect::Postgres => {
                 format!("NULLIF(CAST({column} AS DOUBLE PRECISION), CAST('NaN' AS DOUBLE PRECISION))")
+            }
+        }
+    }
+
+    /// The product of two floats below 1e31, where it may be too small for a float.
+    pub(crate) fn product(self, a: &str, b: &str) -> String {
+        match self {
+            Dialect::Sqlite | Dialect::DuckDb | Dialect::Spark => format!("({a} * {b})"),
+            // It fails on a product that is rounded to zero: up to 2^-1075, which is told from one that is larger by 2^800. With
+            // OFFSET each factor is computed once, however deep products are nested.
+            Dialect::Postgres => {
+                let (up, least) = (self.float(2f64.powi(400)), self.float(2f64.powi(-275)));
+                let zero = self.float(0.0);
+                format!(
+                    "(SELECT CASE WHEN ABS((f.x * {up}) * (f.y * {up})) <= {least} THEN {zero} ELSE f.x * f.y END \
+                     FROM (SELECT {a} AS x, {b} AS y OFFSET 0) AS f)"
+                )
             }
         }
     }
@@ -158,6 +176,16 @@ mod tests {
         assert_eq!(Dialect::Spark.identifier("a`b"), "`a``b`");
         assert_eq!(Dialect::DuckDb.text("it's"), "'it''s'");
         assert_eq!(Dialect::Spark.text("a\\' OR 1=1"), "'a\\\\\\' OR 1=1'");
+    }
+
+    /// What engines were found to differ in: a cast that keeps a collation, and one that fails on a cell; a product that fails.
+    #[test]
+    fn nothing_rests_on_the_collation_of_a_column_nor_fails_on_a_cell() {
+        assert_eq!(Dialect::DuckDb.as_text("x"), "CAST(x AS VARCHAR) COLLATE \"C\"");
+        assert!(Dialect::DuckDb.as_float("x").contains("TRY_CAST(x AS DOUBLE)"));
+        assert!(Dialect::Spark.as_float("x").contains("TRY_CAST(x AS DOUBLE)"));
+        assert!(Dialect::Postgres.product("x", "y").contains("OFFSET 0"));
+        assert_eq!(Dialect::DuckDb.product("x", "y"), "(x * y)");
     }
 
     #[test]

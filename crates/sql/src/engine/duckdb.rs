@@ -8,7 +8,7 @@ use crate::{Dialect, Place, Plan, Row, Statement};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    io::Write,
+    io::{BufRead, BufReader, Read, Write},
     path::Path,
     process::{Command, Stdio},
 };
@@ -16,6 +16,9 @@ use veracity_core::Error;
 
 /// The environment variable that says where the program is.
 const PROGRAM: &str = "VERACITY_DUCKDB";
+
+/// How far the header of a file is read.
+const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The program, and what it must know before a statement.
 #[derive(Debug)]
@@ -88,13 +91,34 @@ fn reader(path: &Path) -> Result<String, Error> {
     if ends(&[".parquet", ".pq"]) {
         Ok(format!("read_parquet({quoted})"))
     } else if ends(&[".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"]) {
-        // Cells stay texts until they are read as what the catalog says; a row that is too short or too long fails nothing.
+        // Cells stay texts until they are read as what the catalog says; a row that is too short or too long fails nothing. Nothing
+        // of the form is guessed: a guess rests on rows, and one row would move it.
+        let delimiter = match delimiter(path, ends(&[".gz", ".zst"]), ends(&[".tsv.gz"]))? {
+            '\t' => "'\t'".to_owned(),
+            other => format!("'{other}'"),
+        };
         Ok(format!(
-            "read_csv({quoted}, header = true, all_varchar = true, null_padding = true, ignore_errors = true, strict_mode = false)"
+            "read_csv({quoted}, delim = {delimiter}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true, \
+             all_varchar = true, null_padding = true, ignore_errors = true, strict_mode = false)"
         ))
     } else {
         Err(Error::file("table", path, "a CSV or Parquet file for duckdb, by its ending"))
     }
+}
+
+/// What is between cells, by the header: a tab if it has one, else a comma, else a semicolon. A file that is packed has commas, or
+/// tabs if it says so.
+fn delimiter(path: &Path, is_packed: bool, has_tabs: bool) -> Result<char, Error> {
+    if is_packed {
+        return Ok(if has_tabs { '\t' } else { ',' });
+    }
+    let unreadable = |error| Error::unreadable("table", path, error);
+    let mut header = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut start = BufReader::new(file.take(LONGEST_HEADER));
+    start.read_until(b'\n', &mut header).map_err(unreadable)?;
+    let found = ['\t', ',', ';'].into_iter().find(|one| header.contains(&(*one as u8)));
+    Ok(found.unwrap_or(','))
 }
 
 impl Engine for DuckDb {

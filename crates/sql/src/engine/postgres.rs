@@ -40,7 +40,7 @@ impl Postgres {
         client
             .batch_execute(
                 "SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; \
-                 SET extra_float_digits = 1; SET search_path = public, pg_catalog; SET client_min_messages = error",
+                 SET extra_float_digits = 1; SET search_path = pg_catalog, public; SET client_min_messages = error",
             )
             .map_err(refuse)?;
         Ok(Postgres { client })

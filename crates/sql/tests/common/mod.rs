@@ -8,6 +8,7 @@ pub mod dice;
 pub mod neighbours;
 pub mod queries;
 pub mod twin;
+pub mod typed;
 pub mod worlds;
 
 pub use dice::Dice;

@@ -1,0 +1,146 @@
+//! The engines outside of this program give the whole numbers of the slow twin: DuckDB's own program, and a server of PostgreSQL.
+//!
+//! They need what a plain test does not have, so that they are ignored where nobody asks for them; `cargo xtask test --engines` does.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{
+    Cell, cases, secret,
+    typed::{Case, Kind, cases_with_types},
+};
+use veracity_sql::{Engine, Place, Plan, Totals, compile, engine::DuckDb};
+
+/// What an engine says to a plan that it was prepared for, in one order.
+fn asked(engine: &mut dyn Engine, case: &Case, plan: &Plan) -> Totals {
+    engine.prepare(plan).unwrap_or_else(|error| panic!("{} {}: {error}", case.seed, case.query));
+    let mut all = Vec::new();
+    for statement in compile(plan, engine.dialect(), &secret(case.seed)).unwrap() {
+        let mut rows =
+            engine.run(&statement).unwrap_or_else(|error| panic!("{} {}: {error}", case.seed, case.query));
+        rows.sort();
+        all.push(rows);
+    }
+    let sums = all.remove(0);
+    Totals { sums, tallies: all }
+}
+
+/// A cell of a CSV file: a text always in quotes, one that is missing without.
+fn csv(cell: &Cell) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Number(x) => format!("{x:e}"),
+        Cell::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+    }
+}
+
+/// Whether a file of text can tell all texts of a case from those that are missing.
+fn survives_csv(case: &Case) -> bool {
+    let cells = case.tables.iter().flat_map(|table| table.rows.iter().flatten());
+    cells.filter_map(Cell::text).all(|text| !text.is_empty())
+}
+
+#[test]
+#[ignore = "needs the program of DuckDB"]
+fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
+    let folder = std::env::temp_dir().join(format!("veracity-engines-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let wanted = cases(60) as usize;
+    let mut rows = 0;
+    for case in cases_with_types(usize::MAX).filter(survives_csv).take(wanted) {
+        let mut plan = case.plan.clone();
+        for (at, table) in case.tables.iter().enumerate() {
+            let path = folder.join(format!("{at}.csv"));
+            let head: Vec<String> =
+                table.columns.iter().map(|(name, _)| csv(&Cell::Text(name.clone()))).collect();
+            let lines = table.rows.iter().map(|row| row.iter().map(csv).collect::<Vec<_>>().join(","));
+            let text: String = std::iter::once(head.join(",")).chain(lines).map(|line| line + "\n").collect();
+            std::fs::write(&path, text).unwrap();
+            for source in plan.sources.iter_mut().filter(|source| source.table.name == table.name) {
+                source.table.place = Place::File(path.clone());
+            }
+        }
+        let found = asked(&mut DuckDb::new(), &case, &plan);
+        assert_eq!(found, case.expected, "{} {}", case.seed, case.query);
+        rows += found.sums.len();
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    println!("duckdb by its program: {wanted} cases, {rows} groups, 0 differences");
+    assert!(rows > wanted / 2);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+#[ignore = "needs a server of PostgreSQL"]
+fn postgres_gives_the_sums_of_the_twin() {
+    let url = std::env::var("VERACITY_POSTGRES").expect("VERACITY_POSTGRES is the url of a server");
+    let mut writer = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    let mut engine = veracity_sql::engine::Postgres::connect(&url).unwrap();
+    let wanted = cases(2000) as usize;
+    let mut rows = 0;
+    writer
+        .batch_execute(
+            "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE COLLATION public.case_ignored \
+             (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
+             CREATE FUNCTION public.abs(double precision) RETURNS double precision LANGUAGE sql AS 'SELECT 7::float8'",
+        )
+        .unwrap();
+    for case in cases_with_types(wanted) {
+        let mut plan = case.plan.clone();
+        for source in &mut plan.sources {
+            let table = vec![source.table.name.clone()];
+            source.table.place = Place::Engine { engine: "postgres".to_owned(), url: None, table };
+        }
+        writer.batch_execute(&tables(&case, "CREATE")).unwrap();
+        let found = asked(&mut engine, &case, &plan);
+        assert_eq!(found, case.expected, "{} {}", case.seed, case.query);
+        writer.batch_execute(&tables(&case, "DROP")).unwrap();
+        rows += found.sums.len();
+    }
+    println!("postgres by its client: {wanted} cases, {rows} groups, 0 differences");
+    assert!(rows > wanted / 2);
+}
+
+/// Statements that make the tables of a case, or drop them.
+#[cfg(feature = "postgres")]
+fn tables(case: &Case, what: &str) -> String {
+    use veracity_sql::Dialect::Postgres;
+    let mut script = String::new();
+    for table in &case.tables {
+        let name = format!("public.{}", Postgres.identifier(&table.name));
+        if what == "DROP" {
+            script += &format!("DROP TABLE {name};");
+            continue;
+        }
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|(column, is_number)| {
+                let kind = match case.kinds.of(table, column, *is_number) {
+                    Kind::Text => "text",
+                    Kind::Varchar => "varchar(64)",
+                    Kind::Char => "char(64)",
+                    Kind::CaseIgnored => "text COLLATE public.case_ignored",
+                    Kind::Double => "double precision",
+                    Kind::Real => "real",
+                    Kind::Bigint => "bigint",
+                    Kind::Integer => "integer",
+                };
+                format!("{} {kind}", Postgres.identifier(column))
+            })
+            .collect();
+        script += &format!("CREATE TABLE {name} ({});", columns.join(", "));
+        for row in &table.rows {
+            let cells: Vec<String> = row
+                .iter()
+                .map(|cell| match cell {
+                    Cell::Null => "NULL".to_owned(),
+                    Cell::Number(x) => format!("'{x:e}'::float8"),
+                    Cell::Text(text) => Postgres.text(text),
+                })
+                .collect();
+            script += &format!("INSERT INTO {name} VALUES ({});", cells.join(", "));
+        }
+    }
+    script
+}
