@@ -82,6 +82,17 @@ fn rows_have_noisy_numbers_under_their_names_and_a_claim_that_verifies() {
         .output()
         .unwrap();
     assert_eq!(verified.status.code(), Some(0));
+    // So does one of people in several groups with several rows, of every aggregate, with a δ.
+    let all = "SELECT sex, MEDIAN(hours), STDDEV(hours), SUM(hours), COUNT(DISTINCT id) AS n FROM people GROUP BY sex";
+    for flags in
+        ["--delta 1e-6", "--delta 1e-6 --rows-per-group 3 --groups-per-person 2", "--rows-per-group 2"]
+    {
+        let found = asked(&room, all, &format!("--epsilon 3 {flags}"));
+        let claim = found["claim"].as_str().unwrap();
+        let mut verify = Command::new(env!("CARGO_BIN_EXE_veracity"));
+        let verified = verify.args(["verify", claim]).current_dir(&room).output().unwrap();
+        assert_eq!(verified.status.code(), Some(0), "{flags}: {}", String::from_utf8_lossy(&verified.stderr));
+    }
     // The same seed gives the same rows, another one does not, and neither is for release.
     let seeded = |seed: u64| asked(&room, query, &format!("--epsilon 1 --seed {seed}"));
     let (one, again, other) = (seeded(1), seeded(1), seeded(2));

@@ -205,11 +205,14 @@ impl Prepared {
 
     /// The promise in writing.
     pub fn claim(&self) -> Result<ClaimFile, Refusal> {
-        let note = PersonsNote {
-            column: self.plan.sources[0].unit.join(", "),
-            rows_per_person: Some(self.plan.caps.rows.times(self.plan.caps.groups)?.into()),
-        };
-        Ok(ClaimFile::new(&self.subject, &self.answer)?.with_persons(note))
+        let claim = ClaimFile::new(&self.subject, &self.answer)?;
+        // A note of several rows stands for a group of as many uses; here caps are in the mechanism itself.
+        let rows = self.plan.caps.rows.times(self.plan.caps.groups)?;
+        if rows != Count::ONE {
+            return Ok(claim);
+        }
+        let column = self.plan.sources[0].unit.join(", ");
+        Ok(claim.with_persons(PersonsNote { column, rows_per_person: Some(rows.into()) }))
     }
 
     /// The noise calls, as a claim lists them.
