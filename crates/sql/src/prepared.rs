@@ -8,7 +8,7 @@ use veracity_account::calibrate;
 use veracity_claims::{Answer, Choice, ClaimFile, NoiseNote, PersonsNote, Subject, Target, account};
 use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::Noise;
-use veracity_query::{Draw, NoiseKind, half_width};
+use veracity_query::{NoiseKind, half_width};
 
 /// The ε of a query.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
@@ -234,20 +234,8 @@ impl Prepared {
                         scale,
                     }
                 })),
-                Drawn::Choice(design) => notes.extend(design.parts().iter().map(|part| {
-                    let temperature = match part.draw {
-                        Draw::Chosen { epsilon } => 2.0 * part.sensitivity.as_f64() / epsilon.get(),
-                        Draw::Added(Noise::Laplace { scale }) => scale.as_f64(),
-                        Draw::Added(Noise::Gaussian { sigma }) => sigma.as_f64(),
-                    };
-                    NoiseNote {
-                        place: format!("{name}: {}", part.place),
-                        sampler: "exponential".to_owned(),
-                        granularity: part.granularity,
-                        sensitivity: part.sensitivity.into(),
-                        scale: temperature,
-                    }
-                })),
+                // A choice is in the mechanism as what it is at least, which has no noise call.
+                Drawn::Choice(_) => {}
             }
         }
         notes
