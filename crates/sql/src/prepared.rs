@@ -206,9 +206,12 @@ impl Prepared {
     /// The promise in writing.
     pub fn claim(&self) -> Result<ClaimFile, Refusal> {
         let claim = ClaimFile::new(&self.subject, &self.answer)?;
-        // A note of several rows stands for a group of as many uses; here caps are in the mechanism itself.
-        let rows = self.plan.caps.rows.times(self.plan.caps.groups)?;
-        if rows != Count::ONE {
+        // A note of several rows stands for a group of as many uses; else caps are in the mechanism itself.
+        let rows = match &self.subject.mechanism {
+            Mechanism::Group { size, .. } => *size,
+            _ => self.plan.caps.rows.times(self.plan.caps.groups)?,
+        };
+        if rows != Count::ONE && !matches!(self.subject.mechanism, Mechanism::Group { .. }) {
             return Ok(claim);
         }
         let column = self.plan.sources[0].unit.join(", ");
