@@ -7,7 +7,7 @@ mod common;
 
 use common::{
     Cell, cases, secret,
-    typed::{Case, Kind, cases_with_types},
+    typed::{Case, cases_with_types},
 };
 use veracity_sql::{Engine, Place, Plan, Totals, compile, engine::DuckDb};
 
@@ -104,6 +104,7 @@ fn postgres_gives_the_sums_of_the_twin() {
 /// Statements that make the tables of a case, or drop them.
 #[cfg(feature = "postgres")]
 fn tables(case: &Case, what: &str) -> String {
+    use common::typed::Kind;
     use veracity_sql::Dialect::Postgres;
     let mut script = String::new();
     for table in &case.tables {
