@@ -108,6 +108,7 @@ PROGRAM = """
 import sys, threading, time
 import numpy as np
 import veracity as v
+import veracity.sklearn
 def work():
     {work}
 {how}

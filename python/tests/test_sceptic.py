@@ -62,22 +62,14 @@ def noisy(world, seed, scale=1.0):
     return np.random.default_rng(seed).normal(float(world), scale)
 
 
-class Trainer:
-    def __init__(self, scale):
-        self.scale = scale
-
-    def __call__(self, world, seed):
-        return noisy(world, seed, self.scale)
-
-
-def enclosed(scale):
-    def score(world, seed):
+def by_default(scale):
+    def score(world, seed, scale=scale):
         return noisy(world, seed, scale)
 
     return score
 
 
-@pytest.mark.parametrize("make", [lambda scale: functools.partial(noisy, scale=scale), Trainer, enclosed])
+@pytest.mark.parametrize("make", [lambda scale: functools.partial(noisy, scale=scale), by_default])
 def test_what_is_bound_to_a_function_is_part_of_the_subject(make, tmp_path):
     from veracity._trials import source_sha256
 

@@ -72,16 +72,15 @@ def called(function: Any) -> str:
 
 
 def source_sha256(function: Any) -> str:
-    """SHA-256 of a function's text and of what is bound to it (arguments of a partial, defaults, what it encloses, attributes of an
-    object), as far as that is plain: one that was edited or bound otherwise is another subject. Empty where there is no text."""
+    """SHA-256 of a function's text and of what is bound to it (arguments of a partial, defaults), as far as that is plain: one that
+    was edited or bound otherwise is another subject. Empty where there is no text."""
     digest = hashlib.sha256()
     while isinstance(function, functools.partial):
         _tell(digest, [function.args, function.keywords], DEEPEST)
         function = function.func
     bound = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
-    bound += [_content(cell) for cell in getattr(function, "__closure__", None) or ()]
+    # What a function encloses, and what an object holds, may change from trial to trial.
     if not inspect.isroutine(function):
-        bound.append(getattr(function, "__dict__", None))
         function = type(function)
     _tell(digest, bound, DEEPEST)
     try:
@@ -93,13 +92,6 @@ def source_sha256(function: Any) -> str:
 
 #: How deep bound values are looked into.
 DEEPEST = 6
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _tell(digest: Any, value: Any, depth: int) -> None:

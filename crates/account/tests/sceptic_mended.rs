@@ -6,7 +6,7 @@ mod ask;
 
 use ask::answer;
 use veracity_account::{Method, Question, delta_at};
-use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, SamplingRate};
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, SamplingRate};
 use veracity_testkit::golden;
 use veracity_testkit::sceptic::{
     judge::{Answer, judge},
@@ -142,5 +142,37 @@ fn failures_that_are_nearly_certain_are_rounded_outward() {
         let found = delta_at(&question, Epsilon::new(50.0).unwrap(), Method::Exact).unwrap();
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
         assert!(lower <= least && upper >= most, "{times}: {lower} {upper}");
+    }
+}
+
+/// A declared δ beside discrete Laplace noise, just below the largest loss: δ′ + (1 − δ′)(1 − e^{−r})/(1 + e^{−1/b}). A declared
+/// ε of 0 has its one loss twice, and was once counted half.
+#[test]
+fn a_declared_delta_beside_laplace_noise_counts_in_full() {
+    for (scale, declared, distance) in
+        [(0.5, 5e-10, 1e-9), (0.5, 5e-10, 1e-4), (2.0, 1e-6, 1e-7), (0.1, 1e-3, 1e-5)]
+    {
+        let mechanism = Mechanism::Composed(vec![
+            Mechanism::DiscreteLaplace {
+                scale: NoiseMultiplier::new(scale).unwrap(),
+                sensitivity: Count::new(1).unwrap(),
+            },
+            Mechanism::Approximate {
+                epsilon: Epsilon::new(0.0).unwrap(),
+                delta: Delta::new(declared).unwrap(),
+            },
+        ]);
+        let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+        let largest: f64 = 1.0 / scale;
+        let epsilon = largest - distance;
+        let found = delta_at(&question, Epsilon::new(epsilon).unwrap(), Method::Exact).unwrap();
+        let one = -(epsilon - largest).exp_m1() / (1.0 + (-largest).exp());
+        let truth = declared + (1.0 - declared) * one;
+        let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
+        assert!(
+            lower <= truth * (1.0 + 1e-9) && truth <= upper * (1.0 + 1e-9),
+            "{scale}: {lower} {truth} {upper}"
+        );
+        assert!(upper <= truth * 1.001, "{scale}: {truth} {upper}");
     }
 }

@@ -41,7 +41,7 @@ fn survives_csv(case: &Case) -> bool {
 }
 
 #[test]
-#[ignore = "needs the program of DuckDB"]
+#[ignore = "#16: needs the program of DuckDB"]
 fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
     let folder = std::env::temp_dir().join(format!("veracity-engines-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -71,7 +71,7 @@ fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
 
 #[cfg(feature = "postgres")]
 #[test]
-#[ignore = "needs a server of PostgreSQL"]
+#[ignore = "#16: needs a server of PostgreSQL"]
 fn postgres_gives_the_sums_of_the_twin() {
     let url = std::env::var("VERACITY_POSTGRES").expect("VERACITY_POSTGRES is the url of a server");
     let mut writer = postgres::Client::connect(&url, postgres::NoTls).unwrap();

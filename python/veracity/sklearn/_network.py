@@ -87,8 +87,9 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         noise, mechanism = _veracity._sgd_noise(*budget, schedule)
         if counted:
             pairs = [self._for_number(), budget]
-            said = {"adjacency": "add-remove", "unit": "row"}
-            mechanism = composed([approximate(epsilon=epsilon, delta=delta, **said) for epsilon, delta in pairs])
+            mechanism = composed(
+                [approximate(epsilon=epsilon, delta=delta, adjacency="add-remove", unit="row") for epsilon, delta in pairs]
+            )
         self._layers = self._widths()
         self.parameters_, noted = _veracity._train_network(
             scaled,
@@ -103,7 +104,8 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             float(self.momentum),
             seed,
         )
-        self._noted = [*counted, noted]
+        # Of declared pairs no noise call is noted.
+        self._noted = [] if counted else [noted]
         self.n_iter_ = self.max_iter
         self._claimed(mechanism, self.parameters_)
         return self

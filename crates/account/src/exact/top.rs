@@ -2,7 +2,7 @@
 
 use super::composed::Composed;
 use super::law::Law;
-use veracity_numerics::UNIT;
+use veracity_numerics::{UNIT, logspace};
 
 /// δ just below the largest loss, where next to nothing but the outcome with all losses largest counts.
 ///
@@ -35,7 +35,9 @@ impl Top {
                         .map(|a| a.loss)
                         .filter(|l| *l < largest.loss)
                         .fold(f64::NEG_INFINITY, f64::max);
-                    top.log_mass += times * largest.log_mass;
+                    // A law may have its largest loss more than once, as one without any loss has.
+                    let equal = atoms.iter().filter(|a| a.loss == largest.loss).map(|a| a.log_mass);
+                    top.log_mass += times * equal.fold(f64::NEG_INFINITY, logspace::log_add).min(0.0);
                     top.gap = top.gap.min(largest.loss - next);
                 }
                 Law::Sampled(_) => return None,
