@@ -133,7 +133,7 @@ fn to_compose_what_was_asked_so_far_is_not_a_filter() {
         Kind::Gdp { reserve: delta(5e-6) },
         Kind::Product {
             mu: GdpMu::new(0.0).unwrap(),
-            reserve: delta(4e-6),
+            reserve: delta(2e-6),
             slots: vec![(pure(0.500_01), Count::new(2).unwrap())],
         },
     ] {
