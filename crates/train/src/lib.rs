@@ -38,6 +38,7 @@ pub mod convex;
 mod crafted;
 mod data;
 mod dealing;
+pub mod device;
 mod explicit;
 mod exponential;
 pub mod features;
@@ -75,7 +76,7 @@ pub use run::{Draws, Run, State, Trained};
 pub use sampling::Sampling;
 pub use shape::Shape;
 pub use views::{Mirror, Shifted, Views};
-pub use world::World;
+pub use world::{World, WorldParts};
 
 /// 1797 handwritten digits of 65 bytes: a label, and 64 grey values from 0 to 16. See NOTICE.
 pub const DIGITS: &[u8] = include_bytes!("../data/digits.bin");

@@ -56,7 +56,45 @@ impl<'a> From<&'a Dataset> for World<'a> {
     }
 }
 
+/// What a world is made of, for a device that takes many of them at once.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct WorldParts<'a> {
+    /// The records at the first positions.
+    pub data: &'a Dataset,
+    /// Those at the next.
+    pub added: Option<&'a Dataset>,
+    /// Then a position for each choice: whether what stands there is a record of `inside`, or one of `outside` or nothing.
+    pub is_in: &'a [bool],
+    /// The records that are in.
+    pub inside: Option<&'a Dataset>,
+    /// What stands in the places of those that are not.
+    pub outside: Option<&'a Dataset>,
+    /// A position with another record, or with none.
+    pub changed: Option<(usize, Option<&'a Dataset>)>,
+    /// Then records that are given as gradients, or blanks.
+    pub crafted: &'a [Option<&'a Crafted>],
+}
+
 impl<'a> World<'a> {
+    /// The dataset whose records come first.
+    pub fn data(&self) -> &'a Dataset {
+        self.data
+    }
+
+    /// What it is made of.
+    pub fn parts(&self) -> WorldParts<'a> {
+        WorldParts {
+            data: self.data,
+            added: self.added,
+            is_in: self.planted.map_or(&[], |planted| planted.is_in),
+            inside: self.planted.map(|planted| planted.inside),
+            outside: self.planted.and_then(|planted| planted.outside),
+            changed: self.changed.map(|changed| (changed.position, changed.by)),
+            crafted: self.crafted,
+        }
+    }
+
     /// Whether a position may stand for several records.
     pub(crate) fn has_people(&self) -> bool {
         self.people.is_some()

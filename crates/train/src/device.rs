@@ -1,0 +1,167 @@
+//! Many trainings at once, on whatever machine can take them: an auditor says what is to be read of each, and gets nothing else.
+//!
+//! [`Cpu`] trains by [`crate::Run`], one model after another on all cores. Other devices are crates of their own. They draw the same
+//! batches and the same noise integers, to the bit; their sums may be rounded otherwise, so what is read agrees within a bound that
+//! they state.
+
+use crate::{Dataset, Draws, Plan, World, cohort::Cohort, cohort::predict};
+use rayon::prelude::*;
+use std::fmt;
+use veracity_core::Refusal;
+use veracity_noise::Entropy;
+
+/// Trainings by one plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Trainings<'a> {
+    /// The plan of all of them.
+    pub plan: &'a Plan,
+    /// What each is trained on. All share one dataset, and differ in what was planted in it.
+    pub worlds: &'a [World<'a>],
+    /// The number of each: with the run and the entropy, what it draws.
+    pub trials: &'a [u64],
+    /// The run.
+    pub run: u64,
+    /// What they draw from.
+    pub entropy: &'a Entropy,
+    /// What is read of each.
+    pub read: Reading<'a>,
+}
+
+/// What is read of a training.
+#[derive(Debug, Clone, Copy)]
+pub enum Reading<'a> {
+    /// Step by step, what its noisy sum says at some parameters, and along some directions.
+    Sums {
+        /// The parameters.
+        parameters: &'a [u32],
+        /// The directions: each has a number for every parameter.
+        directions: &'a [&'a [f32]],
+    },
+    /// What the last model says of some records: the outputs of the first, of the second, and so on.
+    Outputs(&'a Dataset),
+    /// The parameters of the last model.
+    Parameters,
+}
+
+impl Reading<'_> {
+    /// How many numbers are read of one training of a plan.
+    pub fn len(&self, plan: &Plan) -> usize {
+        match self {
+            Reading::Sums { parameters, directions } => {
+                (parameters.len() + directions.len()) * plan.steps.get() as usize
+            }
+            Reading::Outputs(records) => records.len() * plan.network.output().size(),
+            Reading::Parameters => plan.network.parameters(),
+        }
+    }
+}
+
+impl Trainings<'_> {
+    /// Refuses trainings of which something does not fit: a world for each trial, one dataset, numbers for every parameter.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let wrong = |why: &str| Err(Refusal::Invalid(why.to_owned()));
+        if self.worlds.len() != self.trials.len() {
+            return wrong("there are more worlds than trials or fewer, expected one for each");
+        }
+        let first = self.worlds.first().map(World::data);
+        if !self.worlds.iter().all(|world| first.is_some_and(|first| std::ptr::eq(first, world.data()))) {
+            return wrong("trainings are on several datasets, expected one that all worlds share");
+        }
+        self.worlds.iter().try_for_each(|world| self.plan.check(*world))?;
+        let size = self.plan.network.parameters();
+        match self.read {
+            Reading::Sums { parameters, directions } => {
+                if matches!(self.plan.privacy, crate::Privacy::None) {
+                    return wrong("noisy sums are read of a training without noise");
+                }
+                if parameters.iter().any(|at| *at as usize >= size) {
+                    return wrong("a parameter is read that the network does not have");
+                }
+                if directions.iter().any(|direction| direction.len() != size) {
+                    return wrong("a direction has another number of parameters than the network");
+                }
+            }
+            Reading::Outputs(records) if records.width() != self.plan.network.input().size() => {
+                return wrong(
+                    "the model does not fit the records, expected as many features as it has inputs",
+                );
+            }
+            Reading::Outputs(_) | Reading::Parameters => {}
+        }
+        Ok(())
+    }
+}
+
+/// A machine that trains many models at once.
+pub trait Device: fmt::Debug + Send + Sync {
+    /// What it is, for protocols and pages: `cpu`, or the kind, number and name of an accelerator.
+    fn name(&self) -> String;
+
+    /// How many trainings it should be given at once.
+    fn portion(&self, plan: &Plan) -> usize;
+
+    /// Refuses a plan that it cannot train, in one line that says what it can.
+    fn check(&self, plan: &Plan) -> Result<(), Refusal>;
+
+    /// How far what it reads may be from what [`Cpu`] reads, relative to the larger of 1 and the number itself.
+    fn tolerance(&self) -> f64;
+
+    /// Trains, and returns what was read of each.
+    fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal>;
+}
+
+/// The cores of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cpu;
+
+impl Device for Cpu {
+    fn name(&self) -> String {
+        "cpu".to_owned()
+    }
+
+    fn portion(&self, _: &Plan) -> usize {
+        4 * rayon::current_num_threads()
+    }
+
+    fn check(&self, _: &Plan) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn tolerance(&self) -> f64 {
+        0.0
+    }
+
+    fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
+        trainings.check()?;
+        let cohort = Cohort::new(trainings.plan.clone())?;
+        let each = trainings.worlds.par_iter().zip(trainings.trials);
+        each.map(|(world, trial)| train_one(&cohort, trainings, *world, *trial)).collect()
+    }
+}
+
+fn train_one(
+    cohort: &Cohort,
+    trainings: &Trainings<'_>,
+    world: World<'_>,
+    trial: u64,
+) -> Result<Vec<f32>, Refusal> {
+    let mut run = cohort.begin(world, Draws { entropy: trainings.entropy, run: trainings.run, trial })?;
+    let mut read = Vec::with_capacity(trainings.read.len(trainings.plan));
+    while run.step()? {
+        if let (Reading::Sums { parameters, directions }, Some(said)) = (trainings.read, run.last_noisy_sum())
+        {
+            read.extend(parameters.iter().map(|at| said[*at as usize]));
+            read.extend(directions.iter().map(|direction| along(direction, said)));
+        }
+    }
+    match trainings.read {
+        Reading::Sums { .. } => Ok(read),
+        Reading::Outputs(records) => predict(&trainings.plan.network, &run.model().parameters, records),
+        Reading::Parameters => Ok(run.model().parameters),
+    }
+}
+
+/// An inner product, added up in `f64` so that it does not matter in which order.
+fn along(direction: &[f32], said: &[f32]) -> f32 {
+    direction.iter().zip(said).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() as f32
+}
