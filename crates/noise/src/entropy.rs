@@ -157,6 +157,26 @@ impl Entropy {
         self.origin
     }
 
+    /// The key from which a device derives those of a run's trials: the chain root → purpose → run, whose next link is the trial.
+    /// Refused for system entropy: whoever has it can take noise off, and a device keeps no secrets.
+    pub fn run_key(&self, purpose: Purpose, run: u64) -> Result<[u32; 8], Refusal> {
+        if self.origin.is_releasable() {
+            return Err(Refusal::Invalid(
+                "a key for a device was asked of system entropy, expected seeded entropy: nothing drawn there is released".into(),
+            ));
+        }
+        let mut key = self.root;
+        for label in [purpose.code(), run] {
+            key = derive(&mut key, label);
+        }
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(key.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        key.zeroize();
+        Ok(words)
+    }
+
     /// The stream of a purpose and a key.
     pub fn stream(&self, purpose: Purpose, key: Key) -> Stream {
         self.family(purpose, key.run, key.trial).stream(key.step)

@@ -9,6 +9,8 @@ use crate::{
 use std::fmt;
 use zeroize::Zeroize;
 
+/// The number of the first block for continuations.
+const CONTINUATIONS: u64 = 1 << 63;
 /// Words that are made at once: eight blocks.
 const AHEAD: usize = 8 * BLOCK_WORDS;
 
@@ -106,6 +108,22 @@ impl Stream {
             last.copy_from_slice(&self.ahead[..last.len()]);
             self.used = last.len();
         }
+    }
+
+    /// How many words of 32 bits were handed out.
+    pub(crate) fn position(&mut self) -> u64 {
+        self.part_from_parent();
+        (self.next_block * BLOCK_WORDS as u64 + self.used as u64) - AHEAD as u64
+    }
+
+    /// 64 bits that belong to the word at a position and come from a part of the keystream that is never read in order: blocks from
+    /// 2⁶³ on, one for each position. So whoever draws a later word need not know which earlier ones asked for more.
+    pub(crate) fn continuation(&self, position: u64) -> u64 {
+        let mut words = [0; BLOCK_WORDS];
+        blocks(&self.key, self.nonce, CONTINUATIONS | position, &mut words);
+        let found = u64::from(words[1]) << 32 | u64::from(words[0]);
+        wipe(&mut words);
+        found
     }
 
     #[inline]

@@ -3,7 +3,11 @@
 //! It takes part in batches like any other record, is shortened by the plan's own clipping, and is added to the clipped sum
 //! in front of the noise. So what is audited is the run itself, with a record that no real feature vector may reach.
 
-use crate::{Network, clip::Balance, explicit::Measure};
+use crate::{
+    Calibrated, Clipping, Network,
+    clip::{Balance, Clip},
+    explicit::Measure,
+};
 use veracity_core::Refusal;
 
 /// The gradient of a record, by its entries that are not zero. The same at every step.
@@ -52,6 +56,18 @@ impl Crafted {
     /// Its inner product with a vector over all parameters.
     pub fn along(&self, vector: &[f32]) -> f64 {
         self.entries.iter().map(|(at, value)| f64::from(*value) * f64::from(vector[*at as usize])).sum()
+    }
+
+    /// What it adds to a clipped sum of a plan with flat clipping, in steps of the grid of its noise.
+    pub fn steps(&self, network: &Network, noise: &Calibrated) -> Vec<(u32, f64)> {
+        let measure = Measure::L2(Clip::new(&Clipping::Flat, network, noise.clip_limit()));
+        let mut found = Vec::new();
+        self.each(network, &measure, |at, value| {
+            let mut steps = [0.0];
+            noise.add_steps(&mut steps, &[value]);
+            found.push((at as u32, steps[0]));
+        });
+        found
     }
 
     /// Shortens it as the plan would shorten a record's gradient, and passes on what there is to add.

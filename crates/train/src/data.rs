@@ -211,6 +211,13 @@ impl Dataset {
         Dataset { packed: Packed::new(&self.features), ..self }
     }
 
+    /// Where features are levels such as greys: those levels, a byte each, and what one is worth.
+    pub fn levels(&self) -> Option<(Vec<u8>, f64)> {
+        let own = if self.packed.is_some() { None } else { Packed::new(&self.features) };
+        let (levels, unit) = self.packed.as_ref().or(own.as_ref())?.levels();
+        Some((levels.to_vec(), unit))
+    }
+
     /// Copies the features of one record.
     #[inline]
     pub(crate) fn copy_row(&self, at: usize, to: &mut [f32]) {

@@ -52,6 +52,11 @@ impl Packed {
         })
     }
 
+    /// All levels, and what one is worth.
+    pub(crate) fn levels(&self) -> (&[u8], f64) {
+        (&self.levels, f64::from(self.unit.high) + f64::from(self.unit.low))
+    }
+
     /// Writes the features from number `first` on, with the bits that they had.
     #[inline]
     pub(crate) fn unpack(&self, first: usize, to: &mut [f32]) {

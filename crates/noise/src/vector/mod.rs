@@ -63,9 +63,9 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 
 /// Fills `out` with independent K = round(2²⁰·Z), Z standard normal.
 ///
-/// Each block of 1024 integers (the last may be shorter) takes 128 bytes for every 32 integers begun, then one word of 64
-/// bits for each rare radius among them, in order. So a call of length n gives the same start as a longer call only up to
-/// the last multiple of 1024 within n.
+/// Every 32 integers begun take 32 words of 32 bits, 16 radii and 16 angles. A rare radius is continued by 64 bits that belong to
+/// its place in the stream, and are not taken from those that follow. So the integers of any place can be drawn by themselves, and
+/// a call of length n gives the same start as a longer one, but for the second half of its last group.
 ///
 /// # Promise    |K − 2²⁰Z| ≤ 0.57, but for a part 2⁻⁷⁸ of pairs; |K| < 11.6·2²⁰
 /// # Reference  \[BoxMuller58\]
@@ -91,13 +91,14 @@ pub fn fill(out: &mut [i32], stream: &mut Stream) {
 fn fill_by(out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
     let mut drawn = Words::new(out.len());
     for block in out.chunks_mut(BLOCK) {
+        let first = stream.position();
         let words = drawn.draw(block.len(), stream);
         let (whole, part) = block.split_at_mut(block.len() / GROUP * GROUP);
         let (words, last) = words.split_at(whole.len());
-        normals(words, whole, stream, &transform);
+        normals(words, whole, first, stream, &transform);
         if !part.is_empty() {
             let mut group = [0; GROUP];
-            normals(last, &mut group, stream, &transform);
+            normals(last, &mut group, first + whole.len() as u64, stream, &transform);
             part.copy_from_slice(&group[..part.len()]);
             group.fill(0);
             zeroize::optimization_barrier(&group);
@@ -133,18 +134,24 @@ impl Drop for Words {
     }
 }
 
-/// The normals of whole groups of words.
+/// The normals of whole groups of words, of which the first is at position `first` of the stream.
 #[inline(always)]
-fn normals(words: &[u32], out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
+fn normals(
+    words: &[u32],
+    out: &mut [i32],
+    first: u64,
+    stream: &Stream,
+    transform: impl Fn(Transform<'_>) -> u32,
+) {
     let rare = transform(Transform { words, out });
     if rare != 0 {
-        replace_rare(rare, words, out, stream);
+        replace_rare(rare, words, out, first, stream);
     }
 }
 
-/// Draws the continuation of every rare radius, in order, and puts its pair in place.
+/// Continues every rare radius, and puts its pair in place.
 #[cold]
-fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], stream: &mut Stream) {
+fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], first: u64, stream: &Stream) {
     while flagged != 0 {
         let group = flagged.trailing_zeros() as usize;
         flagged &= flagged - 1;
@@ -152,7 +159,8 @@ fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], stream: &mut S
         let normals = &mut out[group * GROUP..][..GROUP];
         for lane in 0..LANES {
             if kernel::is_rare(words[lane]) {
-                let pair = rare::pair(words[lane], stream.word(), words[LANES + lane]);
+                let more = stream.continuation(first + (group * GROUP_WORDS + lane) as u64);
+                let pair = rare::pair(words[lane], more, words[LANES + lane]);
                 (normals[lane], normals[LANES + lane]) = pair;
             }
         }
@@ -182,22 +190,21 @@ mod tests {
 
     /// The documented order of bytes, read by hand, with every pair made by the slow `f64` twin.
     fn slow_fill(out: &mut [i32], stream: &mut Stream) {
-        for block in out.chunks_mut(1024) {
-            let mut bytes = vec![0; block.len().div_ceil(32) * 128];
-            stream.fill(&mut bytes);
-            let words: Vec<u32> =
-                bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
-            for (words, normals) in words.chunks(32).zip(block.chunks_mut(32)) {
-                for lane in 0..16 {
-                    let near = u64::from(words[lane]) + (1 << 16) >= 1 << 32;
-                    let rare = near || words[lane] < 1 << 21;
-                    // A common radius lies in the middle of its cell.
-                    let continuation = if rare { stream.word() } else { 1 << 63 };
-                    let (x, y) = rare::pair(words[lane], continuation, words[16 + lane]);
-                    for (place, value) in [(lane, x), (16 + lane, y)] {
-                        if let Some(normal) = normals.get_mut(place) {
-                            *normal = value;
-                        }
+        let mut bytes = vec![0; out.len().div_ceil(32) * 128];
+        stream.fill(&mut bytes);
+        let words: Vec<u32> =
+            bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        for (group, (words, normals)) in words.chunks(32).zip(out.chunks_mut(32)).enumerate() {
+            for lane in 0..16 {
+                let near = u64::from(words[lane]) + (1 << 16) >= 1 << 32;
+                let rare = near || words[lane] < 1 << 21;
+                // A common radius lies in the middle of its cell.
+                let place = (32 * group + lane) as u64;
+                let continuation = if rare { stream.continuation(place) } else { 1 << 63 };
+                let (x, y) = rare::pair(words[lane], continuation, words[16 + lane]);
+                for (place, value) in [(lane, x), (16 + lane, y)] {
+                    if let Some(normal) = normals.get_mut(place) {
+                        *normal = value;
                     }
                 }
             }
@@ -244,10 +251,17 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_call_repeats_whole_blocks() {
-        let (mut short, mut long) = (vec![0; 2048 + 100], vec![0; 9000]);
-        fill(&mut short, &mut stream(3));
-        fill(&mut long, &mut stream(3));
-        assert_eq!(short[..2048], long[..2048]);
+    fn a_longer_call_repeats_a_shorter_one_and_calls_in_parts_are_one_call() {
+        let mut whole = vec![0; 9000];
+        fill(&mut whole, &mut stream(3));
+        for length in [1, 16, 2048 + 100, 8999] {
+            let mut short = vec![0; length];
+            fill(&mut short, &mut stream(3));
+            assert_eq!(short, whole[..length]);
+        }
+        let mut parts = vec![0; 8992];
+        let mut stream = stream(3);
+        parts.chunks_mut(32 * 7).for_each(|part| fill(part, &mut stream));
+        assert_eq!(parts, whole[..8992]);
     }
 }

@@ -7,18 +7,47 @@ use super::kernel::{self, nearest};
 ///
 /// The uniform is u = (radius word + (continuation + ½)·2⁻⁶⁴)·2⁻³², at least 2⁻⁹⁷, so the radius reaches 11.5.
 ///
-/// # Numerics  libm's functions are within an ulp, so the result is within 1e-14 standard deviations before it is rounded to the grid
+/// # Numerics  Series of correctly rounded operations, none fused, whose rest is below 1e-17: the result is within 1e-14 standard
+/// deviations before it is rounded to the grid, and has the same bits on every machine
 #[cold]
 pub(super) fn pair(radius_word: u32, continuation: u64, angle_word: u32) -> (i32, i32) {
-    let minus_log_u = if radius_word < kernel::FAR {
-        -libm::log(on_unit(radius_word, continuation))
+    let minus_log_u = if !radius_word < kernel::NEAR {
+        minus_log_of_nearly_one(on_unit(!radius_word, !continuation))
     } else {
-        -libm::log1p(-on_unit(!radius_word, !continuation))
+        minus_log(on_unit(radius_word, continuation))
     };
     let r = SCALE * (2.0 * minus_log_u).sqrt();
     let h = f64::from(((angle_word << 2) | 2) as i32) * (1.0 / (1u64 << 31) as f64);
-    let (across, along) = libm::sincos(h * std::f64::consts::FRAC_PI_4);
+    let (along, across) = cos_sin(h * std::f64::consts::FRAC_PI_4);
     kernel::reflect(angle_word, nearest(r * along), nearest(r * across))
+}
+
+/// −ln u of a normal u < 1: with u = 2^e·f and √½ ≤ f < √2, ln f = 2 artanh(s) for s = (f − 1)/(f + 1).
+fn minus_log(u: f64) -> f64 {
+    /// The upper half of √½.
+    const ROOT: i64 = 0x3fe6_a09e;
+    let exponent = ((u.to_bits() >> 32) as i64 - ROOT) >> 20;
+    let fraction = f64::from_bits(u.to_bits().wrapping_sub((exponent as u64) << 52));
+    let t = fraction - 1.0;
+    let s = t / (2.0 + t);
+    let z = s * s;
+    // Σ z^k/(2k + 1); z is below 0.0295.
+    let series = (0..12).rev().fold(0.0, |sum, k| sum * z + 1.0 / f64::from(2 * k + 1));
+    -(exponent as f64) * std::f64::consts::LN_2 - 2.0 * s * series
+}
+
+/// −ln(1 − x) for x below 2⁻¹⁶.
+fn minus_log_of_nearly_one(x: f64) -> f64 {
+    x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * (1.0 / 4.0))))
+}
+
+/// Cosine and sine of an angle within ±π/4, by their series.
+fn cos_sin(angle: f64) -> (f64, f64) {
+    let z = -(angle * angle);
+    let term = |sum: f64, n: i32| 1.0 + sum * z * (1.0 / f64::from(n * (n + 1)));
+    let cos = (0..10).rev().fold(1.0, |sum, k| term(sum, 2 * k + 1));
+    let sin = (0..10).rev().fold(1.0, |sum, k| term(sum, 2 * k + 2));
+    (cos, angle * sin)
 }
 
 /// 2⁻³².

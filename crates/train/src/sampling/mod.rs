@@ -147,6 +147,23 @@ impl Sampling {
         }
     }
 
+    /// For a device that draws Poisson batches itself: P(gap ≤ g) for each gap g between two records of a batch, in units of 2^-64. A
+    /// word of 32 bits is held against the upper halves, and a further one decides a tie; a gap beyond the table is that long and then
+    /// a gap anew. Nothing where every record enters every batch; refused for rates below 1/1024, whose gaps take logarithms.
+    pub fn gap_limits(self) -> Result<Option<Vec<u64>>, Refusal> {
+        let rate = self.rate()?;
+        match (self, Gaps::new(rate)) {
+            (Sampling::Poisson { .. }, Gaps::None) => Ok(None),
+            (Sampling::Poisson { .. }, gaps @ Gaps::Table(_)) => Ok(gaps.limits().map(<[u64]>::to_vec)),
+            (Sampling::Poisson { .. }, Gaps::Logarithm { .. }) => {
+                Err(Refusal::out_of_range("sampling rate", rate, "at least 1/1024 on this device"))
+            }
+            (Sampling::FixedSize { .. } | Sampling::Shuffled { .. }, _) => {
+                Err(Refusal::Invalid(format!("batches are {}, expected poisson", self.name())))
+            }
+        }
+    }
+
     /// Checks that batches can be drawn from so many positions.
     pub(crate) fn check(self, positions: usize) -> Result<(), Refusal> {
         self.rate()?;

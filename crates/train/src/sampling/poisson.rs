@@ -47,6 +47,14 @@ impl Gaps {
         }
     }
 
+    /// The distribution function of gaps in units of 2^-64, where there is a table.
+    pub(crate) fn limits(&self) -> Option<&[u64]> {
+        match self {
+            Gaps::Table(table) => Some(&table.limits),
+            Gaps::None | Gaps::Logarithm { .. } => None,
+        }
+    }
+
     /// The positions of a batch, rising.
     ///
     /// # Promise   Whether a position is in depends on the stream and on positions before it alone
