@@ -4,11 +4,15 @@
 //! batches and the same noise integers, to the bit; their sums may be rounded otherwise, so what is read agrees within a bound that
 //! they state.
 
-use crate::{Dataset, Draws, Plan, World, cohort::Cohort, cohort::predict};
+use crate::{
+    Dataset, Draws, Plan, World,
+    cohort::{Cohort, predict},
+    sampling::Sampler,
+};
 use rayon::prelude::*;
 use std::fmt;
 use veracity_core::Refusal;
-use veracity_noise::Entropy;
+use veracity_noise::{Entropy, Purpose};
 
 /// Trainings by one plan.
 #[derive(Debug, Clone, Copy)]
@@ -164,4 +168,19 @@ fn train_one(
 /// An inner product, added up in `f64` so that it does not matter in which order.
 fn along(direction: &[f32], said: &[f32]) -> f32 {
     direction.iter().zip(said).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() as f32
+}
+
+/// The positions of the batch of a step, for tests of devices that draw batches themselves.
+pub fn batch_of(
+    plan: &Plan,
+    entropy: &Entropy,
+    run: u64,
+    trial: u64,
+    step: u64,
+    positions: usize,
+) -> Result<Vec<u32>, Refusal> {
+    let mut batch = Vec::new();
+    let family = entropy.family(Purpose::Batch, run, trial);
+    Sampler::new(plan.sampling)?.draw(step, positions, &mut batch, &family);
+    Ok(batch)
 }

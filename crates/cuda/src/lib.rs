@@ -1,0 +1,241 @@
+//! Private trainings by the million on a CUDA device, for audits.
+//!
+//! A team of warps trains one model from its first step to its last, and a launch trains a whole portion of trials. Noise integers
+//! and batches are those of the noise room for the same keys, to the bit. Products and sums over records are of whole numbers, and so
+//! exact in any order: neither the grid, nor the portion, nor the device number changes a bit. The theorem is in `kernels/train.cu`.
+//!
+//! The kernels are CUDA C++ in `kernels`, compiled to the PTX that is checked in beside them by `cargo xtask kernels`; the driver is
+//! looked for at run time, so that the same program runs without one.
+//!
+//! # Examples
+//!
+//! ```no_run
+//! let device = veracity_cuda::open(0)?;
+//! println!("{}", device.name());
+//! # Ok::<(), veracity_core::Refusal>(())
+//! ```
+
+mod job;
+mod probe;
+mod rows;
+mod shape;
+mod worlds;
+
+use cudarc::{
+    driver::{
+        CudaContext, CudaModule, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchConfig, PushKernelArg,
+        sys::{self, CUdevice_attribute_enum as Attribute},
+    },
+    nvrtc::Ptx,
+};
+use job::{Job, Kernel};
+use std::{fmt, sync::Arc};
+use veracity_core::Refusal;
+use veracity_noise::Purpose;
+use veracity_train::{
+    Initial, Plan,
+    device::{Device, Reading, Trainings},
+};
+
+/// The kernels, compiled.
+pub const PTX: &str = include_str!("../kernels/train.ptx");
+/// How far what is read may be from what the CPU reads: see [`Device::tolerance`].
+pub const TOLERANCE: f64 = 2e-4;
+/// Trainings that are given to a device at once.
+const PORTION: usize = 1 << 17;
+/// The most numbers that are read of a portion.
+const MOST_READ: usize = 1 << 28;
+
+/// A CUDA device.
+pub struct Cuda {
+    number: u32,
+    kind: String,
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    module: Arc<CudaModule>,
+    /// Multiprocessors, and the shared memory that a block may have.
+    processors: u32,
+    shared: usize,
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuda").field("number", &self.number).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// Opens a device by its number. Where there is no driver, or no such device, that is said in one line.
+pub fn open(number: u32) -> Result<Cuda, Refusal> {
+    // SAFETY: looks for a library and nothing else; the binding panics without one, so this comes first.
+    #[allow(unsafe_code)]
+    let is_there = unsafe { sys::is_culib_present() };
+    if !is_there {
+        return Err(Refusal::Invalid("device is cuda, and no CUDA driver was found on this machine; use cpu".into()));
+    }
+    let opened = || -> Result<Cuda, DriverError> {
+        let context = CudaContext::new(number as usize)?;
+        let attribute = |which| context.attribute(which);
+        let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize;
+        let kind = context.name()?;
+        let stream = context.new_stream()?;
+        let module = context.load_module(Ptx::from_src(PTX))?;
+        Ok(Cuda { number, kind, context, stream, module, processors, shared })
+    };
+    opened().map_err(|error| Refusal::Invalid(format!("device cuda:{number} cannot be used ({}); use cpu", told(error))))
+}
+
+/// How many devices there are; none without a driver.
+pub fn count() -> u32 {
+    // SAFETY: as in `open`.
+    #[allow(unsafe_code)]
+    let is_there = unsafe { sys::is_culib_present() };
+    if is_there { CudaContext::device_count().map_or(0, |count| count.max(0) as u32) } else { 0 }
+}
+
+/// A driver's error in one line.
+fn told(error: DriverError) -> String {
+    error.error_string().ok().and_then(|text| text.to_str().ok().map(str::to_owned)).unwrap_or_else(|| format!("{:?}", error.0))
+}
+
+fn failed(error: DriverError) -> Refusal {
+    Refusal::Invalid(format!("the CUDA device failed: {}", told(error)))
+}
+
+impl Device for Cuda {
+    fn name(&self) -> String {
+        format!("cuda {}", self.kind)
+    }
+
+    fn portion(&self, plan: &Plan) -> usize {
+        let read = plan.steps.get() as usize * 8 + plan.network.parameters();
+        PORTION.min((MOST_READ / read).max(1))
+    }
+
+    fn check(&self, plan: &Plan) -> Result<(), Refusal> {
+        shape::check(plan).map(drop)
+    }
+
+    fn tolerance(&self) -> f64 {
+        TOLERANCE
+    }
+
+    fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
+        let each = trainings.read.len(trainings.plan);
+        let read = self.train_flat(trainings)?;
+        Ok(if each == 0 { vec![Vec::new(); trainings.trials.len()] } else { read.chunks_exact(each).map(<[f32]>::to_vec).collect() })
+    }
+}
+
+/// Memory of the device that a launch reads.
+struct Sent<'a> {
+    stream: &'a Arc<CudaStream>,
+    kept: Vec<Box<dyn std::any::Any>>,
+}
+
+impl Sent<'_> {
+    /// Copies numbers to the device and returns where they are; nothing has no place.
+    fn send<T: DeviceRepr + 'static>(&mut self, numbers: &[T]) -> Result<u64, Refusal> {
+        if numbers.is_empty() {
+            return Ok(0);
+        }
+        let slice = self.stream.clone_htod(numbers).map_err(failed)?;
+        let at = slice.device_ptr(self.stream).0;
+        self.kept.push(Box::new(slice));
+        Ok(at)
+    }
+}
+
+impl Cuda {
+    /// As [`Device::train`], with all that is read in one vector, training after training.
+    pub fn train_flat(&self, trainings: &Trainings<'_>) -> Result<Vec<f32>, Refusal> {
+        trainings.check()?;
+        let (layers, calibrated) = shape::check(trainings.plan)?;
+        if trainings.trials.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.context.bind_to_thread().map_err(failed)?;
+        let mut sent = Sent { stream: &self.stream, kept: Vec::new() };
+        let mut job = shape::job(trainings.plan, layers, &calibrated);
+        let planes = worlds::place(&mut job, trainings, &calibrated, &mut |bytes| bytes.send(&mut sent))?;
+        self.place_plan(&mut job, trainings, &mut sent)?;
+        let (kernel, shared, scratch) = Kernel::of(&job, planes, self.shared).ok_or_else(|| {
+            Refusal::out_of_range(
+                "batch size",
+                trainings.plan.sampling.planned().get(),
+                "less: records, batch and network do not fit into the shared memory of this device",
+            )
+        })?;
+        self.launch(job, kernel, shared, scratch)
+    }
+
+    /// What follows from plan and reading, and needs memory.
+    fn place_plan(&self, job: &mut Job, trainings: &Trainings<'_>, sent: &mut Sent<'_>) -> Result<(), Refusal> {
+        let plan = trainings.plan;
+        let rates: Vec<f32> = (0..plan.steps.get()).map(|step| plan.schedule.rate(step, plan.steps.get())).collect();
+        job.rates = sent.send(&rates)?;
+        if let Initial::At(initial) = &plan.initial {
+            job.initial = sent.send(initial)?;
+        }
+        if job.batches == 1
+            && let Some(limits) = plan.sampling.gap_limits()?
+        {
+            let guide: Vec<u16> =
+                (0..1024u64).map(|lead| limits.partition_point(|limit| limit >> 54 < lead) as u16).collect();
+            job.gaps = limits.len() as i32;
+            job.limits = sent.send(&limits)?;
+            job.guide = sent.send(&guide)?;
+        }
+        if let Reading::Sums { parameters, directions } = trainings.read {
+            job.read_parameter_count = parameters.len() as i32;
+            job.read_direction_count = directions.len() as i32;
+            job.read_parameters = sent.send(parameters)?;
+            job.read_directions = sent.send(&directions.concat())?;
+        }
+        job.read = match trainings.read {
+            Reading::Sums { .. } => 0,
+            Reading::Outputs(_) => 1,
+            Reading::Parameters => 2,
+        };
+        job.out_each = trainings.read.len(plan) as u64;
+        job.count = i32::try_from(trainings.trials.len())
+            .map_err(|_| Refusal::out_of_range("trials", trainings.trials.len(), "fewer than 2^31 at once"))?;
+        let key = |purpose| trainings.entropy.run_key(purpose, trainings.run);
+        (job.noise_key, job.batch_key, job.init_key) = (key(Purpose::Noise)?, key(Purpose::Batch)?, key(Purpose::Init)?);
+        Ok(())
+    }
+
+    fn launch(&self, mut job: Job, kernel: Kernel, shared: usize, scratch: usize) -> Result<Vec<f32>, Refusal> {
+        let function = self.module.load_function(kernel.name).map_err(failed)?;
+        let (threads, shared_of_block) = (32 * kernel.warps * kernel.teams, shared * kernel.teams as usize);
+        function
+            .set_attribute(sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_of_block as i32)
+            .map_err(failed)?;
+        let fitting = function
+            .occupancy_max_active_blocks_per_multiprocessor(threads, shared_of_block, None)
+            .map_err(failed)?
+            .max(1);
+        let blocks = (fitting * self.processors).min((job.count as u32).div_ceil(kernel.teams));
+        let memory: CudaSlice<u8> = self.stream.alloc_zeros(scratch * (blocks * kernel.teams) as usize).map_err(failed)?;
+        let out: CudaSlice<f32> = self.stream.alloc_zeros((job.out_each as usize * job.count as usize).max(1)).map_err(failed)?;
+        let errors: CudaSlice<u32> = self.stream.alloc_zeros(1).map_err(failed)?;
+        (job.scratch, job.scratch_each) = (memory.device_ptr(&self.stream).0, scratch as u64);
+        (job.out, job.errors) = (out.device_ptr(&self.stream).0, errors.device_ptr(&self.stream).0);
+        let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared_of_block as u32 };
+        let each = shared as u32;
+        // SAFETY: the kernel's arguments are a `Job` of its own layout, whose addresses are of memory that lives until it has ended,
+        // and a number.
+        #[allow(unsafe_code)]
+        unsafe { self.stream.launch_builder(&function).arg(&job).arg(&each).launch(config) }.map_err(failed)?;
+        let wrong = self.stream.clone_dtoh(&errors).map_err(failed)?[0];
+        if wrong > 0 {
+            return Err(Refusal::Invalid(format!(
+                "a batch or its noise outgrew the memory of the device {wrong} times; nothing is read of these trainings"
+            )));
+        }
+        let mut read = self.stream.clone_dtoh(&out).map_err(failed)?;
+        self.stream.synchronize().map_err(failed)?;
+        read.truncate(job.out_each as usize * job.count as usize);
+        Ok(read)
+    }
+}
