@@ -13,7 +13,6 @@ struct Drawn {
 };
 
 #define BLANK 0xffffffffu
-#define MOST_CRAFTED 1024
 
 __device__ __forceinline__ void fill_words(u32* words, const u32* key, u64 first, u64 nonce, int lane) {
     u32 x[16];
@@ -37,7 +36,7 @@ __device__ __forceinline__ u32 row_at(const Job& job, int trial, int position, c
     const int crafted = job.crafted[(size_t)trial * job.crafted_count + position - job.records];
     if (crafted >= 0) {
         const int at = atomicAdd(drawn.crafted_count, 1);
-        if (at < MOST_CRAFTED) drawn.crafted[at] = crafted;
+        if (at < job.crafted_count) drawn.crafted[at] = crafted;
         else atomicAdd(job.errors, 1);
     }
     return BLANK;
@@ -50,7 +49,7 @@ __device__ __forceinline__ void take(const Job& job, int trial, int position, in
 }
 
 // Gap after gap, for the few batches in which a word alone does not decide: one lane, as the room does it.
-__device__ __noinline__ int draw_slowly(const Job& job, int trial, const u32* key, u64 step, const Drawn& drawn, int lane) {
+__device__ __noinline__ int draw_slowly(const Job& job, int trial, const u32* key, u64 step, const Drawn drawn, int lane) {
     int at = 512, count = 0;
     u64 block = 0;
     auto word = [&]() {
@@ -84,12 +83,15 @@ __device__ __noinline__ int draw_slowly(const Job& job, int trial, const u32* ke
     return count;
 }
 
-// One warp draws the Poisson batch of a step: 32 gaps at a time, and where they lead by a sum over lanes.
-__device__ int draw_poisson(const Job& job, int trial, const u32* key, u64 step, const Drawn& drawn, int lane) {
+// One warp draws the Poisson batch of a step: 32 gaps at a time, and where they lead by a sum over lanes. The words of the first
+// `ready` blocks, an even number, are there.
+__device__ __forceinline__ int draw_poisson(const Job& job, int trial, const u32* key, u64 step, int ready, const Drawn& drawn, int lane) {
     int reached = 0, count = 0;   // positions that are decided, and records among them
-    for (u64 block = 0;; block += 32) {
-        fill_words(drawn.words, key, block, step, lane);
-        for (int round = 0; round < 16; ++round) {
+    int rounds = ready / 2;
+#pragma unroll 1
+    for (u64 block = ready;; block += 32) {
+#pragma unroll 1
+        for (int round = 0; round < rounds; ++round) {
             const u32 high = drawn.words[place(32 * round + lane)];
             int gap = job.guide[high >> 22];
             u32 limit = gap < job.gaps ? (u32)(job.limits[gap] >> 32) : 0;
@@ -119,11 +121,13 @@ __device__ int draw_poisson(const Job& job, int trial, const u32* key, u64 step,
             reached += __shfl_sync(WHOLE_WARP, upto, 31);
             if (reached >= job.positions) return count;
         }
+        fill_words(drawn.words, key, block, step, lane);
+        rounds = 16;
     }
 }
 
 // One warp shuffles an epoch: Fisher and Yates from the end, with the bits that crates/noise/src/exact/uniform.rs takes.
-__device__ void shuffle(const Job& job, const u32* key, u64 epoch, const Drawn& drawn, int lane) {
+__device__ __forceinline__ void shuffle(const Job& job, const u32* key, u64 epoch, const Drawn& drawn, int lane) {
     for (int i = lane; i < job.positions; i += 32) drawn.order[i] = (u16)i;
     u64 block = 0, reservoir = 0;
     int left = 0, last = job.positions - 1;
@@ -162,12 +166,12 @@ __device__ void shuffle(const Job& job, const u32* key, u64 epoch, const Drawn& 
 }
 
 // One warp draws the batch of a step.
-__device__ __noinline__ void draw_batch(const Job& job, int trial, const u32* key, int step, const Drawn& drawn, int lane) {
+__device__ __forceinline__ void draw_batch(const Job& job, int trial, const u32* key, int step, int ready, const Drawn& drawn, int lane) {
     if (lane == 0) *drawn.crafted_count = 0;
     __syncwarp();
     int count = 0;
     if (job.batches == POISSON) {
-        count = draw_poisson(job, trial, key, step, drawn, lane);
+        count = draw_poisson(job, trial, key, step, ready, drawn, lane);
     } else if (job.batches == EVERYTHING) {
         count = job.positions;
         for (int at = lane; at < count; at += 32) take(job, trial, at, at, drawn);
@@ -183,7 +187,7 @@ __device__ __noinline__ void draw_batch(const Job& job, int trial, const u32* ke
     __syncwarp();
     if (lane == 0) {
         *drawn.count = count;
-        *drawn.crafted_count = min(*drawn.crafted_count, MOST_CRAFTED);
+        *drawn.crafted_count = min(*drawn.crafted_count, job.crafted_count);
     }
     __syncwarp();
 }

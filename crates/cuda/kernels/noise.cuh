@@ -149,7 +149,7 @@ __device__ __forceinline__ void pair(u32 radius_word, u32 angle_word, int& x, in
 __device__ __forceinline__ bool is_rare(u32 radius_word) { return radius_word + (1u << 16) < (1u << 21) + (1u << 16); }
 
 // The pair of a rare radius, continued by 64 bits: crates/noise/src/vector/rare.rs.
-__device__ __noinline__ void rare_pair(u32 radius_word, u64 more, u32 angle_word, int& x, int& y) {
+__device__ __noinline__ int2 rare_pair(u32 radius_word, u64 more, u32 angle_word) {
     auto on_unit = [](u32 word, u64 more) {
         const double unit = 0x1p-32;
         return mul(add(__uint2double_rn(word), mul(mul(add(__ull2double_rn(more), 0.5), unit), unit)), unit);
@@ -180,7 +180,9 @@ __device__ __noinline__ void rare_pair(u32 radius_word, u64 more, u32 angle_word
         cosine = add(1.0, mul(mul(cosine, z), __ddiv_rn(1.0, (double)(a * (a + 1)))));
         sine = add(1.0, mul(mul(sine, z), __ddiv_rn(1.0, (double)(b * (b + 1)))));
     }
-    reflect(angle_word, nearest(mul(r, cosine)), nearest(mul(r, mul(angle, sine))), x, y);
+    int2 found;
+    reflect(angle_word, nearest(mul(r, cosine)), nearest(mul(r, mul(angle, sine))), found.x, found.y);
+    return found;
 }
 
 // Where a number stands in a buffer: one place in seventeen is left free, so that lanes that write 16 words each meet no bank twice.

@@ -107,27 +107,31 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.drawn.rows = (u32*)next(shared, 4 * (job.room_for + 32));
     m.drawn.count = (int*)next(shared, 16);
     m.drawn.crafted_count = m.drawn.count + 1;
-    m.drawn.crafted = (int*)next(shared, job.crafted_count ? 4 * MOST_CRAFTED : 0);
+    m.drawn.crafted = (int*)next(shared, 4 * job.crafted_count);
     m.drawn.order = (u16*)next(shared, job.batches == SHUFFLED ? 2 * job.positions : 0);
 }
 
 // ---- Noise.
 
-// The integers of a step (or of initial parameters) for so many groups of 32, without those of rare radii, which are noted.
+// The integers of a step (or of initial parameters) for so many groups of 32, without those of rare radii, which are noted. Threads
+// that are left over make words for the batch; how many blocks of them, is returned.
 template <int WARPS>
-__device__ __forceinline__ void draw_noise(const Team<WARPS>& team, const Memory& m, const u32* key, u64 step, bool initial, int groups) {
+__device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory& m, const u32* key, u64 step, bool initial, int groups) {
     constexpr int THREADS = 32 * WARPS;
     const int blocks = 2 * groups;
+    const int spare = min((blocks + THREADS - 1) / THREADS * THREADS - blocks, 32) & ~1, ready = initial ? 0 : spare;
 #pragma unroll 1
     for (int first = 0; first < blocks; first += THREADS) {
         const int block = first + team.thread;
+        const bool for_batch = block >= blocks && !initial;
         u32 x[16];
         // Parameters have a stream for every 2^15 of them; initial ones have one.
-        const u64 nonce = initial ? 0 : step << 20 | (u64)(block >> 11);
-        chacha(x, key, initial ? block : block & 2047, nonce);
-        if (block < blocks) {
+        const u64 nonce = initial ? 0 : for_batch ? step : step << 20 | (u64)(block >> 11);
+        chacha(x, for_batch ? m.keys + 8 : key, initial ? block : for_batch ? block - blocks : block & 2047, nonce);
+        if (block < blocks + ready) {
+            int* to = block < blocks ? m.numbers + 17 * block : (int*)m.drawn.words + 17 * (block - blocks);
 #pragma unroll
-            for (int i = 0; i < 16; ++i) m.numbers[17 * block + i] = (int)x[i];
+            for (int i = 0; i < 16; ++i) to[i] = (int)x[i];
         }
     }
     if (team.thread == 0) m.rare[0] = 0;
@@ -147,10 +151,11 @@ __device__ __forceinline__ void draw_noise(const Team<WARPS>& team, const Memory
             m.numbers[from + 17] = b;
         }
     }
+    return ready;
 }
 
 // The pairs that were noted; one warp.
-__device__ __noinline__ void draw_rare(const Job& job, const Memory& m, const u32* key, u64 step, bool initial, int lane) {
+__device__ __forceinline__ void draw_rare(const Job& job, const Memory& m, const u32* key, u64 step, bool initial, int lane) {
     const int count = m.rare[0];
     if (count > MOST_RARE && lane == 0) atomicAdd(job.errors, 1);
     for (int noted = lane; noted < min(count, MOST_RARE); noted += 32) {
@@ -159,10 +164,9 @@ __device__ __noinline__ void draw_rare(const Job& job, const Memory& m, const u3
         const u64 nonce = initial ? 0 : step << 20 | (u64)(group >> 10);
         u32 x[16];
         chacha(x, key, 1ull << 63 | (u64)(32 * within + (at & 15)), nonce);
-        int a, b;
-        rare_pair(m.numbers[from], (u64)x[1] << 32 | x[0], m.numbers[from + 17], a, b);
-        m.numbers[from] = a;
-        m.numbers[from + 17] = b;
+        const int2 found = rare_pair(m.numbers[from], (u64)x[1] << 32 | x[0], m.numbers[from + 17]);
+        m.numbers[from] = found.x;
+        m.numbers[from + 17] = found.y;
     }
     __syncwarp();
 }
@@ -669,12 +673,13 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
 #pragma unroll 1
         for (int step = -1; step < job.steps; ++step) {
             const bool initial = step < 0;
+            int ready = 0;
             if (!initial || !job.initial) {
                 const int drawn = initial && HIDDEN ? groups + 1 : groups;
-                draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
+                ready = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
             }
             if (!initial) {
-                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, m.drawn, team.lane);
+                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, ready, m.drawn, team.lane);
                 for (int i = team.thread; i < 16 * MT; i += 32 * WARPS) m.bias_sums[i] = 0;
                 if (HIDDEN) for (int i = team.thread; i < job.outputs * (job.hidden + 1); i += 32 * WARPS) m.last_sums[i] = 0;
             }
@@ -745,14 +750,23 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
         train<MT, FP, HIDDEN, LARGE, WARPS>(job, shared + within * shared_each, blockIdx.x * TEAMS + within, gridDim.x * TEAMS); \
     }
 
+#if defined(LINEAR_SMALL_BYTES)
 KERNEL(linear_small_bytes, 1, 1, false, false, 1, 4, 4)
+#elif defined(LINEAR_BYTES)
 KERNEL(linear_bytes, 1, 1, false, false, 9, 1, 2)
+#elif defined(LINEAR_NUMBERS)
 KERNEL(linear_numbers, 1, 3, false, false, 9, 1, 1)
+#elif defined(LINEAR_LARGE_BYTES)
 KERNEL(linear_large_bytes, 1, 1, false, true, 9, 1, 2)
+#elif defined(LINEAR_LARGE_NUMBERS)
 KERNEL(linear_large_numbers, 1, 3, false, true, 9, 1, 1)
+#elif defined(HIDDEN_BYTES)
 KERNEL(hidden_bytes, 2, 1, true, false, 9, 1, 1)
+#elif defined(HIDDEN_LARGE_BYTES)
 KERNEL(hidden_large_bytes, 8, 1, true, true, 9, 1, 1)
+#elif defined(HIDDEN_LARGE_NUMBERS)
 KERNEL(hidden_large_numbers, 8, 3, true, true, 9, 1, 1)
+#elif defined(PROBES)
 
 // ---- Probes, for tests.
 
@@ -761,10 +775,11 @@ extern "C" __global__ void probe_noise(const __grid_constant__ Job job, int* out
     extern __shared__ __align__(128) u8 shared[];
     const Team<1> team;
     Memory m;
-    m.numbers = (int*)shared;
+    m.numbers = (int*)(job.scratch + blockIdx.x * job.scratch_each);
+    m.keys = (u32*)shared;
+    m.rare = m.keys + 16;
+    m.drawn.words = m.rare + MOST_RARE + 2;
     const int groups = (job.parameters + 31) / 32;
-    m.rare = (u32*)(m.numbers + 34 * (groups + 1));
-    m.keys = m.rare + MOST_RARE + 2;
     for (int at = blockIdx.x; at < job.count * steps; at += gridDim.x) {
         const int trial = at / steps, step = at % steps;
         __syncwarp();
@@ -786,14 +801,14 @@ extern "C" __global__ void probe_batches(const __grid_constant__ Job job, int* o
     drawn.crafted_count = drawn.count + 1;
     drawn.words = keys + 16;
     drawn.crafted = (int*)(drawn.words + 544);
-    drawn.rows = (u32*)(drawn.crafted + MOST_CRAFTED);
+    drawn.rows = (u32*)(drawn.crafted + (job.crafted_count + 3) / 4 * 4);
     drawn.order = (u16*)(drawn.rows + job.room_for + 32);
     const int lane = threadIdx.x, each = job.room_for + 1;
     for (int trial = blockIdx.x; trial < job.count; trial += gridDim.x) {
         if (lane == 0) derive(keys, job.batch_key, job.trials[trial]);
         __syncwarp();
         for (int step = 0; step < steps; ++step) {
-            draw_batch(job, trial, keys, step, drawn, lane);
+            draw_batch(job, trial, keys, step, 0, drawn, lane);
             int* to = out + ((size_t)trial * steps + step) * each;
             if (lane == 0) to[0] = *drawn.count;
             for (int i = lane; i < *drawn.count; i += 32) to[1 + i] = (int)drawn.rows[i];
@@ -809,3 +824,4 @@ extern "C" __global__ void every_radius(u64* differing) {
         found += !is_rare((u32)word) && __double_as_longlong(radius<false>((u32)word)) != __double_as_longlong(radius<true>((u32)word));
     if (found) atomicAdd(differing, found);
 }
+#endif

@@ -86,6 +86,8 @@ pub(crate) const SHUFFLED: i32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
     pub name: &'static str,
+    /// The program that holds it, compiled.
+    pub ptx: &'static str,
     /// Tiles of 16 outputs of the first layer.
     tiles: usize,
     /// Whether there is a second layer.
@@ -98,25 +100,35 @@ pub(crate) struct Kernel {
     pub teams: u32,
 }
 
+/// The name of a kernel and the program that was compiled for it.
+macro_rules! compiled {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../kernels/ptx/", $name, ".ptx")))
+    };
+}
+
+/// The program with what tests probe.
+pub(crate) const PROBES: &str = include_str!("../kernels/ptx/probes.ptx");
+
 const fn kernel(
-    name: &'static str,
+    (name, ptx): (&'static str, &'static str),
     tiles: usize,
     has_hidden: bool,
     is_large: bool,
     warps: u32,
     teams: u32,
 ) -> Kernel {
-    Kernel { name, tiles, has_hidden, is_large, warps, teams }
+    Kernel { name, ptx, tiles, has_hidden, is_large, warps, teams }
 }
 
-const SMALL: Kernel = kernel("linear_small_bytes", 1, false, false, 1, 4);
+const SMALL: Kernel = kernel(compiled!("linear_small_bytes"), 1, false, false, 1, 4);
 const LINEAR_BYTES: [Kernel; 2] =
-    [kernel("linear_bytes", 1, false, false, 9, 1), kernel("linear_large_bytes", 1, false, true, 9, 1)];
+    [kernel(compiled!("linear_bytes"), 1, false, false, 9, 1), kernel(compiled!("linear_large_bytes"), 1, false, true, 9, 1)];
 const LINEAR_NUMBERS: [Kernel; 2] =
-    [kernel("linear_numbers", 1, false, false, 9, 1), kernel("linear_large_numbers", 1, false, true, 9, 1)];
+    [kernel(compiled!("linear_numbers"), 1, false, false, 9, 1), kernel(compiled!("linear_large_numbers"), 1, false, true, 9, 1)];
 const HIDDEN_BYTES: [Kernel; 2] =
-    [kernel("hidden_bytes", 2, true, false, 9, 1), kernel("hidden_large_bytes", 8, true, true, 9, 1)];
-const HIDDEN_NUMBERS: [Kernel; 1] = [kernel("hidden_large_numbers", 8, true, true, 9, 1)];
+    [kernel(compiled!("hidden_bytes"), 2, true, false, 9, 1), kernel(compiled!("hidden_large_bytes"), 8, true, true, 9, 1)];
+const HIDDEN_NUMBERS: [Kernel; 1] = [kernel(compiled!("hidden_large_numbers"), 8, true, true, 9, 1)];
 
 /// The most outputs of the first layer where there is a second.
 pub(crate) const MOST_HIDDEN: usize = 128;
@@ -159,7 +171,7 @@ impl Kernel {
         let numbers = up((parameters.div_ceil(32) + 2) * 34 * 4);
         let planes = up(3 * outer * weight_stride);
         let last = if self.has_hidden { job.outputs as usize * (job.hidden as usize + 1) } else { 0 };
-        let crafted = if job.crafted_count > 0 { 4 * MOST_CRAFTED } else { 0 };
+        let crafted = 4 * job.crafted_count as usize;
         let order = if job.batches == SHUFFLED { 2 * job.positions as usize } else { 0 };
         let mut shared = up((3 * outer * slope_stride).max(4 * WORDS))
             + up(4 * 16 * self.tiles)

@@ -1,29 +1,32 @@
 //! What a device draws, by itself: for tests that hold it against the noise room.
 
-use crate::{Cuda, Sent, failed, shape, worlds};
+use crate::{Cuda, Sent, failed, job::PROBES, shape, worlds};
 use cudarc::driver::{CudaSlice, DevicePtr, LaunchConfig, PushKernelArg, sys};
 use veracity_core::Refusal;
 use veracity_train::device::Trainings;
+
+/// Blocks of a probe, of one warp each.
+const BLOCKS: u32 = 512;
 
 impl Cuda {
     /// The noise integers of the first steps of some trainings: trial after trial, step after step.
     pub fn noise_of(&self, trainings: &Trainings<'_>, steps: u32) -> Result<Vec<i32>, Refusal> {
         let each = trainings.plan.network.parameters();
-        let shared = 4 * (34 * (each.div_ceil(32) + 1) + 64 + 8 + 8);
-        self.probe("probe_noise", trainings, steps, each, shared)
+        self.probe("probe_noise", trainings, steps, each, 4 * (16 + 64 + 544))
     }
 
     /// The batches of the first steps: for each its size, and then rows, with room for the largest.
     pub fn batches_of(&self, trainings: &Trainings<'_>, steps: u32) -> Result<(usize, Vec<i32>), Refusal> {
         let positions = trainings.worlds[0].len();
         let room_for = shape::room_for(trainings.plan, positions)?;
-        let shared = 4 * (16 + 544 + 1024 + room_for + 32) + 2 * positions.next_multiple_of(8);
+        let crafted = trainings.worlds[0].parts().crafted.len();
+        let shared = 4 * (16 + 544 + crafted.next_multiple_of(4) + room_for + 32) + 2 * positions.next_multiple_of(8);
         Ok((room_for + 1, self.probe("probe_batches", trainings, steps, room_for + 1, shared)?))
     }
 
     fn probe(
         &self,
-        name: &str,
+        name: &'static str,
         trainings: &Trainings<'_>,
         steps: u32,
         each: usize,
@@ -38,12 +41,15 @@ impl Cuda {
         self.place_plan(&mut job, trainings, &mut sent)?;
         let errors: CudaSlice<u32> = self.stream.alloc_zeros(1).map_err(failed)?;
         job.errors = errors.device_ptr(&self.stream).0;
+        let scratch = 4 * 34 * (trainings.plan.network.parameters().div_ceil(32) + 1);
+        let memory: CudaSlice<u8> = self.stream.alloc_zeros(scratch * BLOCKS as usize).map_err(failed)?;
+        (job.scratch, job.scratch_each) = (memory.device_ptr(&self.stream).0, scratch as u64);
         let out: CudaSlice<i32> =
             self.stream.alloc_zeros(each * steps as usize * trainings.trials.len()).map_err(failed)?;
-        let function = self.module.load_function(name).map_err(failed)?;
+        let function = self.function(name, PROBES)?;
         let attribute = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         function.set_attribute(attribute, shared as i32).map_err(failed)?;
-        let config = LaunchConfig { grid_dim: (512, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: shared as u32 };
+        let config = LaunchConfig { grid_dim: (BLOCKS, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: shared as u32 };
         // SAFETY: as for trainings; `out` has room for every step of every trial.
         #[allow(unsafe_code)]
         unsafe { self.stream.launch_builder(&function).arg(&job).arg(&out).arg(&(steps as i32)).launch(config) }
@@ -60,7 +66,7 @@ impl Cuda {
     pub fn radii_that_differ(&self) -> Result<u64, Refusal> {
         self.context.bind_to_thread().map_err(failed)?;
         let found: CudaSlice<u64> = self.stream.alloc_zeros(1).map_err(failed)?;
-        let function = self.module.load_function("every_radius").map_err(failed)?;
+        let function = self.function("every_radius", PROBES)?;
         let config = LaunchConfig { grid_dim: (1024, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: the only argument is the address of a number of the device.
         #[allow(unsafe_code)]

@@ -107,8 +107,9 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// Refuses a plan that it cannot train, in one line that says what it can.
     fn check(&self, plan: &Plan) -> Result<(), Refusal>;
 
-    /// How far what it reads may be from what [`Cpu`] reads, relative to the larger of 1 and the number itself.
-    fn tolerance(&self) -> f64;
+    /// How far what it reads of a training by this plan may be from what [`Cpu`] reads, relative to the larger of 1 and the number
+    /// itself.
+    fn tolerance(&self, plan: &Plan) -> f64;
 
     /// Trains, and returns what was read of each.
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal>;
@@ -131,7 +132,7 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn tolerance(&self) -> f64 {
+    fn tolerance(&self, _: &Plan) -> f64 {
         0.0
     }
 
