@@ -260,7 +260,8 @@ def main() -> int:
         except Failed as what:
             print(f"packages: {what}")
             return 1
-        print(f"packages: {' '.join(packages)} installed ({time.monotonic() - start:.0f} s)")
+        print(f"packages: apt-get installed {' '.join(packages)} ({time.monotonic() - start:.0f} s)")
+    # What is there now counts, whatever apt-get said.
     for _, line in (still := missing()):
         print(f"packages: {line}")
     return 1 if still else 0
