@@ -1,21 +1,24 @@
 """Runs the same statements on DuckDB, PostgreSQL and Spark, and compares every whole number with the slow twin's.
 
-    compare.py CASES [--only duckdb|postgres|spark] [--spark-seconds S]
+    compare.py CASES [--only duckdb|postgres|spark] [--seconds S]
 
-CASES is a file of JSON lines, one case each, as the example `engine_cases` of `veracity-sql` prints them. One line is printed for
-each engine: how many cases, how many differ. The exit code is 1 where any does.
+CASES is a file of JSON lines, one case each, as the example `engine_cases` of `veracity-sql` prints them. `veracity.query`
+is asked over DuckDB and Spark, too. One line is printed for each part: how many cases, how many differ. The exit code is 1 where any does.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import queries
 import servers
+import spark_cases
 
 Case = dict[str, Any]
 Rows = list[list[list[Any]]]
@@ -25,8 +28,6 @@ TYPES = {
                "double": "DOUBLE", "real": "REAL", "bigint": "BIGINT", "integer": "INTEGER"},
     "postgres": {"text": "text", "varchar": "varchar(64)", "char": "char(64)", "case-ignored": 'text COLLATE "case_ignored"',
                  "double": "double precision", "real": "real", "bigint": "bigint", "integer": "integer"},
-    "spark": {"text": "STRING", "varchar": "STRING", "char": "STRING", "case-ignored": "STRING COLLATE UTF8_LCASE",
-              "double": "DOUBLE", "real": "FLOAT", "bigint": "BIGINT", "integer": "INT"},
 }  # fmt: skip
 
 
@@ -153,54 +154,67 @@ def load_postgres(connection: Any, table: dict[str, Any]) -> None:
             copy.write_row(row)
 
 
-def back_quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def on_spark(cases: list[Case], cluster: servers.Spark, seconds: float) -> bool:
+    """All cases; one of two workers is killed during the last ones."""
+    tally = Tally(f"spark {cluster.session.version}")
+    until = tally.start + seconds
+    first, last = cases[: -spark_cases.LAST], cases[-spark_cases.LAST :]
+    found = spark_cases.Asking(cluster.session, first, until).run()
+    answers, under_way = spark_cases.while_one_is_killed(cluster, last, until)
+    for case, rows in zip(cases, found + answers, strict=True):
+        tally.add(case, rows)
+    went_well = tally.report("; 1 of 2 workers killed while asked" if under_way else "; no worker was killed while asked")
+    return went_well and under_way
 
 
-def on_spark(cases: list[Case], seconds: float) -> bool:
-    """As many cases as fit in a time: several in one job, and a worker is killed during one of them."""
-    with servers.Spark() as cluster:
-        session = cluster.session
-        tally = Tally(f"spark {session.version}")
-        kill = len(cases)
-        for start in range(0, len(cases), servers.BATCH):
-            spent = time.monotonic() - tally.start
-            if spent > seconds:
-                break
-            if kill == len(cases) and (spent > seconds / 4 or start > len(cases) / 4):
-                kill = start
-            batch = cases[start : start + servers.BATCH]
-            # The first as anyone has it; then without compiling, which takes most of the time of a small query.
-            cluster.compiles(start == 0)
-            found = cluster.ask([prepared_for_spark(case) for case in batch], kill == start)
-            for case, answers in zip(batch, found, strict=True):
-                tally.add(case, answers)
-        return tally.report(f"; {cluster.killed} of 2 workers killed while asked") and cluster.killed == 1
+def parts(cases: list[Case], only: str | None, seconds: int) -> Iterator[bool]:
+    """Whether each part went well. One that cannot be run says why, and the next is run."""
+    if only in (None, "duckdb"):
+        yield attempt("duckdb", seconds, lambda: on_duckdb(cases))
+        yield attempt("query over duckdb", 300, queries.over_duckdb)
+    if only in (None, "postgres"):
+        with started("postgres", servers.Postgres()) as server:
+            yield server is not None and attempt("postgres", seconds, lambda: on_postgres(cases, server.url))
+    if only in (None, "spark"):
+        with started("spark", servers.Spark()) as cluster:
+            yield cluster is not None and attempt("query over spark", 300, lambda: queries.over_spark(cluster.session))
+            yield cluster is not None and attempt("spark", seconds + 60, lambda: on_spark(cases, cluster, seconds))
 
 
-def prepared_for_spark(case: Case) -> tuple[list[tuple[str, str, list[tuple[Any, ...]]]], list[dict[str, Any]]]:
-    """Tables as name, schema and rows, and the statements."""
-    tables = [(table["name"], declared(table, "spark", back_quoted), table_rows(table)) for table in case["tables"]]
-    return tables, case["statements"]["spark"]
+def attempt(name: str, seconds: int, part: Callable[[], bool]) -> bool:
+    try:
+        with servers.limit(seconds, name):
+            return part()
+    except Exception as error:
+        print(f"{name}: {type(error).__name__}: {error}", flush=True)
+        return False
+
+
+@contextlib.contextmanager
+def started(name: str, server: Any) -> Iterator[Any]:
+    """A server that is stopped at the end; nothing, with a line, where it does not start."""
+    with contextlib.ExitStack() as stack:
+        try:
+            running = stack.enter_context(server)
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {error}", flush=True)
+            running = None
+        yield running
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("cases")
     arguments.add_argument("--only", choices=["duckdb", "postgres", "spark"])
-    arguments.add_argument("--spark-seconds", type=float, default=480)
+    arguments.add_argument("--seconds", type=int, default=900, help="the most that an engine may take")
     chosen = arguments.parse_args()
+    servers.stop_when_told()
     with open(chosen.cases, encoding="utf-8") as file:
         cases = [json.loads(line) for line in file]
-    went_well = True
-    if chosen.only in (None, "duckdb"):
-        went_well &= on_duckdb(cases)
-    if chosen.only in (None, "postgres"):
-        with servers.Postgres() as server:
-            went_well &= on_postgres(cases, server.url)
-    if chosen.only in (None, "spark"):
-        went_well &= on_spark(cases, chosen.spark_seconds)
-    return 0 if went_well else 1
+    went_well = list(parts(cases, chosen.only, chosen.seconds))
+    passed, failed = went_well.count(True), went_well.count(False)
+    print(f"test result: {'FAILED' if failed else 'ok'}. {passed} passed; {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Runs a command beside a server of PostgreSQL, with the program of DuckDB at hand: `serve.py COMMAND …`.
+"""Runs a command beside a server of PostgreSQL, with the program of DuckDB at hand: `serve.py SECONDS COMMAND …`.
 
-The command finds the server's url in VERACITY_POSTGRES, and the program in VERACITY_DUCKDB.
+The command finds the server's url in VERACITY_POSTGRES, and the program in VERACITY_DUCKDB. It is ended when its seconds are over.
 """
 
 from __future__ import annotations
@@ -12,8 +12,20 @@ import sys
 
 import servers
 
-if __name__ == "__main__":
+
+def main() -> int:
+    servers.stop_when_told()
     program = pathlib.Path(sys.executable).parent / "duckdb"
-    with servers.Postgres() as server:
-        environment = {**os.environ, "VERACITY_POSTGRES": server.url, "VERACITY_DUCKDB": str(program)}
-        sys.exit(subprocess.run(sys.argv[1:], env=environment).returncode)
+    try:
+        with servers.Postgres() as server:
+            environment = {**os.environ, "VERACITY_POSTGRES": server.url, "VERACITY_DUCKDB": str(program)}
+            return subprocess.run(sys.argv[2:], env=environment, timeout=float(sys.argv[1])).returncode
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(sys.argv[2:])}: does not end within {sys.argv[1]} s")
+    except servers.Failed as error:
+        print(f"postgres: {error}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

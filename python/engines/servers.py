@@ -1,9 +1,14 @@
-"""A PostgreSQL server and a Spark cluster of one master and two workers, on this machine, for as long as a test takes."""
+"""A PostgreSQL server and a Spark cluster of one master and two workers, on this machine, for as long as a test takes.
+
+Run as a program it sees to what they need: packages of the system are installed where apt-get can, or a line says which.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -12,14 +17,33 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
-BATCH = 10
-"""How many cases Spark is asked in one job."""
+
+class Failed(Exception):
+    """Something that the engines need is not there, or does not come in time."""
 
 
-class Missing(Exception):
-    """A program that must be installed by hand."""
+@contextlib.contextmanager
+def limit(seconds: int, what: str) -> Iterator[None]:
+    """Interrupts what takes too long; in the main thread alone."""
+
+    def interrupt(*_: object) -> None:
+        raise Failed(f"{what} does not end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def stop_when_told() -> None:
+    """Ends by an exception when told to, so that servers are stopped on the way out."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
 
 
 def postgres_program(name: str) -> str:
@@ -29,13 +53,18 @@ def postgres_program(name: str) -> str:
         return found
     folders = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
     if not folders:
-        raise Missing(f"{name} is not there, expected the server of PostgreSQL; apt-get install postgresql")
+        raise Failed(f"{name} is not there, expected the server of PostgreSQL; apt-get install postgresql")
     return str(folders[-1] / name)
 
 
 def require_java() -> None:
+    remedy = "expected Java 17 or later for Spark; apt-get install default-jre-headless"
     if shutil.which("java") is None:
-        raise Missing("java is not there, expected OpenJDK 17 for Spark; apt-get install openjdk-17-jre-headless")
+        raise Failed(f"java is not there, {remedy}")
+    said = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60).stderr
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < 17:
+        raise Failed(f"java is {version[1] if version else 'of no known version'}, {remedy}")
 
 
 class Postgres:
@@ -48,26 +77,34 @@ class Postgres:
         if self.prefix:
             shutil.chown(self.folder, "postgres")
         self.folder.chmod(0o755)
-        data = self.folder / "data"
-        # A collation that is not bytewise, so that a comparison that forgets its own shows.
-        self._run("initdb", "-D", str(data), "-U", "veracity", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8",
-                  "--locale-provider=icu", "--icu-locale=en-US")  # fmt: skip
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c synchronous_commit=off"
-        self._run("pg_ctl", "-D", str(data), "-w", "-o", options, "-l", str(self.folder / "log"), "start")
+        data, log = self.folder / "data", self.folder / "log"
+        try:
+            # A collation that is not bytewise, so that a comparison that forgets its own shows.
+            self._run("initdb", "-D", str(data), "-U", "veracity", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8",
+                      "--locale-provider=icu", "--icu-locale=en-US")  # fmt: skip
+            options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c synchronous_commit=off"
+            self._run("pg_ctl", "-D", str(data), "-w", "-t", "60", "-o", options, "-l", str(log), "start")
+        except BaseException:
+            self.__exit__()
+            raise
         self.url = f"host={self.folder} user=veracity dbname=postgres"
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop")
+        # One that never started cannot be stopped.
+        with contextlib.suppress(Failed):
+            self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "-t", "60", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
-        # Not a pipe: the server keeps what it inherits open.
-        done = subprocess.run(
-            [*self.prefix, postgres_program(program), *arguments], cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        command = [*self.prefix, postgres_program(program), *arguments]
+        try:
+            # No pipe: the server keeps what it inherits open.
+            done = subprocess.run(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=90)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{program} of PostgreSQL does not end within 90 s") from None
         if done.returncode != 0:
-            raise RuntimeError(f"{program} failed with {done.returncode}; the log is in {self.folder}")
+            raise Failed(f"{program} of PostgreSQL failed with {done.returncode}")
 
 
 def free_port() -> int:
@@ -79,46 +116,79 @@ def free_port() -> int:
 class Spark:
     """A standalone master and two workers on loopback, and a session."""
 
+    # Each of these programs lives for minutes: what a longer life would pay back is not worth compiling.
+    JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
     def __enter__(self) -> Spark:
         require_java()
         import pyspark
-        from pyspark.sql import SparkSession
 
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="veracity-spark-"))
         self.home = pathlib.Path(pyspark.__file__).parent
-        self.killed = 0
+        self.servers: list[subprocess.Popen[bytes]] = []
+        self.session: Any = None
+        try:
+            with limit(300, "the start of Spark"):
+                self._begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        from pyspark.sql import SparkSession
+
         port = free_port()
         master = f"spark://127.0.0.1:{port}"
-        self.master = self._start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        self._start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
         self._wait_for(port)
-        workers = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(self.folder)]
-        self.workers = [self._start("worker.Worker", *workers, master) for _ in range(2)]
+        for _ in range(2):
+            self._start("worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g",
+                        "--work-dir", str(self.folder), master)  # fmt: skip
         settings = {
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": self.JAVA, "spark.executor.extraJavaOptions": self.JAVA,
             "spark.executor.memory": "800m", "spark.cores.max": "2", "spark.executor.cores": "1",
             "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
-            "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", "spark.sql.adaptive.enabled": "false",
-            "spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
+            # Jobs of two threads side by side.
+            "spark.scheduler.mode": "FAIR",
+            "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2",
+            # Small tables would else be evaluated on the driver, while the query is planned.
+            "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
+            "spark.sql.warehouse.dir": str(self.folder / "warehouse"), "spark.local.dir": str(self.folder / "local"),
             "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false",
         }  # fmt: skip
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         builder = SparkSession.builder.master(master).appName("veracity engines")
         for name, setting in settings.items():
             builder = builder.config(name, setting)
-        self.session: Any = builder.getOrCreate()
-        return self
+        self.session = builder.getOrCreate()
 
     def __exit__(self, *_: object) -> None:
-        self.session.stop()
-        for process in [*self.workers, self.master]:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-                process.wait(30)
+        if self.session is not None:
+            # A driver that hangs must not keep its workers alive.
+            stopping = threading.Thread(target=self.session.stop, daemon=True)
+            stopping.start()
+            stopping.join(30)
+        for process in self.servers:
+            end(process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _start(self, role: str, *arguments: str) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(self.home)}
-        return subprocess.Popen(
+    def kill_worker(self) -> None:
+        """Kills a worker and its executors on the spot."""
+        worker = self.servers[1]
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait(30)
+
+    def _start(self, role: str, *arguments: str) -> None:
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_HOME": str(self.home),
+            "SPARK_LOCAL_DIRS": str(self.folder / "local"),
+            "SPARK_DAEMON_JAVA_OPTS": self.JAVA,
+        }
+        process = subprocess.Popen(
             [str(self.home / "bin/spark-class"), f"org.apache.spark.deploy.{role}", *arguments],
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -126,104 +196,75 @@ class Spark:
             # A worker and its executors are one group, and end together.
             start_new_session=True,
         )
+        self.servers.append(process)
 
     def _wait_for(self, port: int) -> None:
-        for _ in range(240):
+        while True:
             with socket.socket() as trial:
                 if trial.connect_ex(("127.0.0.1", port)) == 0:
                     return
+            if self.servers[0].poll() is not None:
+                raise Failed(f"the master of Spark ends with {self.servers[0].returncode} before it listens")
             time.sleep(0.25)
-        raise RuntimeError("the master of Spark does not listen after 60 s")
 
-    def compiles(self, compiles: bool) -> None:
-        """Whether expressions are compiled or interpreted."""
-        self.session.conf.set("spark.sql.codegen.wholeStage", str(compiles).lower())
-        self.session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiles else "NO_CODEGEN")
 
-    def ask(self, cases: list[Any], kill: bool) -> list[Any]:
-        """The answers of some cases, from one job; a case that cannot be planned gets what was said."""
-        found: list[Any] = [[[] for _ in statements] for _, statements in cases]
-        parts = []
-        for at, (tables, statements) in enumerate(cases):
-            for name, schema, rows in tables:
-                self.session.createDataFrame(rows, schema).createOrReplaceTempView("`" + name.replace("`", "``") + "`")
-            try:
-                planned = [self._part(at, place, statement) for place, statement in enumerate(statements)]
-            except Exception as error:
-                found[at] = f"{type(error).__name__}: {error}"
-            else:
-                parts.extend(planned)
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a server and its group; by force after a while."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+
+
+def missing() -> list[tuple[str, str]]:
+    """What is missing: the package that has it, and a line for whom it concerns."""
+    checks = [
+        ("postgresql", lambda: postgres_program("initdb")),
+        ("postgresql", lambda: postgres_program("pg_ctl")),
+        ("default-jre-headless", require_java),
+    ]
+    found = []
+    for package, check in checks:
         try:
-            rows = self._collect(parts, kill)
-        except Exception as error:
-            if len(cases) == 1:
-                return [f"{type(error).__name__}: {error}"]
-            # One of them fails: each by itself.
-            return [self.ask([case], False)[0] for case in cases]
-        for at, place, keys, numbers in rows:
-            found[at][place].append([list(keys), list(numbers)])
-        return [answers if isinstance(answers, str) else [sorted(rows) for rows in answers] for answers in found]
+            check()
+        except Failed as what:
+            found.append((package, str(what)))
+    return found
 
-    def _part(self, at: int, place: int, statement: dict[str, Any]) -> Any:
-        """A statement with arrays for its columns, so that one job has many."""
-        asked = self.session.sql(statement["sql"])
-        names = [f"x{column}" for column in range(len(asked.columns))]
-        keys, numbers = names[: statement["keys"]], names[statement["keys"] :]
-        kinds = [field.dataType.simpleString() for field in asked.schema.fields]
-        if kinds != ["string"] * len(keys) + ["bigint"] * len(numbers):
-            raise TypeError(f"columns are {kinds}, expected texts and whole numbers")
-        return asked.toDF(*names).selectExpr(
-            f"{at} AS at", f"{place} AS place", f"CAST(array({', '.join(keys)}) AS ARRAY<STRING>) AS keys", f"array({', '.join(numbers)}) AS numbers"
-        )
 
-    def _collect(self, parts: list[Any], kill: bool) -> list[Any]:
-        if not parts:
-            return []
-        while len(parts) > 1:
-            # A tree, not a chain: plans are walked by recursion.
-            pairs = zip(parts[::2], parts[1::2], strict=False)
-            parts = [one.unionAll(two) for one, two in pairs] + parts[len(parts) // 2 * 2 :]
-        if not kill:
-            return list(parts[0].collect())
-        return self._collect_and_kill(parts[0])
-
-    def _collect_and_kill(self, part: Any) -> list[Any]:
-        rows: list[Any] = []
-        failures: list[Exception] = []
-
-        def collect() -> None:
-            try:
-                rows.extend(part.collect())
-            except Exception as error:
-                failures.append(error)
-
-        tracker = self.session.sparkContext.statusTracker()
-        asked = threading.Thread(target=collect)
-        asked.start()
-        while asked.is_alive() and not tracker.getActiveJobsIds():
-            time.sleep(0.02)
-        time.sleep(0.5)
-        os.killpg(self.workers[0].pid, signal.SIGKILL)
-        # It counts where the job was still under way.
-        self.killed += int(asked.is_alive())
-        self.workers[0].wait(30)
-        asked.join()
-        if failures:
-            raise failures[0]
-        return rows
+def install(packages: list[str]) -> None:
+    """By apt-get, of the newest list there is."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    steps = [["update"], ["install", "--yes", "--no-install-recommends", *packages]]
+    for step in steps:
+        command = ["apt-get", "--quiet", "--quiet", "-o", "DPkg::Lock::Timeout=120", *step]
+        try:
+            done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"apt-get {step[0]} does not end within 600 s; install {' '.join(packages)} by hand") from None
+        if done.returncode != 0:
+            said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise Failed(f"apt-get {step[0]} failed with {done.returncode} ({said}); install {' '.join(packages)} by hand")
 
 
 def main() -> int:
-    """Says what is missing, one line each."""
-    missing = []
-    for check in (lambda: postgres_program("initdb"), lambda: postgres_program("pg_ctl"), require_java):
+    """Sees to the packages; what is missing for good is said, one line each."""
+    packages = sorted({package for package, _ in missing()})
+    if packages and os.geteuid() == 0 and shutil.which("apt-get") is not None:
+        start = time.monotonic()
         try:
-            check()
-        except Missing as what:
-            missing.append(str(what))
-    for line in missing:
-        print(line, file=sys.stderr)
-    return 1 if missing else 0
+            install(packages)
+        except Failed as what:
+            print(f"packages: {what}")
+            return 1
+        print(f"packages: apt-get installed {' '.join(packages)} ({time.monotonic() - start:.0f} s)")
+    # What is there now counts, whatever apt-get said.
+    for _, line in (still := missing()):
+        print(f"packages: {line}")
+    return 1 if still else 0
 
 
 if __name__ == "__main__":

@@ -112,6 +112,7 @@ fn wheels(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect())
 }
 
-fn target(root: &Path) -> PathBuf {
+/// Where cargo puts what it builds.
+pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into)
 }

@@ -11,9 +11,11 @@ use std::sync::Mutex;
 
 /// Tests counted in what a command printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Tally {
-    passed: usize,
-    failed: usize,
+pub struct Tally {
+    /// Those that went well.
+    pub passed: usize,
+    /// Those that did not.
+    pub failed: usize,
 }
 
 /// Runs all steps, also after a failure, and says what became of them.
@@ -206,7 +208,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> io::Result<(bool, Tally)> {
 }
 
 /// Runs a command, passes its output through, and counts the tests it reports.
-fn counted(mut command: Command) -> io::Result<(bool, Tally)> {
+pub fn counted(mut command: Command) -> io::Result<(bool, Tally)> {
     let mut child = command
         // Nothing here may depend on a terminal: the counts are read from plain text.
         .env("CARGO_TERM_COLOR", "never")

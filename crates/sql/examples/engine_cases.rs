@@ -28,8 +28,7 @@ fn written(case: &Case) -> Value {
         .iter()
         .map(|dialect| {
             let all = compile(&case.plan, *dialect, &common::secret(case.seed)).unwrap();
-            let one =
-                |statement: &veracity_sql::Statement| json!({"sql": statement.sql, "keys": statement.keys});
+            let one = |statement: &veracity_sql::Statement| json!({"sql": statement.sql, "keys": statement.keys, "numbers": statement.numbers});
             (dialect.name().to_owned(), all.iter().map(one).collect())
         })
         .collect();
