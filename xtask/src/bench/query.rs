@@ -2,7 +2,8 @@
 //!
 //! A table of purchases is made from a fixed seed. Each tool is one process for each query, timed from start to end; a server of
 //! PostgreSQL has its table loaded before. Beside the plain query stands the cheapest one that looks at each person: no tool can
-//! bound what a person adds without it. Memory is what the processes of a tool had of their own, looked at every few milliseconds.
+//! bound what a person adds without it. Memory is what the processes of a tool had of their own, looked at every few milliseconds;
+//! processor seconds stand beside the others, for a machine that others use too.
 
 use super::{
     environment, environment_in, field, must,
@@ -35,6 +36,8 @@ const QUERIES: [(&str, &str, &str); 5] = [
 #[derive(Clone, Copy)]
 struct Cost {
     seconds: f64,
+    /// Of all processors.
+    busy: f64,
     peak_mib: f64,
 }
 
@@ -42,7 +45,6 @@ struct Cost {
 struct Programs {
     ours: PathBuf,
     duckdb: PathBuf,
-    python: PathBuf,
     smartnoise: Option<PathBuf>,
     peer: PathBuf,
     table: Table,
@@ -89,22 +91,13 @@ impl Programs {
         if let Some(server) = &server {
             table.write_catalog("postgres", &format!("engine = \"postgres\"\nurl = \"{}\"", server.url))?;
         }
-        Ok(Programs {
-            ours: release.join("veracity"),
-            duckdb,
-            python,
-            smartnoise,
-            peer,
-            table,
-            server,
-            repeats,
-        })
+        Ok(Programs { ours: release.join("veracity"), duckdb, smartnoise, peer, table, server, repeats })
     }
 
     /// Each query on each engine; the seconds of the embedded one.
     fn print_engines(&self) -> io::Result<Vec<Option<Cost>>> {
         println!(
-            "| query | engine | ours, s | MiB | plain, s | ours ÷ plain | by person, s | ours ÷ by person |"
+            "| query | engine | ours, s (CPU) | MiB | plain, s (CPU) | ours ÷ plain (CPU) | by person, s (CPU) | ours ÷ by person (CPU) |"
         );
         println!("|---|---|---|---|---|---|---|---|");
         let mut embedded = Vec::new();
@@ -177,19 +170,21 @@ impl Programs {
     /// Runs a command to its end; nothing where it fails, which it has then explained itself.
     fn measured(&self, command: &mut Command, engine: &str) -> io::Result<Option<Cost>> {
         let server = self.server.as_ref().filter(|_| engine == "postgres");
-        let idle = server.map_or(0.0, |server| memory_mib(server.pid));
+        let idle = server.map_or((0.0, 0.0), |server| used(server.pid));
         let begun = Instant::now();
         let mut child = command.stdout(Stdio::null()).spawn()?;
-        let mut peak: f64 = 0.0;
+        let mut cost = Cost { seconds: 0.0, busy: 0.0, peak_mib: 0.0 };
         let status = loop {
-            let of_server = server.map_or(0.0, |server| memory_mib(server.pid) - idle);
-            peak = peak.max(memory_mib(child.id()) + of_server);
+            let (mib, busy) = used(child.id());
+            let at_server = server.map_or(idle, |server| used(server.pid));
+            cost.peak_mib = cost.peak_mib.max(mib + at_server.0 - idle.0);
+            cost.busy = cost.busy.max(busy + at_server.1 - idle.1);
             match child.try_wait()? {
                 Some(status) => break status,
                 None => std::thread::sleep(LOOK),
             }
         };
-        let cost = Cost { seconds: begun.elapsed().as_secs_f64(), peak_mib: peak };
+        cost.seconds = begun.elapsed().as_secs_f64();
         Ok(status.success().then_some(cost))
     }
 
@@ -231,7 +226,7 @@ impl Programs {
         let said = String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned();
         let number = |name| field(&said, name).and_then(|text| text.parse::<f64>().ok());
         Ok(match (number("seconds"), number("peak_kib")) {
-            (Some(seconds), Some(peak)) => Ok(Cost { seconds, peak_mib: peak / 1024.0 }),
+            (Some(seconds), Some(peak)) => Ok(Cost { seconds, busy: f64::NAN, peak_mib: peak / 1024.0 }),
             _ => Err("no answer".to_owned()),
         })
     }
@@ -294,33 +289,44 @@ fn median(costs: Vec<Option<Cost>>) -> Option<Cost> {
 
 fn row(ours: Option<Cost>, plain: Option<Cost>, by_person: Option<Cost>) -> String {
     let Some(ours) = ours else { return "no answer | | | | | |".to_owned() };
+    let both = |cost: Cost| format!("{:.2} ({:.2})", cost.seconds, cost.busy);
     let beside = |other: Option<Cost>| match other {
-        Some(other) => format!("{:.2} | {:.1}", other.seconds, ours.seconds / other.seconds),
+        Some(other) => {
+            let (seconds, busy) = (ours.seconds / other.seconds, ours.busy / other.busy);
+            format!("{} | {seconds:.1} ({busy:.1})", both(other))
+        }
         None => " | ".to_owned(),
     };
-    format!("{:.2} | {:.0} | {} | {} |", ours.seconds, ours.peak_mib, beside(plain), beside(by_person))
+    format!("{} | {:.0} | {} | {} |", both(ours), ours.peak_mib, beside(plain), beside(by_person))
 }
 
-/// What a process and all that it started have of their own, in MiB.
-fn memory_mib(root: u32) -> f64 {
+/// What a process and all that it started have of their own, in MiB, and the processor seconds that they took.
+fn used(root: u32) -> (f64, f64) {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut seconds: HashMap<u32, f64> = HashMap::new();
     let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name may have spaces and brackets; the parent comes second after its last bracket.
-        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
-        children.entry(parent.unwrap_or(0)).or_default().push(pid);
+        // The name may have spaces and brackets. After its last bracket the parent comes second, and from the twelfth on ticks of
+        // a hundredth of a second: its own, the system's for it, and both of children that have ended.
+        let rest: Vec<&str> =
+            stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
+        let parent = rest.get(1).and_then(|parent| parent.parse().ok()).unwrap_or(0);
+        children.entry(parent).or_default().push(pid);
+        let ticks = rest.iter().skip(11).take(4).filter_map(|ticks| ticks.parse::<f64>().ok());
+        seconds.insert(pid, ticks.sum::<f64>() / 100.0);
     }
-    let (mut waiting, mut kib) = (vec![root], 0.0);
+    let (mut waiting, mut kib, mut busy) = (vec![root], 0.0, 0.0);
     while let Some(pid) = waiting.pop() {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let own = status
             .lines()
             .find_map(|line| line.strip_prefix("RssAnon:")?.split_whitespace().next()?.parse().ok());
         kib += own.unwrap_or(0.0);
+        busy += seconds.get(&pid).copied().unwrap_or(0.0);
         waiting.extend(children.remove(&pid).unwrap_or_default());
     }
-    kib / 1024.0
+    (kib / 1024.0, busy)
 }
 
 #[cfg(test)]
@@ -329,16 +335,17 @@ mod tests {
 
     #[test]
     fn a_median_needs_every_run_and_rows_are_as_wide_as_their_head() {
-        let cost = |seconds| Some(Cost { seconds, peak_mib: 10.0 });
+        let cost = |seconds| Some(Cost { seconds, busy: seconds / 2.0, peak_mib: 10.0 });
         assert_eq!(median(vec![cost(3.0), cost(1.0), cost(2.0)]).map(|cost| cost.seconds), Some(2.0));
         assert!(median(vec![cost(1.0), None]).is_none());
-        assert_eq!(row(cost(6.0), cost(2.0), None), "6.00 | 10 | 2.00 | 3.0 |  |  |");
+        assert_eq!(row(cost(6.0), cost(2.0), None), "6.00 (3.00) | 10 | 2.00 (1.00) | 3.0 (3.0) |  |  |");
         assert_eq!(row(None, None, None).matches('|').count(), 6);
     }
 
     #[test]
     fn memory_is_that_of_a_process() {
         let ballast = vec![1u8; 64 << 20];
-        assert!(memory_mib(std::process::id()) > 60.0 && ballast[1 << 20] == 1);
+        let (mib, busy) = used(std::process::id());
+        assert!(mib > 60.0 && busy >= 0.0 && ballast[1 << 20] == 1);
     }
 }
