@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask test` runs every check, `… test --engines` compares servers of SQL, `cargo xtask bench account`, `… noise` and `… train` ask us
-//! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD; `… python` times the wheel), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
+//! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD; `… query` times private SQL beside the same query without privacy; `… python` times the wheel), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
 //! Opacus from outside, `… clusters` audits on Ray and Slurm, `… ledger` kills, races and faults of the ledger at length, `… python-peers` tests the wheel beside its peers, `cargo xtask wheel` builds it, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
-                     cargo xtask bench account|corners|kinds|noise|train|python | \
+                     cargo xtask bench account|corners|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
                      cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger | \
                      cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         ["book", ref rest @ ..] => book::run(&root(), rest),
         ["bench", "noise"] => bench::noise::run(&root()),
         ["bench", "train"] => bench::train::run(&root()),
+        ["bench", "query", ref rest @ ..] => bench::query::run(&root(), rest),
         ["bench", "account"] => {
             bench::account::run(&root()).and_then(|ours| Ok(bench::corners::run(&root())? && ours))
         }

@@ -191,6 +191,16 @@ impl Catalog {
     }
 }
 
+impl Table {
+    /// Whether an engine could take a name for this table.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        match &self.place {
+            Place::File(_) => self.name.eq_ignore_ascii_case(name),
+            Place::Engine { table, .. } => table.iter().any(|part| part.eq_ignore_ascii_case(name)),
+        }
+    }
+}
+
 impl WrittenTable {
     fn read(self, name: &str, folder: &Path) -> Result<Table, Refusal> {
         let refuse = |what: &str| Refusal::invalid(format!("table {} {what}", one_line(name)));

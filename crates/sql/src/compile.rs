@@ -1,13 +1,10 @@
 //! A bounded plan in the dialect of an engine: one statement for all sums, and one for each tally.
 //!
-//! The statement says, from the inside out: the declared columns of each table, clamped; the rows that count, with their unit,
-//! keys and whole numbers; each row's rank within its unit and group, and each group's within its unit; sums over those within
-//! the caps. Ranks are by SHA-256 over a secret of this query, so that nobody can arrange which rows of a person count; ties of
-//! groups are broken by the keys themselves, so that a unit is in no more groups than its cap even where hashes are equal. Rows
-//! that tie have the same whole numbers, and so the sums are the same whichever of them counts.
+//! A statement says, from the inside out: the declared columns of each table, clamped; the rows that count, with their unit, keys
+//! and whole numbers; which of them are within the caps (`bound.rs`); sums over those.
 
 use crate::{
-    Column, Dialect, JoinKind, Operator, Place, Plan, Predicate, Scalar, Summand, TextRef,
+    Column, Dialect, JoinKind, Operator, Place, Plan, Predicate, Scalar, TextRef,
     plan::{Input, Source},
     scalar::ColumnRef,
 };
@@ -38,13 +35,16 @@ pub struct Row {
 pub struct Secret(String);
 
 impl Secret {
-    /// From 32 random bytes.
+    /// From 32 random bytes: six bits of each of the first 22, which are 132 bits.
+    ///
+    /// So short that the secret, a person, a group and a number are often one block of SHA-256.
     pub fn new(bytes: [u8; 32]) -> Secret {
-        Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        const DIGITS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+        Secret(bytes[..22].iter().map(|byte| char::from(DIGITS[usize::from(byte & 63)])).collect())
     }
 
-    /// In hexadecimal digits, for an engine.
-    pub(crate) fn hex(&self) -> &str {
+    /// Its digits, for an engine.
+    pub(crate) fn digits(&self) -> &str {
         &self.0
     }
 }
@@ -65,113 +65,16 @@ pub fn compile(plan: &Plan, dialect: Dialect, secret: &Secret) -> Result<Vec<Sta
     Ok(statements)
 }
 
-struct Compiler<'a> {
-    plan: &'a Plan,
-    dialect: Dialect,
-    secret: &'a Secret,
+/// A plan on its way to the dialect of an engine.
+pub(crate) struct Compiler<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) dialect: Dialect,
+    pub(crate) secret: &'a Secret,
 }
 
 impl Compiler<'_> {
-    fn sums(&self) -> Result<Statement, Refusal> {
-        let keys = self.key_names();
-        let sums: Vec<String> = self.plan.sums.iter().map(|summand| self.summand(*summand)).collect();
-        // A query of quantiles alone still has groups.
-        let sums = if sums.is_empty() { vec![self.dialect.bigint("COUNT(*)")] } else { sums };
-        let columns: Vec<String> = keys.iter().chain(&sums).cloned().collect();
-        let sql = format!("SELECT {} FROM ({}) AS kept{}", columns.join(", "), self.kept()?, group_by(&keys));
-        Ok(Statement { sql, keys: keys.len(), numbers: sums.len() })
-    }
-
-    fn tally(&self, input: usize) -> Result<Statement, Refusal> {
-        let keys = self.key_names();
-        let mut grouped = keys.clone();
-        grouped.push(format!("q{input}"));
-        let sql = format!(
-            "SELECT {}, {} FROM ({}) AS kept WHERE q{input} IS NOT NULL{}",
-            grouped.join(", "),
-            self.dialect.bigint("COUNT(*)"),
-            self.kept()?,
-            group_by(&grouped)
-        );
-        Ok(Statement { sql, keys: keys.len(), numbers: 2 })
-    }
-
-    fn summand(&self, summand: Summand) -> String {
-        let sum = |what: String| self.dialect.bigint(&format!("COALESCE(SUM({what}), 0)"));
-        match summand {
-            Summand::Rows => self.dialect.bigint("COUNT(*)"),
-            Summand::Units => sum("CASE WHEN r = 1 THEN 1 ELSE 0 END".to_owned()),
-            Summand::Present(input) => self.dialect.bigint(&format!("COUNT(q{input})")),
-            Summand::Total(input) => sum(format!("q{input}")),
-            Summand::Square(input) => {
-                let grid = self.plan.inputs[input].grid;
-                let centred = format!("(2 * q{input} - ({}))", grid.least + grid.most);
-                sum(format!("{centred} * {centred}"))
-            }
-        }
-    }
-
-    fn key_names(&self) -> Vec<String> {
-        (0..self.plan.keys.len()).map(|place| format!("k{place}")).collect()
-    }
-
-    fn unit_names(&self) -> Vec<String> {
-        (0..self.plan.sources[0].unit.len()).map(|place| format!("u{place}")).collect()
-    }
-
-    /// Rows within the caps.
-    fn kept(&self) -> Result<String, Refusal> {
-        let (units, keys) = (self.unit_names(), self.key_names());
-        let inputs: Vec<String> = (0..self.plan.inputs.len()).map(|place| format!("q{place}")).collect();
-        let of_unit = units.join(", ");
-        let of_group: Vec<String> = units.iter().chain(&keys).cloned().collect();
-        let by_row = match inputs.is_empty() {
-            true => of_unit.clone(),
-            false => {
-                let whole = |input: &String| format!("COALESCE({}, '')", self.dialect.digits(input));
-                self.hash(units.iter().chain(&keys).cloned().chain(inputs.iter().map(whole)))
-            }
-        };
-        let mut ranks =
-            vec![format!("ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {by_row}) AS r", of_group.join(", "))];
-        let mut within = vec![format!("r <= {}", self.plan.caps.rows.get())];
-        if self.caps_groups() {
-            let by_group = self.hash(of_group.iter().cloned());
-            ranks.push(format!(
-                "DENSE_RANK() OVER (PARTITION BY {of_unit} ORDER BY {by_group}, {}) AS g",
-                keys.join(", ")
-            ));
-            within.push(format!("g <= {}", self.plan.caps.groups.get()));
-        }
-        let shown: Vec<String> = keys.iter().chain(&inputs).cloned().chain(["r".to_owned()]).collect();
-        let ranked: Vec<String> = keys.iter().chain(&inputs).cloned().chain(ranks).collect();
-        Ok(format!(
-            "SELECT {} FROM (SELECT {} FROM ({}) AS base) AS ranked WHERE {}",
-            shown.join(", "),
-            ranked.join(", "),
-            self.base()?,
-            within.join(" AND ")
-        ))
-    }
-
-    /// Whether a unit could be in more groups than may count.
-    fn caps_groups(&self) -> bool {
-        let all = self
-            .plan
-            .keys
-            .iter()
-            .try_fold(1u64, |all, key| Some(all.saturating_mul(key.public.as_ref()?.len() as u64)));
-        !self.plan.keys.is_empty() && all.is_none_or(|all| all > self.plan.caps.groups.get())
-    }
-
-    fn hash(&self, parts: impl Iterator<Item = String>) -> String {
-        let joined: Vec<String> =
-            std::iter::once(self.dialect.text(self.secret.hex())).chain(parts).collect();
-        self.dialect.sha256(&joined.join(" || '|' || "))
-    }
-
     /// The rows that count, before any cap: unit, keys, whole numbers.
-    fn base(&self) -> Result<String, Refusal> {
+    pub(crate) fn base(&self) -> Result<String, Refusal> {
         let plan = self.plan;
         let mut columns: Vec<String> =
             (0..plan.sources[0].unit.len()).map(|at| format!("t0.u{at} AS u{at}")).collect();
@@ -350,8 +253,4 @@ fn bracketed(parts: Vec<String>, word: &str) -> String {
 
 fn is_null(what: &str, negated: bool) -> String {
     format!("({what} IS {}NULL)", if negated { "NOT " } else { "" })
-}
-
-fn group_by(columns: &[String]) -> String {
-    if columns.is_empty() { String::new() } else { format!(" GROUP BY {}", columns.join(", ")) }
 }

@@ -14,6 +14,15 @@ pub enum Dialect {
     Spark,
 }
 
+/// When a table of a statement is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Times {
+    /// Once, and kept.
+    Once,
+    /// Each time that it is read.
+    Each,
+}
+
 impl Dialect {
     /// The name of the engine.
     pub fn name(self) -> &'static str {
@@ -69,7 +78,8 @@ impl Dialect {
     /// A column as texts, compared byte by byte.
     pub(crate) fn as_text(self, column: &str) -> String {
         match self {
-            Dialect::Sqlite => format!("CAST({column} AS TEXT) COLLATE BINARY"),
+            // Texts were loaded as such; a cast would hide that rows are sorted by them.
+            Dialect::Sqlite => format!("{column} COLLATE BINARY"),
             // A cast keeps the collation of a column.
             Dialect::DuckDb => format!("CAST({column} AS VARCHAR) COLLATE \"C\""),
             Dialect::Postgres => format!("CAST({column} AS TEXT) COLLATE \"C\""),
@@ -134,6 +144,27 @@ impl Dialect {
             Dialect::DuckDb => format!("sha256({text})"),
             Dialect::Postgres => format!("encode(sha256(convert_to({text}, 'UTF8')), 'hex')"),
             Dialect::Spark => format!("sha2({text}, 256)"),
+        }
+    }
+
+    /// How a table of a statement says when it is computed, after AS.
+    pub(crate) fn computed(self, times: Times) -> &'static str {
+        match (self, times) {
+            // It has no such words, and finds parts that are the same by itself.
+            (Dialect::Spark, _) => "",
+            (Dialect::Sqlite | Dialect::DuckDb | Dialect::Postgres, Times::Once) => " MATERIALIZED",
+            (Dialect::Sqlite | Dialect::DuckDb | Dialect::Postgres, Times::Each) => " NOT MATERIALIZED",
+        }
+    }
+
+    /// The sum of whole numbers, exact below 2^53, that fails on none: what passes 64 bits is missing or wrong.
+    pub(crate) fn total(self, whole: &str) -> String {
+        match self {
+            // It sums integers as such, and gives a float.
+            Dialect::Sqlite => format!("TOTAL({whole})"),
+            // Both sum in more than 64 bits.
+            Dialect::DuckDb | Dialect::Postgres => format!("SUM({whole})"),
+            Dialect::Spark => format!("try_sum({whole})"),
         }
     }
 

@@ -39,6 +39,7 @@
 
 mod answer;
 mod ast;
+mod bound;
 mod catalog;
 mod check;
 mod compile;

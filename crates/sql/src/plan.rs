@@ -95,6 +95,16 @@ pub enum Summand {
     Square(usize),
 }
 
+impl Summand {
+    /// The input whose values are summed.
+    pub(crate) fn input(self) -> Option<usize> {
+        match self {
+            Summand::Rows | Summand::Units => None,
+            Summand::Present(input) | Summand::Total(input) | Summand::Square(input) => Some(input),
+        }
+    }
+}
+
 /// What is released of each group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aggregate {

@@ -228,7 +228,7 @@ fn mutated_queries_are_answered_like_the_twin_or_refused_in_one_line() {
         let plan = check(&text, &catalog, CapsWanted::default()).unwrap();
         let tables = world.tables();
         let found = ask(&tables, &plan, &secret(seed)).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(found, twin(&plan, &tables, &format!("{seed:016x}{}", "0".repeat(48))), "{text}");
+        assert_eq!(found, twin(&plan, &tables, &common::digits(seed)), "{text}");
         allowed += 1;
     }
     println!("{allowed} allowed, {refused} refused");
@@ -291,7 +291,7 @@ fn long_and_deep_queries_end_soon_and_in_one_line() {
         let plan = check(text, &catalog, CapsWanted::default()).unwrap_or_else(|why| panic!("{at}: {why}"));
         let tables = world.tables();
         let found = ask(&tables, &plan, &secret(1)).unwrap_or_else(|why| panic!("{at}: {why}"));
-        assert_eq!(found, twin(&plan, &tables, &format!("{:016x}{}", 1, "0".repeat(48))), "{at}");
+        assert_eq!(found, twin(&plan, &tables, &common::digits(1)), "{at}");
     }
 }
 

@@ -105,7 +105,7 @@ fn tried(
     (seed, kind, draws): (u64, NoiseKind, u64),
     held: &mut Held,
 ) {
-    let digits = format!("{seed:016x}{}", "0".repeat(48));
+    let digits = common::digits(seed);
     let floats = values(plan, tables, &digits);
     for draw in 0..draws {
         let groups = plan.answer(design, None, totals, &mut stream(seed * 1000 + draw)).unwrap();

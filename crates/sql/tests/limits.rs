@@ -103,7 +103,7 @@ fn sums_of_many_extreme_rows_are_exact() {
             // One row, a hundred thousand times.
             let mut one = tables.clone();
             one[0].rows.truncate(1);
-            let single = twin(&plan, &one, &format!("{:016x}{}", 1, "0".repeat(48)));
+            let single = twin(&plan, &one, &common::digits(1));
             let expected: Vec<i64> = single.sums[0]
                 .numbers
                 .iter()

@@ -95,17 +95,62 @@ fn unclamped(mut sql: String) -> String {
 fn mutants() -> Vec<Mutant> {
     vec![
         Mutant {
-            name: "rows are capped after they were summed",
+            name: "rows are counted without a cap",
             query: "SELECT sex, COUNT(*) FROM people GROUP BY sex",
             world: one_key,
+            sql: |_, sql| replaced(sql, "CASE WHEN n < 1 THEN n ELSE 1 END", "n"),
+            ..SOUND
+        },
+        Mutant {
+            name: "rows are capped after they were summed",
+            query: "SELECT sex, SUM(hours) FROM people GROUP BY sex",
+            world: one_key,
             sql: |_, sql| replaced(sql, "r <= 1", "r >= 1"),
+            ..SOUND
+        },
+        Mutant {
+            name: "pairs with more rows than count stand as they are",
+            query: "SELECT COUNT(*), AVG(hours) FROM people",
+            world: one_key,
+            sql: |_, sql| replaced(sql, "n <= 1 UNION", "n >= 1 UNION"),
+            ..SOUND
+        },
+        Mutant {
+            name: "rows of others are ranked as a person's own",
+            query: "SELECT SUM(hours) FROM people",
+            world: |world| {
+                one_key(world);
+                world.bounds.insert("hours", (-99.0, 99.0));
+            },
+            sql: |_, sql| replaced(sql, "ON u0 = ou0", "ON 1 = 1"),
+            ..SOUND
+        },
+        Mutant {
+            name: "rows in a median are not capped",
+            query: "SELECT MEDIAN(hours) FROM people",
+            world: one_key,
+            sql: |_, sql| sql.replace("r <= 1", "r >= 1"),
+            ..SOUND
+        },
+        Mutant {
+            name: "rows in a median are all those of pairs with more than count",
+            query: "SELECT MEDIAN(hours) FROM people",
+            world: one_key,
+            sql: |_, sql| sql.replace("WHERE n <= 1)", "WHERE n >= 1)"),
+            ..SOUND
+        },
+        Mutant {
+            name: "who is in too many groups keeps them all beside those chosen",
+            query: "SELECT town, COUNT(*) FROM people GROUP BY town",
+            world: one_key,
+            sql: |_, sql| replaced(sql, "WHERE m <= 1 UNION", "WHERE m >= 1 UNION"),
             ..SOUND
         },
         Mutant {
             name: "groups are not capped",
             query: "SELECT town, SUM(hours) FROM people GROUP BY town",
             world: one_key,
-            sql: |_, sql| replaced(sql, " AND g <= 1", ""),
+            sql: |_, sql| replaced(sql, "g <= 1", "g >= 1"),
             ..SOUND
         },
         Mutant {
@@ -139,9 +184,9 @@ fn mutants() -> Vec<Mutant> {
             query: "SELECT town, COUNT(*) FROM people GROUP BY town",
             world: one_key,
             sql: |_, sql| {
-                let start = sql.find("DENSE_RANK() OVER (PARTITION BY u0 ORDER BY ").expect("ranks groups");
+                let start = sql.find("ROW_NUMBER() OVER (PARTITION BY u0 ORDER BY ").expect("ranks groups");
                 let end = start + sql[start..].find(", k0) AS g").expect("the end of the rank");
-                let popular = "DENSE_RANK() OVER (PARTITION BY u0 ORDER BY (SELECT COUNT(*) FROM \"people\" AS z WHERE z.\"town\" = k0)";
+                let popular = "ROW_NUMBER() OVER (PARTITION BY u0 ORDER BY (SELECT COUNT(*) FROM \"people\" AS z WHERE z.\"town\" = k0)";
                 format!("{}{popular}{}", &sql[..start], &sql[end..])
             },
             ..SOUND
@@ -150,7 +195,7 @@ fn mutants() -> Vec<Mutant> {
             name: "keys are compared without regard to case",
             query: "SELECT sex, COUNT(*) FROM people GROUP BY sex",
             world: one_key,
-            sql: |_, sql| replaced(sql, "\"sex\" AS TEXT) COLLATE BINARY", "\"sex\" AS TEXT) COLLATE NOCASE"),
+            sql: |_, sql| replaced(sql, "\"sex\" COLLATE BINARY", "\"sex\" COLLATE NOCASE"),
             ..SOUND
         },
         Mutant {
@@ -160,7 +205,7 @@ fn mutants() -> Vec<Mutant> {
                 one_key(world);
                 world.bounds.insert("hours", (-99.0, 99.0));
             },
-            sql: |_, sql| replaced(sql, "\"id\" AS TEXT) COLLATE BINARY", "\"id\" AS TEXT) COLLATE NOCASE"),
+            sql: |_, sql| replaced(sql, "\"id\" COLLATE BINARY", "\"id\" COLLATE NOCASE"),
             ..SOUND
         },
         Mutant {
@@ -172,7 +217,11 @@ fn mutants() -> Vec<Mutant> {
                 world.keys.insert("edu", vec!["c".to_owned(), "b|c".to_owned()]);
                 world.caps = (1, 1);
             },
-            sql: |_, sql| replaced(sql, ", k0, k1) AS g", ") AS g"),
+            sql: |_, sql| {
+                let ranked = "ROW_NUMBER() OVER (PARTITION BY u0 ORDER";
+                let tied = replaced(sql, ranked, &ranked.replace("ROW_NUMBER", "DENSE_RANK"));
+                replaced(tied, ", k0, k1) AS g", ") AS g")
+            },
             ..SOUND
         },
         Mutant {
@@ -240,7 +289,8 @@ fn mutants() -> Vec<Mutant> {
         },
         Mutant {
             name: "rows without an owner are kept",
-            query: "SELECT COUNT(*) FROM people",
+            // Of one table alone they are not even loaded.
+            query: "SELECT COUNT(*) FROM people LEFT JOIN places ON size IS NOT NULL",
             world: one_key,
             sql: |_, sql| replaced(sql, "t0.u0 IS NOT NULL", "1 = 1"),
             ..SOUND

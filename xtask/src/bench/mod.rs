@@ -6,6 +6,8 @@ pub mod account;
 pub mod corners;
 mod kinds;
 pub mod noise;
+pub mod query;
+mod query_table;
 pub mod train;
 
 use std::io;
@@ -26,11 +28,15 @@ pub fn release_folder(root: &Path) -> PathBuf {
 
 /// The peers' Python environment, made once.
 pub(crate) fn environment(root: &Path, packages: &[&str]) -> io::Result<PathBuf> {
-    let folder = root.join(".venv");
+    environment_in(&root.join(".venv"), packages)
+}
+
+/// A Python environment in a folder, made once.
+pub(crate) fn environment_in(folder: &Path, packages: &[&str]) -> io::Result<PathBuf> {
     let python = folder.join("bin/python");
     if !python.exists() {
         must(
-            Command::new("python3").args(["-m", "venv"]).arg(&folder),
+            Command::new("python3").args(["-m", "venv"]).arg(folder),
             "python3 cannot make an environment; install python3-venv",
         )?;
     }

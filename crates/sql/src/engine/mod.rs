@@ -3,6 +3,7 @@
 mod duckdb;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod sorted;
 mod sqlite;
 
 pub use duckdb::DuckDb;

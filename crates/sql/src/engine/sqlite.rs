@@ -1,6 +1,9 @@
 //! The embedded engine: files are read by `records` and loaded into SQLite in memory. There is nothing to install.
 
-use super::Engine;
+use super::{
+    Engine,
+    sorted::{Coded, sorted},
+};
 use crate::{Column, Dialect, Place, Plan, Row, Statement, plan::Source};
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use sha2::{Digest, Sha256};
@@ -48,30 +51,88 @@ impl Sqlite {
 
     /// Loads a table from columns: one value for each row.
     pub fn load(&mut self, table: &str, columns: &[(&str, Values)]) -> Result<(), Error> {
-        let quoted = |name: &str| Dialect::Sqlite.identifier(name);
-        let declared: Vec<String> = columns
+        let rows = columns.first().map_or(0, |(_, values)| length(values));
+        let statement = create(table, columns, "");
+        self.insert(
+            &statement,
+            table,
+            (0..rows).map(|row| columns.iter().map(move |(_, values)| value(values, row))),
+        )
+    }
+
+    /// Loads a table for a plan: where there is no other table, rows that count are sorted by unit and keys. Those on which one of
+    /// these is missing count for nothing, and are left out.
+    pub fn load_for(&mut self, plan: &Plan, table: &str, columns: &[(&str, Values)]) -> Result<(), Error> {
+        let [source] = plan.sources.as_slice() else { return self.load(table, columns) };
+        let keys = plan.keys.iter().map(|key| &source.columns[key.column.column].0);
+        let mut by: Vec<usize> = Vec::new();
+        for name in source.unit.iter().chain(keys) {
+            by.extend(columns.iter().position(|(known, _)| known == name).filter(|at| !by.contains(at)));
+        }
+        let coded: Vec<Option<Coded<'_>>> = columns
             .iter()
-            .map(|(name, values)| match values {
-                Values::Numbers(_) => format!("{} REAL", quoted(name)),
-                Values::Texts(_) => format!("{} TEXT", quoted(name)),
+            .enumerate()
+            .map(|(at, (_, values))| match values {
+                Values::Texts(texts) if by.contains(&at) => Some(Coded::new(texts)),
+                Values::Texts(_) | Values::Numbers(_) => None,
             })
             .collect();
-        let (table, marks) = (quoted(table), vec!["?"; columns.len()].join(", "));
+        let by_texts: Vec<&Coded<'_>> = by.iter().filter_map(|at| coded[*at].as_ref()).collect();
+        let order = sorted(&by_texts, columns.first().map_or(0, |(_, values)| length(values)));
+        let is_taken = |name: &str| columns.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let mut place = "veracity_place".to_owned();
+        while is_taken(&place) {
+            place.push('_');
+        }
+        let names: Vec<String> = by.iter().map(|at| Dialect::Sqlite.identifier(columns[*at].0)).collect();
+        let key = format!(", {place} INTEGER, PRIMARY KEY ({}, {place})", names.join(", "));
+        let statement = create(table, columns, &key) + " WITHOUT ROWID";
+        let cell = |at: usize, row: u32| match &coded[at] {
+            Some(coded) => coded.text(row).map_or(NOTHING, |text| ToSqlOutput::Borrowed(text.into())),
+            None => value(&columns[at].1, row as usize),
+        };
+        let cell = &cell;
+        let rows = order.iter().enumerate().map(|(place, row)| {
+            let place = ToSqlOutput::Owned(Value::Integer(place as i64));
+            (0..columns.len()).map(move |at| cell(at, *row)).chain([place])
+        });
+        self.insert(&statement, table, rows)
+    }
+
+    /// Makes a table and fills it, in one transaction.
+    fn insert<'a, R>(&mut self, create: &str, table: &str, rows: impl Iterator<Item = R>) -> Result<(), Error>
+    where
+        R: Iterator<Item = ToSqlOutput<'a>>,
+    {
         let transaction = self.connection.transaction().map_err(failed)?;
-        transaction
-            .execute_batch(&format!("CREATE TABLE {table} ({})", declared.join(", ")))
-            .map_err(failed)?;
+        transaction.execute_batch(create).map_err(failed)?;
+        let table = Dialect::Sqlite.identifier(table);
+        let width = transaction.prepare(&format!("SELECT * FROM {table}")).map_err(failed)?.column_count();
         {
+            let marks = vec!["?"; width].join(", ");
             let mut insert =
                 transaction.prepare(&format!("INSERT INTO {table} VALUES ({marks})")).map_err(failed)?;
-            let rows = columns.first().map_or(0, |(_, values)| length(values));
-            for row in 0..rows {
-                let values = columns.iter().map(|(_, values)| value(values, row));
-                insert.execute(rusqlite::params_from_iter(values)).map_err(failed)?;
+            for row in rows {
+                insert.execute(rusqlite::params_from_iter(row)).map_err(failed)?;
             }
         }
         transaction.commit().map_err(failed)
     }
+}
+
+const NOTHING: ToSqlOutput<'static> = ToSqlOutput::Owned(Value::Null);
+
+/// The statement that makes a table of columns; `key` comes after them.
+fn create(table: &str, columns: &[(&str, Values)], key: &str) -> String {
+    let quoted = |name: &str| Dialect::Sqlite.identifier(name);
+    let declared: Vec<String> = columns
+        .iter()
+        .map(|(name, values)| match values {
+            Values::Numbers(_) => format!("{} REAL", quoted(name)),
+            Values::Texts(_) => format!("{} TEXT COLLATE BINARY", quoted(name)),
+        })
+        .collect();
+    format!("CREATE TABLE {} ({}{key})", quoted(table), declared.join(", "))
 }
 
 fn length(values: &Values) -> usize {
@@ -119,7 +180,7 @@ impl Engine for Sqlite {
             let file = File::at(path, &self.limits)?;
             let read = read_columns(&file, self.form, &wanted, &self.limits)?;
             let named: Vec<(&str, Values)> = columns.keys().copied().zip(read.values).collect();
-            self.load(table, &named)?;
+            self.load_for(plan, table, &named)?;
         }
         Ok(())
     }

@@ -35,10 +35,25 @@ pub fn secret(seed: u64) -> Secret {
     Secret::new(bytes)
 }
 
-/// SQLite with all tables of a world.
-pub fn engine(tables: &[Data]) -> Sqlite {
+/// The same as an engine is given it, for the twin.
+pub fn digits(seed: u64) -> String {
+    let digit = |byte: u8| match byte % 64 {
+        low @ 0..10 => char::from(b'0' + low),
+        low @ 10..36 => char::from(b'a' + low - 10),
+        low @ 36..62 => char::from(b'A' + low - 36),
+        62 => '-',
+        _ => '_',
+    };
+    seed.to_be_bytes().into_iter().chain([0; 14]).map(digit).collect()
+}
+
+/// SQLite with all tables of a world: for a plan as it loads files, or as they are.
+pub fn engine(tables: &[Data], plan: Option<&Plan>) -> Sqlite {
     let mut engine = Sqlite::open(Form::default(), Limits::default()).unwrap();
-    for table in tables {
+    let is_read = |table: &&Data| {
+        plan.is_none_or(|plan| plan.sources.iter().any(|source| source.table.name == table.name))
+    };
+    for table in tables.iter().filter(is_read) {
         let columns: Vec<(&str, Values)> = table
             .columns
             .iter()
@@ -52,14 +67,17 @@ pub fn engine(tables: &[Data]) -> Sqlite {
                 (name.as_str(), values)
             })
             .collect();
-        engine.load(&table.name, &columns).unwrap();
+        match plan {
+            Some(plan) => engine.load_for(plan, &table.name, &columns).unwrap(),
+            None => engine.load(&table.name, &columns).unwrap(),
+        }
     }
     engine
 }
 
 /// What SQLite says to a plan, in one order.
 pub fn ask(tables: &[Data], plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
-    ask_changed(tables, plan, secret, &|sql| sql)
+    ask_engine(engine(tables, Some(plan)), plan, secret, &|sql| sql)
 }
 
 /// The same, with a change to what it is asked.
@@ -69,7 +87,16 @@ pub fn ask_changed(
     secret: &Secret,
     change: &dyn Fn(String) -> String,
 ) -> Result<Totals, Error> {
-    let mut engine = engine(tables);
+    ask_engine(engine(tables, Some(plan)), plan, secret, change)
+}
+
+/// What one that has the tables says.
+pub fn ask_engine(
+    mut engine: Sqlite,
+    plan: &Plan,
+    secret: &Secret,
+    change: &dyn Fn(String) -> String,
+) -> Result<Totals, Error> {
     let mut all = Vec::new();
     for mut statement in compile(plan, engine.dialect(), secret).unwrap() {
         statement.sql = change(statement.sql);

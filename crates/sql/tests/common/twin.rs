@@ -26,7 +26,7 @@ struct Counted {
     floats: Vec<Option<f64>>,
 }
 
-/// The whole numbers of a plan; `secret` in hexadecimal digits.
+/// The whole numbers of a plan; `secret` as an engine is given it.
 pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
     let kept = capped(plan, rows_that_count(plan, tables), secret);
     let mut groups: BTreeMap<Vec<String>, Vec<(Counted, bool)>> = BTreeMap::new();

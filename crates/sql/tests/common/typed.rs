@@ -128,8 +128,7 @@ impl Case {
         let kinds = Kinds::of_seed(seed, world.units);
         let mut tables = world.tables();
         kinds.fit(&mut tables);
-        let digits = format!("{seed:016x}{}", "0".repeat(48));
-        let expected = twin(&plan, &tables, &digits);
+        let expected = twin(&plan, &tables, &super::digits(seed));
         Some(Case { seed, query, world, plan, tables, kinds, expected })
     }
 }

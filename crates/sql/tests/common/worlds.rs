@@ -54,7 +54,7 @@ const LOGICAL: [&str; 16] = [
 ];
 
 /// Names that break what is not quoted, or collide with what a statement calls its own parts.
-const HOSTILE_NAMES: [&str; 24] = [
+const HOSTILE_NAMES: [&str; 27] = [
     "a\"; DROP TABLE x; --",
     "k0",
     "r",
@@ -67,6 +67,9 @@ const HOSTILE_NAMES: [&str; 24] = [
     "q0",
     "kept",
     "ranked",
+    "VERACITY_rows",
+    "veracity_pairs",
+    "veracity_place",
     "declared",
     "select",
     "order",

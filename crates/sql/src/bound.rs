@@ -1,0 +1,230 @@
+//! The caps of a plan, in SQL: how much of one unit counts.
+//!
+//! Rows that count are counted and summed for each unit and group first: a pair. A unit that is in more groups than its cap keeps
+//! those of the least ranks; a pair with more rows than its cap keeps the rows of the least ranks; all others need no rank, and
+//! their sums stand. Ranks are by SHA-256 over a secret of this query, so that nobody can arrange which rows of a person count, and
+//! over nothing of other units. Ties of groups are broken by the keys themselves, so that a unit is in no more groups than its cap
+//! even where hashes are equal. Rows that tie have the same whole numbers, and so the sums are the same whichever of them counts.
+
+use crate::{Statement, Summand, compile::Compiler, dialect::Times};
+use veracity_core::Refusal;
+
+impl Compiler<'_> {
+    /// The statement of all sums.
+    pub(crate) fn sums(&self) -> Result<Statement, Refusal> {
+        let keys = self.key_names();
+        // A query of quantiles alone still has groups.
+        let alone = [Summand::Rows];
+        let sums = if self.plan.sums.is_empty() { &alone[..] } else { &self.plan.sums };
+        let named = |value: String, at: usize| format!("{value} AS x{at}");
+        let of_rows: Vec<usize> = (0..sums.len()).filter(|at| sums[*at].input().is_some()).collect();
+        let mut extra = Vec::new();
+        for at in &of_rows {
+            extra.push((self.of_few_rows(sums[*at]), format!("s{at}")));
+        }
+        let tables = self.tables(&extra)?;
+        let of_pairs =
+            sums.iter().enumerate().map(|(at, summand)| named(self.of_pair(*summand, at, &of_rows), at));
+        let kept = self.kept_name();
+        let mut counted = format!("SELECT {} FROM {kept}", list(keys.iter().cloned().chain(of_pairs)));
+        if !of_rows.is_empty() {
+            let of_row = sums.iter().enumerate().map(|(at, summand)| named(self.of_row(*summand), at));
+            counted = format!(
+                "{counted} WHERE n <= {} UNION ALL SELECT {} FROM ({}) AS ranked WHERE r <= {}",
+                self.most_rows(),
+                list(keys.iter().cloned().chain(of_row)),
+                self.ranked_rows(),
+                self.most_rows()
+            );
+        }
+        let totals = (0..sums.len()).map(|at| self.dialect.bigint(&format!("COALESCE(SUM(x{at}), 0)")));
+        let sql = format!(
+            "{tables} SELECT {} FROM ({counted}) AS counted{}",
+            list(keys.iter().cloned().chain(totals)),
+            group_by(&keys)
+        );
+        Ok(Statement { sql, keys: keys.len(), numbers: sums.len() })
+    }
+
+    /// The statement that counts the values of an input.
+    pub(crate) fn tally(&self, input: usize) -> Result<Statement, Refusal> {
+        let keys = self.key_names();
+        let grouped: Vec<String> = keys.iter().cloned().chain([format!("q{input}")]).collect();
+        let shown = grouped.join(", ");
+        let sql = format!(
+            "{} SELECT {shown}, {} FROM (SELECT {shown} FROM {} UNION ALL SELECT {shown} FROM ({}) AS ranked WHERE r <= {}) \
+             AS counted WHERE q{input} IS NOT NULL{}",
+            self.tables(&[])?,
+            self.dialect.bigint("COUNT(*)"),
+            self.rows_of_pairs("<="),
+            self.ranked_rows(),
+            self.most_rows(),
+            group_by(&grouped)
+        );
+        Ok(Statement { sql, keys: keys.len(), numbers: 2 })
+    }
+
+    /// The tables of a statement: rows that count, pairs of a unit and a group, and pairs within the cap on groups. `extra` is what
+    /// else is summed for each pair, with its name.
+    fn tables(&self, extra: &[(String, String)]) -> Result<String, Refusal> {
+        let of_pair = self.pair_names();
+        let summed = extra.iter().map(|(what, name)| format!("{what} AS {name}"));
+        let (base, pairs) = (self.name("rows"), self.name("pairs"));
+        let counted = format!(
+            "SELECT {} FROM {base}{}",
+            list(of_pair.iter().cloned().chain(["COUNT(*) AS n".to_owned()]).chain(summed)),
+            group_by(&of_pair)
+        );
+        let table =
+            |name: &str, body: &str, times| format!("{name} AS{} ({body})", self.dialect.computed(times));
+        let mut tables = vec![table(&base, &self.base()?, Times::Each), table(&pairs, &counted, Times::Once)];
+        if self.caps_groups() {
+            let units = self.name("units");
+            let (of_unit, most) = (self.unit_names(), self.plan.caps.groups.get());
+            let others = of_unit.iter().enumerate().map(|(at, unit)| format!("{unit} AS w{at}"));
+            let same = (0..of_unit.len()).map(|at| format!("u{at} = w{at}"));
+            let names = extra.iter().map(|(_, name)| name.clone());
+            let shown = list(of_pair.iter().cloned().chain(["n".to_owned()]).chain(names));
+            let joined = format!("{pairs} INNER JOIN {units} ON {}", same.collect::<Vec<_>>().join(" AND "));
+            let rank = format!(
+                "ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {}, {}) AS g",
+                of_unit.join(", "),
+                self.hash(of_pair.iter().cloned()),
+                self.key_names().join(", ")
+            );
+            let of_units =
+                format!("SELECT {}, COUNT(*) AS m FROM {pairs}{}", list(others), group_by(&of_unit));
+            let kept = format!(
+                "SELECT {shown} FROM {joined} WHERE m <= {most} UNION ALL \
+                 SELECT {shown} FROM (SELECT {shown}, {rank} FROM {joined} WHERE m > {most}) AS ranked WHERE g <= {most}"
+            );
+            tables.push(table(&units, &of_units, Times::Once));
+            tables.push(table(&self.kept_name(), &kept, Times::Once));
+        }
+        Ok(format!("WITH {}", tables.join(", ")))
+    }
+
+    /// Rows of pairs that have more than count, with their ranks.
+    fn ranked_rows(&self) -> String {
+        let inputs: Vec<String> = (0..self.plan.inputs.len()).map(|place| format!("q{place}")).collect();
+        let whole = |input: &String| format!("COALESCE({}, '')", self.dialect.digits(input));
+        let of_pair = self.pair_names();
+        let rank = self.hash(of_pair.iter().cloned().chain(inputs.iter().map(whole)));
+        format!(
+            "SELECT {}, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {rank}) AS r FROM {}",
+            list(self.key_names().into_iter().chain(inputs)),
+            of_pair.join(", "),
+            self.rows_of_pairs(">")
+        )
+    }
+
+    /// Rows of pairs that have at most as many as count, or more.
+    fn rows_of_pairs(&self, sign: &str) -> String {
+        let of_pair = self.pair_names();
+        let others = of_pair.iter().map(|name| format!("{name} AS o{name}"));
+        let same: Vec<String> = of_pair.iter().map(|name| format!("{name} = o{name}")).collect();
+        format!(
+            "{} INNER JOIN (SELECT {} FROM {} WHERE n {sign} {}) AS others ON {}",
+            self.name("rows"),
+            list(others),
+            self.kept_name(),
+            self.most_rows(),
+            same.join(" AND ")
+        )
+    }
+
+    /// What a pair adds to a sum, where none or all of its rows are ranked.
+    fn of_pair(&self, summand: Summand, at: usize, of_rows: &[usize]) -> String {
+        match summand {
+            Summand::Units => "1".to_owned(),
+            // No row is ranked: which ones count is the same.
+            Summand::Rows if of_rows.is_empty() => {
+                let most = self.most_rows();
+                format!("CASE WHEN n < {most} THEN n ELSE {most} END")
+            }
+            Summand::Rows => "n".to_owned(),
+            Summand::Present(_) | Summand::Total(_) | Summand::Square(_) => format!("s{at}"),
+        }
+    }
+
+    /// What the rows of a pair add to a sum. One with more rows than count could pass 64 bits, and is not asked for.
+    fn of_few_rows(&self, summand: Summand) -> String {
+        match summand {
+            Summand::Present(input) => format!("COUNT(q{input})"),
+            other => {
+                let total = self.dialect.bigint(&self.dialect.total(&self.of_row(other)));
+                format!("CASE WHEN COUNT(*) <= {} THEN {total} END", self.most_rows())
+            }
+        }
+    }
+
+    /// What a ranked row adds to a sum.
+    fn of_row(&self, summand: Summand) -> String {
+        match summand {
+            Summand::Rows => "1".to_owned(),
+            Summand::Units => "CASE WHEN r = 1 THEN 1 ELSE 0 END".to_owned(),
+            Summand::Present(input) => format!("CASE WHEN q{input} IS NULL THEN 0 ELSE 1 END"),
+            Summand::Total(input) => format!("q{input}"),
+            Summand::Square(input) => {
+                let grid = self.plan.inputs[input].grid;
+                let centred = format!("(2 * q{input} - ({}))", grid.least + grid.most);
+                format!("{centred} * {centred}")
+            }
+        }
+    }
+
+    /// Whether a unit could be in more groups than may count.
+    fn caps_groups(&self) -> bool {
+        let all = self
+            .plan
+            .keys
+            .iter()
+            .try_fold(1u64, |all, key| Some(all.saturating_mul(key.public.as_ref()?.len() as u64)));
+        !self.plan.keys.is_empty() && all.is_none_or(|all| all > self.plan.caps.groups.get())
+    }
+
+    fn hash(&self, parts: impl Iterator<Item = String>) -> String {
+        let joined: Vec<String> =
+            std::iter::once(self.dialect.text(self.secret.digits())).chain(parts).collect();
+        self.dialect.sha256(&joined.join(" || '|' || "))
+    }
+
+    fn most_rows(&self) -> u64 {
+        self.plan.caps.rows.get()
+    }
+
+    /// The table of pairs within the cap on groups.
+    fn kept_name(&self) -> String {
+        self.name(if self.caps_groups() { "kept" } else { "pairs" })
+    }
+
+    /// The name of a table of the statement: that of no table of the query.
+    fn name(&self, what: &str) -> String {
+        let mut name = format!("veracity_{what}");
+        while self.plan.sources.iter().any(|source| source.table.is_called(&name)) {
+            name.push('_');
+        }
+        name
+    }
+
+    fn key_names(&self) -> Vec<String> {
+        (0..self.plan.keys.len()).map(|place| format!("k{place}")).collect()
+    }
+
+    fn unit_names(&self) -> Vec<String> {
+        (0..self.plan.sources[0].unit.len()).map(|place| format!("u{place}")).collect()
+    }
+
+    /// A unit and a group.
+    fn pair_names(&self) -> Vec<String> {
+        self.unit_names().into_iter().chain(self.key_names()).collect()
+    }
+}
+
+fn list(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn group_by(columns: &[String]) -> String {
+    if columns.is_empty() { String::new() } else { format!(" GROUP BY {}", columns.join(", ")) }
+}
