@@ -156,6 +156,13 @@ impl Opened {
         Ok(Opened { settings: settings.clone(), provenance, work, out })
     }
 
+    /// Nothing is trained; the folder is as it was.
+    pub fn give_up(self) {
+        if let Some(out) = self.out {
+            out.give_back();
+        }
+    }
+
     /// Trains and writes.
     pub fn carry_out(self, watch: Option<&Sender<TrainEvent>>) -> Result<TrainingDone, Error> {
         let Opened { settings, provenance, work, out } = self;

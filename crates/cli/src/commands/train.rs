@@ -36,9 +36,16 @@ pub fn run(args: &TrainArgs, console: Console) -> Result<Outcome, Error> {
     // What fails until here costs nothing; what fails later stays charged and open, and may be resumed under its request id.
     let opened = Opened::new(&plan, &settings)?;
     let beginning = if args.resume { Beginning::Resumed } else { Beginning::Fresh };
-    let charged = match purchase.map_or(Ok(Charged::Unasked), |purchase| purchase.charge(beginning))? {
-        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
-        charged => charged,
+    let charged = match purchase.map_or(Ok(Charged::Unasked), |purchase| purchase.charge(beginning)) {
+        Err(error) => {
+            opened.give_up();
+            return Err(error);
+        }
+        Ok(Charged::Known { printed, from }) => {
+            opened.give_up();
+            return Outcome::done(printed.text_again(args.json, &from)?);
+        }
+        Ok(charged) => charged,
     };
     let told = |event| told(&args.out, event);
     let done = progress::shown(console, args.progress, told, |watch| opened.carry_out(Some(watch)))?;

@@ -59,6 +59,10 @@ impl Wanted {
                 }
             };
             saving::refuse_foreign_file("plot", path, drawn.recogniser())?;
+            if !path.exists() {
+                // Then its folder must be there.
+                saving::must_be_new("plot", path)?;
+            }
             Ok((path.clone(), drawn))
         });
         Ok(Wanted { out: out.transpose()?, plot: plot.transpose()?, is_json: args.answer.json })
