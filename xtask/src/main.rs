@@ -1,6 +1,6 @@
 //! The project's chores: `cargo xtask test` runs every check, `… test --engines` compares servers of SQL, `cargo xtask bench account`, `… noise` and `… train` ask us
 //! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD; `… python` times the wheel), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
-//! Opacus from outside, `… clusters` audits on Ray and Slurm, `… ledger` kills, races and faults of the ledger at length, `… python-peers` tests the wheel beside its peers, `cargo xtask wheel` builds it, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
+//! Opacus from outside, `… clusters` audits on Ray and Slurm, `… ledger` kills, races and faults of the ledger at length, `… sql-tour` asks and draws the Adult census, `… python-peers` tests the wheel beside its peers, `cargo xtask wheel` builds it, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
 
 mod architecture;
 mod bench;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
                      cargo xtask bench account|corners|kinds|noise|train|python | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
-                     cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger | \
+                     cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger|sql-tour | \
                      cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
 fn main() -> ExitCode {
@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         ["reproduce", "clusters"] => reproduce::clusters::run(&root()),
         ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
         ["reproduce", "ledger"] => reproduce::ledger::run(&root()),
+        ["reproduce", "sql-tour"] => reproduce::sql_tour::run(&root()),
         ["reproduce", "white-box"] => reproduce::panels::white_box(&root()),
         ["reproduce", "power"] => reproduce::panels::power(&root()),
         ["reproduce", "coverage"] => reproduce::panels::coverage(&root()),

@@ -24,7 +24,8 @@ fn main() -> ExitCode {
 
 fn write(answers: &str, table: &str, figures: &str, picture: &str) -> Result<(), String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
-    let truth = truth(&read(table)?)?;
+    let table = read(table)?;
+    let truth = truth(&table)?;
     let mut all = Vec::new();
     for line in read(answers)?.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();

@@ -30,6 +30,8 @@ pub struct Figure {
 pub fn written(figures: &[Figure]) -> String {
     let line = |figure: &Figure| {
         let Figure { education, sex, people, truth, hours, error_bar } = figure;
+        // Up, but for what is whole hundredths already.
+        let error_bar = (error_bar * 100.0 - 1e-9).ceil() / 100.0;
         format!("{education},{sex},{people},{truth:.2},{hours:.2},{error_bar:.2}\n")
     };
     format!("{HEADER}\n{}", figures.iter().map(line).collect::<String>())
