@@ -5,7 +5,6 @@
 mod door;
 
 use door::{json, room};
-use parquet::file::reader::FileReader as _;
 use serde_json::Value;
 use std::{
     fs,
