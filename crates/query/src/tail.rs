@@ -43,7 +43,7 @@ pub fn chance_below(noise: Noise, number: i64) -> (f64, f64) {
 fn laplace_reaches(b: f64, least: u64) -> (f64, f64) {
     let chance = (-(least as f64) / b).exp() / (1.0 + (-1.0 / b).exp());
     // What has underflowed is still possible.
-    (chance / OUTWARD, (chance * OUTWARD).max(f64::MIN_POSITIVE).min(0.5))
+    (chance / OUTWARD, (chance * OUTWARD).clamp(f64::MIN_POSITIVE, 0.5))
 }
 
 /// Noise up to this wide is summed point by point.
@@ -54,7 +54,7 @@ fn gaussian_reaches(sigma: f64, least: u64) -> (f64, f64) {
     let normal = |from: f64| normal::cdf(-from / sigma);
     if sigma > SUMMED {
         let (near, far) = ((least - 1) as f64, least as f64);
-        return (normal(far) / OUTWARD, (normal(near) * OUTWARD).max(f64::MIN_POSITIVE).min(0.5));
+        return (normal(far) / OUTWARD, (normal(near) * OUTWARD).clamp(f64::MIN_POSITIVE, 0.5));
     }
     let weight = |x: u64| (-0.5 * (x as f64 / sigma).powi(2)).exp();
     // Past 12σ the weights are below e^−72 of the whole.
