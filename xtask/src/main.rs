@@ -1,6 +1,11 @@
-//! The project's chores: `cargo xtask test` runs every check, `… test --engines` compares servers of SQL, `cargo xtask bench account`, `… noise` and `… train` ask us
-//! and the peers the same questions (`… corners` asks us alone, over the whole range; `… kinds` is the part of account beyond DP-SGD; `… query` times private SQL beside the same query without privacy; `… python` times the wheel), `cargo xtask reproduce accuracy` measures what private models reach, `… opacus` audits
-//! Opacus from outside, `… clusters` audits on Ray and Slurm, `… ledger` kills, races and faults of the ledger at length, `… python-peers` tests the wheel beside its peers, `cargo xtask wheel` builds it, `cargo xtask book` runs every command that the pages show. Arguments name the chore; each chore is one file and returns whether it went well.
+//! The project's chores. Arguments name the chore; each chore is one file and returns whether it went well.
+//!
+//! - `cargo xtask test` runs every check; `test --engines` compares servers of SQL.
+//! - `cargo xtask bench …` asks us and the peers the same questions: `account` (`kinds` is its part beyond DP-SGD, `corners` asks us
+//!   alone over the whole range), `noise`, `train`, `python`, and `query`, private SQL beside the same query without privacy.
+//! - `cargo xtask reproduce …` makes figures anew that pages show, and runs at length what tests run briefly.
+//! - `cargo xtask kernels` compiles what runs on CUDA devices; `cargo xtask wheel` builds the Python package; `cargo xtask book` runs
+//!   every command that the pages show.
 
 mod architecture;
 mod bench;
@@ -17,7 +22,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
                      cargo xtask bench account|corners|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
-                     cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger | \
+                     cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger|sql-tour | \
                      cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
 
 fn main() -> ExitCode {
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
         ["reproduce", "clusters"] => reproduce::clusters::run(&root()),
         ["reproduce", "opacus"] => reproduce::opacus::run(&root()),
         ["reproduce", "ledger"] => reproduce::ledger::run(&root()),
+        ["reproduce", "sql-tour"] => reproduce::sql_tour::run(&root()),
         ["reproduce", "white-box"] => reproduce::panels::white_box(&root()),
         ["reproduce", "power"] => reproduce::panels::power(&root()),
         ["reproduce", "coverage"] => reproduce::panels::coverage(&root()),

@@ -28,7 +28,34 @@ pub(crate) fn compare(note: &ReleaseNote, mechanism: &Mechanism) -> Result<Vec<C
 
 /// Whether a release that bounds the rows of a person was charged for as many, and only such a one.
 pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) -> Result<(), Refusal> {
-    let charged = match &subject.mechanism {
+    if let Some(PersonsNote {
+        rows_per_person: None, rows_per_group: Some(rows), groups_per_person, ..
+    }) = persons
+    {
+        let groups = groups_per_person.as_ref().ok_or_else(|| {
+            Refusal::invalid("groups_per_person is missing, expected it beside rows_per_group")
+        })?;
+        let groups = groups.count("groups_per_person")?;
+        compare_groups(rows.count("rows_per_group")?, groups, &subject.mechanism)?;
+    } else {
+        if persons.is_some_and(|note| note.rows_per_group.is_some() || note.groups_per_person.is_some()) {
+            return Err(Refusal::invalid(
+                "persons bound rows in two ways, expected rows_per_person, or rows_per_group and groups_per_person",
+            ));
+        }
+        compare_rows(persons, &subject.mechanism)?;
+    }
+    let is_bounded =
+        persons.is_some_and(|note| note.rows_per_person.is_some() || note.rows_per_group.is_some());
+    match is_bounded && subject.adjacency != Adjacency::AddRemove {
+        true => Err(Refusal::no_theorem("rows bounded by person", subject.adjacency, "use add-remove")),
+        false => Ok(()),
+    }
+}
+
+/// The rows of one person are a group of uses.
+fn compare_rows(persons: Option<&PersonsNote>, mechanism: &Mechanism) -> Result<(), Refusal> {
+    let charged = match mechanism {
         Mechanism::Group { size, .. } => *size,
         _ => Count::ONE,
     };
@@ -36,18 +63,34 @@ pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) 
         Some(rows) => rows.count("rows_per_person")?,
         None => Count::ONE,
     };
-    if noted != charged {
-        return Err(Refusal::Invalid(format!(
-            "rows_per_person is {}, expected {} as the mechanism's group has",
-            noted.get(),
-            charged.get()
-        )));
-    }
-    match persons {
-        Some(persons) if persons.rows_per_person.is_some() && subject.adjacency != Adjacency::AddRemove => {
-            Err(Refusal::no_theorem("rows bounded by person", subject.adjacency, "use add-remove"))
+    expected("rows_per_person", noted, charged, "as the mechanism's group has")
+}
+
+/// Of a query, one person is in as many groups as each part is repeated. Rows in each are in the sensitivity of noise, which is in
+/// steps of its grid; where a part is a group of uses, it has as many.
+fn compare_groups(rows: Count, groups: Count, mechanism: &Mechanism) -> Result<(), Refusal> {
+    match mechanism {
+        Mechanism::Composed(parts) => parts.iter().try_for_each(|part| compare_groups(rows, groups, part)),
+        // That a key of one's own is shown is bounded over all groups together.
+        Mechanism::Approximate { .. } => Ok(()),
+        Mechanism::Repeated { times, mechanism } => {
+            expected("groups_per_person", groups, *times, "as the mechanism is repeated")?;
+            compare_groups(rows, Count::ONE, mechanism)
         }
-        _ => Ok(()),
+        Mechanism::Group { size, .. } => {
+            expected("groups_per_person", groups, Count::ONE, "as the mechanism is repeated")?;
+            expected("rows_per_group", rows, *size, "as the mechanism's group has")
+        }
+        _ => expected("groups_per_person", groups, Count::ONE, "as the mechanism is repeated"),
+    }
+}
+
+fn expected(name: &str, noted: Count, charged: Count, why: &str) -> Result<(), Refusal> {
+    match noted == charged {
+        true => Ok(()),
+        false => {
+            Err(Refusal::Invalid(format!("{name} is {}, expected {} {why}", noted.get(), charged.get())))
+        }
     }
 }
 

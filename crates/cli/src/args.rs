@@ -1,6 +1,7 @@
 //! The arguments, as typed. What they mean is decided in `meaning`.
 
 mod account;
+mod answer;
 mod audit;
 mod batching;
 mod bound;
@@ -14,6 +15,7 @@ mod train;
 mod zoo;
 
 pub use account::{AccountArgs, CalibrateArgs, CurveArgs, ExplainArgs, MechanismArgs};
+pub use answer::AnswerArgs;
 pub use audit::{AuditAction, AuditArgs};
 pub use batching::BatchingArgs;
 pub use bound::{BoundArgs, BoundCommand, BoundOneRunArgs, BoundPowerArgs, BoundQuestion, BoundScoresArgs};

@@ -1,11 +1,15 @@
 //! A release or a training paid by a ledger: charged before data are read, its answer kept before it is shown.
 
-use crate::{args::ChargeArgs, text};
+use crate::{
+    args::{AnswerArgs, ChargeArgs},
+    text,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use veracity::{
     Error, Subject,
     ledger::{Ledger, Request, RequestId, Reservation, Reserved, Rule},
+    query::NoiseKind,
 };
 
 /// What the ledger said.
@@ -29,6 +33,8 @@ pub struct Printed {
     pub words: String,
     /// For scripts.
     pub object: Value,
+    /// What it is the answer of, beside what the ledger knows of the question: a digest.
+    pub of: Option<String>,
 }
 
 /// Whether a job begins, or goes on with the noise that it drew before.
@@ -40,55 +46,95 @@ pub enum Beginning {
     Resumed,
 }
 
+/// What is asked of the ledger that the flags name.
+pub struct Purchase {
+    ledger: Box<Ledger>,
+    path: PathBuf,
+    request: Request,
+}
+
+impl Purchase {
+    /// A subject as the ledger is asked for it; nothing where no ledger is named.
+    pub fn new(
+        args: &ChargeArgs,
+        subject: &Subject,
+        (dataset, what): (&str, &str),
+    ) -> Result<Option<Purchase>, Error> {
+        let Some(path) = &args.ledger else { return Ok(None) };
+        let ledger = Ledger::open(path)?;
+        let terms = ledger.terms();
+        if !terms.dataset.is_empty() && terms.dataset != dataset {
+            return Err(Error::invalid(format!(
+                "dataset is {dataset}, expected {}, which the ledger is of; say --dataset {0} if it is the same",
+                terms.dataset
+            )));
+        }
+        let request = Request {
+            id: args.request_id.as_deref().map(RequestId::new).transpose()?,
+            analyst: args.analyst.clone(),
+            unit: Some(subject.unit.clone()),
+            question: subject.question(),
+            what: what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        };
+        Ok(Some(Purchase { ledger: Box::new(ledger), path: path.clone(), request }))
+    }
+
+    /// The answer that was given before under this request id, if it was; nothing is charged.
+    pub fn recall(&self) -> Result<Option<Charged>, Error> {
+        let known = self.ledger.recall(self.request.clone())?;
+        known.map(|(answer, entry)| self.known(&answer, entry)).transpose()
+    }
+
+    /// Charges it.
+    pub fn charge(self, beginning: Beginning) -> Result<Charged, Error> {
+        let request = self.request.clone();
+        let reserved = match beginning {
+            Beginning::Fresh => self.ledger.reserve(request)?,
+            Beginning::Resumed => self.ledger.resume(request)?,
+        };
+        match reserved {
+            Reserved::New(reservation) => Ok(Charged::New(self.ledger, reservation)),
+            Reserved::Known { answer, entry } => self.known(&answer, entry),
+        }
+    }
+
+    fn known(&self, answer: &str, entry: u64) -> Result<Charged, Error> {
+        let kept: Option<Value> = serde_json::from_str(answer).ok();
+        let read = kept.and_then(|kept| {
+            Some(Printed {
+                words: kept["words"].as_str()?.to_owned(),
+                object: kept.get("object")?.clone(),
+                of: kept["of"].as_str().map(str::to_owned),
+            })
+        });
+        let printed = read.ok_or_else(|| {
+            Error::invalid("request id was answered by another program, expected a new request id")
+        })?;
+        Ok(Charged::Known { printed, from: (entry, self.path.clone()) })
+    }
+}
+
 /// Charges a subject to the ledger that the flags name, if they name one.
 pub fn charge(
     args: &ChargeArgs,
     subject: &Subject,
-    (dataset, what): (&str, &str),
+    what: (&str, &str),
     beginning: Beginning,
 ) -> Result<Charged, Error> {
-    let Some(path) = &args.ledger else { return Ok(Charged::Unasked) };
-    let ledger = Ledger::open(path)?;
-    let terms = ledger.terms();
-    if !terms.dataset.is_empty() && terms.dataset != dataset {
-        return Err(Error::invalid(format!(
-            "dataset is {dataset}, expected {}, which the ledger is of; say --dataset {0} if it is the same",
-            terms.dataset
-        )));
-    }
-    let request = Request {
-        id: args.request_id.as_deref().map(RequestId::new).transpose()?,
-        analyst: args.analyst.clone(),
-        unit: Some(subject.unit.clone()),
-        question: subject.question(),
-        what: what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
-    };
-    let reserved = match beginning {
-        Beginning::Fresh => ledger.reserve(request)?,
-        Beginning::Resumed => ledger.resume(request)?,
-    };
-    match reserved {
-        Reserved::New(reservation) => Ok(Charged::New(Box::new(ledger), reservation)),
-        Reserved::Known { answer, entry } => {
-            let kept: Option<Value> = serde_json::from_str(&answer).ok();
-            let read = kept.and_then(|kept| {
-                Some(Printed {
-                    words: kept["words"].as_str()?.to_owned(),
-                    object: kept.get("object")?.clone(),
-                })
-            });
-            let printed = read.ok_or_else(|| {
-                Error::invalid("request id was answered by another program, expected a new request id")
-            })?;
-            Ok(Charged::Known { printed, from: (entry, path.clone()) })
-        }
+    match Purchase::new(args, subject, what)? {
+        None => Ok(Charged::Unasked),
+        Some(purchase) => purchase.charge(beginning),
     }
 }
 
-/// Whether the ledger that the flags name counts Gaussian noise exactly, and other noise by more than it costs.
-pub fn prefers_gaussian(args: &ChargeArgs) -> Result<bool, Error> {
-    let Some(path) = &args.ledger else { return Ok(false) };
-    Ok(matches!(Ledger::open(path)?.terms().rule, Rule::Gaussian { .. }))
+/// The noise that was asked for. Nobody said, it is added, and a ledger pays that adds up μ²: then what costs it least.
+pub fn noise(args: &AnswerArgs, is_added: bool) -> Result<Option<NoiseKind>, Error> {
+    let Some(path) = &args.charge.ledger else { return Ok(args.noise) };
+    if args.noise.is_some() || !(args.delta > 0.0) || !is_added {
+        return Ok(args.noise);
+    }
+    let is_exact = matches!(Ledger::open(path)?.terms().rule, Rule::Gaussian { .. });
+    Ok(is_exact.then_some(NoiseKind::Gaussian))
 }
 
 impl Charged {
@@ -96,7 +142,7 @@ impl Charged {
     pub fn keep(self, printed: &Printed) -> Result<(), Error> {
         match self {
             Charged::New(ledger, reservation) => {
-                let kept = json!({ "words": printed.words, "object": printed.object });
+                let kept = json!({ "words": printed.words, "object": printed.object, "of": printed.of });
                 ledger.commit(reservation, &kept.to_string())
             }
             Charged::Unasked | Charged::Known { .. } => Ok(()),
@@ -113,6 +159,16 @@ impl Charged {
 }
 
 impl Printed {
+    /// Refuses an answer of something else: a request id stands for one question about one thing.
+    pub fn must_be_of(&self, digest: &str, what: &str) -> Result<(), Error> {
+        match self.of.as_deref() {
+            Some(of) if of != digest => Err(Error::invalid(format!(
+                "request id was answered with another {what}, expected a new request id"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// In the form that is asked for.
     pub fn text(&self, is_json: bool) -> Result<String, Error> {
         if is_json { text::json(&self.object) } else { Ok(self.words.clone()) }

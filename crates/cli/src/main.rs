@@ -71,8 +71,8 @@ fn main() -> ExitCode {
 fn charges_a_ledger(command: &Command) -> bool {
     match command {
         Command::Ledger(_) => true,
-        Command::Query(args) => args.charge.ledger.is_some(),
-        Command::Release(args) => args.charge.ledger.is_some(),
+        Command::Query(args) => args.answer.charge.ledger.is_some(),
+        Command::Release(args) => args.answer.charge.ledger.is_some(),
         Command::Train(args) => args.charge.ledger.is_some(),
         _ => false,
     }

@@ -181,3 +181,217 @@ fn what_cannot_be_bounded_is_refused_in_one_line_without_a_value() {
     fs::write(room.join("catalog.toml"), "[tables.people]\npath = 'people.csv'\n").unwrap();
     assert!(refused(&room, "SELECT COUNT(*) FROM people", "--epsilon 1").1.contains("person"));
 }
+
+/// Rows as files hold what the JSON holds, bit for bit, and a second file does not take the place of the first.
+#[test]
+fn rows_are_written_as_csv_and_parquet_and_drawn() {
+    let room = furnished("query-files");
+    let query = "SELECT sex, COUNT(*) AS n, AVG(hours) FROM people GROUP BY sex";
+    let found = asked(&room, query, "--epsilon 5 --out rows.csv --plot rows.svg");
+    let written = fs::read_to_string(room.join("rows.csv")).unwrap();
+    let mut lines = written.lines();
+    assert_eq!(lines.next(), Some("sex,n,n_error_bar,AVG(hours),AVG(hours)_error_bar"));
+    let rows = found["rows"].as_array().unwrap();
+    for (line, row) in lines.by_ref().zip(rows) {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells[0], row["sex"].as_str().unwrap());
+        for (place, name, field) in [
+            (1, "n", "answer"),
+            (2, "n", "error_bar"),
+            (3, "AVG(hours)", "answer"),
+            (4, "AVG(hours)", "error_bar"),
+        ] {
+            let number: f64 = cells[place].parse().unwrap();
+            assert_eq!(number.to_bits(), row[name][field].as_f64().unwrap().to_bits(), "{line}");
+        }
+    }
+    assert!(lines.next().is_none() && rows.len() == 3);
+    let picture = fs::read_to_string(room.join("rows.svg")).unwrap();
+    assert!(["Male", "Female", "Other", "AVG(hours)"].iter().all(|word| picture.contains(word)));
+    // A key that is not shown is in no file.
+    let towns = "SELECT town, COUNT(*) AS n FROM people GROUP BY town";
+    let found = asked(&room, towns, "--epsilon 2 --delta 1e-9 --out towns.parquet --plot towns.png");
+    assert_eq!(found["rows"].as_array().unwrap().len(), 3);
+    let bytes = fs::read(room.join("towns.parquet")).unwrap();
+    assert!(!String::from_utf8_lossy(&bytes).contains(MARKED));
+    let reader =
+        parquet::file::reader::SerializedFileReader::new(fs::File::open(room.join("towns.parquet")).unwrap());
+    let read: Vec<String> = reader.unwrap().into_iter().map(|row| row.unwrap().to_string()).collect();
+    let first = &found["rows"][0];
+    let (answer, bar) = (first["n"]["answer"].as_f64().unwrap(), first["n"]["error_bar"].as_f64().unwrap());
+    assert_eq!(read[0], format!("{{town: \"t0\", n: {answer:?}, n_error_bar: {bar:?}}}"));
+    // What could not be written is refused before anything is spent.
+    assert_eq!(ledger(&room, "create l --epsilon 1").status.code(), Some(0));
+    for (flags, word) in [
+        ("--out rows.csv", "there already"),
+        ("--out rows.xlsx", ".csv or .parquet"),
+        ("--plot people.csv", ".svg or .png"),
+        ("--plot away/rows.svg", "plot"),
+        ("--out away/rows.csv", "out"),
+    ] {
+        let (code, said) = refused(&room, query, &format!("--epsilon 0.5 --ledger l {flags}"));
+        assert!(code == Some(2) && said.contains(word), "{flags}: {said}");
+    }
+    let clash = "SELECT COUNT(*) AS n, AVG(hours) AS n_error_bar FROM people";
+    assert!(refused(&room, clash, "--epsilon 0.5 --ledger l --out c.csv").1.contains("n_error_bar"));
+    let shown = json(std::str::from_utf8(&ledger(&room, "show l --json").stdout).unwrap());
+    assert_eq!(shown["entries"], 0);
+    // Asked again under its id, the files are those of the first answer.
+    let flags = "--epsilon 0.5 --ledger l --request-id one";
+    asked(&room, query, &format!("{flags} --out first.csv"));
+    asked(&room, query, &format!("{flags} --out again.csv"));
+    assert_eq!(fs::read(room.join("first.csv")).unwrap(), fs::read(room.join("again.csv")).unwrap());
+}
+
+/// The share of groups that is not shown is known beforehand, from the law of the noise; and it is what happens.
+#[test]
+fn a_dry_run_says_which_groups_are_not_shown() {
+    let room = furnished("query-suppressed");
+    let query = "SELECT town, COUNT(*) FROM people GROUP BY town";
+    let before = asked(&room, query, "--epsilon 2 --delta 1e-6 --dry-run");
+    let shares = before["suppressed"].as_array().unwrap();
+    let sizes: Vec<u64> = shares.iter().map(|one| one["units"].as_u64().unwrap()).collect();
+    assert_eq!(sizes[..4], [1, 2, 5, 10]);
+    let upper = |at: usize| shares[at]["share"]["upper"].as_f64().unwrap();
+    let lower = |at: usize| shares[at]["share"]["lower"].as_f64().unwrap();
+    // One person is hidden but for half of δ, and many are shown; in between it falls.
+    assert!(upper(0) <= 1.0 && lower(0) >= 1.0 - 0.5e-6, "{shares:?}");
+    assert!(upper(sizes.len() - 1) <= 1e-3);
+    assert!((1..sizes.len()).all(|at| lower(at) <= upper(at) && upper(at) <= upper(at - 1)), "{shares:?}");
+    let words = run(&room, query, "--epsilon 2 --delta 1e-6 --dry-run");
+    assert!(String::from_utf8(words.stdout).unwrap().contains("persons in a group  not shown, at most"));
+    let public = asked(&room, "SELECT sex, COUNT(*) FROM people GROUP BY sex", "--epsilon 1 --dry-run");
+    assert_eq!(public["suppressed"], Value::Array(vec![]));
+}
+
+/// Two processes with one request id: one charge and one answer, whichever comes first.
+#[test]
+fn two_processes_with_one_request_id_are_charged_once() {
+    let room = furnished("query-race");
+    let query = "SELECT COUNT(*) FROM people";
+    for round in 0..8 {
+        assert_eq!(ledger(&room, &format!("create l{round} --epsilon 1")).status.code(), Some(0));
+        let flags = format!("--epsilon 0.75 --ledger l{round} --request-id one --json");
+        let both: Vec<_> = (0..2)
+            .map(|_| {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_veracity"));
+                command.args(["query", query, "--catalog", "catalog.toml"]).args(flags.split_whitespace());
+                let piped = std::process::Stdio::piped;
+                command.current_dir(&room).stdout(piped()).stderr(piped()).spawn().unwrap()
+            })
+            .collect();
+        let both: Vec<Output> = both.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let known = asked(&room, query, flags.trim_end_matches(" --json"));
+        let mut answered = 0;
+        for output in both {
+            match output.status.code() {
+                Some(0) => {
+                    answered += 1;
+                    assert_eq!(json(std::str::from_utf8(&output.stdout).unwrap()), known);
+                }
+                // The other one is still at it.
+                code => assert!(
+                    code == Some(2) && String::from_utf8_lossy(&output.stderr).contains("never answered")
+                ),
+            }
+        }
+        assert!(answered >= 1);
+        let shown =
+            json(std::str::from_utf8(&ledger(&room, &format!("show l{round} --json")).stdout).unwrap());
+        assert_eq!((&shown["entries"], &shown["answered"]), (&1.into(), &1.into()));
+    }
+}
+
+/// A request id stands for one question about one catalog: another one that would cost the same does not get its answer.
+#[test]
+fn a_catalog_that_was_swapped_does_not_get_the_answer_of_another() {
+    let room = furnished("query-swapped");
+    assert_eq!(ledger(&room, "create l --epsilon 1").status.code(), Some(0));
+    let (query, flags) = ("SELECT COUNT(*) FROM people", "--epsilon 0.5 --ledger l --request-id one");
+    let first = asked(&room, query, flags);
+    let catalog = fs::read_to_string(room.join("catalog.toml")).unwrap();
+    fs::write(room.join("others.csv"), "id,hours\n1,1\n").unwrap();
+    fs::write(
+        room.join("catalog.toml"),
+        catalog.replace("people.csv", "others.csv").replace("'text'", "'text', x = 1"),
+    )
+    .unwrap();
+    assert_eq!(refused(&room, query, flags).0, Some(2));
+    let other = "[tables.people]\npath = 'others.csv'\nperson = 'id'\n";
+    fs::write(room.join("catalog.toml"), other).unwrap();
+    let (code, said) = refused(&room, query, flags);
+    assert!(code == Some(2) && said.contains("another catalog"), "{said}");
+    fs::write(room.join("catalog.toml"), catalog).unwrap();
+    assert_eq!(asked(&room, query, flags), first);
+}
+
+/// A table may be a link to a file; links that lead nowhere, in a circle, to a folder or to a device are refused and cost nothing.
+#[cfg(unix)]
+#[test]
+fn tables_that_are_links_are_read_or_refused_for_free() {
+    use std::os::unix::fs::symlink;
+    let room = furnished("query-links");
+    assert_eq!(ledger(&room, "create l --epsilon 1").status.code(), Some(0));
+    let (query, flags) = ("SELECT COUNT(*) FROM people", "--epsilon 0.5 --ledger l");
+    fs::rename(room.join("people.csv"), room.join("real.csv")).unwrap();
+    for target in ["nowhere.csv", "people.csv", ".", "/dev/null", "/dev/zero", "catalog.toml"] {
+        let _ = fs::remove_file(room.join("people.csv"));
+        symlink(target, room.join("people.csv")).unwrap();
+        assert_eq!(refused(&room, query, flags).0, Some(2), "{target}");
+    }
+    fs::remove_file(room.join("people.csv")).unwrap();
+    symlink("real.csv", room.join("people.csv")).unwrap();
+    asked(&room, query, flags);
+    let shown = json(std::str::from_utf8(&ledger(&room, "show l --json").stdout).unwrap());
+    assert_eq!(shown["entries"], 1);
+    // Neither do rows go through a link to where somebody else's file is.
+    symlink("real.csv", room.join("out.csv")).unwrap();
+    symlink("real.csv", room.join("out.svg")).unwrap();
+    let before = fs::read(room.join("real.csv")).unwrap();
+    for flags in ["--out out.csv", "--plot out.svg"] {
+        assert_eq!(refused(&room, query, &format!("--epsilon 0.1 {flags}")).0, Some(2));
+    }
+    assert_eq!(fs::read(room.join("real.csv")).unwrap(), before);
+}
+
+/// What a claim says of people: the column, and how much of each counts.
+#[test]
+fn a_claim_says_how_much_of_one_person_counts() {
+    let room = furnished("query-persons");
+    let all = "SELECT sex, MEDIAN(hours), SUM(hours) FROM people GROUP BY sex";
+    for (query, caps, rows, groups) in [
+        (all, "--rows-per-group 3 --groups-per-person 2", 3, 2),
+        ("SELECT MEDIAN(hours) FROM people", "--rows-per-group 4", 4, 1),
+        ("SELECT COUNT(*) FROM people", "", 1, 1),
+    ] {
+        let found = asked(&room, query, &format!("--epsilon 2 {caps}"));
+        let path = room.join(found["claim"].as_str().unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        let claim = json(&text);
+        assert_eq!(claim["persons"]["column"], "id");
+        assert_eq!(
+            (&claim["persons"]["rows_per_group"], &claim["persons"]["groups_per_person"]),
+            (&rows.into(), &groups.into())
+        );
+        let said = claim["definition"].as_str().unwrap();
+        let counted = format!("at most {rows} of them count");
+        assert!(said.contains("same value in column id") && said.contains(&counted), "{said}");
+        let verified = |path: &Path| {
+            let mut verify = Command::new(env!("CARGO_BIN_EXE_veracity"));
+            verify.arg("verify").arg(path).output().unwrap().status.code()
+        };
+        assert_eq!(verified(&path), Some(0), "{query}");
+        // A note of other groups than the mechanism has is not believed, whatever the words say.
+        let forged = text.replace(
+            &format!("\"groups_per_person\": {groups}"),
+            &format!("\"groups_per_person\": {}", groups + 1),
+        );
+        let forged = match groups {
+            1 => forged.replace(", in one group of an answer", " in each of at most 2 groups of an answer"),
+            _ => forged.replace("at most 2 groups", "at most 3 groups"),
+        };
+        assert_ne!(forged, text);
+        fs::write(room.join("forged.json"), forged).unwrap();
+        assert_ne!(verified(&room.join("forged.json")), Some(0), "{query}");
+    }
+}

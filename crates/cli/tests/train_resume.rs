@@ -286,3 +286,52 @@ fn a_seeded_run_is_taken_up_with_its_own_seed_only() {
         done(&train(&plan, &out, &["--resume", "--seed", "5"]));
     }
 }
+
+/// A training that a ledger paid for, killed and resumed under its request id, is charged once; asked again, it is told again.
+#[test]
+fn a_paid_training_that_is_killed_and_resumed_is_charged_once() {
+    let (room, plan) = desk("train-paid", PLAN);
+    let (out, ledger) = (room.join("out"), room.join("year.ledger"));
+    let ledger = ledger.to_str().unwrap();
+    let paid = ["--ledger", ledger, "--request-id", "spring", "--checkpoint-every", "1"];
+    while_it_runs(|| {
+        let _ = (fs::remove_file(ledger), fs::remove_dir_all(&out));
+        done(&[
+            "ledger",
+            "create",
+            ledger,
+            "--epsilon",
+            "1000",
+            "--rule",
+            "sum",
+            "--delta",
+            "1e-3",
+            "--adjacency",
+            "zero-out",
+        ]);
+        is_killed_after(spawn(&train(&plan, &out, &paid)), &out, 7)
+    });
+    let charged = || {
+        let shown = veracity(&["ledger", "show", ledger, "--json"]);
+        json(std::str::from_utf8(&shown.stdout).unwrap())
+    };
+    let before = charged();
+    assert_eq!((&before["entries"], &before["answered"]), (&1.into(), &0.into()));
+    // Begun anew under the same id it is refused: noise may have been drawn. So is one in a folder that is taken, which costs nothing.
+    assert!(refusal(&train(&plan, &room.join("other"), &paid)).contains("never answered"));
+    let fresh = ["--ledger", ledger, "--request-id", "summer"];
+    assert!(refusal(&train(&plan, &out, &fresh)).contains("paused run"));
+    assert!(refusal(&train(&plan, &room.join("plan.toml"), &fresh)).contains("out"));
+    assert!(
+        refusal(&train(&plan, &room.join("empty"), &[&fresh[..], &["--resume"]].concat()))
+            .contains("expected")
+    );
+    done(&train(&plan, &out, &[&paid[..4], &["--resume"]].concat()));
+    let after = charged();
+    assert_eq!((&after["entries"], &after["answered"]), (&1.into(), &1.into()));
+    assert_eq!(before["spent"], after["spent"]);
+    let again = veracity(&train(&plan, &out, &paid));
+    assert!(String::from_utf8_lossy(&again.stdout).contains("answered before"), "{again:?}");
+    assert_eq!(charged()["entries"], 1);
+    done(&["ledger", "verify", ledger]);
+}

@@ -106,6 +106,17 @@ impl Ledger {
         self.enter(request, Unanswered::Resumed)
     }
 
+    /// The answer that was kept under the id of a request, with the number of its entry; nothing where there is none yet. Nothing
+    /// is charged.
+    pub fn recall(&self, request: Request) -> Result<Option<(String, u64)>, Error> {
+        let asked = Asked::new(request, &self.terms)?;
+        let connection = self.connection()?;
+        match self.known(&connection, &asked, Unanswered::Resumed)? {
+            Some(Reserved::Known { answer, entry }) => Ok(Some((answer, entry))),
+            Some(Reserved::New(_)) | None => Ok(None),
+        }
+    }
+
     /// Keeps the answer of a reservation, so that its id gets it again.
     pub fn commit(&self, reservation: Reservation, answer: &str) -> Result<(), Error> {
         if answer.len() > LONGEST_ANSWER {

@@ -44,5 +44,5 @@ pub use question::{Bins, ErrorBar, NoiseKind, Question, Rank, Statistic};
 pub use response::RandomizedResponse;
 pub use row_sums::{Clipping, RowSums, RowsOf, Term};
 pub use select::{Chosen, Movement, Side, SparseVector, exponential, permute_and_flip, report_noisy_max};
-pub use tail::half_width;
+pub use tail::{chance_below, half_width};
 pub use vector::{NoisyVector, VectorDesign};

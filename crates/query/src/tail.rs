@@ -18,6 +18,57 @@ pub fn half_width(noise: Noise, miss: f64) -> f64 {
     }
 }
 
+/// The chance that noise is below a whole number, from both sides.
+///
+/// # Promise    The truth is between the two
+/// # Reference  [CanonneKamathSteinke20] for both laws. Wide Gaussian noise is not summed: Σ_{x ≥ k} e^{−x²/2σ²} is between the
+/// integrals from k and from k − 1, and from σ = 64 on the normaliser is σ√2π up to a part of e^{−2π²σ²}
+/// # Numerics   Pushed outward by a relative 1e-12, and by the rounding of every sum
+pub fn chance_below(noise: Noise, number: i64) -> (f64, f64) {
+    // Both laws are symmetric: P(X < k) = P(X ≥ 1 − k) = 1 − P(X ≥ k).
+    let reaches = |least: u64| match noise {
+        Noise::Laplace { scale } => laplace_reaches(scale.as_f64(), least),
+        Noise::Gaussian { sigma } => gaussian_reaches(sigma.as_f64(), least),
+    };
+    match u64::try_from(number) {
+        Ok(above) if above > 0 => {
+            let (lower, upper) = reaches(above);
+            ((1.0 - upper).next_down().max(0.0), (1.0 - lower).next_up().min(1.0))
+        }
+        _ => reaches(number.unsigned_abs() + 1),
+    }
+}
+
+/// P(X ≥ k) = q^k/(1 + q) with q = e^{−1/b}, for k ≥ 1.
+fn laplace_reaches(b: f64, least: u64) -> (f64, f64) {
+    let chance = (-(least as f64) / b).exp() / (1.0 + (-1.0 / b).exp());
+    // What has underflowed is still possible.
+    (chance / OUTWARD, (chance * OUTWARD).clamp(f64::MIN_POSITIVE, 0.5))
+}
+
+/// Noise up to this wide is summed point by point.
+const SUMMED: f64 = 1e5;
+
+/// P(X ≥ k) for k ≥ 1.
+fn gaussian_reaches(sigma: f64, least: u64) -> (f64, f64) {
+    let normal = |from: f64| normal::cdf(-from / sigma);
+    if sigma > SUMMED {
+        let (near, far) = ((least - 1) as f64, least as f64);
+        return (normal(far) / OUTWARD, (normal(near) * OUTWARD).clamp(f64::MIN_POSITIVE, 0.5));
+    }
+    let weight = |x: u64| (-0.5 * (x as f64 / sigma).powi(2)).exp();
+    // Past 12σ the weights are below e^−72 of the whole.
+    let far = (12.0 * sigma).ceil() as u64 + 1;
+    let whole = if sigma >= 64.0 {
+        sigma * (2.0 * std::f64::consts::PI).sqrt()
+    } else {
+        1.0 + 2.0 * (1..=far).map(weight).sum::<f64>()
+    };
+    let chance = (least..=far).map(weight).sum::<f64>() / whole;
+    let outward = OUTWARD * (1.0 + far as f64 * f64::EPSILON);
+    (chance / outward, (chance * outward + 1e-25).min(0.5))
+}
+
 /// A t with P(|(1 − m) X − m Y| > t) ≤ `miss` for two independent draws X and Y, where m is `part`, or any other place that is no
 /// farther from a half.
 ///
@@ -137,6 +188,34 @@ mod tests {
         assert_eq!(half_width(Noise::Laplace { scale: ratio(2.5) }, 0.05), 7.0);
     }
 
+    /// # mpmath 1.3, 30 digits: exp(-k/b)/(1 + exp(-1/b)), and nsum(lambda x: exp(-x*x/(2*s*s)), [k, inf]) over the same from -inf,
+    /// for P(X >= k); below 1 - k there is as much.
+    #[test]
+    fn chances_are_between_their_sides() {
+        for (noise, number, truth) in CHANCES {
+            let noise = match noise {
+                ("laplace", scale) => Noise::Laplace { scale: ratio(scale) },
+                (_, sigma) => Noise::Gaussian { sigma: ratio(sigma) },
+            };
+            for (number, truth) in [(1 - number, truth), (number, 1.0 - truth)] {
+                let (lower, upper) = chance_below(noise, number);
+                // The golden numbers have 17 digits.
+                assert!(
+                    lower <= truth * (1.0 + 1e-15) && truth <= upper * (1.0 + 1e-15),
+                    "{noise:?} {number}"
+                );
+                assert!(
+                    upper - lower <= 1e-9 * truth + 5e-6 * f64::from(number.abs() > 100_000),
+                    "{noise:?} {number}"
+                );
+            }
+        }
+        // Chances of all that is below rise by the chance of one number, and are certain far out.
+        let narrow = Noise::Gaussian { sigma: ratio(2.5) };
+        assert!((-40..40).all(|k| chance_below(narrow, k).1 <= chance_below(narrow, k + 1).1));
+        assert!(chance_below(narrow, 100).1 == 1.0 && chance_below(narrow, -100).0 <= 1e-300);
+    }
+
     /// By summing over all pairs of integers: the chance beyond the half-width is at most the one asked for, wherever the weights are
     /// as unequal or less. Twin: nine tenths of it is not enough, and no wider than two steps more would be needed.
     #[test]
@@ -185,6 +264,20 @@ mod tests {
         (0.3, 0.05, 2.448211485795908),
         (0.45, 0.001, 6.565002745571619),
         (0.5, 0.05, 2.995732273553991),
+    ];
+
+    const CHANCES: [((&str, f64), i64, f64); 11] = [
+        (("laplace", 1.0), 3, 0.036397263435165491),
+        (("laplace", 2.5), 1, 0.401312339887548),
+        (("laplace", 2.5), 40, 6.7373420433019202e-8),
+        (("laplace", 28.5), 31, 0.17144778750428943),
+        (("laplace", 1000.0), 2500, 0.041063020559895268),
+        (("gaussian", 0.5), 1, 0.10671464647902605),
+        (("gaussian", 2.5), 6, 0.013387724223448426),
+        (("gaussian", 40.0), 31, 0.22287489795456888),
+        (("gaussian", 100.0), 150, 0.067456408219157045),
+        (("gaussian", 5000.0), 9000, 0.035938214602456843),
+        (("gaussian", 200000.0), 300001, 0.066806877475273644),
     ];
 
     fn ratio(x: f64) -> Ratio {

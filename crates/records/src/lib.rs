@@ -49,6 +49,7 @@ mod source;
 mod table;
 mod tabular;
 mod text;
+pub mod writing;
 mod zstd;
 
 pub use archive::read_npz;

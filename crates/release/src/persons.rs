@@ -39,7 +39,7 @@ impl Persons {
 
     /// As a claim notes it.
     pub fn note(&self) -> PersonsNote {
-        PersonsNote { column: self.column.clone(), rows_per_person: Some(self.rows.into()) }
+        PersonsNote::rows(&self.column, self.rows)
     }
 
     /// Keeps at most so many rows of each person. `persons` says whose each row of the column is.

@@ -7,6 +7,8 @@ use crate::decimal;
 pub enum Scale {
     /// Evenly.
     Linear,
+    /// Evenly, and what is counted is whole: no tick has a fraction.
+    Whole,
     /// By their magnitude.
     Log,
 }
@@ -40,7 +42,7 @@ impl Axis {
     /// Where `value` lies: 0 at the start, 1 at the end; what lies outside is put at the nearer end.
     pub fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Linear | Scale::Whole => (value - self.low) / (self.high - self.low),
             Scale::Log => (value / self.low).log10() / (self.high / self.low).log10(),
         };
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
@@ -50,6 +52,10 @@ impl Axis {
     pub fn ticks(&self) -> Vec<(f64, String)> {
         match self.scale {
             Scale::Linear => linear_ticks(self.low, self.high),
+            Scale::Whole => {
+                let ticks = linear_ticks(self.low, self.high).into_iter();
+                ticks.filter(|(value, _)| value.fract() == 0.0).collect()
+            }
             Scale::Log => log_ticks(self.low, self.high),
         }
     }
@@ -90,6 +96,13 @@ mod tests {
         assert_eq!(labels(linear_ticks(0.0, 1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(labels(linear_ticks(0.0, 7.3)), ["0", "2", "4", "6"]);
         assert_eq!(labels(log_ticks(1e-10, 1.0)), ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸", "10⁻¹⁰"]);
+        let whole = |high| {
+            let axis = Axis { title: String::new(), low: 0.0, high, scale: Scale::Whole };
+            labels(axis.ticks())
+        };
+        assert_eq!(whole(1.0), ["0", "1"]);
+        assert_eq!(whole(2.0), ["0", "1", "2"]);
+        assert_eq!(whole(7.0), ["0", "2", "4", "6"]);
         for scale in [1e-9, 3.7e-4, 0.9, 41.0, 7e12] {
             let ticks = linear_ticks(0.0, scale);
             assert!((3..=11).contains(&ticks.len()), "{scale} {ticks:?}");

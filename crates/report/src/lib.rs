@@ -1,6 +1,6 @@
 //! Guarantees, verdicts and curves as people read them: text and pictures.
 //!
-//! [`decimal`] rounds numbers to their safe side and [`table`] lines them up. A drawing such as [`curve`], [`chart`],
+//! [`decimal`] rounds numbers to their safe side and [`table`] lines them up. A drawing such as [`curve`], [`chart`], [`bars`],
 //! [`histogram`] or [`sandwich`] becomes a [`picture::Picture`], a plain list of marks, which [`svg`] and [`png`] each turn
 //! into a file. [`privacy`] draws what the accountant says of a subject. [`html`] puts words, tables and pictures on a page that is one file.
 //!
@@ -27,6 +27,7 @@
 pub use veracity_core::decimal;
 
 pub mod axis;
+pub mod bars;
 pub mod chart;
 pub mod curve;
 pub mod font;

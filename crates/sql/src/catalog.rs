@@ -21,6 +21,7 @@
 //! What is declared here is public and was not read off the data. A column that is not declared cannot be asked about.
 
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeMap, HashSet},
     path::{Path, PathBuf},
@@ -39,6 +40,7 @@ const FARTHEST: f64 = 1e15;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalog {
     tables: BTreeMap<String, Table>,
+    digest: String,
 }
 
 /// One table.
@@ -182,7 +184,13 @@ impl Catalog {
             return Err(Refusal::invalid("catalog has no tables, expected at least one"));
         }
         check_case("table", tables.keys())?;
-        Ok(Catalog { tables })
+        let digest = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Catalog { tables, digest })
+    }
+
+    /// The SHA-256 of its text, by which two catalogs are told apart.
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
 
     /// All tables, by name.

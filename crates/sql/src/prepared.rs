@@ -1,14 +1,14 @@
 //! The least noise with which a plan is within its budget, certified; no data were seen.
 
 use crate::{
-    Aggregate, Plan,
+    Aggregate, Caps, Plan,
     design::{Design, Drawn},
 };
 use veracity_account::calibrate;
 use veracity_claims::{Answer, Choice, ClaimFile, NoiseNote, PersonsNote, Subject, Target, account};
 use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal};
 use veracity_noise::Noise;
-use veracity_query::{NoiseKind, half_width};
+use veracity_query::{NoiseKind, chance_below, half_width};
 
 /// The ε of a query.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
@@ -16,6 +16,8 @@ const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1000.0;
 const FOR_KEYS: f64 = 0.5;
 /// The least chance with which a group of one unit may be shown, for each of its groups.
 const LEAST_CHANCE: f64 = 1e-24;
+/// A share of groups that is next to none.
+const SHOWN: f64 = 1e-3;
 
 /// A query that is ready to be asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,19 +205,32 @@ impl Prepared {
         self.plan.expected_error(&self.design, aggregate, rows)
     }
 
+    /// Of groups of unknown keys, the share that is not shown, by how many units are in a group: 1, 2, 5, 10 and so on until
+    /// next to none is left out. Nothing where all keys are public. No data are touched: it is the law of the noise.
+    ///
+    /// # Promise  Each share is between its two numbers
+    pub fn suppressed(&self) -> Vec<(u64, (f64, f64))> {
+        let place = self.plan.aggregates.iter().position(|one| *one == Aggregate::Units);
+        let drawn = place.map(|place| &self.design.drawn[place]);
+        let (Some(threshold), Some(Drawn::Lanes(lanes))) = (self.threshold, drawn) else { return Vec::new() };
+        let mut shares = Vec::new();
+        for units in (0..15).flat_map(|power| [1, 2, 5].map(|first| first * 10u64.pow(power))) {
+            // Shown from the threshold on: n + noise < t, which both are whole but t.
+            let share = chance_below(lanes[0].noise, threshold.ceil() as i64 - units as i64);
+            shares.push((units, share));
+            if share.1 <= SHOWN {
+                break;
+            }
+        }
+        shares
+    }
+
     /// The promise in writing.
     pub fn claim(&self) -> Result<ClaimFile, Refusal> {
         let claim = ClaimFile::new(&self.subject, &self.answer)?;
-        // A note of several rows stands for a group of as many uses; else caps are in the mechanism itself.
-        let rows = match &self.subject.mechanism {
-            Mechanism::Group { size, .. } => *size,
-            _ => self.plan.caps.rows.times(self.plan.caps.groups)?,
-        };
-        if rows != Count::ONE && !matches!(self.subject.mechanism, Mechanism::Group { .. }) {
-            return Ok(claim);
-        }
         let column = self.plan.sources[0].unit.join(", ");
-        Ok(claim.with_persons(PersonsNote { column, rows_per_person: Some(rows.into()) }))
+        let Caps { groups, rows } = self.plan.caps;
+        Ok(claim.with_persons(PersonsNote::in_groups(&column, rows, groups)))
     }
 
     /// The noise calls, as a claim lists them.

@@ -4,8 +4,8 @@
 //! measured on the training records is not private, and is neither returned nor written unless asked for.
 
 use crate::{
-    Checkpoint, Cost, Draws, Entry, Learning, Left, Model, OutFolder, Prepared, Protection, Ready, Run,
-    STATISTICS, SavedRun, State, TrainingPlan, evaluate, page,
+    Checkpoint, ConvexPrepared, Cost, Draws, Entry, Learning, Left, Model, OutFolder, Prepared, Protection,
+    Ready, Run, STATISTICS, SavedRun, State, TrainingPlan, evaluate, page,
 };
 use std::{
     path::{Path, PathBuf},
@@ -99,20 +99,99 @@ pub fn train(
     settings: &TrainSettings,
     watch: Option<&Sender<TrainEvent>>,
 ) -> Result<TrainingDone, Error> {
-    match &settings.out {
-        Some(out) => drop(Left::look(out, settings.entry)?),
-        None if settings.checkpoint_every.is_some() => {
-            return Err(Error::invalid("out is missing, expected a folder for the checkpoints"));
+    Opened::new(plan, settings)?.carry_out(watch)
+}
+
+/// A training of which everything is fixed: the records are read, the folder is taken, and no noise is drawn. What can fail has
+/// failed by now, so that whoever pays for a training pays here.
+#[derive(Debug)]
+pub struct Opened {
+    settings: TrainSettings,
+    provenance: Provenance,
+    work: Work,
+    out: Option<OutFolder>,
+}
+
+/// What is left to do.
+#[derive(Debug)]
+enum Work {
+    /// To minimise.
+    Minimise(Box<ConvexPrepared>, Dataset),
+    /// To take steps, from the first on.
+    Begin(Box<Prepared>, Dataset),
+    /// To take the steps that are left.
+    Resume(Box<Prepared>, Box<Begun>),
+}
+
+impl Opened {
+    /// Reads the records, finds the noise, and takes the folder.
+    pub fn new(plan: &TrainingPlan, settings: &TrainSettings) -> Result<Opened, Error> {
+        match &settings.out {
+            Some(out) => drop(Left::look(out, settings.entry)?),
+            None if settings.checkpoint_every.is_some() => {
+                return Err(Error::invalid("out is missing, expected a folder for the checkpoints"));
+            }
+            None => {}
         }
-        None => {}
+        let provenance = provenance(settings.dataset.as_deref().unwrap_or(&plan.dataset()))?;
+        let data = plan.records()?;
+        let work = match (plan.is_convex(), settings.entry, &settings.out) {
+            (true, _, _) => {
+                refuse_steps(settings)?;
+                Work::Minimise(Box::new(plan.prepare_convex(&data, settings.protection)?), data)
+            }
+            (false, Entry::Resume, Some(folder)) => {
+                let prepared = plan.prepare(&data, settings.protection)?;
+                let begun = resume(folder, settings.seed, &prepared, data)?;
+                Work::Resume(Box::new(prepared), Box::new(begun))
+            }
+            (false, Entry::Resume, None) => {
+                return Err(Error::invalid("out is missing, expected the folder of the run to resume"));
+            }
+            (false, Entry::Fresh | Entry::Force, _) => {
+                Work::Begin(Box::new(plan.prepare(&data, settings.protection)?), data)
+            }
+        };
+        let out = settings.out.as_deref().map(|out| OutFolder::open(out, settings.entry)).transpose()?;
+        Ok(Opened { settings: settings.clone(), provenance, work, out })
     }
-    let provenance = provenance(settings.dataset.as_deref().unwrap_or(&plan.dataset()))?;
-    let data = plan.records()?;
-    if plan.is_convex() {
-        minimise(plan, settings, data, &provenance, watch)
-    } else {
-        step_by_step(plan, settings, data, &provenance, watch)
+
+    /// Nothing is trained; the folder is as it was.
+    pub fn give_up(self) {
+        if let Some(out) = self.out {
+            out.give_back();
+        }
     }
+
+    /// Trains and writes.
+    pub fn carry_out(self, watch: Option<&Sender<TrainEvent>>) -> Result<TrainingDone, Error> {
+        let Opened { settings, provenance, work, out } = self;
+        if let Some(out) = &out
+            && settings.entry == Entry::Force
+            && (out.left.is_finished || out.left.is_paused)
+        {
+            // Said before it is done.
+            tell(watch, TrainEvent::Replaces(out.left));
+        }
+        let place = Place { settings: &settings, provenance: &provenance, out };
+        match work {
+            Work::Minimise(prepared, data) => minimise(*prepared, data, place),
+            Work::Begin(prepared, data) => {
+                let entropy = entropy(settings.seed)?;
+                let ready = prepared.learn(data, &entropy)?;
+                let begun = Begun { ready, entropy, state: None, checkpoint: None };
+                step_by_step(*prepared, begun, place, watch)
+            }
+            Work::Resume(prepared, begun) => step_by_step(*prepared, *begun, place, watch),
+        }
+    }
+}
+
+/// Where a training goes, and how it is noted.
+struct Place<'a> {
+    settings: &'a TrainSettings,
+    provenance: &'a Provenance,
+    out: Option<OutFolder>,
 }
 
 /// Data of this name, used now.
@@ -125,42 +204,29 @@ fn entropy(seed: Option<u64>) -> Result<Entropy, Error> {
     Ok(seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?)
 }
 
-/// Takes the folder, and says what is about to be replaced in it, before it is.
-fn open(settings: &TrainSettings, watch: Option<&Sender<TrainEvent>>) -> Result<Option<OutFolder>, Error> {
-    let Some(path) = &settings.out else { return Ok(None) };
-    let out = OutFolder::open(path, settings.entry)?;
-    if settings.entry == Entry::Force && (out.left.is_finished || out.left.is_paused) {
-        tell(watch, TrainEvent::Replaces(out.left));
-    }
-    Ok(Some(out))
-}
-
 fn tell(watch: Option<&Sender<TrainEvent>>, event: TrainEvent) {
     // Nobody need watch.
     let _ = watch.map(|watch| watch.send(event));
 }
 
-/// A convex model: no steps, so nothing to resume and nothing to show on the way.
-fn minimise(
-    plan: &TrainingPlan,
-    settings: &TrainSettings,
-    data: Dataset,
-    provenance: &Provenance,
-    watch: Option<&Sender<TrainEvent>>,
-) -> Result<TrainingDone, Error> {
+/// A convex model has no steps, so nothing to resume and nothing to show on the way.
+fn refuse_steps(settings: &TrainSettings) -> Result<(), Error> {
     let asked = [
         ("resuming", settings.entry == Entry::Resume),
         ("a checkpoint", settings.checkpoint_every.is_some()),
         ("a report of training metrics", settings.with_training_metrics),
     ];
-    if let Some((what, _)) = asked.iter().find(|(_, asked)| *asked) {
-        let why =
-            format!("{what} was asked for with [model.convex], which has no steps, expected layers to train");
-        return Err(Error::invalid(why));
+    match asked.iter().find(|(_, asked)| *asked) {
+        None => Ok(()),
+        Some((what, _)) => Err(Error::invalid(format!(
+            "{what} was asked for with [model.convex], which has no steps, expected layers to train"
+        ))),
     }
-    let prepared = plan.prepare_convex(&data, settings.protection)?;
+}
+
+fn minimise(prepared: ConvexPrepared, data: Dataset, place: Place<'_>) -> Result<TrainingDone, Error> {
+    let Place { settings, provenance, out } = place;
     let entropy = entropy(settings.seed)?;
-    let out = open(settings, watch)?;
     let released = prepared.release(data, &entropy)?;
     let claim = released.claim.map(|claim| released.model.claimed(claim, provenance)).transpose()?;
     if let Some(out) = out {
@@ -180,14 +246,13 @@ fn minimise(
 }
 
 fn step_by_step(
-    plan: &TrainingPlan,
-    settings: &TrainSettings,
-    data: Dataset,
-    provenance: &Provenance,
+    prepared: Prepared,
+    begun: Begun,
+    place: Place<'_>,
     watch: Option<&Sender<TrainEvent>>,
 ) -> Result<TrainingDone, Error> {
-    let prepared = plan.prepare(&data, settings.protection)?;
-    let Begun { ready, entropy, state, mut checkpoint } = begin(settings, &prepared, data)?;
+    let Begun { ready, entropy, state, mut checkpoint } = begun;
+    let Place { settings, provenance, out } = place;
     let data = ready.data;
     let claim = prepared.claim(entropy.origin())?;
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
@@ -195,7 +260,6 @@ fn step_by_step(
         Some(state) => Run::resume(&prepared.plan, &data, draws, state)?,
         None => Run::new(&prepared.plan, &data, draws)?,
     };
-    let out = open(settings, watch)?;
     if let (Some(_), Some(out), Some(folder)) = (settings.checkpoint_every, &out, &settings.out)
         && settings.entry != Entry::Resume
     {
@@ -263,25 +327,12 @@ fn take_steps(
 }
 
 /// A run before its next step, fresh or resumed.
+#[derive(Debug)]
 struct Begun {
     ready: Ready,
     entropy: Entropy,
     state: Option<State>,
     checkpoint: Option<Checkpoint>,
-}
-
-fn begin(settings: &TrainSettings, prepared: &Prepared, data: Dataset) -> Result<Begun, Error> {
-    match (settings.entry, &settings.out) {
-        (Entry::Resume, Some(folder)) => resume(folder, settings.seed, prepared, data),
-        (Entry::Resume, None) => {
-            Err(Error::invalid("out is missing, expected the folder of the run to resume"))
-        }
-        (Entry::Fresh | Entry::Force, _) => {
-            let entropy = entropy(settings.seed)?;
-            let ready = prepared.learn(data, &entropy)?;
-            Ok(Begun { ready, entropy, state: None, checkpoint: None })
-        }
-    }
 }
 
 fn resume(folder: &Path, seed: Option<u64>, prepared: &Prepared, data: Dataset) -> Result<Begun, Error> {

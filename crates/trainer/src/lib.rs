@@ -48,7 +48,7 @@ pub use checkpoint::{Checkpoint, SavedRun};
 pub use convex::{ConvexPrepared, ConvexRelease, ConvexSpec};
 pub use evaluation::{Prediction, Score, evaluate, predict, probabilities};
 pub use init::initial_plan;
-pub use job::{TrainEvent, TrainSettings, TrainingDone, train};
+pub use job::{Opened, TrainEvent, TrainSettings, TrainingDone, train};
 pub use learning::Learning;
 pub use model::{Model, ModelCard, SCHEMA as MODEL_SCHEMA};
 pub use out_folder::{CLAIM, Entry, Left, MODEL, OutFolder, REPORT, STATISTICS};

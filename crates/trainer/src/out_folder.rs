@@ -57,6 +57,8 @@ pub struct OutFolder {
     path: PathBuf,
     /// What another run left there.
     pub left: Left,
+    /// Whether it was made for this run.
+    is_new: bool,
     /// Open as long as the run is: the lock ends with it, also when the process is killed.
     _lock: Option<File>,
 }
@@ -100,6 +102,7 @@ impl Left {
 impl OutFolder {
     /// Makes the folder if it is not there, and keeps other runs out of it.
     pub fn open(path: &Path, entry: Entry) -> Result<OutFolder, Error> {
+        let is_new = !path.exists();
         fs::create_dir_all(path)
             .map_err(|error| Error::io("out", path, "a folder that can be made", error))?;
         let lock = lock(path)?;
@@ -107,7 +110,15 @@ impl OutFolder {
         let left = Left::look(path, entry)?;
         // What killed runs left half-written.
         sweep(path, &[checkpoint::FILE, STATISTICS, MODEL, CLAIM, REPORT]);
-        Ok(OutFolder { path: path.to_owned(), left, _lock: lock })
+        Ok(OutFolder { path: path.to_owned(), left, is_new, _lock: lock })
+    }
+
+    /// Leaves the folder as it was found: nothing was written.
+    pub fn give_back(self) {
+        if self.is_new {
+            // One that is no longer empty stays.
+            let _ = fs::remove_dir(&self.path);
+        }
     }
 
     /// Gives a model, its claim and its report their names. Where the same claim of the same model was there already, from a run

@@ -191,7 +191,7 @@ impl Prepared {
         let note = ReleaseNote::new(MODEL, (origin, origin.is_releasable()), noise);
         let claim = ClaimFile::new(&cost.subject, &cost.answer)?.with_release(note);
         Ok(Some(match &self.person {
-            Some(column) => claim.with_persons(PersonsNote { column: column.clone(), rows_per_person: None }),
+            Some(column) => claim.with_persons(PersonsNote::together(column)),
             None => claim,
         }))
     }

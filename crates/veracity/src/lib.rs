@@ -21,6 +21,7 @@ mod audited;
 mod confirmed;
 mod explained;
 mod inspection;
+pub mod ledger_json;
 mod verify_file;
 
 /// Results in words, as every door tells them.
@@ -53,6 +54,7 @@ pub use veracity_local as local;
 pub use veracity_noise as noise;
 pub use veracity_noise::{Entropy, Origin};
 pub use veracity_query as query;
+pub use veracity_records::writing;
 pub use veracity_release as releasing;
 pub use veracity_release::{
     Bounded, Persons, ReleaseDone, ReleaseRequest, ReleaseSettings, Table, claim_place, collecting,

@@ -5,3 +5,4 @@ pub mod clusters;
 pub mod ledger;
 pub mod opacus;
 pub mod panels;
+pub mod sql_tour;

@@ -1,12 +1,12 @@
 //! Answers about a table: `release`.
 
 use super::{
-    ChargeArgs,
+    AnswerArgs,
     choice::{self, StatisticWord},
 };
 use clap::Args;
 use std::path::PathBuf;
-use veracity::{Adjacency, query::NoiseKind};
+use veracity::Adjacency;
 
 /// How a table is written, where it is text.
 #[derive(Args, Clone)]
@@ -78,15 +78,8 @@ pub struct ReleaseArgs {
     pub categories: Option<Vec<String>>,
     #[command(flatten)]
     pub form: FormArgs,
-    /// The ε to spend
-    #[arg(long, value_name = "E", help_heading = "Budget")]
-    pub epsilon: f64,
-    /// The δ to spend
-    #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = "Budget")]
-    pub delta: f64,
-    /// Which noise [default: the one with the smaller error; with a --ledger that adds up μ², gaussian]
-    #[arg(long, value_name = "KIND", value_parser = choice::noise(), help_heading = "Budget")]
-    pub noise: Option<NoiseKind>,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
     /// Which datasets must look alike; all but add-remove take the number of rows as public
     #[arg(long, value_name = "A", default_value = "add-remove", value_parser = choice::adjacency(), help_heading = "Budget")]
     pub adjacency: Adjacency,
@@ -99,29 +92,8 @@ pub struct ReleaseArgs {
     /// What is protected: row, or with --person what such a person is called [default: row, or person]
     #[arg(long, value_name = "NAME", help_heading = "Budget")]
     pub unit: Option<String>,
-    #[command(flatten)]
-    pub charge: ChargeArgs,
-    /// Show the error bar and the cost; read no row, release nothing, spend nothing
-    #[arg(long, help_heading = "Output", conflicts_with = "ledger")]
-    pub dry_run: bool,
     /// Answer this column and neighbours of it, replaying the same outputs, and check that nothing but noise differs; releases
     /// nothing, and what it prints is about private data
     #[arg(long, help_heading = "Output", conflicts_with_all = ["dry_run", "ledger"])]
     pub replay: bool,
-    /// With --dry-run: how many rows to assume, where the error depends on it [default: 1000]
-    #[arg(long, value_name = "N", help_heading = "Output", requires = "dry_run")]
-    pub rows: Option<f64>,
-    /// Draw from a seed, to repeat a test; the answer is then not for release
-    #[arg(long, value_name = "N", help_heading = "Output", conflicts_with_all = ["dry_run", "ledger"])]
-    pub seed: Option<u64>,
-    /// Where the claim goes: a new file, or a folder in which it gets a name of its own, such as mean-of-age.claim.json
-    /// [default: the current folder]
-    #[arg(long, value_name = "PATH", help_heading = "Output")]
-    pub claim: Option<PathBuf>,
-    /// What the data are called in the claim; the claims of one dataset add up [default: the name of the file]
-    #[arg(long, value_name = "NAME", help_heading = "Output")]
-    pub dataset: Option<String>,
-    /// One JSON object
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
 }

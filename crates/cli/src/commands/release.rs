@@ -13,7 +13,7 @@ use std::path::Path;
 use veracity::{
     Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings,
     Significance, Table, preview,
-    query::{Bins, Bounds, Cell, ErrorBar, NoiseKind, Question, Rank, Statistic},
+    query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
     reading::Notation,
     release,
     releasing::{Prepared, Released, USUAL_ROWS, prepare},
@@ -31,11 +31,13 @@ const REPLAY_SIGNIFICANCE: f64 = 0.01;
 pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
     let request = request(args)?;
     let table = Table { path: args.file.clone(), form: form(&args.form)? };
-    if args.dry_run {
+    if args.answer.dry_run {
         let prepared = preview(&request, &table)?;
-        let rows =
-            args.rows.map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
-        return Outcome::done(match args.json {
+        let rows = args
+            .answer
+            .rows
+            .map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
+        return Outcome::done(match args.answer.json {
             true => text::json(&preview_json(args, &prepared, rows)?)?,
             false => preview_words(args, &prepared, rows),
         });
@@ -45,15 +47,20 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
         let replays = replaying::release(
             &design,
             &table.column(&request)?,
-            args.seed.unwrap_or(1),
+            args.answer.seed.unwrap_or(1),
             Significance::new(REPLAY_SIGNIFICANCE)?,
         )?;
-        return replay::show(&replays, args.json);
+        return replay::show(&replays, args.answer.json);
     }
-    let settings =
-        ReleaseSettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
+    let settings = ReleaseSettings {
+        claim: args.answer.claim.clone(),
+        dataset: args.answer.dataset.clone(),
+        seed: args.answer.seed,
+    };
     let charged = match charged(args, &request, &table)? {
-        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
+        Charged::Known { printed, from } => {
+            return Outcome::done(printed.text_again(args.answer.json, &from)?);
+        }
         charged => charged,
     };
     let ReleaseDone { prepared, released, claim } = match release(&request, &table, &settings) {
@@ -66,22 +73,23 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
     let printed = Printed {
         words: release_words(args, &prepared, &released, &claim),
         object: release_json(args, &prepared, &released, &claim)?,
+        of: None,
     };
     charged.keep(&printed)?;
-    Outcome::done(printed.text(args.json)?)
+    Outcome::done(printed.text(args.answer.json)?)
 }
 
 /// Charges the release to its ledger, before a row is read. That the file has the columns is seen beforehand: a slip of the finger
 /// need not cost anything.
 fn charged(args: &ReleaseArgs, request: &ReleaseRequest, table: &Table) -> Result<Charged, Error> {
-    if args.charge.ledger.is_none() {
+    if args.answer.charge.ledger.is_none() {
         return Ok(Charged::Unasked);
     }
     let is_piped = table.path == Path::new("-");
     let prepared = if is_piped { prepare(request)? } else { preview(request, table)? };
     let file = table.path.file_name().unwrap_or(table.path.as_os_str()).to_string_lossy();
-    let dataset = args.dataset.as_deref().unwrap_or(&file);
-    charging::charge(&args.charge, &prepared.subject, (dataset, &title(args)), Beginning::Fresh)
+    let dataset = args.answer.dataset.as_deref().unwrap_or(&file);
+    charging::charge(&args.answer.charge, &prepared.subject, (dataset, &title(args)), Beginning::Fresh)
 }
 
 fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
@@ -89,25 +97,15 @@ fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
     if args.column.is_none() && statistic != Statistic::Count {
         return Err(missing("--column", statistic.name()));
     }
+    let is_added = !matches!(statistic, Statistic::Quantile { .. });
     Ok(ReleaseRequest {
         question: Question { statistic, adjacency: args.adjacency },
         column: args.column.clone(),
         unit: args.unit.as_deref().map(PrivacyUnit::new).transpose()?,
         persons: persons(args)?,
-        epsilon: Epsilon::new(args.epsilon)?,
-        delta: Delta::new(args.delta)?,
-        kind: noise(args)?,
-    })
-}
-
-/// The noise that was asked for. Nobody said, and a ledger pays that adds up μ²: then what costs it least.
-fn noise(args: &ReleaseArgs) -> Result<Option<NoiseKind>, Error> {
-    let is_added = !matches!(args.statistic, StatisticWord::Quantile | StatisticWord::Median);
-    let prefers = args.noise.is_none() && args.delta > 0.0 && is_added;
-    Ok(if prefers && charging::prefers_gaussian(&args.charge)? {
-        Some(NoiseKind::Gaussian)
-    } else {
-        args.noise
+        epsilon: Epsilon::new(args.answer.epsilon)?,
+        delta: Delta::new(args.answer.delta)?,
+        kind: charging::noise(&args.answer, is_added)?,
     })
 }
 
@@ -227,7 +225,7 @@ fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released, c
     text += &cost_words(prepared);
     text += &reading_words(args, prepared);
     text += &format!("claim written to {}\n", claim.display());
-    if args.seed.is_some() {
+    if args.answer.seed.is_some() {
         text += "seeded: not for release\n";
     }
     text

@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     args::TrainArgs,
-    charging::{self, Beginning, Charged, Printed},
+    charging::{Beginning, Charged, Printed, Purchase},
     commands::evaluate,
     console::Console,
     meaning,
@@ -16,8 +16,7 @@ use veracity::{
     Error, TrainEvent, TrainSettings, TrainingDone, TrainingPlan,
     report::decimal,
     spec::Whole,
-    train,
-    training::{CLAIM, Entry, Left, MODEL, PlanFile, Protection, REPORT, evaluate as score},
+    training::{CLAIM, Entry, Left, MODEL, Opened, PlanFile, Protection, REPORT, evaluate as score},
 };
 
 /// Trains and tells.
@@ -27,28 +26,46 @@ pub fn run(args: &TrainArgs, console: Console) -> Result<Outcome, Error> {
         None => TrainingPlan::digits_with(&args.set)?,
     };
     let settings = settings(args)?;
-    let charged = match charged(args, &plan, &settings)? {
-        Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
-        charged => charged,
+    let purchase = purchase(args, &plan, &settings)?;
+    // A folder that holds the finished run of this request is no reason to refuse it.
+    if let Some(Charged::Known { printed, from }) =
+        purchase.as_ref().map(Purchase::recall).transpose()?.flatten()
+    {
+        return Outcome::done(printed.text_again(args.json, &from)?);
+    }
+    // What fails until here costs nothing; what fails later stays charged and open, and may be resumed under its request id.
+    let opened = Opened::new(&plan, &settings)?;
+    let beginning = if args.resume { Beginning::Resumed } else { Beginning::Fresh };
+    let charged = match purchase.map_or(Ok(Charged::Unasked), |purchase| purchase.charge(beginning)) {
+        Err(error) => {
+            opened.give_up();
+            return Err(error);
+        }
+        Ok(Charged::Known { printed, from }) => {
+            opened.give_up();
+            return Outcome::done(printed.text_again(args.json, &from)?);
+        }
+        Ok(charged) => charged,
     };
     let told = |event| told(&args.out, event);
-    // What fails from here on stays charged and open: it may be resumed under its request id.
-    let done = progress::shown(console, args.progress, told, |watch| train(&plan, &settings, Some(watch)))?;
-    let printed = Printed { words: words(args, &done)?, object: report(args, &done)? };
+    let done = progress::shown(console, args.progress, told, |watch| opened.carry_out(Some(watch)))?;
+    let printed = Printed { words: words(args, &done)?, object: report(args, &done)?, of: None };
     charged.keep(&printed)?;
     Outcome::done(printed.text(args.json)?)
 }
 
-/// Charges the whole training to its ledger, before the first step. A run that is resumed was charged when it began.
-fn charged(args: &TrainArgs, plan: &TrainingPlan, settings: &TrainSettings) -> Result<Charged, Error> {
+/// The whole training as its ledger is asked for it, if one is named.
+fn purchase(
+    args: &TrainArgs,
+    plan: &TrainingPlan,
+    settings: &TrainSettings,
+) -> Result<Option<Purchase>, Error> {
     if args.charge.ledger.is_none() {
-        return Ok(Charged::Unasked);
+        return Ok(None);
     }
-    let beginning = if args.resume { Beginning::Resumed } else { Beginning::Fresh };
-    // A folder that would be refused is no reason to pay; one that holds the finished run of this request is none to refuse.
     let dataset = settings.dataset.clone().unwrap_or_else(|| plan.dataset());
     let subject = PlanFile::Training(Box::new(plan.clone())).subject()?;
-    charging::charge(&args.charge, &subject, (&dataset, "training"), beginning)
+    Purchase::new(&args.charge, &subject, (&dataset, "training"))
 }
 
 fn settings(args: &TrainArgs) -> Result<TrainSettings, Error> {

@@ -67,6 +67,13 @@ pub struct Charged {
     number: u64,
 }
 
+impl Charged {
+    /// What it does to whose data.
+    pub fn subject(&self) -> &Subject {
+        self.planned.subject()
+    }
+}
+
 /// A part of the budget, in the filter's own numbers and as one question would have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {

@@ -9,12 +9,10 @@ use crate::{
 use serde_json::{Value, json};
 use veracity::{
     Error,
-    filter::Amounts,
     ledger::{Entry, Ledger},
-    moment,
+    ledger_json, moment,
     report::{decimal, table::align},
     saving,
-    spec::MechanismSpec,
 };
 
 /// The columns of the CSV.
@@ -25,7 +23,7 @@ pub fn history(args: &LedgerShowArgs) -> Result<Outcome, Error> {
     let ledger = Ledger::open(&args.file)?;
     let entries = ledger.history()?;
     if args.json {
-        let entries: Vec<Value> = entries.iter().map(entry_json).collect();
+        let entries: Vec<Value> = entries.iter().map(ledger_json::entry).collect();
         return Outcome::done(text::json(
             &json!({ "schema": "veracity.ledger-history/1", "entries": entries }),
         )?);
@@ -72,7 +70,7 @@ pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
         entries.iter().for_each(|entry| lines += &entry_csv(entry));
     } else {
         for entry in &entries {
-            let mut object = entry_json(entry);
+            let mut object = ledger_json::entry(entry);
             object["schema"] = json!("veracity.ledger-entry/1");
             object["answer"] = json!(entry.answer);
             lines += &format!("{object}\n");
@@ -85,27 +83,6 @@ pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
             Outcome::done(format!("wrote {}, entries: {}\n", path.display(), entries.len()))
         }
     }
-}
-
-fn entry_json(entry: &Entry) -> Value {
-    let charge = &entry.charge;
-    json!({
-        "number": entry.number,
-        "moment": moment::written(entry.moment, 0),
-        "request": charge.id.as_ref().map(|id| id.name()),
-        "analyst": charge.analyst,
-        "what": charge.what,
-        "state": entry.state,
-        "adjacency": charge.question.adjacency.name(),
-        "mechanism": MechanismSpec::from(&charge.question.mechanism),
-        "charged_as": charge.charged.as_ref().map(MechanismSpec::from),
-        "cost": amounts_json(&charge.cost),
-        "spent": amounts_json(&entry.spent),
-    })
-}
-
-fn amounts_json(amounts: &Amounts) -> Value {
-    json!({ "sum": amounts.sum, "delta": amounts.delta, "slots": amounts.slots })
 }
 
 fn entry_csv(entry: &Entry) -> String {

@@ -13,6 +13,7 @@ use veracity::{
     Count, Delta, Epsilon, Error, GdpMu, Mechanism, NoiseMultiplier, PrivacyUnit,
     filter::Budget,
     ledger::{Hash, Ledger, Rule, Terms},
+    ledger_json,
     spec::Whole,
 };
 
@@ -40,7 +41,7 @@ fn show(args: &LedgerShowArgs) -> Result<Outcome, Error> {
 fn told(ledger: &Ledger, is_json: bool) -> Result<Outcome, Error> {
     let status = ledger.status()?;
     Outcome::done(match is_json {
-        true => text::json(&printing::status_json(ledger, &status))?,
+        true => text::json(&ledger_json::status(ledger, &status))?,
         false => printing::status_words(ledger, &status),
     })
 }
@@ -49,7 +50,7 @@ fn verify(args: &LedgerVerifyArgs) -> Result<Outcome, Error> {
     let noted: Option<Hash> = args.head.as_deref().map(str::parse).transpose()?;
     let verified = Ledger::open(&args.file)?.verify(noted)?;
     let text = match args.json {
-        true => text::json(&printing::verified_json(&verified))?,
+        true => text::json(&ledger_json::verified(&verified))?,
         false => printing::verified_words(&args.file, &verified),
     };
     Ok(Outcome { text, ending: Ending::of(verified.holds()) })

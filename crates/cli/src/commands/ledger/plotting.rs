@@ -60,12 +60,11 @@ fn picture(ledger: &Ledger, entries: &[Entry]) -> Result<Picture, Error> {
     }
     let last = entries.len().max(1) as f64;
     lines.push(line("the budget", vec![(0.0, 100.0), (last, 100.0)], Ink::GREY, Stroke::Dashed));
-    let axis =
-        |title: &str, high: f64| Axis { title: title.to_owned(), low: 0.0, high, scale: Scale::Linear };
+    let axis = |title: &str, high: f64, scale| Axis { title: title.to_owned(), low: 0.0, high, scale };
     Ok(chart::draw(&Chart {
         description: format!("what was spent of a budget over {} entries", entries.len()),
-        x: axis("entry", last),
-        y: axis("spent, % of the limit", 105.0),
+        x: axis("entry", last, Scale::Whole),
+        y: axis("spent, % of the limit", 105.0, Scale::Linear),
         bands: vec![],
         lines,
         spots: vec![],

@@ -1,21 +1,14 @@
-//! A ledger in words and as JSON.
+//! A ledger in words.
 
-use serde_json::{Value, json};
 use std::path::Path;
 use veracity::{
     ledger::{Ledger, NOT_THE_RULE, Share, Status, Terms, Verified},
-    moment,
+    ledger_json::UNKNOWN,
     report::{decimal, table::align},
 };
 
 /// Digits of numbers for people.
 const DIGITS: usize = 4;
-
-/// What no verification can know.
-const UNKNOWN: [&str; 2] = [
-    "whether records were cut off at the end, or an old copy of the file was put back, unless a head was noted elsewhere",
-    "whether noise was drawn as each mechanism says, once for each reservation",
-];
 
 pub fn status_words(ledger: &Ledger, status: &Status) -> String {
     let terms = ledger.terms();
@@ -87,56 +80,6 @@ fn pools(sum: &str, share: &Share) -> String {
     text + ")"
 }
 
-pub fn status_json(ledger: &Ledger, status: &Status) -> Value {
-    let terms = ledger.terms();
-    let analysts: Vec<Value> = status
-        .analysts
-        .iter()
-        .map(|analyst| {
-            json!({
-                "name": analyst.name,
-                "cap": { "epsilon": analyst.cap.epsilon.get(), "delta": analyst.cap.delta.get() },
-                "spent": share_json(&analyst.spent),
-                "remaining": share_json(&analyst.remaining),
-            })
-        })
-        .collect();
-    json!({
-        "schema": "veracity.ledger/1",
-        "file": ledger.path().display().to_string(),
-        "created": moment::written(ledger.created(), 0),
-        "dataset": (!terms.dataset.is_empty()).then_some(&terms.dataset),
-        "adjacency": terms.adjacency.name(),
-        "unit": terms.unit.name(),
-        "rule": terms.rule.name(),
-        "budget": { "epsilon": terms.budget.epsilon.get(), "delta": terms.budget.delta.get() },
-        "spent": share_json(&status.spent),
-        "remaining": share_json(&status.remaining),
-        "entries": status.reserved,
-        "answered": status.answered,
-        "abandoned": status.abandoned,
-        "analysts": analysts,
-        "composed": {
-            "epsilon": status.composed.epsilon,
-            "reason": status.composed.reason,
-            "note": NOT_THE_RULE,
-        },
-        "head": status.head.to_string(),
-    })
-}
-
-fn share_json(share: &Share) -> Value {
-    json!({
-        "epsilon": share.epsilon,
-        "delta": share.delta,
-        "sum": share.sum,
-        "limit": share.limit,
-        "delta_pool": share.delta_pool,
-        "delta_limit": share.delta_limit,
-        "slots": share.slots,
-    })
-}
-
 pub fn verified_words(path: &Path, verified: &Verified) -> String {
     let counts = format!(
         "{} records, of which {} charge and {} answer",
@@ -159,21 +102,4 @@ pub fn verified_words(path: &Path, verified: &Verified) -> String {
         text += &format!("not known: {}\n", UNKNOWN[0]);
     }
     text + &format!("head: {}\n", verified.head)
-}
-
-pub fn verified_json(verified: &Verified) -> Value {
-    let faults: Vec<Value> =
-        verified.faults.iter().map(|fault| json!({ "record": fault.record, "what": fault.what })).collect();
-    let known = usize::from(verified.noted_at.is_some());
-    json!({
-        "schema": "veracity.ledger-verify/1",
-        "verdict": if verified.holds() { "confirmed" } else { "does-not-hold" },
-        "records": verified.records,
-        "reserved": verified.reserved,
-        "answered": verified.answered,
-        "head": verified.head.to_string(),
-        "noted_at": verified.noted_at,
-        "faults": faults,
-        "unknown": UNKNOWN[known..],
-    })
 }

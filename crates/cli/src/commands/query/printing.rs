@@ -1,86 +1,20 @@
-//! `veracity query`: a question in SQL about people.
+//! The answer of a query and its preview, in words and as JSON.
 
-use crate::{
-    Outcome,
-    args::QueryArgs,
-    charging::{self, Beginning, Charged, Printed},
-    commands::release::shown,
-    meaning::{clean, form},
-    text,
-};
+use crate::{args::QueryArgs, commands::release::shown, meaning::clean, text};
 use serde_json::{Map, Value, json};
 use veracity::{
-    Count, Delta, Epsilon, Error,
-    query::NoiseKind,
-    report::{decimal, table::align_all},
-    spec::Whole,
-    sql::{
-        CapsWanted, Catalog, Cell, OutputValue, Prepared, QueryDone, QueryRequest, QuerySettings, ask,
-        engine_for,
+    Error,
+    report::{
+        decimal,
+        table::{align, align_all},
     },
+    sql::{Cell, OutputValue, Prepared, QueryDone},
 };
 
 /// Digits of an error bar.
 const ERROR_DIGITS: usize = 2;
-/// Rows of a group that a preview assumes where it is told none.
-const USUAL_ROWS: u64 = 1000;
 
-/// Previews or asks. The claim is on disk before the answer is on the screen.
-pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
-    let catalog = Catalog::open(&args.catalog)?;
-    let count = |name: &'static str, number: Option<f64>| -> Result<Option<Count>, Error> {
-        Ok(number.map(|number| Whole(number).count(name)).transpose()?)
-    };
-    let caps = CapsWanted {
-        groups: count("groups per person", args.groups_per_person)?,
-        rows: count("rows per group", args.rows_per_group)?,
-    };
-    let request = QueryRequest {
-        query: args.query.clone(),
-        epsilon: Epsilon::new(args.epsilon)?,
-        delta: Delta::new(args.delta)?,
-        kind: noise(args)?,
-        caps,
-    };
-    let prepared = request.prepare(&catalog)?;
-    if args.dry_run {
-        let rows = count("rows", args.rows)?.map_or(USUAL_ROWS, Count::get);
-        return Outcome::done(match args.json {
-            true => text::json(&preview_json(&prepared, rows)?)?,
-            false => preview_words(&prepared, rows)?,
-        });
-    }
-    let settings =
-        QuerySettings { claim: args.claim.clone(), dataset: args.dataset.clone(), seed: args.seed };
-    let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
-    // What is wrong with the tables as such need not cost anything.
-    engine.prepare(&prepared.plan)?;
-    let dataset = args.dataset.as_deref().unwrap_or(&prepared.plan.sources[0].table.name);
-    let charged =
-        match charging::charge(&args.charge, &prepared.subject, (dataset, &args.query), Beginning::Fresh)? {
-            Charged::Known { printed, from } => return Outcome::done(printed.text_again(args.json, &from)?),
-            charged => charged,
-        };
-    let done = match ask(&prepared, &mut *engine, &settings) {
-        Ok(done) => done,
-        Err(error) => {
-            charged.forgo();
-            return Err(error);
-        }
-    };
-    let printed =
-        Printed { words: answer_words(args, &prepared, &done), object: answer_json(&prepared, &done)? };
-    charged.keep(&printed)?;
-    Outcome::done(printed.text(args.json)?)
-}
-
-/// The noise that was asked for. Nobody said, and a ledger pays that adds up μ²: then what costs it least.
-fn noise(args: &QueryArgs) -> Result<Option<NoiseKind>, Error> {
-    let prefers = args.noise.is_none() && args.delta > 0.0 && charging::prefers_gaussian(&args.charge)?;
-    Ok(if prefers { Some(NoiseKind::Gaussian) } else { args.noise })
-}
-
-fn answer_words(args: &QueryArgs, prepared: &Prepared, done: &QueryDone) -> String {
+pub fn answer_words(args: &QueryArgs, prepared: &Prepared, done: &QueryDone) -> String {
     let mut head: Vec<String> = Vec::new();
     for output in &done.outputs {
         head.push(clean(&output.name));
@@ -111,7 +45,7 @@ fn answer_words(args: &QueryArgs, prepared: &Prepared, done: &QueryDone) -> Stri
     text += "\n";
     text += &cost_words(prepared);
     text += &format!("claim written to {}\n", done.path.display());
-    if args.seed.is_some() {
+    if args.answer.seed.is_some() {
         text += "seeded: not for release\n";
     }
     text
@@ -137,7 +71,7 @@ fn cost_words(prepared: &Prepared) -> String {
     lines
 }
 
-fn preview_words(prepared: &Prepared, rows: u64) -> Result<String, Error> {
+pub fn preview_words(prepared: &Prepared, rows: u64) -> Result<String, Error> {
     let mut lines: Vec<Vec<String>> = Vec::new();
     for aggregate in 0..prepared.plan.aggregates.len() {
         let cost = prepared.cost_of(aggregate)?;
@@ -150,13 +84,28 @@ fn preview_words(prepared: &Prepared, rows: u64) -> Result<String, Error> {
     }
     let lines: Vec<Vec<&str>> = lines.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
     Ok(format!(
-        "{}\n{}{rows} rows assumed in a group\ndry run: no row was read, nothing was released or spent\n",
+        "{}\n{}{}{rows} rows assumed in a group\ndry run: no row was read, nothing was released or spent\n",
         align_all(&["column", "95%", "epsilon by itself"], &lines),
-        cost_words(prepared)
+        cost_words(prepared),
+        suppressed_words(prepared)
     ))
 }
 
-fn preview_json(prepared: &Prepared, rows: u64) -> Result<Value, Error> {
+/// The share of groups of unknown keys that would not be shown, by how many units are in them.
+fn suppressed_words(prepared: &Prepared) -> String {
+    let suppressed = prepared.suppressed();
+    if suppressed.is_empty() {
+        return String::new();
+    }
+    let unit = prepared.plan.unit.name();
+    let share = |(_, upper): (f64, f64)| format!("{} %", decimal::up(100.0 * upper, 4));
+    let rows: Vec<[String; 2]> =
+        suppressed.iter().map(|(units, chance)| [units.to_string(), share(*chance)]).collect();
+    let head = format!("{unit}s in a group");
+    format!("\n{}\n", align([head.as_str(), "not shown, at most"], &rows))
+}
+
+pub fn preview_json(prepared: &Prepared, rows: u64) -> Result<Value, Error> {
     let mut object = text::cost(&prepared.subject, &prepared.answer)?;
     let mut columns = Vec::new();
     for aggregate in 0..prepared.plan.aggregates.len() {
@@ -171,11 +120,15 @@ fn preview_json(prepared: &Prepared, rows: u64) -> Result<Value, Error> {
     object["schema"] = json!("veracity.query-preview/1");
     object["columns"] = json!(columns);
     object["rows_assumed"] = json!(rows);
+    let suppressed = prepared.suppressed().into_iter().map(
+        |(units, (lower, upper))| json!({ "units": units, "share": { "lower": lower, "upper": upper } }),
+    );
+    object["suppressed"] = json!(suppressed.collect::<Vec<_>>());
     plan_json(prepared, &mut object);
     Ok(object)
 }
 
-fn answer_json(prepared: &Prepared, done: &QueryDone) -> Result<Value, Error> {
+pub fn answer_json(prepared: &Prepared, done: &QueryDone) -> Result<Value, Error> {
     let mut object = text::cost(&prepared.subject, &prepared.answer)?;
     let rows: Vec<Value> = done
         .rows
@@ -193,12 +146,22 @@ fn answer_json(prepared: &Prepared, done: &QueryDone) -> Result<Value, Error> {
         .collect();
     let note = done.claim.release.as_ref();
     object["schema"] = json!("veracity.query/1");
+    object["columns"] = json!(columns_json(done));
     object["rows"] = json!(rows);
     object["for_release"] = json!(note.is_some_and(|note| note.for_release));
     object["noise"] = json!(note.map_or(&[][..], |note| &note.noise));
     object["claim"] = json!(done.path.display().to_string());
     plan_json(prepared, &mut object);
     Ok(object)
+}
+
+/// The columns in the order of the query, which an object does not keep.
+fn columns_json(done: &QueryDone) -> Vec<Value> {
+    let kind = |value: &OutputValue| match value {
+        OutputValue::Key(_) => "key",
+        OutputValue::Aggregate(_) => "noisy",
+    };
+    done.outputs.iter().map(|output| json!({ "name": output.name, "kind": kind(&output.value) })).collect()
 }
 
 /// How much of one unit counts, and from how many units on a group of unknown keys is shown.
