@@ -11,6 +11,7 @@ mod architecture;
 mod bench;
 mod book;
 mod engines;
+mod kernels;
 mod packaging;
 mod python;
 mod reproduce;
@@ -19,7 +20,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask book [--quick | --bless] | \
+const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask kernels | cargo xtask book [--quick | --bless] | \
                      cargo xtask bench account|corners|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
                      cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger|sql-tour | \
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
         ["test", "--engines"] => engines::run(&root()),
+        ["kernels"] => kernels::run(&root()),
         ["wheel"] => python::wheel(&root()),
         ["book", ref rest @ ..] => book::run(&root(), rest),
         ["bench", "noise"] => bench::noise::run(&root()),

@@ -8,7 +8,8 @@ use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_cuda::Cuda;
 use veracity_noise::{Entropy, Purpose, vector};
 use veracity_train::{
-    Crafted, DIGITS, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape, World,
+    Crafted, DIGITS, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule,
+    Shape, World,
     device::{Cpu, Device, Reading, Trainings, batch_of},
 };
 
@@ -73,7 +74,8 @@ fn plan(
     (batch, steps): (u64, u64),
     momentum: f32,
 ) -> Result<Plan, Refusal> {
-    let sampling = Sampling::Poisson { batch: Count::new(batch)?, population: Count::new(data.len() as u64)? };
+    let sampling =
+        Sampling::Poisson { batch: Count::new(batch)?, population: Count::new(data.len() as u64)? };
     let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0)?, ClipNorm::new(1.0)?);
     let network = Network::new(Shape::Flat(data.width()), layers(hidden, outputs))?;
     Ok(Plan::new(network, loss, sampling, Count::new(steps)?, privacy)
@@ -88,7 +90,8 @@ fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
     let values = Dataset::of_values(waves(900, 30), 30, (0..900).map(|i| (i as f32 * 0.37).cos()).collect())?;
     let two = Dataset::of_classes(waves(900, 70), 70, (0..900).map(|i| i % 2).collect(), 2)?;
     let shuffled = |plan: Plan, data: &Dataset| -> Result<Plan, Refusal> {
-        let sampling = Sampling::Shuffled { batch: Count::new(96)?, population: Count::new(data.len() as u64)? };
+        let sampling =
+            Sampling::Shuffled { batch: Count::new(96)?, population: Count::new(data.len() as u64)? };
         Ok(Plan { sampling, ..plan })
     };
     let kind = |name, data: &Dataset, plan| Kind { name, data: data.clone(), plan };
@@ -103,7 +106,11 @@ fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
         kind("squared 30-1", &values, plan(&values, (0, 1), Loss::Squared, (64, steps), 0.0)?),
         kind("logistic 70-1", &two, plan(&two, (0, 1), Loss::Logistic, (900, steps), 0.0)?),
         kind("shuffled 784-10", &wide, shuffled(plan(&wide, (0, 10), softmax, (128, steps), 0.0)?, &wide)?),
-        kind("shuffled 64-10", &digits, shuffled(plan(&digits, (0, 10), softmax, (64, steps), 0.0)?, &digits)?),
+        kind(
+            "shuffled 64-10",
+            &digits,
+            shuffled(plan(&digits, (0, 10), softmax, (64, steps), 0.0)?, &digits)?,
+        ),
     ])
 }
 
@@ -153,7 +160,8 @@ fn check(device: &Cuda) -> Result<bool, Refusal> {
         for (trial, of_trial) in many.iter().zip(drawn.chunks_exact(100 * each)) {
             for (step, given) in of_trial.chunks_exact(each).enumerate() {
                 let truth = batch_of(&kind.plan, &entropy, 3, *trial, step as u64, kind.data.len())?;
-                let mut found: Vec<u32> = given[1..=given[0] as usize].iter().map(|row| *row as u32).collect();
+                let mut found: Vec<u32> =
+                    given[1..=given[0] as usize].iter().map(|row| *row as u32).collect();
                 found.sort_unstable();
                 off += usize::from(found != truth);
             }
@@ -166,7 +174,10 @@ fn check(device: &Cuda) -> Result<bool, Refusal> {
         let worlds = vec![World::from(&kind.data); trials.len()];
         let asked = trainings(&kind, &worlds, &trials, &entropy, Reading::Parameters);
         let off = farthest(&device.train_flat(&asked)?, &Cpu.train(&asked)?.concat());
-        say(format!("{}: {count} models, farthest {off:.2e} of the cpu's", kind.name), off <= device.tolerance(&kind.plan));
+        say(
+            format!("{}: {count} models, farthest {off:.2e} of the cpu's", kind.name),
+            off <= device.tolerance(&kind.plan),
+        );
     }
     worlds_agree(device, &entropy, &mut say)?;
     same_bits(device, &entropy, &mut say)?;
@@ -177,7 +188,11 @@ fn check(device: &Cuda) -> Result<bool, Refusal> {
 fn farthest(given: &[f32], truth: &[f32]) -> f64 {
     assert_eq!(given.len(), truth.len());
     let off = |(a, b): (&f32, &f32)| f64::from((a - b).abs()) / f64::from(b.abs()).max(1.0);
-    given.iter().zip(truth).map(off).fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { f64::max(most, off) })
+    given
+        .iter()
+        .zip(truth)
+        .map(off)
+        .fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { f64::max(most, off) })
 }
 
 /// Worlds of all kinds and everything that can be read.
@@ -188,7 +203,9 @@ fn worlds_agree(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, b
         let part = |from: usize| -> Result<Dataset, Refusal> {
             let features = (from..from + count).flat_map(|at| kind.data.row(at)).copied().collect();
             let labels = match kind.data.labels() {
-                Labels::Classes { of, classes } => Labels::Classes { of: of[from..from + count].to_vec(), classes: *classes },
+                Labels::Classes { of, classes } => {
+                    Labels::Classes { of: of[from..from + count].to_vec(), classes: *classes }
+                }
                 Labels::Values(values) => Labels::Values(values[from..from + count].to_vec()),
             };
             Dataset::new(features, kind.data.width(), labels)
@@ -197,15 +214,18 @@ fn worlds_agree(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, b
         let crafted = [Crafted::dirac(3, 1.0)?, Crafted::new(vec![(0, 0.5), (7, -0.9), (9, 3.0)])?];
         let choices: Vec<Vec<bool>> =
             (0..trials.len()).map(|t| (0..count).map(|i| (t * 31 + i * 17) % 5 < 2).collect()).collect();
-        let stand: Vec<Vec<Option<&Crafted>>> =
-            (0..trials.len()).map(|t| (0..6).map(|i| [None, Some(&crafted[0]), Some(&crafted[1])][(t + i) % 3]).collect()).collect();
-        let directions: Vec<Vec<f32>> =
-            (0..3).map(|d| (0..kind.plan.network.parameters()).map(|i| ((i + d) as f32).sin() * 0.05).collect()).collect();
+        let stand: Vec<Vec<Option<&Crafted>>> = (0..trials.len())
+            .map(|t| (0..6).map(|i| [None, Some(&crafted[0]), Some(&crafted[1])][(t + i) % 3]).collect())
+            .collect();
+        let directions: Vec<Vec<f32>> = (0..3)
+            .map(|d| (0..kind.plan.network.parameters()).map(|i| ((i + d) as f32).sin() * 0.05).collect())
+            .collect();
         let directions: Vec<&[f32]> = directions.iter().map(Vec::as_slice).collect();
         for (what, outside) in [("blank", None), ("replaced", Some(&outside))] {
             let worlds: Result<Vec<World<'_>>, Refusal> = (0..trials.len())
                 .map(|t| {
-                    let world = World::from(&kind.data).planting(&choices[t], &inside, outside)?.crafting(&stand[t]);
+                    let world =
+                        World::from(&kind.data).planting(&choices[t], &inside, outside)?.crafting(&stand[t]);
                     if t % 3 == 0 { world.without(t) } else { Ok(world) }
                 })
                 .collect();
@@ -217,7 +237,10 @@ fn worlds_agree(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, b
             for (name, read) in reads {
                 let asked = trainings(&kind, &worlds, &trials, entropy, read);
                 let off = farthest(&device.train_flat(&asked)?, &Cpu.train(&asked)?.concat());
-                say(format!("{}: {what} worlds, {name}: farthest {off:.2e}", kind.name), off <= device.tolerance(&kind.plan));
+                say(
+                    format!("{}: {what} worlds, {name}: farthest {off:.2e}", kind.name),
+                    off <= device.tolerance(&kind.plan),
+                );
             }
         }
     }
@@ -280,7 +303,13 @@ fn bench(device: &Cuda, words: &[String]) -> Result<(), Refusal> {
             continue;
         }
         let parameters = kind.plan.network.parameters();
-        let count: u64 = if parameters < 1100 { 100_000 } else if parameters < 10_000 { 20_000 } else { 4_000 };
+        let count: u64 = if parameters < 1100 {
+            100_000
+        } else if parameters < 10_000 {
+            20_000
+        } else {
+            4_000
+        };
         let count = words.get(1).and_then(|count| count.parse().ok()).unwrap_or(count);
         let trials: Vec<u64> = (0..count).collect();
         let canary = [Crafted::dirac(1, 1.0)?];
@@ -289,7 +318,8 @@ fn bench(device: &Cuda, words: &[String]) -> Result<(), Refusal> {
         let world = World::from(&kind.data);
         let world = if shuffled { world } else { world.crafting(&stand) };
         let worlds = vec![world; trials.len()];
-        let read = if shuffled { Reading::Parameters } else { Reading::Sums { parameters: &[1], directions: &[] } };
+        let read =
+            if shuffled { Reading::Parameters } else { Reading::Sums { parameters: &[1], directions: &[] } };
         let asked = trainings(&kind, &worlds, &trials, &entropy, read);
         device.train_flat(&asked)?;
         let (mut times, mut kernels) = (Vec::new(), Vec::new());

@@ -50,3 +50,5 @@ struct Job {
     double start, start_last;  // what an integer of the noise room is worth in initial weights
     u32 noise_key[8], batch_key[8], init_key[8];
 };
+// The host has the same number: a field more on one side alone does not compile.
+static_assert(sizeof(Job) == 432, "Job is not what src/job.rs has");

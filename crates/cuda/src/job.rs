@@ -122,12 +122,18 @@ const fn kernel(
 }
 
 const SMALL: Kernel = kernel(compiled!("linear_small_bytes"), 1, false, false, 1, 4);
-const LINEAR_BYTES: [Kernel; 2] =
-    [kernel(compiled!("linear_bytes"), 1, false, false, 9, 1), kernel(compiled!("linear_large_bytes"), 1, false, true, 9, 1)];
-const LINEAR_NUMBERS: [Kernel; 2] =
-    [kernel(compiled!("linear_numbers"), 1, false, false, 9, 1), kernel(compiled!("linear_large_numbers"), 1, false, true, 9, 1)];
-const HIDDEN_BYTES: [Kernel; 2] =
-    [kernel(compiled!("hidden_bytes"), 2, true, false, 9, 1), kernel(compiled!("hidden_large_bytes"), 8, true, true, 9, 1)];
+const LINEAR_BYTES: [Kernel; 2] = [
+    kernel(compiled!("linear_bytes"), 1, false, false, 9, 1),
+    kernel(compiled!("linear_large_bytes"), 1, false, true, 9, 1),
+];
+const LINEAR_NUMBERS: [Kernel; 2] = [
+    kernel(compiled!("linear_numbers"), 1, false, false, 9, 1),
+    kernel(compiled!("linear_large_numbers"), 1, false, true, 9, 1),
+];
+const HIDDEN_BYTES: [Kernel; 2] = [
+    kernel(compiled!("hidden_bytes"), 2, true, false, 9, 1),
+    kernel(compiled!("hidden_large_bytes"), 8, true, true, 9, 1),
+];
 const HIDDEN_NUMBERS: [Kernel; 1] = [kernel(compiled!("hidden_large_numbers"), 8, true, true, 9, 1)];
 
 /// The most outputs of the first layer where there is a second.
@@ -188,5 +194,53 @@ impl Kernel {
         let of_size = if self.is_large { &mut scratch } else { &mut shared };
         *of_size += numbers + planes;
         (shared.next_multiple_of(128), scratch.next_multiple_of(128))
+    }
+}
+
+// kernels/job.cuh has the same number.
+const _: () = assert!(size_of::<Job>() == 432);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(inputs: i32, outer: i32, hidden: i32) -> Job {
+        let outputs = if hidden > 0 { 10 } else { outer };
+        Job {
+            inputs,
+            width: (inputs as u32).next_multiple_of(64) as i32,
+            outer,
+            hidden,
+            outputs,
+            parameters: (inputs + 1) * outer + if hidden > 0 { (hidden + 1) * outputs } else { 0 },
+            room_for: 288,
+            ..Job::default()
+        }
+    }
+
+    #[test]
+    fn every_shape_has_its_kernel() {
+        let most = 227 << 10;
+        let name = |job: &Job, planes| Kernel::of(job, planes, most).map(|(kernel, _, _)| kernel.name);
+        assert_eq!(name(&job(64, 10, 0), 1), Some("linear_small_bytes"));
+        assert_eq!(name(&job(64, 10, 0), 3), Some("linear_numbers"));
+        assert_eq!(name(&job(784, 10, 0), 1), Some("linear_bytes"));
+        assert_eq!(name(&job(8000, 10, 0), 1), Some("linear_large_bytes"));
+        assert_eq!(name(&job(8000, 10, 0), 3), Some("linear_large_numbers"));
+        assert_eq!(name(&job(784, 32, 32), 1), Some("hidden_bytes"));
+        assert_eq!(name(&job(784, 128, 128), 1), Some("hidden_large_bytes"));
+        assert_eq!(name(&job(784, 32, 32), 3), Some("hidden_large_numbers"));
+        // What fits nowhere has none: a batch whose gradients are more than a multiprocessor holds.
+        assert_eq!(name(&Job { room_for: 2016, ..job(784, 128, 128) }, 1), None);
+    }
+
+    #[test]
+    fn a_team_has_all_that_its_kernel_lays_out() {
+        let small = job(64, 10, 0);
+        let (kernel, shared, scratch) = Kernel::of(&small, 1, 227 << 10).unwrap();
+        // Noise of 21 groups and two more, weights, slopes; then weights and momentum in device memory.
+        assert!(shared >= 23 * 34 * 4 + 3 * 10 * 64 + 3 * 10 * 304 && shared < 20_000, "{shared}");
+        assert!(scratch >= 4 * (2 * 640 + 650) && kernel.teams == 4);
+        assert!(shared.is_multiple_of(128) && scratch.is_multiple_of(128));
     }
 }

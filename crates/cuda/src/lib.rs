@@ -10,6 +10,8 @@
 //! # Examples
 //!
 //! ```no_run
+//! use veracity_train::device::Device;
+//!
 //! let device = veracity_cuda::open(0)?;
 //! println!("{}", device.name());
 //! # Ok::<(), veracity_core::Refusal>(())
@@ -23,7 +25,8 @@ mod worlds;
 
 use cudarc::{
     driver::{
-        CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchConfig, PushKernelArg,
+        CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
+        LaunchConfig, PushKernelArg,
         sys::{self, CUdevice_attribute_enum as Attribute},
     },
     nvrtc::Ptx,
@@ -78,7 +81,9 @@ pub fn open(number: u32) -> Result<Cuda, Refusal> {
     #[allow(unsafe_code)]
     let is_there = unsafe { sys::is_culib_present() };
     if !is_there {
-        return Err(Refusal::Invalid("device is cuda, and no CUDA driver was found on this machine; use cpu".into()));
+        return Err(Refusal::Invalid(
+            "device is cuda, and no CUDA driver was found on this machine; use cpu".into(),
+        ));
     }
     let opened = || -> Result<Cuda, DriverError> {
         let context = CudaContext::new(number as usize)?;
@@ -90,7 +95,9 @@ pub fn open(number: u32) -> Result<Cuda, Refusal> {
         let (loaded, seconds) = (Mutex::default(), Mutex::default());
         Ok(Cuda { number, kind, context, stream, loaded, seconds, processors, shared })
     };
-    opened().map_err(|error| Refusal::Invalid(format!("device cuda:{number} cannot be used ({}); use cpu", told(error))))
+    opened().map_err(|error| {
+        Refusal::Invalid(format!("device cuda:{number} cannot be used ({}); use cpu", told(error)))
+    })
 }
 
 /// How many devices there are; none without a driver.
@@ -103,7 +110,11 @@ pub fn count() -> u32 {
 
 /// A driver's error in one line.
 fn told(error: DriverError) -> String {
-    error.error_string().ok().and_then(|text| text.to_str().ok().map(str::to_owned)).unwrap_or_else(|| format!("{:?}", error.0))
+    error
+        .error_string()
+        .ok()
+        .and_then(|text| text.to_str().ok().map(str::to_owned))
+        .unwrap_or_else(|| format!("{:?}", error.0))
 }
 
 fn failed(error: DriverError) -> Refusal {
@@ -131,7 +142,11 @@ impl Device for Cuda {
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
         let each = trainings.read.len(trainings.plan);
         let read = self.train_flat(trainings)?;
-        Ok(if each == 0 { vec![Vec::new(); trainings.trials.len()] } else { read.chunks_exact(each).map(<[f32]>::to_vec).collect() })
+        Ok(if each == 0 {
+            vec![Vec::new(); trainings.trials.len()]
+        } else {
+            read.chunks_exact(each).map(<[f32]>::to_vec).collect()
+        })
     }
 }
 
@@ -178,9 +193,15 @@ impl Cuda {
     }
 
     /// What follows from plan and reading, and needs memory.
-    fn place_plan(&self, job: &mut Job, trainings: &Trainings<'_>, sent: &mut Sent<'_>) -> Result<(), Refusal> {
+    fn place_plan(
+        &self,
+        job: &mut Job,
+        trainings: &Trainings<'_>,
+        sent: &mut Sent<'_>,
+    ) -> Result<(), Refusal> {
         let plan = trainings.plan;
-        let rates: Vec<f32> = (0..plan.steps.get()).map(|step| plan.schedule.rate(step, plan.steps.get())).collect();
+        let rates: Vec<f32> =
+            (0..plan.steps.get()).map(|step| plan.schedule.rate(step, plan.steps.get())).collect();
         job.rates = sent.send(&rates)?;
         if let Initial::At(initial) = &plan.initial {
             job.initial = sent.send(initial)?;
@@ -206,10 +227,12 @@ impl Cuda {
             Reading::Parameters => 2,
         };
         job.out_each = trainings.read.len(plan) as u64;
-        job.count = i32::try_from(trainings.trials.len())
-            .map_err(|_| Refusal::out_of_range("trials", trainings.trials.len(), "fewer than 2^31 at once"))?;
+        job.count = i32::try_from(trainings.trials.len()).map_err(|_| {
+            Refusal::out_of_range("trials", trainings.trials.len(), "fewer than 2^31 at once")
+        })?;
         let key = |purpose| trainings.entropy.run_key(purpose, trainings.run);
-        (job.noise_key, job.batch_key, job.init_key) = (key(Purpose::Noise)?, key(Purpose::Batch)?, key(Purpose::Init)?);
+        (job.noise_key, job.batch_key, job.init_key) =
+            (key(Purpose::Noise)?, key(Purpose::Batch)?, key(Purpose::Init)?);
         Ok(())
     }
 
@@ -232,30 +255,46 @@ impl Cuda {
         *self.seconds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn launch(&self, mut job: Job, kernel: Kernel, shared: usize, scratch: usize) -> Result<Vec<f32>, Refusal> {
+    fn launch(
+        &self,
+        mut job: Job,
+        kernel: Kernel,
+        shared: usize,
+        scratch: usize,
+    ) -> Result<Vec<f32>, Refusal> {
         let function = self.function(kernel.name, kernel.ptx)?;
         let (threads, shared_of_block) = (32 * kernel.warps * kernel.teams, shared * kernel.teams as usize);
         function
-            .set_attribute(sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_of_block as i32)
+            .set_attribute(
+                sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                shared_of_block as i32,
+            )
             .map_err(failed)?;
         let fitting = function
             .occupancy_max_active_blocks_per_multiprocessor(threads, shared_of_block, None)
             .map_err(failed)?
             .max(1);
         let blocks = (fitting * self.processors).min((job.count as u32).div_ceil(kernel.teams));
-        let memory: CudaSlice<u8> = self.stream.alloc_zeros(scratch * (blocks * kernel.teams) as usize).map_err(failed)?;
-        let out: CudaSlice<f32> = self.stream.alloc_zeros((job.out_each as usize * job.count as usize).max(1)).map_err(failed)?;
+        let memory: CudaSlice<u8> =
+            self.stream.alloc_zeros(scratch * (blocks * kernel.teams) as usize).map_err(failed)?;
+        let out: CudaSlice<f32> =
+            self.stream.alloc_zeros((job.out_each as usize * job.count as usize).max(1)).map_err(failed)?;
         let errors: CudaSlice<u32> = self.stream.alloc_zeros(1).map_err(failed)?;
         (job.scratch, job.scratch_each) = (memory.device_ptr(&self.stream).0, scratch as u64);
         (job.out, job.errors) = (out.device_ptr(&self.stream).0, errors.device_ptr(&self.stream).0);
-        let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared_of_block as u32 };
+        let config = LaunchConfig {
+            grid_dim: (blocks, 1, 1),
+            block_dim: (threads, 1, 1),
+            shared_mem_bytes: shared_of_block as u32,
+        };
         let each = shared as u32;
         // SAFETY: the kernel's arguments are a `Job` of its own layout, whose addresses are of memory that lives until it has ended,
         // and a number.
         let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
         let begun = self.stream.record_event(timed).map_err(failed)?;
         #[allow(unsafe_code)]
-        unsafe { self.stream.launch_builder(&function).arg(&job).arg(&each).launch(config) }.map_err(failed)?;
+        unsafe { self.stream.launch_builder(&function).arg(&job).arg(&each).launch(config) }
+            .map_err(failed)?;
         let ended = self.stream.record_event(timed).map_err(failed)?;
         let wrong = self.stream.clone_dtoh(&errors).map_err(failed)?[0];
         if wrong > 0 {
@@ -269,5 +308,16 @@ impl Cuda {
         self.stream.synchronize().map_err(failed)?;
         read.truncate(job.out_each as usize * job.count as usize);
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_driver_or_a_device_there_is_one_clear_line() {
+        let told = open(4_000).unwrap_err().to_string();
+        assert!(told.contains("cuda") && told.contains("use cpu") && !told.contains('\n'), "{told}");
     }
 }

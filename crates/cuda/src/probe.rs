@@ -20,7 +20,8 @@ impl Cuda {
         let positions = trainings.worlds[0].len();
         let room_for = shape::room_for(trainings.plan, positions)?;
         let crafted = trainings.worlds[0].parts().crafted.len();
-        let shared = 4 * (16 + 544 + crafted.next_multiple_of(4) + room_for + 32) + 2 * positions.next_multiple_of(8);
+        let shared =
+            4 * (16 + 544 + crafted.next_multiple_of(4) + room_for + 32) + 2 * positions.next_multiple_of(8);
         Ok((room_for + 1, self.probe("probe_batches", trainings, steps, room_for + 1, shared)?))
     }
 
@@ -49,11 +50,14 @@ impl Cuda {
         let function = self.function(name, PROBES)?;
         let attribute = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         function.set_attribute(attribute, shared as i32).map_err(failed)?;
-        let config = LaunchConfig { grid_dim: (BLOCKS, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: shared as u32 };
+        let config =
+            LaunchConfig { grid_dim: (BLOCKS, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: shared as u32 };
         // SAFETY: as for trainings; `out` has room for every step of every trial.
         #[allow(unsafe_code)]
-        unsafe { self.stream.launch_builder(&function).arg(&job).arg(&out).arg(&(steps as i32)).launch(config) }
-            .map_err(failed)?;
+        unsafe {
+            self.stream.launch_builder(&function).arg(&job).arg(&out).arg(&(steps as i32)).launch(config)
+        }
+        .map_err(failed)?;
         let found = self.stream.clone_dtoh(&out).map_err(failed)?;
         self.stream.synchronize().map_err(failed)?;
         match self.stream.clone_dtoh(&errors).map_err(failed)?[0] {

@@ -30,8 +30,11 @@ impl Rows {
         let levels: Option<Vec<(Vec<u8>, f64)>> = parts.iter().map(|part| levels(part)).collect();
         // Datasets without records or with nothing but zeros are levels of any unit.
         let unit_of = |levels: &[(Vec<u8>, f64)]| {
-            let units: Vec<f64> =
-                levels.iter().filter(|(bytes, _)| bytes.iter().any(|b| *b > 0)).map(|(_, unit)| *unit).collect();
+            let units: Vec<f64> = levels
+                .iter()
+                .filter(|(bytes, _)| bytes.iter().any(|b| *b > 0))
+                .map(|(_, unit)| *unit)
+                .collect();
             let first = units.first().copied().unwrap_or(1.0);
             units.iter().all(|unit| *unit == first).then_some(first)
         };
@@ -95,5 +98,46 @@ fn label(data: &Dataset, at: usize) -> f32 {
     match data.labels() {
         Labels::Classes { of, .. } => f32::from_bits(of[at]),
         Labels::Values(values) => values[at],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(features: Vec<f32>, width: usize) -> Dataset {
+        let labels = vec![0.5; features.len() / width];
+        Dataset::of_values(features, width, labels).unwrap()
+    }
+
+    #[test]
+    fn levels_are_bytes_and_norms_are_never_short() {
+        let data = values(vec![0.0, 1.0 / 255.0, 1.0, 3.0 / 255.0], 2);
+        let rows = Rows::new(&[&data, &values(vec![0.0, 0.0], 2)]).unwrap();
+        assert_eq!((rows.planes, rows.width, rows.bytes.len()), (1, 64, 3 * 64));
+        assert_eq!((rows.bytes[0], rows.bytes[1], rows.bytes[64], rows.bytes[65]), (0, 1, 255, 3));
+        assert!((rows.unit * 255.0 - 1.0).abs() < 1e-12);
+        for (row, about) in [(0.0, 1.0 / 255.0), (1.0, 3.0 / 255.0), (0.0, 0.0)].into_iter().zip(&rows.about)
+        {
+            let true_norm: f64 = row.0 * row.0 + row.1 * row.1 + 1.0;
+            assert!(f64::from(about[0]) >= true_norm && f64::from(about[0]) < true_norm * (1.0 + 1e-6));
+            assert_eq!(about[1], 0.5);
+        }
+    }
+
+    #[test]
+    fn other_features_are_rounded_to_three_bytes() {
+        let features = vec![-3.9, 0.1, 2.0, -1e-6, 3.999_999, 0.0];
+        let rows = Rows::new(&[&values(features.clone(), 3)]).unwrap();
+        assert_eq!((rows.planes, rows.unit), (3, 2f64.powi(2 - BITS)));
+        for (at, x) in features.iter().enumerate() {
+            let (row, column) = (at / 3, at % 3);
+            let byte = |plane: usize| rows.bytes[(3 * row + plane) * rows.width + column];
+            let number = i32::from(byte(2) as i8) * 65_536 + i32::from(byte(1)) * 256 + i32::from(byte(0));
+            assert!((f64::from(number) * rows.unit - f64::from(*x)).abs() <= rows.unit / 2.0 + 1e-12, "{x}");
+        }
+        // Levels of two units are no bytes of one.
+        let two = Rows::new(&[&values(vec![1.0 / 255.0], 1), &values(vec![1.0 / 16.0], 1)]).unwrap();
+        assert_eq!(two.planes, 3);
     }
 }

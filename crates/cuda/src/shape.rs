@@ -48,7 +48,9 @@ pub(crate) fn check(plan: &Plan) -> Result<(Layers, Calibrated), Refusal> {
         }
     }
     if matches!(plan.loss, Loss::Huber { .. }) {
-        return refuse("the loss is huber, and a CUDA device has softmax-cross-entropy, logistic and squared".into());
+        return refuse(
+            "the loss is huber, and a CUDA device has softmax-cross-entropy, logistic and squared".into(),
+        );
     }
     let layers = layers(plan)?;
     let calibrated = Calibrated::gaussian(*noise, *clip, plan.network.parameters(), plan.rounding())?;
@@ -66,7 +68,11 @@ fn layers(plan: &Plan) -> Result<Layers, Refusal> {
         }
         _ => Layers { inputs, outer: usize::MAX, hidden: 0, outputs: 0 },
     };
-    if found.outputs <= MOST_OUTPUTS && found.hidden <= MOST_HIDDEN && found.outer != usize::MAX && inputs <= 1 << 14 {
+    if found.outputs <= MOST_OUTPUTS
+        && found.hidden <= MOST_HIDDEN
+        && found.outer != usize::MAX
+        && inputs <= 1 << 14
+    {
         return Ok(found);
     }
     Err(Refusal::Invalid(format!(
@@ -97,10 +103,12 @@ pub(crate) fn job(plan: &Plan, layers: Layers, calibrated: &Calibrated) -> Job {
     let clip = calibrated.clip_limit();
     let above = |x: f32| f64::from(x).log2().ceil() as i32;
     // By softmax, no gradient by an output is beyond 1.
-    let slope = if layers.hidden == 0 && plan.loss == Loss::SoftmaxCrossEntropy { clip.min(1.0) } else { clip };
+    let slope =
+        if layers.hidden == 0 && plan.loss == Loss::SoftmaxCrossEntropy { clip.min(1.0) } else { clip };
     let (per_fine, per_last) = (2f64.powi(FINE_BITS - above(slope)), 2f64.powi(LAST_BITS - above(clip)));
     let granularity = calibrated.granularity();
-    let start = |inputs: usize| (2.0 / inputs as f64).sqrt() / f64::from(1u32 << veracity_noise::vector::UNIT_BITS);
+    let start =
+        |inputs: usize| (2.0 / inputs as f64).sqrt() / f64::from(1u32 << veracity_noise::vector::UNIT_BITS);
     Job {
         steps: plan.steps.get() as i32,
         inputs: layers.inputs as i32,
@@ -139,5 +147,78 @@ pub(crate) fn job(plan: &Plan, layers: Layers, calibrated: &Calibrated) -> Job {
         start: start(layers.inputs),
         start_last: start(layers.hidden.max(1)),
         ..Job::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+    use veracity_train::{Network, Shape};
+
+    fn plan(layers: Vec<Layer>) -> Plan {
+        let count = |n| Count::new(n).unwrap();
+        let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(1.0).unwrap());
+        let network = Network::new(Shape::Flat(20), layers).unwrap();
+        let sampling = Sampling::Poisson { batch: count(32), population: count(1000) };
+        Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, count(5), privacy)
+    }
+
+    fn linear(outputs: usize) -> Layer {
+        Layer::Linear { outputs }
+    }
+
+    #[test]
+    fn what_only_the_cpu_trains_is_refused_in_one_line() {
+        assert!(check(&plan(vec![linear(10)])).is_ok());
+        assert!(check(&plan(vec![linear(128), Layer::Relu, linear(10)])).is_ok());
+        let fixed =
+            Sampling::FixedSize { batch: Count::new(32).unwrap(), population: Count::new(1000).unwrap() };
+        let rare =
+            Sampling::Poisson { batch: Count::new(1).unwrap(), population: Count::new(100_000).unwrap() };
+        let good = || plan(vec![linear(10)]);
+        for refused in [
+            plan(vec![linear(17)]),
+            plan(vec![linear(129), Layer::Relu, linear(10)]),
+            plan(vec![linear(5), Layer::Tanh, linear(10)]),
+            plan(vec![linear(5), Layer::Relu, linear(5), Layer::Relu, linear(10)]),
+            good().with_optimiser(Optimiser::Nesterov { momentum: 0.5 }),
+            good().with_averaging(Averaging::Exponential { decay: 0.9 }),
+            good().with_unit(Unit::Person),
+            Plan { sampling: fixed, ..good() },
+            Plan { sampling: rare, ..good() },
+            Plan { privacy: Privacy::None, ..good() },
+        ] {
+            let told = check(&refused).unwrap_err().to_string();
+            assert!(!told.contains('\n') && told.len() > 20, "{told}");
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_batches_that_hardly_ever_come() {
+        let plan = plan(vec![linear(10)]);
+        let room = room_for(&plan, 1000).unwrap();
+        assert!(room.is_multiple_of(32) && room >= 32 + 56, "{room}");
+        assert_eq!(room_for(&plan, 40).unwrap(), 64);
+        let large =
+            Sampling::Poisson { batch: Count::new(3000).unwrap(), population: Count::new(9000).unwrap() };
+        assert!(room_for(&Plan { sampling: large, ..plan }, 9000).is_err());
+    }
+
+    #[test]
+    fn fine_units_hold_whatever_was_clipped() {
+        for (clip, loss) in
+            [(1.0, Loss::SoftmaxCrossEntropy), (0.3, Loss::SoftmaxCrossEntropy), (70.0, Loss::Squared)]
+        {
+            let noise = NoiseMultiplier::new(1.0).unwrap();
+            let privacy = Privacy::gaussian(noise, ClipNorm::new(clip).unwrap());
+            let plan =
+                Plan { privacy, loss, ..plan(vec![linear(if loss == Loss::Squared { 1 } else { 10 })]) };
+            let (layers, calibrated) = check(&plan).unwrap();
+            let job = job(&plan, layers, &calibrated);
+            let most = if loss == Loss::Squared { clip } else { clip.min(1.0) };
+            let units = f64::from(job.per_fine) * most;
+            assert!((2f64.powi(FINE_BITS - 1)..=2f64.powi(FINE_BITS)).contains(&units), "{units}");
+        }
     }
 }

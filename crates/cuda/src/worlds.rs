@@ -57,7 +57,9 @@ pub(crate) fn place(
             && same(parts.outside, first.outside)
             && parts.is_in.len() == first.is_in.len();
         if !alike {
-            return Err(Refusal::Invalid("worlds differ in more than what was chosen, expected the same planted records in all".into()));
+            return Err(Refusal::Invalid(
+                "worlds differ in more than what was chosen, expected the same planted records in all".into(),
+            ));
         }
         if let Some((_, Some(by))) = parts.changed
             && !replacing.iter().any(|known| std::ptr::eq(*known, by))
@@ -95,7 +97,8 @@ pub(crate) fn place(
     debug_assert_eq!(rows.width, job.width as usize);
     let planes = rows.planes;
     job.about = send(Numbers::Pairs(if rows.about.is_empty() { vec![[1.0, 0.0]] } else { rows.about }))?;
-    job.rows = send(Numbers::Bytes(if rows.bytes.is_empty() { vec![0; planes * rows.width] } else { rows.bytes }))?;
+    job.rows =
+        send(Numbers::Bytes(if rows.bytes.is_empty() { vec![0; planes * rows.width] } else { rows.bytes }))?;
     job.room_for = shape::room_for(trainings.plan, positions)? as i32;
     place_choices(job, trainings, &replacing, first_replacing, send)?;
     place_crafted(job, trainings, calibrated, send)?;
@@ -144,7 +147,11 @@ fn place_crafted(
         return Ok(());
     }
     if count > MOST_CRAFTED {
-        return Err(Refusal::out_of_range("canaries", count, "at most 1024 crafted gradients on a CUDA device"));
+        return Err(Refusal::out_of_range(
+            "canaries",
+            count,
+            "at most 1024 crafted gradients on a CUDA device",
+        ));
     }
     let mut known: BTreeMap<*const Crafted, i32> = BTreeMap::new();
     let (mut starts, mut entries) = (vec![0i32], Vec::new());
@@ -180,7 +187,9 @@ fn place_crafted(
         }
     }
     if totals.values().any(|steps| *steps > f64::from(1u32 << 30)) {
-        return Err(Refusal::Invalid("crafted gradients add up to more than a CUDA device counts; use less of them or the cpu".into()));
+        return Err(Refusal::Invalid(
+            "crafted gradients add up to more than a CUDA device counts; use less of them or the cpu".into(),
+        ));
     }
     job.crafted = send(Numbers::Signed(numbers))?;
     job.crafted_starts = send(Numbers::Signed(starts))?;
