@@ -85,7 +85,7 @@ fn plan(steps: u64) -> TrainingPlan {
     let text = format!(
         "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
          [training]\nbatch_size = 64\nsteps = {steps}\nlearning_rate = 2.0\nmomentum = 0.5\n\
-         [privacy]\nepsilon = 4\ndelta = 1e-5\n"
+         [privacy]\nnoise_multiplier = 1\ndelta = 1e-5\n"
     );
     TrainingPlan::parse(&text, Path::new("")).unwrap()
 }
