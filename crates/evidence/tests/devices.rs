@@ -14,7 +14,7 @@ use veracity_evidence::{
     device::{Cpu, Device, Trainings},
     merge, observe,
 };
-use veracity_train::Plan;
+use veracity_train::{Dataset, Labels, Layer, Network, Plan, Shape, cohort};
 use veracity_trainer::TrainingPlan;
 
 const SEED: u64 = 3;
@@ -324,4 +324,26 @@ fn a_tolerance_cannot_be_widened_afterwards() {
     let unbounded = wider.replace("\"tolerance\": 0.001", "\"tolerance\": 1.0");
     assert!(recompute_with(&unbounded, &folder, &Demands::default()).unwrap().failure().is_some());
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Records are asked about together: that must change no bit of what is said of each.
+#[test]
+fn what_a_model_says_of_a_record_does_not_depend_on_what_else_is_asked() {
+    let layers = [vec![Layer::Linear { outputs: 2 }], {
+        vec![Layer::Linear { outputs: 32 }, Layer::Relu, Layer::Linear { outputs: 2 }]
+    }];
+    let of = |first: usize, records: usize| {
+        let features =
+            (0..records * 784).map(|at| (((first * 784 + at) * 37) % 256) as f32 / 255.0).collect();
+        Dataset::new(features, 784, Labels::Classes { of: vec![0; records], classes: 2 }).unwrap()
+    };
+    for layers in layers {
+        let network = Network::new(Shape::Flat(784), layers).unwrap();
+        let parameters: Vec<f32> = (0..network.parameters()).map(|at| (at as f32 * 0.7).sin()).collect();
+        let together = cohort::predict(&network, &parameters, &of(0, 3)).unwrap();
+        for record in 0..3 {
+            let alone = cohort::predict(&network, &parameters, &of(record, 1)).unwrap();
+            assert_eq!(together[2 * record..][..2], alone, "record {record}");
+        }
+    }
 }
