@@ -24,7 +24,7 @@ const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | c
                      cargo xtask bench account|corners|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
                      cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger|sql-tour | \
-                     cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--redraw]";
+                     cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--device cpu|cuda:N] [--redraw]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

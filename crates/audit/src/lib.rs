@@ -47,6 +47,6 @@ pub use failures::FailuresByWorld;
 pub use idealised::Idealised;
 pub use method::{Claimed, Counted, Evidence, Judged, Method, judge, show};
 pub use scores::Scores;
-pub use subject::{AuditSubject, Failure, SubjectFn, World, subject_fn, worlds};
+pub use subject::{AuditSubject, Failure, SubjectFn, UNDER_WAY, World, subject_fn, worlds};
 pub use threshold::Choice;
-pub use trial::{Observation, Outcome, Shard, observe, observe_one};
+pub use trial::{Observation, Outcome, Shard, observe, observe_many, observe_one, workers};

@@ -59,7 +59,27 @@ pub trait AuditSubject: Sync {
     /// Runs trial `trial` with the canaries that `worlds` has in, and returns the attacker's score for each: the higher, the
     /// more it speaks for "in". The same trial and worlds give the same scores.
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure>;
+
+    /// How many trials it should be given at once. Where that is more than one, they are given to [`AuditSubject::run_many`], and no
+    /// more than [`UNDER_WAY`] such portions are under way.
+    fn portion(&self) -> usize {
+        1
+    }
+
+    /// Runs several trials, each in its worlds: what [`AuditSubject::run`] returns of each, in their order.
+    fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
+        trials.iter().zip(worlds).map(|(trial, worlds)| self.run(*trial, worlds)).collect()
+    }
+
+    /// How far each score of a trial may be off where every number that is read of its run may be off by `tolerance`, relative to
+    /// the larger of 1 and the number itself. Not at all, where scores are the same wherever they are made.
+    fn leeway(&self, _trial: u64, worlds: &[World], _tolerance: f64) -> Result<Vec<f64>, Failure> {
+        Ok(vec![0.0; worlds.len()])
+    }
 }
+
+/// How many portions of a subject that takes many trials at once are under way: while one is run, another is scored.
+pub const UNDER_WAY: usize = 2;
 
 /// Why a run left no score, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]

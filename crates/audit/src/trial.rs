@@ -1,6 +1,6 @@
 //! Trials: which are to be run, their outcomes, and the threads that run them.
 
-use crate::subject::{AuditSubject, Failure, World, worlds};
+use crate::subject::{AuditSubject, Failure, UNDER_WAY, World, worlds};
 use std::sync::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
@@ -104,7 +104,27 @@ pub struct Outcome {
 /// # Promise  A score that is no number, or another number of scores than canaries, is a failure
 pub fn observe_one(subject: &dyn AuditSubject, seed: u64, trial: u64) -> Outcome {
     let worlds = worlds(seed, trial, subject.canaries());
-    let scores = match subject.run(trial, &worlds) {
+    outcome(trial, &worlds, subject.run(trial, &worlds))
+}
+
+/// Runs trials in one call of the subject; the outcomes are in their order.
+///
+/// # Promise  That of [`observe_one`]; where other than one result comes for each trial, all of them are failures of the machine
+pub fn observe_many(subject: &dyn AuditSubject, seed: u64, trials: &[u64]) -> Vec<Outcome> {
+    let canaries = subject.canaries();
+    let worlds: Vec<Vec<World>> = trials.iter().map(|trial| worlds(seed, *trial, canaries)).collect();
+    let mut results = subject.run_many(trials, &worlds);
+    if results.len() != trials.len() {
+        let why = format!("{} results came of {} trials, expected one of each", results.len(), trials.len());
+        results = vec![Err(Failure::Machine(why)); trials.len()];
+    }
+    let each = trials.iter().zip(&worlds).zip(results);
+    each.map(|((trial, worlds), scores)| outcome(*trial, worlds, scores)).collect()
+}
+
+/// What came of a trial in its worlds.
+fn outcome(trial: u64, worlds: &[World], scores: Result<Vec<f64>, Failure>) -> Outcome {
+    let scores = match scores {
         Ok(scores) if scores.len() != worlds.len() => {
             Err(Failure::Run(format!("{} scores came, expected {}", scores.len(), worlds.len())))
         }
@@ -123,16 +143,26 @@ pub fn observe_one(subject: &dyn AuditSubject, seed: u64, trial: u64) -> Outcome
     Outcome { observations, failure: scores.err(), attempts: 1 }
 }
 
-/// Runs trials on `threads` threads; the outcomes are in the order of `trials`.
+/// How many threads run trials of a subject: as many as are asked for, if there is so much to do. A subject that takes many trials at
+/// once has no more than [`UNDER_WAY`], so that what it holds of them stays bounded.
+pub fn workers(subject: &dyn AuditSubject, threads: usize, trials: usize) -> usize {
+    let portion = subject.portion().max(1);
+    let most = if portion > 1 { threads.min(UNDER_WAY) } else { threads };
+    most.clamp(1, trials.div_ceil(portion).max(1))
+}
+
+/// Runs trials on `threads` threads; the outcomes are in the order of their numbers.
 pub fn observe(subject: &dyn AuditSubject, seed: u64, trials: &[u64], threads: usize) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
+    let portions: Vec<&[u64]> = trials.chunks(subject.portion().max(1)).collect();
     let found = Mutex::new(Vec::with_capacity(trials.len()));
     std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, trials.len().max(1)) {
+        for _ in 0..workers(subject, threads, trials.len()) {
             scope.spawn(|| {
-                while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = observe_one(subject, seed, *trial);
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((*trial, outcome));
+                while let Some(portion) = portions.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcomes = observe_many(subject, seed, portion);
+                    let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    found.extend(portion.iter().copied().zip(outcomes));
                 }
             });
         }
@@ -193,6 +223,47 @@ mod tests {
             assert_eq!(whole, parts);
         }
         assert!(Shard::new(3, 3).is_err() && Shard::new(0, 0).is_err());
+    }
+
+    /// Takes seven trials at once, and counts how often and how many it was given.
+    struct Portions {
+        inner: Odd,
+        calls: Mutex<Vec<usize>>,
+        loses: bool,
+    }
+
+    impl AuditSubject for Portions {
+        fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
+            self.inner.run(trial, worlds)
+        }
+
+        fn portion(&self) -> usize {
+            7
+        }
+
+        fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
+            self.calls.lock().unwrap().push(trials.len());
+            let kept = trials.len() - usize::from(self.loses);
+            trials.iter().zip(worlds).take(kept).map(|(trial, worlds)| self.run(*trial, worlds)).collect()
+        }
+    }
+
+    #[test]
+    fn portions_give_what_single_trials_give() {
+        let trials: Vec<u64> = (0..100).collect();
+        for threads in [1, 2, 8] {
+            let subject = Portions { inner: Odd(1), calls: Mutex::default(), loses: false };
+            assert_eq!(observe(&subject, 3, &trials, threads), observe(&Odd(1), 3, &trials, 1));
+            let mut calls = subject.calls.into_inner().unwrap();
+            calls.sort_unstable();
+            assert_eq!(calls, [vec![2], vec![7; 14]].concat());
+        }
+        let whole = Portions { inner: Odd(1), calls: Mutex::default(), loses: false };
+        assert_eq!((workers(&whole, 8, 100), workers(&whole, 8, 7), workers(&Odd(1), 8, 100)), (2, 1, 8));
+        // A result too few: nobody knows of which trial.
+        let subject = Portions { inner: Odd(1), calls: Mutex::default(), loses: true };
+        let outcomes = observe(&subject, 3, &trials, 2);
+        assert!(outcomes.iter().all(|outcome| matches!(outcome.failure, Some(Failure::Machine(_)))));
     }
 
     /// Each share on a machine of its own, whose scores are off by something: were one share all "in", that would tell the world.

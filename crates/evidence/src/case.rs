@@ -1,11 +1,13 @@
 //! A subject ready to be audited: what is run, what is claimed of it, and the words that a report needs.
 
-use crate::{AuditClaim, Method, Trials};
+use crate::{AuditClaim, DeviceNote, Method, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use veracity_audit::{AuditSubject, Choice};
-use veracity_core::{Count, Epsilon, Refusal, Upper};
+use veracity_core::{Count, Epsilon, Error, Refusal, Upper};
+use veracity_train::device::Device;
+use veracity_trainer::Prepared;
 
 /// Which part of the canaries of one run is guessed, half of it at each end.
 const GUESSED: f64 = 0.2;
@@ -45,6 +47,17 @@ pub(crate) struct Brief {
 }
 
 impl Brief {
+    /// The same on a device, which is a setting of the subject. A plan that it cannot train is refused.
+    pub(crate) fn on(mut self, device: Option<&dyn Device>, prepared: &Prepared) -> Result<Brief, Error> {
+        if let Some(device) = device {
+            device.check(&prepared.plan)?;
+            if let Some(note) = DeviceNote::of(device, &prepared.plan)? {
+                note.state_in(&mut self.note);
+            }
+        }
+        Ok(self)
+    }
+
     /// The case of a subject that was made ready.
     pub(crate) fn case(self, subject: Box<dyn AuditSubject + Send>, trials: Count, seed: u64) -> Case {
         let Brief { note, claim, proved, group, is_one_run, .. } = self;

@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 use veracity_audit::{
-    AuditSubject, Claimed, Declared, Failure, Outcome, Shard, World, bound::sequential::Test, observe_one,
+    AuditSubject, Claimed, Declared, Failure, Outcome, Shard, World, bound::sequential::Test, observe_many,
+    workers,
 };
 use veracity_core::{Error, Significance};
 
@@ -48,7 +49,7 @@ pub fn conduct(
     let trials = journal.missing(shard);
     let order = Order { seed: journal.protocol().seed, retries: journal.protocol().retries };
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let jobs = jobs.clamp(1, trials.len().max(1));
+    let jobs = workers(subject, jobs, trials.len());
     let (sender, portions) = sync_channel::<Vec<Outcome>>(4 * jobs);
     thread::scope(|scope| {
         for _ in 0..jobs {
@@ -136,33 +137,50 @@ impl Watching {
     }
 }
 
-/// Runs trials that nobody else has taken, until they are worth a message: one that takes long is told by itself.
+/// Runs trials that nobody else has taken: as many at once as the subject takes, or one by one until they are worth a message, so that
+/// one that takes long is told by itself.
 fn portion(
     subject: &dyn AuditSubject,
     order: Order,
     trials: &[(u64, u32)],
     next: &AtomicUsize,
 ) -> Vec<Outcome> {
-    let began = Instant::now();
-    let mut outcomes = Vec::new();
-    while outcomes.len() < LARGEST_PORTION && (outcomes.is_empty() || began.elapsed() < PORTION) {
-        let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-        outcomes.push(attempt(subject, order, *trial));
+    let at_once = subject.portion().max(1);
+    let take = || {
+        let first = next.fetch_add(at_once, Ordering::Relaxed).min(trials.len());
+        &trials[first..trials.len().min(first + at_once)]
+    };
+    let (began, mut outcomes) = (Instant::now(), Vec::new());
+    while outcomes.is_empty() || at_once == 1 && outcomes.len() < LARGEST_PORTION && began.elapsed() < PORTION
+    {
+        let taken = take();
+        if taken.is_empty() {
+            break;
+        }
+        outcomes.extend(attempt(subject, order, taken));
     }
     outcomes
 }
 
-/// Runs one trial, again if it fails and may be tried again. What was interrupted or could not be run is not tried again.
-fn attempt(subject: &dyn AuditSubject, order: Order, (trial, before): (u64, u32)) -> Outcome {
-    let mut attempts = before + 1;
-    loop {
-        let outcome = observe_one(subject, order.seed, trial);
-        let is_over = !matches!(outcome.failure, Some(Failure::Run(_))) || interrupt::is_asked();
-        if is_over || attempts > before + order.retries {
-            return Outcome { attempts, ..outcome };
-        }
-        attempts += 1;
+/// Runs trials, and again those that fail and may be tried again. What was interrupted or could not be run is not tried again.
+fn attempt(subject: &dyn AuditSubject, order: Order, trials: &[(u64, u32)]) -> Vec<Outcome> {
+    let numbers: Vec<u64> = trials.iter().map(|(trial, _)| *trial).collect();
+    let mut outcomes = observe_many(subject, order.seed, &numbers);
+    for (outcome, (_, before)) in outcomes.iter_mut().zip(trials) {
+        outcome.attempts = before + 1;
     }
+    for _ in 0..order.retries {
+        let failed = |at: &usize| matches!(outcomes[*at].failure, Some(Failure::Run(_)));
+        let failed: Vec<usize> = (0..outcomes.len()).filter(failed).collect();
+        if failed.is_empty() || interrupt::is_asked() {
+            break;
+        }
+        let again: Vec<u64> = failed.iter().map(|at| numbers[*at]).collect();
+        for (at, outcome) in failed.into_iter().zip(observe_many(subject, order.seed, &again)) {
+            outcomes[at] = Outcome { attempts: outcomes[at].attempts + 1, ..outcome };
+        }
+    }
+    outcomes
 }
 
 /// Keeps trials as they ended, and refuses to go on when too many failed.

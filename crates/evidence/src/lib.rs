@@ -23,6 +23,7 @@ mod case;
 pub mod certificate;
 mod claim;
 mod conduct;
+mod device_note;
 mod job;
 pub mod journal;
 pub mod looks;
@@ -45,6 +46,7 @@ pub(crate) use case::Brief;
 pub use case::{Case, SubjectNote, TrialSource};
 pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
+pub use device_note::{DeviceNote, MOST_TOLERANCE};
 pub use job::{AuditDone, AuditSettings, Keep, audit, merge, merge_signed, plan};
 pub use journal::{Journal, Opening};
 pub use page::{fragment, page, round_distinctly};
@@ -64,6 +66,8 @@ pub use veracity_audit::{
     worlds,
 };
 pub use veracity_core::Claim;
+
+pub use veracity_train::device;
 
 use veracity_audit::{Claimed, Declared};
 use veracity_core::{Count, Epsilon, Error, Refusal, Significance, Upper, Verdict};

@@ -1,7 +1,7 @@
 //! The subject that the settings of a certificate describe, where it is one of ours.
 
 use crate::{
-    Attack, AuditProtocol, Brief, CanaryKind, Case, SubjectNote,
+    Attack, AuditProtocol, Brief, CanaryKind, Case, DeviceNote, SubjectNote,
     recomputing::{CommandAgain, Demands},
     subjects::{command, mechanism, one_run, recorded, trained_model, training},
 };
@@ -15,10 +15,10 @@ use veracity_trainer::TrainingPlan;
 pub(crate) enum Origin {
     /// A mechanism, run by our own samplers.
     Mechanism { subject: Subject, added: f64 },
-    /// The training of a plan.
-    Training { plan: Box<TrainingPlan>, attack: Attack },
-    /// One training of a plan with many canaries.
-    OneRun { plan: Box<TrainingPlan>, canary: CanaryKind, canaries: u32 },
+    /// The training of a plan, and where it was run.
+    Training { plan: Box<TrainingPlan>, attack: Attack, device: Option<DeviceNote> },
+    /// One training of a plan with many canaries, and where it was run.
+    OneRun { plan: Box<TrainingPlan>, canary: CanaryKind, canaries: u32, device: Option<DeviceNote> },
     /// A command that whoever verifies has stated too.
     Command(command::Spec),
     /// Something that is not ours, for a reason in words.
@@ -67,12 +67,13 @@ impl Origin {
             }
             training::KIND => {
                 let plan = Box::new(plan(note, given)?);
-                Ok(Origin::Training { plan, attack: setting(note, "attack")? })
+                let device = DeviceNote::stated_in(note)?;
+                Ok(Origin::Training { plan, attack: setting(note, "attack")?, device })
             }
             one_run::KIND => {
                 let plan = Box::new(plan(note, given)?);
                 let (canary, canaries) = (setting(note, "canary")?, setting(note, "canaries")?);
-                Ok(Origin::OneRun { plan, canary, canaries })
+                Ok(Origin::OneRun { plan, canary, canaries, device: DeviceNote::stated_in(note)? })
             }
             kind => match &demands.command {
                 Some(again) => Ok(Origin::Command(command_again(note, again)?)),
@@ -91,28 +92,30 @@ impl Origin {
             Origin::Mechanism { subject, added } => {
                 whole(mechanism::brief(subject, *added, claimed, Delta::new(protocol.claim.delta)?)?)
             }
-            Origin::Training { plan, attack } if has_records(plan) => {
-                whole(training::brief(plan, *attack, claimed)?.0)
+            Origin::Training { plan, attack, device } if has_records(plan) => {
+                let mut brief = training::brief(plan, *attack, claimed)?.0;
+                state(device, &mut brief.note);
+                whole(brief)
             }
-            Origin::OneRun { plan, canary, canaries } if has_records(plan) => {
-                whole(one_run::brief(plan, *canary, Some(*canaries as usize), claimed)?.0)
+            Origin::OneRun { plan, canary, canaries, device } if has_records(plan) => {
+                let mut brief = one_run::brief(plan, *canary, Some(*canaries as usize), claimed)?.0;
+                state(device, &mut brief.note);
+                whole(brief)
             }
-            Origin::Training { plan, attack } => match claimed_subject(plan, protocol)? {
+            Origin::Training { plan, attack, device } => match claimed_subject(plan, protocol)? {
                 Some(subject) => {
-                    let note = training::note(&subject, *attack, plan_settings(plan, protocol)?)?;
+                    let mut note = training::note(&subject, *attack, plan_settings(plan, protocol)?)?;
+                    state(device, &mut note);
                     Ok(Rebuilt::Words(Box::new(note)))
                 }
                 None => Ok(Rebuilt::Nothing(NO_PROOF)),
             },
-            Origin::OneRun { plan, canary, canaries } => match claimed_subject(plan, protocol)? {
+            Origin::OneRun { plan, canary, canaries, device } => match claimed_subject(plan, protocol)? {
                 Some(subject) => {
                     let settings = plan_settings(plan, protocol)?;
-                    Ok(Rebuilt::Words(Box::new(one_run::note(
-                        &subject,
-                        *canary,
-                        *canaries as usize,
-                        settings,
-                    ))))
+                    let mut note = one_run::note(&subject, *canary, *canaries as usize, settings);
+                    state(device, &mut note);
+                    Ok(Rebuilt::Words(Box::new(note)))
                 }
                 None => Ok(Rebuilt::Nothing(NO_PROOF)),
             },
@@ -139,7 +142,7 @@ impl Origin {
         }
     }
 
-    /// The subject, ready to run.
+    /// The subject, ready to run on the cores of this machine, wherever it was run.
     pub(crate) fn case(&self, protocol: &AuditProtocol) -> Result<Case, Error> {
         self.must_run()?;
         let claimed = Some(Epsilon::new(protocol.claim.epsilon)?);
@@ -149,8 +152,8 @@ impl Origin {
                 let delta = Delta::new(protocol.claim.delta)?;
                 Ok(Case::mechanism(subject, *added, claimed, delta, seed, trials)?)
             }
-            Origin::Training { plan, attack } => Case::training(plan, *attack, claimed, seed, trials),
-            Origin::OneRun { plan, canary, canaries } => {
+            Origin::Training { plan, attack, .. } => Case::training(plan, *attack, claimed, seed, trials),
+            Origin::OneRun { plan, canary, canaries, .. } => {
                 Case::one_run(plan, *canary, Some(*canaries as usize), claimed, seed, trials)
             }
             Origin::Command(spec) => command_case(spec, protocol),
@@ -183,6 +186,11 @@ fn command_again(note: &SubjectNote, again: &CommandAgain) -> Result<command::Sp
 
 fn command_case(spec: &command::Spec, protocol: &AuditProtocol) -> Result<Case, Error> {
     command::case(spec.clone(), protocol.claim.claim()?, Count::new(protocol.trials)?, protocol.seed)
+}
+
+/// States where trials were run as the certificate does: nobody can tell by the trials.
+fn state(device: &Option<DeviceNote>, note: &mut SubjectNote) {
+    device.iter().for_each(|device| device.state_in(note));
 }
 
 const NO_PROOF: &str = "its records are not here and no mechanism is claimed";

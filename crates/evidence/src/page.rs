@@ -4,7 +4,7 @@
 mod pictures;
 
 use crate::{
-    Against, Audited, Counted, Fallen, Method, Observation,
+    Against, Audited, Counted, DeviceNote, Fallen, Method, Observation,
     subjects::{mechanism, recorded, trained_model},
 };
 use veracity_core::{Adjacency, Refusal, Verdict};
@@ -246,6 +246,13 @@ fn done(audited: &Audited) -> Vec<(String, String)> {
         fact("Trials", trials(audited)),
         fact("Failed trials", failed(audited)),
     ];
+    if let Ok(Some(DeviceNote { name, tolerance })) = DeviceNote::stated_in(&audited.note) {
+        let within = decimal::up(tolerance, 3);
+        facts.push(fact(
+            "Trained on",
+            format!("{name}; what is read of a training is within {within} of what cores read"),
+        ));
+    }
     match audited.against {
         Some(against) => facts.extend([
             fact("Counted against the claim", counted(&against.counted)),

@@ -3,7 +3,7 @@
 //! It lies beside the trials as `order.json`. An audit is resumed, and its shares are put together, only under the
 //! order that it began with: whatever is changed after trials were seen would void the bound.
 
-use super::{AuditClaim, SubjectNote};
+use super::{AuditClaim, SubjectNote, device_note};
 use serde::{Deserialize, Serialize};
 use veracity_claims::spec::MechanismSpec;
 use veracity_core::Claim;
@@ -149,6 +149,7 @@ impl AuditProtocol {
     pub fn difference(&self, other: &AuditProtocol) -> Option<&'static str> {
         let parts = [
             ("schema", self.schema == other.schema),
+            ("device", device(&self.subject) == device(&other.subject)),
             ("subject", self.subject == other.subject),
             ("claim", self.claim == other.claim),
             ("proof", self.proved == other.proved),
@@ -164,6 +165,11 @@ impl AuditProtocol {
         ];
         parts.into_iter().find(|(_, same)| !same).map(|(name, _)| name)
     }
+}
+
+/// Where the subject's models are trained, if not on the cores of a machine.
+fn device(subject: &SubjectNote) -> Option<&serde_json::Value> {
+    subject.settings.get(device_note::SETTING)
 }
 
 /// Refuses a part of the noise that no audit can be asked to catch.
@@ -216,6 +222,9 @@ mod tests {
         let mut other = protocol.clone();
         other.subject.settings.insert("timeout".into(), 1.into());
         assert_eq!(protocol.difference(&other), Some("subject"));
+        other = protocol.clone();
+        other.subject.settings.insert("device".into(), "a".into());
+        assert_eq!(protocol.difference(&other), Some("device"));
         other = AuditProtocol { seed: 1, ..protocol.clone() };
         assert_eq!(protocol.difference(&other), Some("seed"));
         other = AuditProtocol { version: "0.0.9".into(), ..protocol.clone() };

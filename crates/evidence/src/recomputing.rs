@@ -5,7 +5,7 @@
 //! trials. What nobody can recompute is listed.
 
 use crate::{
-    AuditProtocol, Brief, ClaimNote, SubjectNote,
+    AuditProtocol, Brief, ClaimNote, DeviceNote, SubjectNote,
     case::check_method,
     certificate::{Certificate, Number, certify},
     journal,
@@ -148,6 +148,9 @@ pub fn recompute_with(text: &str, folder: &Path, demands: &Demands) -> Result<Re
     let there = trials.observations().iter().filter(|told| told.canary == 0).count() as u64;
     found.trials = there;
     found.unknown.extend(unknown(found.rerun, there));
+    if let Ok(Some(device)) = DeviceNote::stated_in(&protocol.subject) {
+        found.unknown.push(format!("where the models were trained: {} is stated", device.name));
+    }
     if demands.key.is_none() {
         found.unknown.push("who wrote it: no key was given to check a signature by".to_owned());
     }

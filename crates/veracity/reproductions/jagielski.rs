@@ -9,6 +9,7 @@
 //! 250 in shuffled order, 24 epochs, learning rate 0.15, clip norm 1
 
 use std::{path::Path, time::Instant};
+use veracity::devices;
 use veracity_audit::{Canary, Choice, Scores, bound::FromCounts, threshold};
 use veracity_core::{Adjacency, ClipNorm, Count, Delta, Error, NoiseMultiplier, Significance};
 use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
@@ -21,6 +22,7 @@ use veracity_report::{
 use veracity_train::{
     Clipping, Dataset, Initial, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule,
     Shape, World, cohort,
+    device::{Cpu, Device, Reading, Trainings},
 };
 
 /// The ε that the authors give for each noise multiplier, at δ = 1e-5.
@@ -41,19 +43,19 @@ fn main() {
 fn run(arguments: &[String]) -> Result<(), Error> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["run", folder, runs, hidden, scale, claims] => {
+        ["run", folder, runs, hidden, scale, claims, device] => {
             let settings = Settings {
                 runs: number(runs)?,
                 hidden: number(hidden)?,
                 initial_scale: number::<u32>(scale)? as f32,
             };
             let claims: Result<Vec<f64>, Error> = claims.split(',').map(number).collect();
-            panels(Path::new(folder), settings, &claims?)
+            panels(Path::new(folder), settings, &claims?, devices::open(device)?.as_deref())
         }
         ["draw", counts, figure] => draw(Path::new(counts), Path::new(figure)),
         _ => Err(Error::invalid(
-            "expected: run FOLDER RUNS HIDDEN SCALE EPSILONS (0 hidden units for logistic regression; initial weights are \
-             multiplied by a scale of 0 or 1; epsilons such as 1,4), or: draw CSV FIGURE",
+            "expected: run FOLDER RUNS HIDDEN SCALE EPSILONS DEVICE (0 hidden units for logistic regression; initial weights are \
+             multiplied by a scale of 0 or 1; epsilons such as 1,4; device cpu or cuda:0), or: draw CSV FIGURE",
         )),
     }
 }
@@ -73,14 +75,20 @@ struct Settings {
     initial_scale: f32,
 }
 
-fn panels(folder: &Path, settings: Settings, claims: &[f64]) -> Result<(), Error> {
+fn panels(
+    folder: &Path,
+    settings: Settings,
+    claims: &[f64],
+    device: Option<&dyn Device>,
+) -> Result<(), Error> {
     let (data, spare) = two_classes(folder)?;
     eprintln!("{} records, {} spare", data.len(), spare.len());
     println!("attack,copies,claimed,noise_multiplier,proved,runs,tp,fn,fp,tn,epsilon_lower,ceiling");
     let start = Instant::now();
     for (claimed, noise) in CLAIMS.into_iter().filter(|(claimed, _)| claims.contains(claimed)) {
         let plan = plan(noise, settings)?;
-        Panel { data: &data, spare: &spare, settings, plan, noise, claimed }.run()?;
+        device.map_or(Ok(()), |device| device.check(&plan))?;
+        Panel { data: &data, spare: &spare, settings, plan, noise, claimed, device }.run()?;
         eprintln!("epsilon {claimed}: {:.0} s since the start", start.elapsed().as_secs_f64());
     }
     Ok(())
@@ -178,6 +186,13 @@ fn plan(noise: f64, settings: Settings) -> Result<Plan, Error> {
     Ok(Plan { initial: Initial::Random { scale: initial_scale }, ..plan })
 }
 
+/// Which of the records that models are asked about, and for which class.
+#[derive(Clone, Copy)]
+struct Asked {
+    record: usize,
+    class: usize,
+}
+
 /// All attacks at one noise multiplier.
 struct Panel<'a> {
     data: &'a Dataset,
@@ -186,6 +201,8 @@ struct Panel<'a> {
     plan: Plan,
     noise: f64,
     claimed: f64,
+    /// Where models are trained; on these cores where there is none.
+    device: Option<&'a dyn Device>,
 }
 
 impl Panel<'_> {
@@ -198,22 +215,30 @@ impl Panel<'_> {
         let shirt = (0..self.spare.len()).find(|at| class_of(self.spare, *at) == 0).unwrap_or(0);
         let backdoor = Canary::patched(self.spare.row(shirt), 28, 5, 1);
         let bkd = self.clip_bkd()?;
-        let clean = self.models(self.data.into(), 0)?;
+        let canaries = [&member, &backdoor, &bkd];
+        let asked = Dataset::new(
+            canaries.iter().flat_map(|canary| &canary.features).copied().collect(),
+            WIDTH,
+            Labels::Classes { of: vec![0; canaries.len()], classes: 2 },
+        )?;
+        let clean = self.outputs(self.data.into(), 0, &asked)?;
         for (run, copies) in (1..).step_by(8).zip(COPIES) {
             let kept = self.kept(RECORDS - copies)?;
             let planted = |canary: &Canary, run: u64| -> Result<Vec<Vec<f32>>, Error> {
                 let labels = Labels::Classes { of: vec![canary.class; copies], classes: 2 };
                 let canaries = Dataset::new(canary.features.repeat(copies), WIDTH, labels)?;
-                self.models(World::from(&kept).with(&canaries)?, run)
+                self.outputs(World::from(&kept).with(&canaries)?, run, &asked)
             };
             for (at, (name, canary)) in [("membership", &member), ("backdoor", &backdoor)].iter().enumerate()
             {
-                self.print(name, copies, &planted(canary, run + at as u64)?, &clean, canary)?;
+                let asked = Asked { record: at, class: canary.class as usize };
+                self.print(name, copies, &planted(canary, run + at as u64)?, &clean, asked)?;
             }
             // Both worlds hold the canary's features; only its class differs.
             let other = Canary { class: 1 - bkd.class, ..bkd.clone() };
             let (planted, flipped) = (planted(&bkd, run + 4)?, planted(&other, run + 5)?);
-            self.print("clip-bkd", copies, &planted, &flipped, &bkd)?;
+            let asked = Asked { record: 2, class: bkd.class as usize };
+            self.print("clip-bkd", copies, &planted, &flipped, asked)?;
         }
         Ok(())
     }
@@ -239,12 +264,25 @@ impl Panel<'_> {
         Ok(Dataset::new(features, WIDTH, labels)?.packed())
     }
 
-    fn models(&self, data: World<'_>, run: u64) -> Result<Vec<Vec<f32>>, Error> {
-        // Each noise has runs of its own.
-        let run = run + 1000 * self.claimed as u64;
-        let trained =
-            cohort::train(&self.plan, data, &Entropy::seeded(SEED), run, 0..self.settings.runs as u64)?;
-        Ok(trained.into_iter().map(|model| model.parameters).collect())
+    /// What each model that was trained on a world says of the records that are asked about.
+    fn outputs(&self, world: World<'_>, run: u64, asked: &Dataset) -> Result<Vec<Vec<f32>>, Error> {
+        let trials: Vec<u64> = (0..self.settings.runs as u64).collect();
+        let worlds = vec![world; trials.len()];
+        let portion = self.device.map_or(trials.len(), |device| device.portion(&self.plan)).max(1);
+        let mut outputs = Vec::with_capacity(trials.len());
+        for (trials, worlds) in trials.chunks(portion).zip(worlds.chunks(portion)) {
+            let trainings = Trainings {
+                plan: &self.plan,
+                worlds,
+                trials,
+                // Each noise has runs of its own.
+                run: run + 1000 * self.claimed as u64,
+                entropy: &Entropy::seeded(SEED),
+                read: Reading::Outputs(asked),
+            };
+            outputs.extend(self.device.unwrap_or(&Cpu).train(&trainings)?);
+        }
+        Ok(outputs)
     }
 
     fn print(
@@ -253,21 +291,16 @@ impl Panel<'_> {
         copies: usize,
         planted: &[Vec<f32>],
         without: &[Vec<f32>],
-        canary: &Canary,
+        asked: Asked,
     ) -> Result<(), Error> {
-        let record =
-            Dataset::new(canary.features.clone(), WIDTH, Labels::Classes { of: vec![0], classes: 2 })?;
-        let margins = |models: &[Vec<f32>]| -> Result<Vec<f64>, Error> {
-            models
-                .iter()
-                .map(|parameters| {
-                    let outputs = cohort::predict(&self.plan.network, parameters, &record)?;
-                    let class = canary.class as usize;
-                    Ok(f64::from(outputs[class] - outputs[1 - class]))
-                })
-                .collect()
+        let margins = |models: &[Vec<f32>]| -> Vec<f64> {
+            let margin = |outputs: &Vec<f32>| {
+                let outputs = &outputs[2 * asked.record..][..2];
+                f64::from(outputs[asked.class] - outputs[1 - asked.class])
+            };
+            models.iter().map(margin).collect()
         };
-        let scores = Scores::new(margins(planted)?, margins(without)?)?;
+        let scores = Scores::new(margins(planted), margins(without))?;
         let (delta, group) = (Delta::new(1e-5)?, Count::new(copies as u64)?);
         let level = Significance::new(0.01)?;
         let chosen =

@@ -2,7 +2,7 @@
 
 use crate::{
     Verdict,
-    auditing::{Audited, Counted, Fallen, MethodNote, round_distinctly},
+    auditing::{Audited, Counted, DeviceNote, Fallen, MethodNote, round_distinctly},
 };
 use veracity_report::decimal::{down, nearest, up};
 
@@ -54,6 +54,7 @@ pub fn audit(audited: &Audited) -> String {
          {}{}\n\
          subject  {}\n\
          attack   {}\n\
+         {}\
          trials   {}, {} in and {} out\n\
          {}\
          counted  {}   ({}, threshold {}{group})\n\
@@ -65,6 +66,7 @@ pub fn audit(audited: &Audited) -> String {
         power(audited),
         one_line(&audited.note.description),
         one_line(&audited.note.attack),
+        device(audited),
         audited.terms.trials.get(),
         audited.failed.ins,
         audited.failed.outs,
@@ -73,6 +75,16 @@ pub fn audit(audited: &Audited) -> String {
         method.bound,
         method.threshold,
         audited.terms.seed,
+    )
+}
+
+/// Where models were trained, if not on the cores of a machine.
+fn device(audited: &Audited) -> String {
+    let Ok(Some(device)) = DeviceNote::stated_in(&audited.note) else { return String::new() };
+    format!(
+        "device   {}   (what is read is within {} of what cores read)\n",
+        one_line(&device.name),
+        up(device.tolerance, 3)
     )
 }
 

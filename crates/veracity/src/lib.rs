@@ -19,6 +19,7 @@
 
 mod audited;
 mod confirmed;
+pub mod devices;
 mod explained;
 mod inspection;
 pub mod ledger_json;

@@ -64,6 +64,8 @@ struct Wanted<'a> {
     hidden: &'a str,
     /// What initial weights are multiplied by, 0 or 1.
     scale: &'a str,
+    /// Where models are trained.
+    device: &'a str,
     /// Only write page and figure anew, from the counts that are there.
     redraw: bool,
 }
@@ -76,6 +78,7 @@ impl<'a> Wanted<'a> {
             epsilons: "1,2,4,8,16",
             hidden: "0",
             scale: "1",
+            device: "cpu",
             redraw: false,
         };
         let mut words = words.iter().copied();
@@ -88,9 +91,10 @@ impl<'a> Wanted<'a> {
                 "--runs" => wanted.runs = value()?,
                 "--epsilons" => wanted.epsilons = value()?,
                 "--hidden" => wanted.hidden = value()?,
+                "--device" => wanted.device = value()?,
                 _ => {
                     return Err(io::Error::other(
-                        "expected --data DIR, --runs N, --epsilons 1,2,…, --hidden N, --same-start or --redraw",
+                        "expected --data DIR, --runs N, --epsilons 1,2,…, --hidden N, --same-start, --device cpu|cuda:N or --redraw",
                     ));
                 }
             }
@@ -119,8 +123,11 @@ pub fn jagielski(root: &Path, words: &[&str]) -> io::Result<bool> {
             )));
         }
         let folder = folder.display().to_string();
-        let Wanted { runs, hidden, scale, epsilons, .. } = wanted;
-        let lines = example(root, "jagielski", &["run", &folder, runs, hidden, scale, epsilons])?;
+        let Wanted { runs, hidden, scale, epsilons, device, .. } = wanted;
+        // Without a GPU nothing of CUDA is built.
+        let features: &[&str] = if device == "cpu" { &[] } else { &["--features", "cuda"] };
+        let arguments = ["run", &folder, runs, hidden, scale, epsilons, device];
+        let lines = example_with(root, features, "jagielski", &arguments)?;
         fs::write(&counts, &lines)?;
     }
     let paths = [&counts, &figure].map(|path| path.display().to_string());
@@ -133,8 +140,13 @@ pub fn jagielski(root: &Path, words: &[&str]) -> io::Result<bool> {
 
 /// Builds and runs an example; what it printed.
 fn example(root: &Path, name: &str, arguments: &[&str]) -> io::Result<String> {
+    example_with(root, &[], name, arguments)
+}
+
+/// The same, built with features.
+fn example_with(root: &Path, features: &[&str], name: &str, arguments: &[&str]) -> io::Result<String> {
     let build = ["build", "--release", "--package", "veracity", "--example", name];
-    if !Command::new("cargo").current_dir(root).args(build).status()?.success() {
+    if !Command::new("cargo").current_dir(root).args(build).args(features).status()?.success() {
         return Err(io::Error::other(format!("the example {name} does not build")));
     }
     let program = release_folder(root).join("examples").join(name);
@@ -163,6 +175,10 @@ fn page(name: &str, wanted: &Wanted<'_>, lines: &str) -> String {
         "0" => "logistic regression".to_owned(),
         units => format!("a network with {units} hidden units"),
     };
+    let device = match wanted.device {
+        "cpu" => String::new(),
+        device => format!(" --device {device}"),
+    };
     // A line needs two points.
     let several = keys.iter().any(|key| key.1 != keys[0].1);
     let figure = if several { format!("![shown against claimed]({name}.svg)\n\n") } else { String::new() };
@@ -172,7 +188,7 @@ fn page(name: &str, wanted: &Wanted<'_>, lines: &str) -> String {
          shuffled batches of 250, 24 epochs, learning rate 0.15, clip norm 1, {start}, noise for the ε named. {runs} models a dataset, half to \
          choose the threshold, half to count; Clopper–Pearson at α = 0.01 for each k, so 0.04 for the best of four that is drawn, δ = 1e-5, \
          groups of k. Written by `cargo xtask reproduce \
-         jagielski`; all counts are in [{name}.csv]({name}.csv).\n\n\
+         jagielski{device}`; all counts are in [{name}.csv]({name}.csv).\n\n\
          \"Proved\" is what our accountant proves of shuffled batches under replace-one, which is what ClipBKD tests; the authors' ε is by \
          a formula for Poisson sampling and added or removed records.\n\n\
          {figure}\

@@ -31,6 +31,7 @@ Examples:
   veracity audit --mechanism discrete-laplace --scale 2 --claim-epsilon 0.4 --claim-delta 0
   veracity audit … --shard 0/2 --out a; veracity audit … --shard 1/2 --out b; veracity audit merge a b --out whole
   veracity verify whole/certificate.json
+  veracity audit plan.toml --device cuda:0 --trials 1e6
 
 In a command, {data} is the world's data file, {seed} a whole number below 2^32, {out} where the command leaves its score, one
 number that is the higher the more it speaks for the canary, and {world} is in or out. A failed run is an outcome: where it
@@ -164,6 +165,10 @@ pub struct AuditArgs {
     /// How many trials at once [default: one for each core]
     #[arg(long, value_name = "N", help_heading = "Run", conflicts_with = "scores")]
     pub jobs: Option<f64>,
+    /// Where the models of a training are trained: cpu, cuda:N for a GPU by its number, or auto for the first GPU if there is one that
+    /// can [default: cpu]
+    #[arg(long, value_name = "WHERE", help_heading = "Run", conflicts_with_all = ["command", "scores", "mechanism", "model", "replay"])]
+    pub device: Option<String>,
     /// Share I of N of the trials, counted from 0
     #[arg(long, value_name = "I/N", help_heading = "Run", requires = "out", conflicts_with = "scores")]
     pub shard: Option<String>,

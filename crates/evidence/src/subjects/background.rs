@@ -4,10 +4,13 @@
 //! a step is what to expect of the records there. How they differ has few directions, in which the attacker hears the records and
 //! not the canaries: what a sum says along those is taken away from it, the more the louder the records are there.
 
-use super::principal::{self, Direction};
+use super::{
+    principal::{self, Direction},
+    trainer::doubt,
+};
 use veracity_core::Refusal;
 use veracity_noise::Entropy;
-use veracity_train::{Dataset, Draws, Plan, Run, World};
+use veracity_train::{Dataset, Draws, Plan, Run, World, device::along};
 
 /// Trainings that tell what to expect of the records.
 const PILOTS: u64 = 24;
@@ -20,18 +23,19 @@ const RUN: u64 = 1;
 /// Directions along which the records are quieter than this beside the noise are left alone.
 const QUIET: f64 = 0.02;
 
-/// The sums without canaries and without noise, and the parameters at which they tell least.
+/// What to expect of the sums without canaries and without noise, and the parameters at which they tell least.
 #[derive(Debug)]
 pub(super) struct Background {
     steps: u64,
     stretches: u64,
-    /// For each stretch of steps, what to expect at each parameter.
-    centres: Vec<f32>,
     /// Along which the records are heard, with the part of it that is theirs.
     directions: Vec<(Direction, f64)>,
+    parameters: Vec<u32>,
     quiet: Vec<Place>,
     /// For each of those, what is taken away for one along each direction.
-    taken: Vec<f32>,
+    taken: Vec<f64>,
+    /// For each stretch of steps, what to expect at each of those parameters and then along each direction.
+    expected: Vec<f32>,
 }
 
 /// A parameter that a canary may own.
@@ -71,25 +75,27 @@ impl Background {
         let mut background = Background {
             steps,
             stretches: steps.min(room),
-            centres: Vec::new(),
             directions: Vec::new(),
+            parameters: Vec::new(),
             quiet: Vec::new(),
             taken: Vec::new(),
+            expected: Vec::new(),
         };
         let parts = steps.min(PARTS).min(room / PILOTS);
-        let apart = background.listen(pilots, parameters, parts)?;
+        let (centres, apart) = background.listen(pilots, parameters, parts)?;
         background.settle(&apart, parameters, noise, count);
+        background.expect(&centres, parameters);
         Ok(background)
     }
 
-    /// Trains pilots to the end: what they have in common, and by how much each of them is off in each part of the steps, as if
-    /// in one step.
+    /// Trains pilots to the end: what they have in common in each stretch of steps, and by how much each of them is off in each part
+    /// of the steps, as if in one step.
     fn listen(
-        &mut self,
+        &self,
         mut pilots: Vec<Run<'_>>,
         parameters: usize,
         parts: u64,
-    ) -> Result<Vec<Vec<f32>>, Refusal> {
+    ) -> Result<(Vec<f32>, Vec<Vec<f32>>), Refusal> {
         let share =
             |step: u64, of: u64| (u128::from(step) * u128::from(of) / u128::from(self.steps)) as usize;
         let sizes = |of: u64| {
@@ -120,8 +126,7 @@ impl Background {
                 }
             }
         }
-        self.centres = centres;
-        Ok(apart)
+        Ok((centres, apart))
     }
 
     /// Chooses what is taken away, and the parameters that keep most.
@@ -151,42 +156,82 @@ impl Background {
         quiet.truncate(count);
         let taken = |place: &Place| {
             let at = place.parameter as usize;
-            self.directions.iter().map(move |(direction, part)| direction.unit[at] * *part as f32)
+            self.directions.iter().map(move |(direction, part)| f64::from(direction.unit[at]) * part)
         };
         self.taken = quiet.iter().flat_map(taken).collect();
+        self.parameters = quiet.iter().map(|place| place.parameter).collect();
         self.quiet = quiet;
     }
 
-    /// The parameters, the quietest first.
-    pub(super) fn parameters(&self) -> impl Iterator<Item = u32> {
-        self.quiet.iter().map(|place| place.parameter)
+    /// Reads what to expect as it will be read of every training.
+    fn expect(&mut self, centres: &[f32], parameters: usize) {
+        let at = |centre: &[f32]| -> Vec<f32> {
+            let places = self.parameters.iter().map(|at| centre[*at as usize]);
+            places
+                .chain(self.directions.iter().map(|(direction, _)| along(&direction.unit, centre)))
+                .collect()
+        };
+        self.expected = centres.chunks_exact(parameters).flat_map(at).collect();
     }
 
-    /// What lies beyond expectation at each of the parameters in the sum of a step, and its variance if no canary is there.
-    pub(super) fn beyond(&self, step: u64, sum: &[f32]) -> impl Iterator<Item = (f64, f64)> {
+    /// The parameters, the quietest first.
+    pub(super) fn parameters(&self) -> &[u32] {
+        &self.parameters
+    }
+
+    /// The directions along which the records are heard.
+    pub(super) fn directions(&self) -> Vec<&[f32]> {
+        self.directions.iter().map(|(direction, _)| direction.unit.as_slice()).collect()
+    }
+
+    /// How many numbers are read of one step: at the parameters, and along the directions.
+    pub(super) fn width(&self) -> usize {
+        self.parameters.len() + self.directions.len()
+    }
+
+    /// What lies beyond expectation at each of the parameters in what was read of a step, and its variance if no canary is there.
+    /// `along` is room for a number for each direction.
+    pub(super) fn beyond(
+        &self,
+        step: u64,
+        read: &[f32],
+        along: &mut [f64],
+    ) -> impl Iterator<Item = (f64, f64)> {
         let stretch = (u128::from(step) * u128::from(self.stretches) / u128::from(self.steps)) as usize;
-        let centre = &self.centres[stretch * sum.len()..][..sum.len()];
-        let off: Vec<f32> = sum.iter().zip(centre).map(|(x, centre)| x - centre).collect();
+        let expected = &self.expected[stretch * self.width()..][..self.width()];
+        let off = |at: usize| f64::from(read[at]) - f64::from(expected[at]);
+        let places = self.quiet.len();
+        along.iter_mut().enumerate().for_each(|(at, along)| *along = off(places + at));
+        let along = &*along;
         // The directions are orthogonal: each is heard as if it were the only one.
-        let along: Vec<f32> =
-            self.directions.iter().map(|(direction, _)| product(&direction.unit, &off)).collect();
         self.quiet.iter().enumerate().map(move |(at, place)| {
-            let theirs = product(&self.taken[at * along.len()..][..along.len()], &along);
-            (f64::from(off[place.parameter as usize] - theirs) / place.left, place.variance)
+            let theirs = product(&self.taken[at * along.len()..][..along.len()], along);
+            ((off(at) - theirs) / place.left, place.variance)
+        })
+    }
+
+    /// How far what lies beyond expectation may be off at each of the parameters where what was read may be off by a tolerance of 1,
+    /// and its variance.
+    pub(super) fn doubts(&self, read: &[f32]) -> impl Iterator<Item = (f64, f64)> {
+        let along: Vec<f64> = read[self.quiet.len()..].iter().map(|read| doubt(*read)).collect();
+        self.quiet.iter().enumerate().map(move |(at, place)| {
+            let taken = self.taken[at * along.len()..][..along.len()].iter();
+            let theirs: f64 = taken.zip(&along).map(|(taken, along)| taken.abs() * along).sum();
+            ((doubt(read[at]) + theirs) / place.left, place.variance)
         })
     }
 }
 
-/// An inner product, in as many sums side by side as processors add at once.
-fn product(a: &[f32], b: &[f32]) -> f32 {
-    const SIDE: usize = 16;
-    let mut sums = [0.0f32; SIDE];
-    let (ends, others) = (a.chunks_exact(SIDE), b.chunks_exact(SIDE));
-    let rest: f32 = ends.remainder().iter().zip(others.remainder()).map(|(x, y)| x * y).sum();
-    for (a, b) in ends.zip(others) {
+/// An inner product of few numbers, in as many sums side by side as processors add at once.
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    const SIDE: usize = 4;
+    let mut sums = [0.0; SIDE];
+    let (ours, theirs) = (a.chunks_exact(SIDE), b.chunks_exact(SIDE));
+    let rest: f64 = ours.remainder().iter().zip(theirs.remainder()).map(|(x, y)| x * y).sum();
+    for (a, b) in ours.zip(theirs) {
         for ((sum, x), y) in sums.iter_mut().zip(a).zip(b) {
             *sum += x * y;
         }
     }
-    sums.iter().sum::<f32>() + rest
+    sums.iter().sum::<f64>() + rest
 }

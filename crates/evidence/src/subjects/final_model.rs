@@ -3,14 +3,25 @@
 //! Each canary is a record (or several copies of one) that is in or not, or there in one of two forms; the attacker asks the
 //! model about it and scores the answer.
 
+use super::{
+    laws::Laws,
+    trainer::{Trainer, doubt, leeway},
+};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use veracity_audit::{AuditSubject, Failure, World, observe};
-use veracity_core::Error;
-use veracity_noise::Entropy;
-use veracity_train::{Dataset, Draws, Labels, cohort, cohort::Cohort};
+use std::sync::Arc;
+use veracity_audit::{AuditSubject, Failure, World, worlds};
+use veracity_core::{Error, Refusal};
+use veracity_train::{
+    Dataset, Labels,
+    cohort::Cohort,
+    device::{Device, Reading},
+};
 
 /// The run whose models are shadows: none of its trials is ever counted.
 const SHADOWS: u64 = 1;
+/// How many of them are trained at once on these cores.
+const SHADOWS_AT_ONCE: usize = 64;
 
 /// How a model's answer about a canary becomes a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,22 +71,14 @@ pub struct Planted {
 /// A plan, its records, what is planted in them, and how the last model is asked.
 #[derive(Debug)]
 pub struct FinalModel {
-    cohort: Cohort,
+    trainer: Trainer,
     data: Dataset,
     planted: Planted,
-    /// The first copy of each canary, which the model is asked about.
+    /// What the model is asked about: the first copy of each canary, then as many empty records where they are asked for.
     probes: Dataset,
-    blank: Option<Dataset>,
+    canaries: usize,
     scoring: Scoring,
     laws: Vec<Laws>,
-    entropy: Entropy,
-}
-
-/// The normal laws of a canary's margin in both worlds.
-#[derive(Debug, Clone, Copy)]
-struct Laws {
-    inside: (f64, f64),
-    outside: (f64, f64),
 }
 
 impl FinalModel {
@@ -87,59 +90,78 @@ impl FinalModel {
         scoring: Scoring,
         seed: u64,
     ) -> Result<FinalModel, Error> {
+        FinalModel::with_device(cohort, data, planted, scoring, seed, None)
+    }
+
+    /// The same, trained on a device where there is one, shadow models too.
+    pub fn with_device(
+        cohort: Cohort,
+        data: Dataset,
+        planted: Planted,
+        scoring: Scoring,
+        seed: u64,
+        device: Option<Arc<dyn Device>>,
+    ) -> Result<FinalModel, Error> {
         let copies = planted.copies;
         if copies == 0 || planted.inside.is_empty() || !planted.inside.len().is_multiple_of(copies) {
             return Err(Error::out_of_range("copies", copies, "a divisor of the number of planted records"));
         }
-        if !matches!(planted.inside.labels(), Labels::Classes { .. }) {
-            return Err(Error::invalid("planted records have numbers for labels, expected classes"));
-        }
-        let probes = every(&planted.inside, copies)?;
-        let blank = match scoring {
-            Scoring::Margin { against_blank: true } => {
-                let zeros = vec![0.0; probes.width() * probes.len()];
-                Some(Dataset::new(zeros, probes.width(), probes.labels().clone())?)
-            }
-            Scoring::Margin { .. } | Scoring::Loss | Scoring::LikelihoodRatio { .. } => None,
-        };
-        let entropy = Entropy::seeded(seed);
-        let mut subject =
-            FinalModel { cohort, data, planted, probes, blank, scoring, laws: Vec::new(), entropy };
+        let (probes, canaries) = (probes(&planted, scoring)?, planted.inside.len() / copies);
+        let trainer = Trainer::new(cohort, seed, device)?;
+        let mut subject = FinalModel { trainer, data, planted, probes, canaries, scoring, laws: Vec::new() };
         if let Scoring::LikelihoodRatio { shadows } = scoring {
             subject.laws = subject.learn(shadows, seed)?;
         }
         Ok(subject)
     }
 
-    /// The margins of all canaries after one training.
-    fn margins(&self, run: u64, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Error> {
-        let is_in: Vec<bool> = worlds
-            .iter()
-            .flat_map(|world| std::iter::repeat_n(*world == World::In, self.planted.copies))
-            .collect();
-        let world = veracity_train::World::from(&self.data).planting(
-            &is_in,
-            &self.planted.inside,
-            self.planted.outside.as_ref(),
-        )?;
-        let mut training = self.cohort.begin(world, Draws { entropy: &self.entropy, run, trial })?;
-        while training.step()? {}
-        let parameters = training.model().parameters;
-        let ask = |records: &Dataset| cohort::predict(&self.cohort.plan().network, &parameters, records);
-        let outputs = ask(&self.probes)?;
-        let score = |outputs: &[f32], at: usize| match self.scoring {
-            Scoring::Loss => -loss(outputs, self.class(at)),
-            Scoring::Margin { .. } | Scoring::LikelihoodRatio { .. } => margin(outputs, self.class(at)),
-        };
-        let width = outputs.len() / worlds.len();
-        let mut scores: Vec<f64> =
-            outputs.chunks_exact(width).enumerate().map(|(at, row)| score(row, at)).collect();
-        if let Some(blank) = &self.blank {
-            for (at, row) in ask(blank)?.chunks_exact(width).enumerate() {
-                scores[at] -= margin(row, self.class(at));
-            }
+    /// What the models of trials say of the probes.
+    fn read<'a>(
+        &self,
+        run: u64,
+        trials: &[u64],
+        worlds: impl Iterator<Item = &'a [World]>,
+    ) -> Vec<Result<Vec<f32>, Failure>> {
+        let Planted { inside, outside, copies } = &self.planted;
+        let is_in: Vec<bool> =
+            worlds.flatten().flat_map(|world| std::iter::repeat_n(*world == World::In, *copies)).collect();
+        let world = |is_in| veracity_train::World::from(&self.data).planting(is_in, inside, outside.as_ref());
+        let worlds: Result<Vec<_>, Refusal> = is_in.chunks_exact(inside.len()).map(world).collect();
+        match worlds {
+            Ok(worlds) => self.trainer.read(run, trials, &worlds, Reading::Outputs(&self.probes)),
+            Err(refusal) => trials.iter().map(|_| Err(refusal.clone().into())).collect(),
         }
-        Ok(scores)
+    }
+
+    /// What a model's outputs for the probes say of each canary, before shadow models weigh it.
+    fn margins<'a>(&'a self, outputs: &'a [f32]) -> impl Iterator<Item = f64> {
+        self.rows(outputs).map(|(class, row, blank)| {
+            let said = match self.scoring {
+                Scoring::Loss => -loss(row, class),
+                Scoring::Margin { .. } | Scoring::LikelihoodRatio { .. } => margin(row, class),
+            };
+            blank.map_or(said, |blank| said - margin(blank, class))
+        })
+    }
+
+    /// How far each of those may be off where outputs may be off by a tolerance of 1.
+    fn units<'a>(&'a self, outputs: &'a [f32]) -> impl Iterator<Item = f64> {
+        self.rows(outputs).map(|(class, row, blank)| {
+            let said = match self.scoring {
+                Scoring::Loss => loss_unit(row),
+                Scoring::Margin { .. } | Scoring::LikelihoodRatio { .. } => margin_unit(row, class),
+            };
+            said + blank.map_or(0.0, |blank| margin_unit(blank, class))
+        })
+    }
+
+    /// The class of each canary, the outputs for it and those for the empty record, where there is one.
+    fn rows<'a>(&'a self, outputs: &'a [f32]) -> impl Iterator<Item = (usize, &'a [f32], Option<&'a [f32]>)> {
+        let width = outputs.len() / self.probes.len();
+        let (said, blanks) = outputs.split_at(self.canaries * width);
+        let blanks = blanks.chunks_exact(width).map(Some).chain(std::iter::repeat(None));
+        let rows = said.chunks_exact(width).zip(blanks).enumerate();
+        rows.map(|(canary, (row, blank))| (self.class(canary), row, blank))
     }
 
     fn class(&self, canary: usize) -> usize {
@@ -149,76 +171,93 @@ impl FinalModel {
         }
     }
 
+    /// The scores of a model's outputs for the probes.
+    fn scores(&self, outputs: &[f32]) -> Vec<f64> {
+        if self.laws.is_empty() {
+            return self.margins(outputs).collect();
+        }
+        self.margins(outputs).zip(&self.laws).map(|(score, laws)| laws.ratio(score)).collect()
+    }
+
     /// What shadow models say of each canary in both worlds.
     fn learn(&self, shadows: u64, seed: u64) -> Result<Vec<Laws>, Error> {
-        let mut seen = vec![(Vec::new(), Vec::new()); self.probes.len()];
-        let trials: Vec<u64> = (0..shadows).collect();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // Worlds of shadows have a seed of their own, so that they are no copy of the trials'.
-        for outcome in observe(&Shadow(self), !seed, &trials, threads) {
-            if let Some(failure) = outcome.failure {
-                return Err(Error::invalid(format!("a shadow model failed: {failure}")));
-            }
-            for told in outcome.observations {
-                let seen = &mut seen[told.canary as usize];
-                match told.world {
-                    World::In => seen.0.push(told.counted()),
-                    World::Out => seen.1.push(told.counted()),
+        let mut seen = vec![(Vec::new(), Vec::new(), 0.0f64); self.canaries];
+        // On these cores, one at a time would leave all but one of them idle.
+        let portion = if self.trainer.is_here() { SHADOWS_AT_ONCE } else { self.portion() } as u64;
+        for first in (0..shadows).step_by(portion as usize) {
+            let trials: Vec<u64> = (first..shadows.min(first.saturating_add(portion))).collect();
+            // Worlds of shadows have a seed of their own, so that they are no copy of the trials'.
+            let worlds: Vec<Vec<World>> =
+                trials.iter().map(|trial| worlds(!seed, *trial, self.canaries)).collect();
+            let read = self.read(SHADOWS, &trials, worlds.iter().map(Vec::as_slice));
+            for (outputs, worlds) in read.into_iter().zip(&worlds) {
+                let outputs =
+                    outputs.map_err(|failure| Error::invalid(format!("a shadow model failed: {failure}")))?;
+                let told = worlds.iter().zip(self.margins(&outputs)).zip(self.units(&outputs));
+                for ((inside, outside, doubt), ((world, margin), unit)) in seen.iter_mut().zip(told) {
+                    if margin.is_nan() {
+                        return Err(Error::invalid("a shadow model failed: a score is not a number"));
+                    }
+                    match world {
+                        World::In => inside.push(margin),
+                        World::Out => outside.push(margin),
+                    }
+                    *doubt = doubt.max(unit);
                 }
             }
         }
-        if seen.iter().any(|(inside, outside)| inside.len() < 2 || outside.len() < 2) {
-            return Err(Error::out_of_range("shadows", shadows, "enough for two in each world"));
-        }
-        Ok(seen
-            .iter()
-            .map(|(inside, outside)| Laws { inside: normal_law(inside), outside: normal_law(outside) })
-            .collect())
-    }
-}
-
-/// The same training with other draws, scored by the margin.
-struct Shadow<'a>(&'a FinalModel);
-
-impl AuditSubject for Shadow<'_> {
-    fn canaries(&self) -> usize {
-        self.0.probes.len()
-    }
-
-    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.0.margins(SHADOWS, trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))
+        let laws = seen.iter().map(|(inside, outside, doubt)| Laws::of(inside, outside, *doubt));
+        laws.collect::<Option<Vec<Laws>>>()
+            .ok_or_else(|| Error::out_of_range("shadows", shadows, "enough for two in each world"))
     }
 }
 
 impl AuditSubject for FinalModel {
     fn canaries(&self) -> usize {
-        self.probes.len()
+        self.canaries
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        let scores = self.margins(0, trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))?;
+        let outputs = self.read(0, &[trial], [worlds].into_iter()).swap_remove(0)?;
+        Ok(self.scores(&outputs))
+    }
+
+    fn portion(&self) -> usize {
+        self.trainer.portion(Reading::Outputs(&self.probes), self.planted.inside.len())
+    }
+
+    fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
+        let read = self.read(0, trials, worlds.iter().map(Vec::as_slice));
+        read.into_par_iter().map(|outputs| outputs.map(|outputs| self.scores(&outputs))).collect()
+    }
+
+    fn leeway(&self, trial: u64, worlds: &[World], tolerance: f64) -> Result<Vec<f64>, Failure> {
+        let outputs = self.read(0, &[trial], [worlds].into_iter()).swap_remove(0)?;
         if self.laws.is_empty() {
-            return Ok(scores);
+            return Ok(self.units(&outputs).map(|unit| leeway(unit, tolerance)).collect());
         }
-        Ok(scores.iter().zip(&self.laws).map(|(score, laws)| laws.ratio(*score)).collect())
+        let told = self.margins(&outputs).zip(self.units(&outputs)).zip(&self.laws);
+        Ok(told.map(|((seen, unit), laws)| laws.leeway(seen, unit, tolerance)).collect())
     }
 }
 
-impl Laws {
-    /// The log-likelihood ratio of "in" over "out".
-    fn ratio(&self, seen: f64) -> f64 {
-        let log_density =
-            |(mean, deviation): (f64, f64)| -((seen - mean) / deviation).powi(2) / 2.0 - deviation.ln();
-        log_density(self.inside) - log_density(self.outside)
+/// What a model is asked about.
+fn probes(planted: &Planted, scoring: Scoring) -> Result<Dataset, Error> {
+    let Planted { inside, copies, .. } = planted;
+    let kept = (0..inside.len()).step_by(*copies);
+    let mut features: Vec<f32> = kept.clone().flat_map(|at| inside.row(at)).copied().collect();
+    let Labels::Classes { of, classes } = inside.labels() else {
+        return Err(Error::invalid("planted records have numbers for labels, expected classes"));
+    };
+    let mut asked: Vec<u32> = kept.map(|at| of[at]).collect();
+    match scoring {
+        Scoring::Margin { against_blank: true } => {
+            features.resize(2 * features.len(), 0.0);
+            asked.extend_from_within(..);
+        }
+        Scoring::Margin { .. } | Scoring::Loss | Scoring::LikelihoodRatio { .. } => {}
     }
-}
-
-/// Mean and standard deviation; the latter kept off zero.
-fn normal_law(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean, variance.sqrt().max(1e-6 * (1.0 + mean.abs())))
+    Ok(Dataset::new(features, inside.width(), Labels::Classes { of: asked, classes: *classes })?)
 }
 
 /// The output of a class less the best other one; for a single output, that output with the sign of the class.
@@ -240,15 +279,15 @@ fn loss(outputs: &[f32], class: usize) -> f64 {
     sum.ln() + f64::from(most - outputs[class])
 }
 
-/// Every so manyth record.
-fn every(records: &Dataset, step: usize) -> Result<Dataset, Error> {
-    let kept = (0..records.len()).step_by(step);
-    let features = kept.clone().flat_map(|at| records.row(at)).copied().collect();
-    let labels = match records.labels() {
-        Labels::Classes { of, classes } => {
-            Labels::Classes { of: kept.map(|at| of[at]).collect(), classes: *classes }
-        }
-        Labels::Values(values) => Labels::Values(kept.map(|at| values[at]).collect()),
-    };
-    Ok(Dataset::new(features, records.width(), labels)?)
+/// How far a margin may be off where outputs may be off by a tolerance of 1.
+fn margin_unit(outputs: &[f32], class: usize) -> f64 {
+    let others = outputs.iter().enumerate().filter(|(at, _)| *at != class || outputs.len() == 1);
+    let other = others.map(|(_, output)| doubt(*output)).fold(0.0, f64::max);
+    if outputs.len() == 1 { other } else { doubt(outputs[class]) + other }
+}
+
+/// The same of a loss: its derivatives by the outputs add up to 2 at most, and to 1 where there is one output.
+fn loss_unit(outputs: &[f32]) -> f64 {
+    let most = outputs.iter().map(|output| doubt(*output)).fold(0.0, f64::max);
+    if outputs.len() == 1 { most } else { 2.0 * most }
 }

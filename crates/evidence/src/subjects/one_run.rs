@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{Brief, CanaryKind, Case, FinalModel, Planted, Scoring, SubjectNote};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use veracity_audit::Canary;
 use veracity_claims::Subject;
 use veracity_core::Error;
 use veracity_core::{Adjacency, Count, Epsilon};
 use veracity_noise::{Entropy, Key, Purpose, Stream, exact::uniform_below};
-use veracity_train::{Dataset, Labels, cohort::Cohort};
+use veracity_train::{Dataset, Labels, cohort::Cohort, device::Device};
 use veracity_trainer::{Prepared, Protection, TrainingPlan};
 
 /// The kind of these subjects.
@@ -75,11 +75,27 @@ impl Case {
         seed: u64,
         trials: Count,
     ) -> Result<Case, Error> {
+        Case::one_run_on(None, plan, kind, canaries, claimed, seed, trials)
+    }
+
+    /// The same, its model trained on a device where there is one. A plan that the device cannot train is refused before any model is
+    /// trained.
+    pub fn one_run_on(
+        device: Option<Arc<dyn Device>>,
+        plan: &TrainingPlan,
+        kind: CanaryKind,
+        canaries: Option<usize>,
+        claimed: Option<Epsilon>,
+        seed: u64,
+        trials: Count,
+    ) -> Result<Case, Error> {
         let (brief, prepared, data) = brief(plan, kind, canaries, claimed)?;
+        let brief = brief.on(device.as_deref(), &prepared)?;
         let (base, planted) = plant(&data, kind, brief.canaries as usize, brief.claim.point.adjacency, seed)?;
         let scoring = Scoring::Margin { against_blank: false };
-        let subject = Box::new(FinalModel::new(Cohort::new(prepared.plan)?, base, planted, scoring, seed)?);
-        Ok(brief.case(subject, trials, seed))
+        let cohort = Cohort::new(prepared.plan)?;
+        let subject = FinalModel::with_device(cohort, base, planted, scoring, seed, device)?;
+        Ok(brief.case(Box::new(subject), trials, seed))
     }
 }
 

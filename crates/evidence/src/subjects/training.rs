@@ -8,12 +8,12 @@ use super::{
 use crate::{AuditClaim, Brief, Case, FinalModel, Scoring, SubjectNote, TrialSource, WhiteBox};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 use veracity_audit::{AuditSubject, Method, Observation, World, bound::many_runs::IdealRuns, observe};
 use veracity_claims::Subject;
 use veracity_core::{Claim, Count, Epsilon, NoiseMultiplier, SamplingRate, Upper};
 use veracity_core::{Error, Refusal};
-use veracity_train::{Dataset, Initial, cohort::Cohort};
+use veracity_train::{Dataset, Initial, cohort::Cohort, device::Device};
 use veracity_trainer::{Cost, PlanChange, PlanSections, Prepared, Protection, TrainingPlan};
 
 /// The kind of these subjects.
@@ -208,8 +208,22 @@ impl Case {
         seed: u64,
         trials: Count,
     ) -> Result<Case, Error> {
+        Case::training_on(None, plan, attack, claimed, seed, trials)
+    }
+
+    /// The same, its models trained on a device where there is one. A plan that the device cannot train is refused before any model is
+    /// trained.
+    pub fn training_on(
+        device: Option<Arc<dyn Device>>,
+        plan: &TrainingPlan,
+        attack: Attack,
+        claimed: Option<Epsilon>,
+        seed: u64,
+        trials: Count,
+    ) -> Result<Case, Error> {
         let (brief, prepared, data) = brief(plan, attack, claimed)?;
-        let subject = subject(plan, prepared, data, brief.claim.point, attack, seed)?;
+        let brief = brief.on(device.as_deref(), &prepared)?;
+        let subject = subject(plan, prepared, data, brief.claim.point, attack, seed, device)?;
         Ok(brief.case(subject, trials, seed))
     }
 }
@@ -326,10 +340,12 @@ fn subject(
     claim: Claim,
     attack: Attack,
     seed: u64,
+    device: Option<Arc<dyn Device>>,
 ) -> Result<Box<dyn AuditSubject + Send>, Error> {
     let (canary, copies, scoring, start) = match attack {
         Attack::WhiteBox { canaries, copies } => {
-            let subject = WhiteBox::new(prepared.plan, data, claim.adjacency, canaries, copies, seed)?;
+            let (plan, adjacency) = (prepared.plan, claim.adjacency);
+            let subject = WhiteBox::with_device(plan, data, adjacency, canaries, copies, seed, device)?;
             return Ok(Box::new(subject));
         }
         Attack::FinalModel { canary, copies, scoring, start } => (canary, copies, scoring, start),
@@ -341,5 +357,5 @@ fn subject(
     if start == Start::WorstCase {
         attacked.initial = Initial::At(planting::worst_start(&attacked, &bare, &base, &planted.inside)?);
     }
-    Ok(Box::new(FinalModel::new(Cohort::new(attacked)?, base, planted, scoring, seed)?))
+    Ok(Box::new(FinalModel::with_device(Cohort::new(attacked)?, base, planted, scoring, seed, device)?))
 }

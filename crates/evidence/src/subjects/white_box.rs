@@ -4,17 +4,27 @@
 //! parameter in the noisy sum of every step, takes away what the records are expected to contribute, and adds up what is left
 //! for "in" over "out".
 
-use super::{background::Background, planting::part};
+use super::{
+    background::Background,
+    planting::part,
+    trainer::{Trainer, leeway},
+};
+use rayon::prelude::*;
+use std::sync::Arc;
 use veracity_audit::{AuditSubject, Failure, World};
 use veracity_core::Refusal;
 use veracity_core::{Adjacency, NoiseMultiplier};
 use veracity_noise::Entropy;
-use veracity_train::{Crafted, Dataset, Draws, Plan, Privacy, Run, Sampling, cohort::Cohort};
+use veracity_train::{
+    Crafted, Dataset, Plan, Privacy, Sampling,
+    cohort::Cohort,
+    device::{Device, Reading},
+};
 
 /// A plan, its records and the canaries planted in them.
 #[derive(Debug)]
 pub struct WhiteBox {
-    cohort: Cohort,
+    trainer: Trainer,
     data: Dataset,
     canaries: Vec<Crafted>,
     /// Under replace-one, what stands in a canary's place when it is out: its opposite. Else nothing does.
@@ -23,7 +33,6 @@ pub struct WhiteBox {
     game: Game,
     /// What the records contribute to the canaries' parameters.
     background: Background,
-    entropy: Entropy,
 }
 
 /// What the attacker knows of one step: along a canary's parameter the sum is Σ copies in the batch + σN.
@@ -53,6 +62,19 @@ impl WhiteBox {
         copies: usize,
         seed: u64,
     ) -> Result<WhiteBox, Refusal> {
+        WhiteBox::with_device(plan, data, adjacency, canaries, copies, seed, None)
+    }
+
+    /// The same, trained on a device where there is one. What to expect of the records is learnt on these cores all the same.
+    pub fn with_device(
+        plan: Plan,
+        data: Dataset,
+        adjacency: Adjacency,
+        canaries: usize,
+        copies: usize,
+        seed: u64,
+        device: Option<Arc<dyn Device>>,
+    ) -> Result<WhiteBox, Refusal> {
         let game = Game::of(&plan, adjacency, copies as u32)?;
         let planted = canaries * copies;
         let data = match plan.sampling {
@@ -61,48 +83,69 @@ impl WhiteBox {
                 part(&data, 0..data.len().saturating_sub(planted))?
             }
         };
-        let entropy = Entropy::seeded(seed);
+        let trainer = Trainer::new(Cohort::new(plan.clone())?, seed, device)?;
         let noise = game.sigma * game.clip;
-        let background = Background::learn(&plan, &data, &entropy, noise, planted, canaries)?;
+        let background = Background::learn(&plan, &data, &Entropy::seeded(seed), noise, planted, canaries)?;
         let of = |length: f64| -> Result<Vec<Crafted>, Refusal> {
-            background.parameters().map(|at| Crafted::dirac(at, length as f32)).collect()
+            background.parameters().iter().map(|at| Crafted::dirac(*at, length as f32)).collect()
         };
         let opposites = if game.is_opposed { Some(of(-game.clip)?) } else { None };
         let canaries = of(game.clip)?;
-        Ok(WhiteBox {
-            cohort: Cohort::new(plan)?,
-            data,
-            canaries,
-            opposites,
-            copies,
-            game,
-            background,
-            entropy,
-        })
+        Ok(WhiteBox { trainer, data, canaries, opposites, copies, game, background })
     }
 
-    fn scores(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Refusal> {
+    /// What stands at each of the planted places of trials, one trial after another.
+    fn planted<'a>(&'a self, worlds: impl Iterator<Item = &'a [World]>) -> Vec<Option<&'a Crafted>> {
         let stands = |(at, world): (usize, &World)| match world {
             World::In => Some(&self.canaries[at]),
             World::Out => self.opposites.as_ref().map(|opposites| &opposites[at]),
         };
-        let planted: Vec<Option<&Crafted>> = worlds
-            .iter()
-            .enumerate()
+        worlds
+            .flat_map(|worlds| worlds.iter().enumerate())
             .flat_map(|canary| std::iter::repeat_n(stands(canary), self.copies))
+            .collect()
+    }
+
+    fn read<'a>(
+        &'a self,
+        trials: &[u64],
+        worlds: impl Iterator<Item = &'a [World]>,
+    ) -> Vec<Result<Vec<f32>, Failure>> {
+        let planted = self.planted(worlds);
+        let worlds: Vec<veracity_train::World<'_>> = planted
+            .chunks_exact(self.canaries.len() * self.copies)
+            .map(|planted| veracity_train::World::from(&self.data).crafting(planted))
             .collect();
-        let world = veracity_train::World::from(&self.data).crafting(&planted);
-        let draws = Draws { entropy: &self.entropy, run: 0, trial };
-        let mut run: Run<'_> = self.cohort.begin(world, draws)?;
-        let mut scores = vec![0.0; worlds.len()];
-        while run.step()? {
-            let Some(said) = run.last_noisy_sum() else { break };
-            let heard = self.background.beyond(run.steps_done() - 1, said);
-            for (score, (beyond, variance)) in scores.iter_mut().zip(heard) {
-                *score += self.game.score(beyond, variance);
+        let directions = self.background.directions();
+        let parameters = self.background.parameters();
+        self.trainer.read(0, trials, &worlds, Reading::Sums { parameters, directions: &directions })
+    }
+
+    /// The scores of what was read of one training: nothing is set aside for a step.
+    fn scores(&self, read: &[f32]) -> Vec<f64> {
+        let (background, game) = (&self.background, &self.game);
+        let mut along = vec![0.0; background.width() - self.canaries.len()];
+        let mut tallies = vec![Tally::default(); self.canaries.len()];
+        for (step, read) in read.chunks_exact(background.width()).enumerate() {
+            for (tally, (beyond, variance)) in
+                tallies.iter_mut().zip(background.beyond(step as u64, read, &mut along))
+            {
+                game.score(tally, beyond / game.clip, variance / (game.clip * game.clip));
             }
         }
-        Ok(scores)
+        tallies.iter().map(Tally::total).collect()
+    }
+
+    /// How far each score may be off for readings that may be off by a tolerance of 1.
+    fn units(&self, read: &[f32]) -> Vec<f64> {
+        let (background, game) = (&self.background, &self.game);
+        let mut units = vec![0.0; self.canaries.len()];
+        for read in read.chunks_exact(background.width()) {
+            for (unit, (doubt, variance)) in units.iter_mut().zip(background.doubts(read)) {
+                *unit += game.slope(variance / (game.clip * game.clip)) * doubt / game.clip;
+            }
+        }
+        units
     }
 }
 
@@ -112,7 +155,63 @@ impl AuditSubject for WhiteBox {
     }
 
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.scores(trial, worlds).map_err(|refusal| Failure::Run(refusal.to_string()))
+        let read = self.read(&[trial], [worlds].into_iter()).swap_remove(0)?;
+        Ok(self.scores(&read))
+    }
+
+    fn portion(&self) -> usize {
+        let (parameters, directions) = (self.background.parameters(), self.background.directions());
+        let planted = size_of::<Option<&Crafted>>() * self.canaries.len() * self.copies;
+        self.trainer.portion(Reading::Sums { parameters, directions: &directions }, planted)
+    }
+
+    fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
+        let read = self.read(trials, worlds.iter().map(Vec::as_slice));
+        read.into_par_iter().map(|read| read.map(|read| self.scores(&read))).collect()
+    }
+
+    fn leeway(&self, trial: u64, worlds: &[World], tolerance: f64) -> Result<Vec<f64>, Failure> {
+        let read = self.read(&[trial], [worlds].into_iter()).swap_remove(0)?;
+        Ok(self.units(&read).into_iter().map(|unit| leeway(unit, tolerance)).collect())
+    }
+}
+
+/// Log-likelihood ratios, added up: as a product of ratios as long as that is a number of ordinary size, since logarithms take time.
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    sum: f64,
+    product: f64,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally { sum: 0.0, product: 1.0 }
+    }
+}
+
+impl Tally {
+    /// Two numbers of this size have a product that is one, and no rounding of it is lost.
+    const ORDINARY: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+
+    fn add(&mut self, score: f64) {
+        self.sum += score;
+    }
+
+    /// Adds the logarithm of a ratio.
+    fn add_log(&mut self, ratio: f64) {
+        if !Tally::ORDINARY.contains(&ratio) {
+            self.sum += ratio.ln();
+            return;
+        }
+        self.product *= ratio;
+        if !Tally::ORDINARY.contains(&self.product) {
+            self.sum += self.product.ln();
+            self.product = 1.0;
+        }
+    }
+
+    fn total(&self) -> f64 {
+        self.sum + self.product.ln()
     }
 }
 
@@ -141,25 +240,35 @@ impl Game {
         })
     }
 
-    /// What one step says: the log-likelihood ratio of "in" over "out", up to a factor where every copy is in every batch, or
-    /// where batches are not drawn independently (then the sum is as good an order as any). What the records make of a
-    /// parameter counts as noise, in `variance`: canaries with loud ones say less.
+    /// Adds what one step says to a tally: the log-likelihood ratio of "in" over "out", up to a factor where every copy is in every
+    /// batch, or where batches are not drawn independently (then the sum is as good an order as any). What the records make of a
+    /// parameter counts as noise, in the variance `s2`, both in units of the clip norm: canaries with loud ones say less.
     ///
     /// # Reference  [NasrEtAl23]; Neyman–Pearson: for Gaussian noise no other score tells the worlds apart better
-    fn score(&self, beyond: f64, variance: f64) -> f64 {
-        let seen = beyond / self.clip;
-        let s2 = variance / (self.clip * self.clip);
+    fn score(&self, tally: &mut Tally, seen: f64, s2: f64) {
         match (self.is_mixed, self.is_opposed) {
-            (true, false) => self.log_ratio(seen, s2),
-            (true, true) => self.log_ratio(seen, s2) - self.log_ratio(-seen, s2),
+            (true, false) => tally.add_log(self.ratio(seen, s2)),
+            (true, true) => {
+                tally.add_log(self.ratio(seen, s2));
+                tally.add_log(self.ratio(-seen, s2).recip());
+            }
             // Half way between the worlds.
-            (false, false) => (seen - 0.5 * self.rate * f64::from(self.copies)) / s2,
-            (false, true) => seen / s2,
+            (false, false) => tally.add((seen - 0.5 * self.rate * f64::from(self.copies)) / s2),
+            (false, true) => tally.add(seen / s2),
         }
     }
 
-    /// The log-likelihood ratio of copies that may be in the batch over none.
-    fn log_ratio(&self, seen: f64, s2: f64) -> f64 {
+    /// No score moves by more than this for one of `seen`: of the ratio below, the derivative of the logarithm is a mean of b/σ².
+    fn slope(&self, s2: f64) -> f64 {
+        match (self.is_mixed, self.is_opposed) {
+            (true, false) => f64::from(self.copies) / s2,
+            (true, true) => 2.0 * f64::from(self.copies) / s2,
+            (false, _) => 1.0 / s2,
+        }
+    }
+
+    /// The likelihood ratio of copies that may be in the batch over none.
+    fn ratio(&self, seen: f64, s2: f64) -> f64 {
         let (q, k) = (self.rate, self.copies);
         // Σ_b C(k, b) q^b (1 − q)^(k − b) exp((2bx − b²)/2σ²), b copies being in the batch.
         let mut weight = (1.0 - q).powi(k as i32);
@@ -170,6 +279,6 @@ impl Game {
             // Finite where noise is next to none.
             ratio += weight * ((2.0 * b * seen - b * b) / (2.0 * s2)).min(700.0).exp();
         }
-        ratio.ln()
+        ratio
     }
 }

@@ -24,15 +24,16 @@ use ci::{CameTo, Told};
 use printing::{Output, TooLittle};
 use std::{
     path::{Path, PathBuf},
-    sync::mpsc::Sender,
+    sync::{Arc, mpsc::Sender},
 };
 use veracity::{
     AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan, audit,
     auditing::command::LOG,
     auditing::{
-        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, interrupt, merge_signed,
-        needed_trials, plan, signature::SigningKey,
+        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, device::Device, interrupt,
+        merge_signed, needed_trials, plan, signature::SigningKey,
     },
+    devices,
     report::decimal::{down, nearest},
     saving::refuse_foreign_file,
     spec::Whole,
@@ -176,6 +177,18 @@ fn case(args: &AuditArgs) -> Result<(Case, Keep), Error> {
         _ if args.one_run => (one_run::case(args)?, report),
         _ => (training::case(args)?, report),
     })
+}
+
+/// A case whose models are trained where it is asked for; for `auto`, on the cores where the GPU cannot train them.
+fn on_device(
+    args: &AuditArgs,
+    case: impl Fn(Option<Arc<dyn Device>>) -> Result<Case, Error>,
+) -> Result<Case, Error> {
+    let word = args.device.as_deref().unwrap_or("cpu");
+    match devices::open(word)? {
+        Some(device) if word == "auto" => case(Some(device)).or_else(|_| case(None)),
+        device => case(device),
+    }
 }
 
 fn everything(folder: &Path, resume: bool) -> Keep {

@@ -1,6 +1,6 @@
 //! `veracity audit --one-run [PLAN]`: one training, many canaries.
 
-use super::training_plan;
+use super::{on_device, training_plan};
 use crate::{args::AuditArgs, meaning};
 use veracity::{Case, Epsilon, Error, auditing::CanaryKind, spec::Whole};
 
@@ -12,7 +12,8 @@ pub fn case(args: &AuditArgs) -> Result<Case, Error> {
         .transpose()?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
     let trials = Whole(args.trials.unwrap_or(1.0)).count("trials")?;
-    Case::one_run(&training_plan(args)?, kind(args)?, canaries, claimed, args.seed, trials)
+    let (plan, kind) = (training_plan(args)?, kind(args)?);
+    on_device(args, |device| Case::one_run_on(device, &plan, kind, canaries, claimed, args.seed, trials))
 }
 
 fn kind(args: &AuditArgs) -> Result<CanaryKind, Error> {

@@ -1,6 +1,6 @@
 //! `veracity audit [PLAN]`: a training plan, or the embedded default, attacked from within or by its last model.
 
-use super::training_plan;
+use super::{on_device, training_plan};
 use crate::args::{AuditArgs, choice::ScoreWord};
 use veracity::{
     Case, Count, Epsilon, Error, TrainingPlan,
@@ -25,7 +25,7 @@ pub fn case(args: &AuditArgs) -> Result<Case, Error> {
     };
     let trials = Whole(args.trials.unwrap_or(usual)).count("trials")?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
-    Case::training(&plan, attack, claimed, args.seed, trials)
+    on_device(args, |device| Case::training_on(device, &plan, attack, claimed, args.seed, trials))
 }
 
 /// The usual method of a case of [`case`]: many canaries guess the part that shows most in the ideal game.

@@ -1,0 +1,131 @@
+//! The device that trained an audit's models, as the settings of its subject say.
+//!
+//! A score depends on where a model was trained, by a hair. So the device is a setting of the subject like any other: an audit is
+//! resumed, and its shares are put together, only on devices of one kind and name, whichever number they have in their machine.
+
+use crate::SubjectNote;
+use serde::{Deserialize, Serialize};
+use veracity_core::Error;
+use veracity_train::{Plan, device::Device};
+
+/// The setting.
+pub(crate) const SETTING: &str = "device";
+/// The cores of this machine: nothing is noted of them.
+const CORES: &str = "cpu";
+/// The largest tolerance that a device may have: that of networks, where a unit may be on either side of zero and a record's gradient
+/// another one on account of a last digit. So wide a tolerance shows gross changes alone.
+pub const MOST_TOLERANCE: f64 = 0.2;
+/// The longest name.
+const LONGEST: usize = 200;
+
+/// A device and how far it may be off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceNote {
+    /// Its kind and name, without its number.
+    pub name: String,
+    /// How far any number that it reads of a training may be from what the cores of a machine read, relative to the larger of 1 and
+    /// the number itself.
+    pub tolerance: f64,
+}
+
+impl DeviceNote {
+    /// What is noted of a device; nothing of the cores of this machine.
+    pub fn of(device: &dyn Device, plan: &Plan) -> Result<Option<DeviceNote>, Error> {
+        let name = without_number(&device.name());
+        if name == CORES {
+            return Ok(None);
+        }
+        let note = DeviceNote { name, tolerance: device.tolerance(plan) };
+        note.check()?;
+        Ok(Some(note))
+    }
+
+    /// The device that a subject's settings state.
+    pub fn stated_in(subject: &SubjectNote) -> Result<Option<DeviceNote>, Error> {
+        let Some(value) = subject.settings.get(SETTING) else { return Ok(None) };
+        let note = DeviceNote::deserialize(value).map_err(|error| {
+            Error::invalid(format!("device in the settings is not one that veracity wrote ({error})"))
+        })?;
+        note.check()?;
+        Ok(Some(note))
+    }
+
+    /// States it in a subject's settings.
+    pub(crate) fn state_in(&self, subject: &mut SubjectNote) {
+        let written = serde_json::json!({ "name": self.name, "tolerance": self.tolerance });
+        subject.settings.insert(SETTING.to_owned(), written);
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let is_name = !self.name.trim().is_empty()
+            && self.name.chars().count() <= LONGEST
+            && !self.name.chars().any(char::is_control)
+            && self.name != CORES
+            && self.name == without_number(&self.name);
+        if !is_name {
+            return Err(Error::invalid(
+                "name of the device is not one, expected its kind and name in one line",
+            ));
+        }
+        if !(0.0..=MOST_TOLERANCE).contains(&self.tolerance) {
+            return Err(Error::out_of_range(
+                "tolerance of the device",
+                self.tolerance,
+                "0 ≤ tolerance ≤ 0.2",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The name of a device without the number that it has in its machine: `cuda:1 X` is `cuda X`.
+fn without_number(name: &str) -> String {
+    let Some((kind, rest)) = name.split_once(':') else { return name.to_owned() };
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{kind}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::sample;
+
+    #[test]
+    fn devices_of_one_kind_and_name_are_noted_alike() {
+        assert_eq!(without_number("cuda:0 NVIDIA H200"), without_number("cuda:13 NVIDIA H200"));
+        assert_eq!(without_number("cuda:0 NVIDIA H200"), "cuda NVIDIA H200");
+        assert_ne!(without_number("cuda:0 NVIDIA H200"), without_number("cuda:0 NVIDIA H100"));
+        assert_eq!(without_number(CORES), CORES);
+        let plan = crate::default_plan().expect("a plan");
+        let prepared = plan
+            .prepare(&plan.records().expect("digits"), veracity_trainer::Protection::Private)
+            .expect("a plan that can be run");
+        let noted = DeviceNote::of(&veracity_train::device::Cpu, &prepared.plan);
+        assert_eq!(noted.expect("no tolerance"), None);
+    }
+
+    #[test]
+    fn a_device_reads_back_and_what_is_none_is_refused() {
+        let mut subject = sample(4).subject;
+        assert_eq!(DeviceNote::stated_in(&subject).expect("none"), None);
+        let good = DeviceNote { name: "cuda X".to_owned(), tolerance: 1e-6 };
+        good.state_in(&mut subject);
+        assert_eq!(DeviceNote::stated_in(&subject).expect("one"), Some(good.clone()));
+        for (name, tolerance) in [
+            ("cpu", 0.0),
+            ("", 0.0),
+            ("a\nb", 0.0),
+            ("cuda:1 X", 0.0),
+            ("cuda X", 0.3),
+            ("cuda X", -1e-6),
+            ("cuda X", f64::NAN),
+        ] {
+            DeviceNote { name: name.to_owned(), tolerance }.state_in(&mut subject);
+            let refused = DeviceNote::stated_in(&subject).expect_err(name).to_string();
+            assert!(!refused.contains('\n'), "{refused}");
+        }
+        subject.settings.insert(SETTING.to_owned(), "cuda X".into());
+        assert!(DeviceNote::stated_in(&subject).is_err());
+    }
+}

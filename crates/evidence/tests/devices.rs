@@ -1,0 +1,349 @@
+//! Audits on a device: the same scores, shards, journals and verdicts as on the cores of this machine, in portions; and trials that are
+//! run again on the cores, within the device's tolerance and not beyond it.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+use veracity_core::{Count, Epsilon, Refusal};
+use veracity_evidence::{
+    Attack, AuditDone, AuditSettings, AuditSubject, CanaryKind, Case, Failure, Keep, Method, Opening,
+    Outcome, Scoring, Shard, Start, TrialSource, audit,
+    certificate::{Demands, Recomputed, recompute_with},
+    device::{Cpu, Device, Trainings},
+    merge, observe,
+};
+use veracity_train::{Dataset, Labels, Layer, Network, Plan, Shape, cohort};
+use veracity_trainer::TrainingPlan;
+
+const SEED: u64 = 3;
+
+/// The cores of this machine as a device of another name: it counts what it is asked for, and may be off by a known part.
+#[derive(Debug)]
+struct Probe {
+    name: &'static str,
+    portion: usize,
+    tolerance: f64,
+    /// Everything that is read is off by this part of the larger of 1 and itself.
+    off: f32,
+    /// From this call on it is broken.
+    breaks_at: usize,
+    /// A trial that it will not train.
+    refuses: Option<u64>,
+    /// How many trainings each call was for.
+    calls: Mutex<Vec<usize>>,
+}
+
+impl Probe {
+    fn new() -> Probe {
+        let (breaks_at, calls) = (usize::MAX, Mutex::default());
+        Probe { name: "probe:0 X", portion: 7, tolerance: 0.0, off: 0.0, breaks_at, refuses: None, calls }
+    }
+
+    fn calls(&self) -> Vec<usize> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+impl Device for Probe {
+    fn name(&self) -> String {
+        self.name.to_owned()
+    }
+
+    fn portion(&self, _: &Plan) -> usize {
+        self.portion
+    }
+
+    fn check(&self, plan: &Plan) -> Result<(), Refusal> {
+        if plan.steps.get() < 100 {
+            return Ok(());
+        }
+        Err(Refusal::out_of_range("steps", plan.steps.get(), "fewer than 100 on this device"))
+    }
+
+    fn tolerance(&self, _: &Plan) -> f64 {
+        self.tolerance
+    }
+
+    fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
+        let mut calls = self.calls.lock().unwrap();
+        calls.push(trainings.trials.len());
+        if calls.len() > self.breaks_at || self.refuses.is_some_and(|trial| trainings.trials.contains(&trial))
+        {
+            return Err(Refusal::invalid("the fan has stopped"));
+        }
+        drop(calls);
+        let mut read = Cpu.train(trainings)?;
+        read.iter_mut().flatten().for_each(|x| *x += self.off * x.abs().max(1.0));
+        Ok(read)
+    }
+}
+
+/// The digits, in few steps.
+fn plan(steps: u64) -> TrainingPlan {
+    let text = format!(
+        "[data]\nformat = \"digits\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
+         [training]\nbatch_size = 64\nsteps = {steps}\nlearning_rate = 2.0\nmomentum = 0.5\n\
+         [privacy]\nnoise_multiplier = 1\ndelta = 1e-5\n"
+    );
+    TrainingPlan::parse(&text, Path::new("")).unwrap()
+}
+
+const WHITE_BOX: Attack = Attack::WhiteBox { canaries: 1, copies: 1 };
+
+fn by_model(scoring: Scoring) -> Attack {
+    Attack::FinalModel { canary: CanaryKind::Mislabelled, copies: 2, scoring, start: Start::AsPlanned }
+}
+
+fn case(device: Option<Arc<Probe>>, attack: Attack, claimed: Option<f64>, trials: u64) -> Case {
+    let device = device.map(|device| device as Arc<dyn Device>);
+    let claimed = claimed.map(|epsilon| Epsilon::new(epsilon).unwrap());
+    Case::training_on(device, &plan(6), attack, claimed, SEED, Count::new(trials).unwrap()).unwrap()
+}
+
+fn subject(case: &Case) -> &dyn AuditSubject {
+    match &case.trials_from {
+        TrialSource::Run(subject) => subject.as_ref(),
+        TrialSource::Recorded(_) | TrialSource::Brought => panic!("it is run here"),
+    }
+}
+
+fn observed(case: &Case, trials: u64) -> Vec<Outcome> {
+    observe(subject(case), SEED, &(0..trials).collect::<Vec<_>>(), 2)
+}
+
+fn room(name: &str) -> PathBuf {
+    let room = std::env::temp_dir().join(format!("veracity-devices-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&room);
+    room
+}
+
+fn kept(folder: &Path, opening: Opening, shard: Shard) -> AuditSettings {
+    AuditSettings { keep: Keep::Everything(folder.to_owned(), opening), shard, ..AuditSettings::default() }
+}
+
+fn certificate(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("certificate.json")).unwrap()
+}
+
+/// What is read of every attack is scored by one road, whoever trained.
+#[test]
+fn portions_on_a_device_have_the_bits_of_the_cores() {
+    let scorings = [
+        Scoring::Loss,
+        Scoring::Margin { against_blank: true },
+        Scoring::Margin { against_blank: false },
+        Scoring::LikelihoodRatio { shadows: 9 },
+    ];
+    let attacks = [WHITE_BOX, Attack::WhiteBox { canaries: 20, copies: 2 }];
+    for attack in attacks.into_iter().chain(scorings.map(by_model)) {
+        let probe = Arc::new(Probe::new());
+        let here = observed(&case(None, attack, None, 16), 16);
+        assert!(here.iter().all(|outcome| outcome.failure.is_none()));
+        assert_eq!(observed(&case(Some(probe.clone()), attack, None, 16), 16), here, "{attack:?}");
+        let mut calls = probe.calls();
+        // Shadows come first.
+        let shadows = calls.len() - 3;
+        calls[shadows..].sort_unstable();
+        assert_eq!(calls, [vec![7, 2][..shadows].to_vec(), vec![2, 7, 7]].concat(), "{attack:?}");
+    }
+    let one_run = |device: Option<Arc<dyn Device>>| {
+        Case::one_run_on(device, &plan(6), CanaryKind::Mislabelled, Some(50), None, SEED, Count::ONE).unwrap()
+    };
+    let probe = Arc::new(Probe::new());
+    assert_eq!(observed(&one_run(Some(probe.clone())), 1), observed(&one_run(None), 1));
+    assert_eq!(probe.calls(), [1]);
+}
+
+#[test]
+fn shards_on_two_devices_of_a_kind_are_one_audit_and_another_device_is_refused() {
+    let [whole, first, second, merged] = ["whole", "first", "second", "merged"].map(room);
+    let on = |name| Some(Arc::new(Probe { name, ..Probe::new() }));
+    let run = |device, folder: &Path, shard| {
+        audit(&case(device, WHITE_BOX, None, 40), &kept(folder, Opening::Resume, shard), None)
+    };
+    run(on("probe:0 X"), &whole, Shard::WHOLE).unwrap();
+    run(on("probe:0 X"), &first, Shard::new(0, 2).unwrap()).unwrap();
+    run(on("probe:1 X"), &second, Shard::new(1, 2).unwrap()).unwrap();
+    merge(&[first.clone(), second.clone()], &merged).unwrap();
+    assert_eq!(certificate(&merged), certificate(&whole));
+    let stated: serde_json::Value = serde_json::from_str(&certificate(&whole)).unwrap();
+    assert_eq!(
+        stated["subject"]["settings"]["device"],
+        serde_json::json!({ "name": "probe X", "tolerance": 0.0 })
+    );
+    for device in [None, on("probe:0 Y")] {
+        let refused = run(device, &first, Shard::new(0, 2).unwrap()).unwrap_err().to_string();
+        assert!(
+            refused.contains("holds an audit with another device,") && !refused.contains('\n'),
+            "{refused}"
+        );
+    }
+    // On the cores nothing is stated, and what ran on a device is not put together with what did not.
+    let third = room("third");
+    run(None, &third, Shard::new(1, 2).unwrap()).unwrap();
+    assert!(!std::fs::read_to_string(third.join("order.json")).unwrap().contains("device"));
+    let refused = merge(&[first.clone(), third.clone()], &room("mixed")).unwrap_err().to_string();
+    assert!(refused.contains("another device"), "{refused}");
+    for folder in [whole, first, second, merged, third] {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+/// A device that breaks after some portions: those are kept, and whoever resumes comes to the same bytes.
+#[test]
+fn a_device_that_breaks_between_portions_loses_none_of_them() {
+    let [whole, broken] = ["unbroken", "broken"].map(room);
+    let run = |breaks_at, folder: &Path| {
+        let probe = Arc::new(Probe { breaks_at, ..Probe::new() });
+        let settings =
+            AuditSettings { jobs: Some(Count::ONE), ..kept(folder, Opening::Resume, Shard::WHOLE) };
+        audit(&case(Some(probe), WHITE_BOX, None, 40), &settings, None)
+    };
+    run(usize::MAX, &whole).unwrap();
+    let refused = run(3, &broken).unwrap_err().to_string();
+    assert!(refused.contains("probe:0 X: the fan has stopped; mend that and resume"), "{refused}");
+    let (_, trials) = veracity_evidence::journal::read(&broken).unwrap();
+    assert_eq!((trials.observations().len(), trials.failures()), (21, 0));
+    run(usize::MAX, &broken).unwrap();
+    assert_eq!(certificate(&broken), certificate(&whole));
+    for folder in [whole, broken] {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+/// One training that the device alone refuses is a fault of the machine, and fails no other; a broken device is not asked again and again.
+#[test]
+fn what_a_device_alone_refuses_is_a_fault_of_the_machine() {
+    let faults = |outcomes: &[Outcome]| -> Vec<bool> {
+        outcomes.iter().map(|outcome| matches!(outcome.failure, Some(Failure::Machine(_)))).collect()
+    };
+    let probe = Arc::new(Probe { refuses: Some(6), portion: 8, ..Probe::new() });
+    let outcomes = observed(&case(Some(probe.clone()), WHITE_BOX, None, 8), 8);
+    assert_eq!(faults(&outcomes), [false, false, false, false, false, false, true, true]);
+    assert_eq!(outcomes[..6], observed(&case(None, WHITE_BOX, None, 8), 6));
+    assert_eq!(probe.calls(), [8, 4, 4, 2, 2, 1]);
+    let probe = Arc::new(Probe { breaks_at: 0, portion: 8, ..Probe::new() });
+    assert_eq!(faults(&observed(&case(Some(probe.clone()), WHITE_BOX, None, 8), 8)), [true; 8]);
+    assert_eq!(probe.calls(), [8, 4, 2, 1]);
+}
+
+/// A claim that falls at once: no more is trained than the portions that were under way, and what is kept is what one by one would have.
+#[test]
+fn an_audit_that_falls_early_stops_after_the_portion() {
+    let run = |device| {
+        let settings = AuditSettings {
+            method: Some(Method::Sequential { group: Count::ONE }),
+            jobs: Some(Count::ONE),
+            ..AuditSettings::default()
+        };
+        match audit(&case(device, WHITE_BOX, Some(0.01), 2000), &settings, None).unwrap() {
+            AuditDone::Judged { audited, trials, .. } => (audited.is_refuted(), trials),
+            AuditDone::Share { .. } => panic!("all of it"),
+        }
+    };
+    let probe = Arc::new(Probe { portion: 100, ..Probe::new() });
+    let (refuted, trials) = run(Some(probe.clone()));
+    assert!(refuted);
+    assert_eq!(trials.to_csv(), run(None).1.to_csv());
+    let (ran, needed) = (probe.calls().iter().sum::<usize>(), trials.observations().len());
+    // One thread may be some portions ahead of the one that looks: as many as wait between them.
+    assert!(needed <= ran && ran <= needed + 700, "{ran} for {needed}");
+}
+
+#[test]
+fn a_portion_holds_no_more_than_it_may_and_a_plan_that_cannot_be_trained_is_refused_first() {
+    let probe = Arc::new(Probe { portion: usize::MAX, ..Probe::new() });
+    let many = case(Some(probe.clone()), Attack::WhiteBox { canaries: 300, copies: 1 }, None, 4);
+    let one = case(Some(probe.clone()), by_model(Scoring::Loss), None, 4);
+    for (case, least) in [(&many, 4 * 6 * 300 + 8 * 300), (&one, 4 * 10)] {
+        let portion = subject(case).portion();
+        assert!((1000..=(1 << 29) / least).contains(&portion), "{portion}");
+    }
+    assert_eq!(subject(&case(None, WHITE_BOX, None, 4)).portion(), 1);
+    for attack in [WHITE_BOX, by_model(Scoring::LikelihoodRatio { shadows: 8 })] {
+        let device: Arc<dyn Device> = probe.clone();
+        let refused = Case::training_on(Some(device), &plan(100), attack, None, SEED, Count::new(4).unwrap());
+        assert_eq!(
+            refused.err().unwrap().to_string(),
+            "steps is 100, expected fewer than 100 on this device"
+        );
+    }
+    assert_eq!(probe.calls(), [0; 0]);
+}
+
+/// The trials of a device that is off by `off`, where it says that it is by no more than 1e-5, run again on the cores.
+fn verified(attack: Attack, off: f32) -> Recomputed {
+    let folder = room(&format!("rerun-{off}-{}", matches!(attack, Attack::WhiteBox { .. })));
+    let probe = Arc::new(Probe { off, tolerance: 1e-5, ..Probe::new() });
+    audit(&case(Some(probe), attack, None, 30), &kept(&folder, Opening::Fresh, Shard::WHOLE), None).unwrap();
+    let demands = Demands { rerun: Some(Count::new(30).unwrap()), ..Demands::default() };
+    let found = recompute_with(&certificate(&folder), &folder, &demands).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    found
+}
+
+#[test]
+fn trials_of_a_device_are_run_again_on_the_cores_within_its_tolerance_and_not_beyond() {
+    let ratio = by_model(Scoring::LikelihoodRatio { shadows: 12 });
+    for attack in
+        [WHITE_BOX, by_model(Scoring::Margin { against_blank: true }), by_model(Scoring::Loss), ratio]
+    {
+        for off in [0.0, 0.9e-5, -0.9e-5] {
+            let found = verified(attack, off);
+            assert_eq!((found.failure(), found.rerun), (None, 30), "{attack:?}, off by {off}");
+            let said = found.statements.last().unwrap();
+            assert!(said.stated.ends_with("within what a tolerance of 1e-5 allows"), "{}", said.stated);
+            assert!(found.unknown.iter().any(|line| line.contains("probe X is stated")));
+        }
+    }
+    // What lies beyond is found: the score bound is the worst case, so it takes more than a hair.
+    for attack in [WHITE_BOX, by_model(Scoring::Loss)] {
+        let found = verified(attack, 1e-3);
+        let wrong = found.failure().unwrap();
+        assert!(wrong.what.starts_with("trial ") && wrong.stated != wrong.found, "{wrong:?}");
+    }
+}
+
+/// A tolerance that was widened afterwards is another order.
+#[test]
+fn a_tolerance_cannot_be_widened_afterwards() {
+    let folder = room("widened");
+    let probe = Arc::new(Probe { tolerance: 1e-5, ..Probe::new() });
+    audit(&case(Some(probe), WHITE_BOX, None, 12), &kept(&folder, Opening::Fresh, Shard::WHOLE), None)
+        .unwrap();
+    let text = certificate(&folder);
+    assert!(recompute_with(&text, &folder, &Demands::default()).unwrap().failure().is_none());
+    let wider = text.replace("\"tolerance\": 0.00001", "\"tolerance\": 0.001");
+    let wider = wider.replace("\"tolerance\": 1e-5", "\"tolerance\": 0.001");
+    assert_ne!(wider, text);
+    let found = recompute_with(&wider, &folder, &Demands::default()).unwrap();
+    assert_eq!(found.failure().unwrap().found, "another device");
+    // Nor may it be stated as no device at all, or as one that is off by any amount.
+    let unbounded = wider.replace("\"tolerance\": 0.001", "\"tolerance\": 1.0");
+    assert!(recompute_with(&unbounded, &folder, &Demands::default()).unwrap().failure().is_some());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Records are asked about together: that must change no bit of what is said of each.
+#[test]
+fn what_a_model_says_of_a_record_does_not_depend_on_what_else_is_asked() {
+    let layers = [vec![Layer::Linear { outputs: 2 }], {
+        vec![Layer::Linear { outputs: 32 }, Layer::Relu, Layer::Linear { outputs: 2 }]
+    }];
+    let of = |first: usize, records: usize| {
+        let features =
+            (0..records * 784).map(|at| (((first * 784 + at) * 37) % 256) as f32 / 255.0).collect();
+        Dataset::new(features, 784, Labels::Classes { of: vec![0; records], classes: 2 }).unwrap()
+    };
+    for layers in layers {
+        let network = Network::new(Shape::Flat(784), layers).unwrap();
+        let parameters: Vec<f32> = (0..network.parameters()).map(|at| (at as f32 * 0.7).sin()).collect();
+        let together = cohort::predict(&network, &parameters, &of(0, 3)).unwrap();
+        for record in 0..3 {
+            let alone = cohort::predict(&network, &parameters, &of(record, 1)).unwrap();
+            assert_eq!(together[2 * record..][..2], alone, "record {record}");
+        }
+    }
+}
