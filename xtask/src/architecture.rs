@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("numerics", &[]),
     ("core", &["numerics"]),
     ("files", &["core"]),
@@ -18,6 +18,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("query", &["numerics", "core", "noise"]),
     ("local", &["numerics", "core", "noise"]),
     ("train", &["numerics", "core", "noise"]),
+    ("cuda", &["core", "noise", "train"]),
     ("records", &["core"]),
     ("audit", &["numerics", "core", "noise"]),
     ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
@@ -36,7 +37,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
         "veracity",
         &[
             "numerics", "core", "files", "noise", "account", "claims", "ledger", "query", "local", "train",
-            "records", "audit", "zoo", "report", "release", "sql", "trainer", "evidence",
+            "cuda", "records", "audit", "zoo", "report", "release", "sql", "trainer", "evidence",
         ],
     ),
     ("cli", &["veracity"]),
