@@ -5,6 +5,8 @@
 // What a team has in shared memory for its batch.
 struct Drawn {
     u32* rows;       // the rows of the batch; those beyond the last are blank
+    u32* offsets;    // where each begins, a blank one where the first does
+    u32 each;        // bytes of a row
     u32* words;      // 512 words of keystream
     u16* order;      // of an epoch, where batches are shuffled
     int* count;
@@ -44,8 +46,9 @@ __device__ __forceinline__ u32 row_at(const Job& job, int trial, int position, c
 
 __device__ __forceinline__ void take(const Job& job, int trial, int position, int at, const Drawn& drawn) {
     const u32 row = row_at(job, trial, position, drawn);
-    if (at < job.room_for) drawn.rows[at] = row;
-    else atomicAdd(job.errors, 1);
+    if (at >= job.room_for) { atomicAdd(job.errors, 1); return; }
+    drawn.rows[at] = row;
+    drawn.offsets[at] = row == BLANK ? 0 : row * drawn.each;
 }
 
 // Gap after gap, for the few batches in which a word alone does not decide: one lane, as the room does it.
@@ -183,7 +186,7 @@ __device__ __forceinline__ void draw_batch(const Job& job, int trial, const u32*
         for (int at = lane; at < count; at += 32) take(job, trial, drawn.order[first + at], at, drawn);
     }
     count = min(count, job.room_for);
-    for (int at = count + lane; at < ((count + 31) & ~31); at += 32) drawn.rows[at] = BLANK;
+    for (int at = count + lane; at < ((count + 31) & ~31); at += 32) { drawn.rows[at] = BLANK; drawn.offsets[at] = 0; }
     __syncwarp();
     if (lane == 0) {
         *drawn.count = count;

@@ -148,6 +148,11 @@ __device__ __forceinline__ void pair(u32 radius_word, u32 angle_word, int& x, in
 // Radii that 32 bits do not determine: beyond 3.9 and below 0.0055.
 __device__ __forceinline__ bool is_rare(u32 radius_word) { return radius_word + (1u << 16) < (1u << 21) + (1u << 16); }
 
+// 1/(2k + 1), and 1/(n(n + 1)) for n = 2k + 1 and n = 2k + 2: what the series of a rare pair are made of.
+__constant__ double ODD[12] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+__constant__ double OF_COSINE[10] = {1.0 / 2, 1.0 / 12, 1.0 / 30, 1.0 / 56, 1.0 / 90, 1.0 / 132, 1.0 / 182, 1.0 / 240, 1.0 / 306, 1.0 / 380};
+__constant__ double OF_SINE[10] = {1.0 / 6, 1.0 / 20, 1.0 / 42, 1.0 / 72, 1.0 / 110, 1.0 / 156, 1.0 / 210, 1.0 / 272, 1.0 / 342, 1.0 / 420};
+
 // The pair of a rare radius, continued by 64 bits: crates/noise/src/vector/rare.rs.
 __device__ __noinline__ int2 rare_pair(u32 radius_word, u64 more, u32 angle_word) {
     auto on_unit = [](u32 word, u64 more) {
@@ -167,7 +172,7 @@ __device__ __noinline__ int2 rare_pair(u32 radius_word, u64 more, u32 angle_word
         const double z = mul(s, s);
         double series = 0.0;
 #pragma unroll 1
-        for (int k = 11; k >= 0; --k) series = add(mul(series, z), __ddiv_rn(1.0, (double)(2 * k + 1)));
+        for (int k = 11; k >= 0; --k) series = add(mul(series, z), ODD[k]);
         minus_log = add(mul(-(double)exponent, CONSTANTS[1]), -mul(mul(2.0, s), series));
     }
     const double r = mul(CONSTANTS[21], __dsqrt_rn(mul(2.0, minus_log)));
@@ -176,9 +181,8 @@ __device__ __noinline__ int2 rare_pair(u32 radius_word, u64 more, u32 angle_word
     double cosine = 1.0, sine = 1.0;
 #pragma unroll 1
     for (int k = 9; k >= 0; --k) {
-        const int a = 2 * k + 1, b = 2 * k + 2;
-        cosine = add(1.0, mul(mul(cosine, z), __ddiv_rn(1.0, (double)(a * (a + 1)))));
-        sine = add(1.0, mul(mul(sine, z), __ddiv_rn(1.0, (double)(b * (b + 1)))));
+        cosine = add(1.0, mul(mul(cosine, z), OF_COSINE[k]));
+        sine = add(1.0, mul(mul(sine, z), OF_SINE[k]));
     }
     int2 found;
     reflect(angle_word, nearest(mul(r, cosine)), nearest(mul(r, mul(angle, sine))), found.x, found.y);

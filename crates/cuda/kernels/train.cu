@@ -61,7 +61,7 @@ struct Team {
 
 struct Memory {
     int* numbers;          // noise integers, then noisy sums as floats, by place
-    signed char* weights;  // three planes of `outer` rows of `weight_stride`
+    u32* weights;          // for every 64 features and tile of outputs, halves, planes and lanes: four words, as a product takes them
     signed char* slopes;   // three planes of `outer` rows of `slope_stride`: clipped gradients by the outputs of the first layer
     float* biases;         // of the first layer
     i64* bias_sums;
@@ -73,26 +73,30 @@ struct Memory {
     Drawn drawn;
     float* master;         // the weights of the first layer, rows of `width`
     float* velocity;
-    int weight_stride, slope_stride;
+    int slope_stride;
 };
 
 #define MOST_RARE 62
 
-__device__ __forceinline__ int weight_stride(int width) { return width & 64 ? width : width + 64; }
+
+// Where the four words of a lane are that a product takes for a tile of outputs, 64 features, one half of them and one byte of weights.
+__device__ __forceinline__ int fragment(int tiles, int tile, int features, int half, int plane, int lane) {
+    return ((((features * tiles + tile) * 2 + half) * 3 + plane) * 32 + lane) * 4;
+}
+
 __device__ __forceinline__ int slope_stride(int room_for) { return room_for + 16; }
 
 // Parts of the memory, one after another; the host adds up the same lengths (src/job.rs).
-template <int MT, bool HIDDEN, bool LARGE, int WARPS>
+template <int MT, int FP, bool HIDDEN, bool LARGE, int WARPS>
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
     auto next = [](u8*& from, size_t bytes) { u8* at = from; from += (bytes + 15) & ~(size_t)15; return at; };
-    m.weight_stride = weight_stride(job.width);
     m.slope_stride = slope_stride(job.room_for);
     const int groups = (job.parameters + 31) / 32 + 2;
-    const size_t numbers = (size_t)groups * 34 * 4, planes = (size_t)3 * job.outer * m.weight_stride;
+    const size_t numbers = (size_t)groups * 34 * 4, planes = (size_t)48 * MT * job.width;
     m.master = (float*)next(scratch, (size_t)4 * job.outer * job.width);
     m.velocity = (float*)next(scratch, (size_t)4 * (job.outer * job.width + job.parameters));
     m.numbers = (int*)next(LARGE ? scratch : shared, numbers);
-    m.weights = (signed char*)next(LARGE ? scratch : shared, planes);
+    m.weights = (u32*)next(LARGE ? scratch : shared, planes);
     // A batch is drawn before there are slopes, so that its words may lie where they will.
     m.drawn.words = (u32*)shared;
     m.slopes = (signed char*)next(shared, max(3 * job.outer * m.slope_stride, 4 * 544));
@@ -105,6 +109,8 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.rare = (u32*)next(shared, 4 * (MOST_RARE + 2));
     m.largest = (float*)next(shared, 4 * 32);
     m.drawn.rows = (u32*)next(shared, 4 * (job.room_for + 32));
+    m.drawn.offsets = (u32*)next(shared, 4 * (job.room_for + 32));
+    m.drawn.each = FP * job.width;
     m.drawn.count = (int*)next(shared, 16);
     m.drawn.crafted_count = m.drawn.count + 1;
     m.drawn.crafted = (int*)next(shared, 4 * job.crafted_count);
@@ -184,10 +190,6 @@ __device__ __forceinline__ void forward(const Job& job, const Memory& m, const u
         for (int l = 0; l < LEVELS; ++l)
 #pragma unroll
             for (int k = 0; k < 4; ++k) c[l][k] = 0;
-        // Rows that no output has are those of the last one; what comes of them is not looked at.
-        const signed char* low = m.weights + min(16 * i + row, job.outer - 1) * m.weight_stride + 16 * quad;
-        const signed char* high = m.weights + min(16 * i + row + 8, job.outer - 1) * m.weight_stride + 16 * quad;
-        const int plane = job.outer * m.weight_stride;
 #pragma unroll 2
         for (int at = 0; at < job.width; at += 64) {
             uint4 x[FP];
@@ -195,15 +197,16 @@ __device__ __forceinline__ void forward(const Job& job, const Memory& m, const u
             for (int f = 0; f < FP; ++f) x[f] = *(const uint4*)(record + f * job.width + at + 16 * quad);
 #pragma unroll
             for (int w = 0; w < 3; ++w) {
-                const uint4 a = *(const uint4*)(low + w * plane + at), b = *(const uint4*)(high + w * plane + at);
+                const uint4 a = *(const uint4*)(m.weights + fragment(MT, i, at >> 6, 0, w, 4 * row + quad));
+                const uint4 b = *(const uint4*)(m.weights + fragment(MT, i, at >> 6, 1, w, 4 * row + quad));
 #pragma unroll
                 for (int f = 0; f < FP; ++f) {
                     if (FP == 3 && f == 2) {
-                        product_signed(c[w + f], a.x, b.x, a.y, b.y, x[f].x, x[f].y);
-                        product_signed(c[w + f], a.z, b.z, a.w, b.w, x[f].z, x[f].w);
+                        product_signed(c[w + f], a.x, a.y, a.z, a.w, x[f].x, x[f].y);
+                        product_signed(c[w + f], b.x, b.y, b.z, b.w, x[f].z, x[f].w);
                     } else {
-                        product(c[w + f], a.x, b.x, a.y, b.y, x[f].x, x[f].y);
-                        product(c[w + f], a.z, b.z, a.w, b.w, x[f].z, x[f].w);
+                        product(c[w + f], a.x, a.y, a.z, a.w, x[f].x, x[f].y);
+                        product(c[w + f], b.x, b.y, b.z, b.w, x[f].z, x[f].w);
                     }
                 }
             }
@@ -315,11 +318,10 @@ template <int MT, int FP, bool HIDDEN>
 __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, float per_weight, int tile, int lane, int (&bias)[MT][2]) {
     const int row = lane >> 2, quad = lane & 3, first = 8 * tile;
     const bool far = lane & 16;
-    const u32 own = m.drawn.rows[first + row];
     const u32 ra = m.drawn.rows[first + 2 * quad], rb = m.drawn.rows[first + 2 * quad + 1];
     const float2 about_a = job.about[ra == BLANK ? 0 : ra], about_b = job.about[rb == BLANK ? 0 : rb];
     float z[MT][4];
-    forward<MT, FP>(job, m, job.rows + (size_t)(own == BLANK ? 0 : own) * FP * job.width, per_weight, row, quad, z);
+    forward<MT, FP>(job, m, job.rows + m.drawn.offsets[first + row], per_weight, row, quad, z);
     const bool is_there = (far ? rb : ra) != BLANK;
     const float norm = far ? about_b.x : about_a.x;
     const int plane = job.outer * m.slope_stride;
@@ -461,12 +463,12 @@ __device__ __forceinline__ void group_back(const Job& job, const Memory& m, int 
     const signed char* high = m.slopes + min(16 * tile + row + 8, job.outer - 1) * m.slope_stride + 4 * quad;
 #pragma unroll 1
     for (int first = 0; first < count; first += 32) {
-        const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
-        const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
+        const uint4 near = *(const uint4*)(m.drawn.offsets + first + 4 * quad), far = *(const uint4*)(m.drawn.offsets + first + 16 + 4 * quad);
+        const u32 offsets[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
         u32 x[FP][8];
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            const u8* record = from + (size_t)(rows[i] == BLANK ? 0 : rows[i]) * FP * job.width;
+            const u8* record = from + offsets[i];
 #pragma unroll
             for (int f = 0; f < FP; ++f) x[f][i] = *(const u32*)(record + f * job.width);
         }
@@ -571,7 +573,7 @@ __device__ __forceinline__ void update(const Job& job, const Team<WARPS>& team, 
 }
 
 // Weights of the first layer in three bytes each; returns what one of their units is worth in outputs.
-template <int WARPS>
+template <int MT, int WARPS>
 __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>& team, const Memory& m) {
     constexpr int THREADS = 32 * WARPS;
     float most = m.largest[0];
@@ -580,7 +582,7 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
     // All weights are below 2^exponent; those of a run that has left all bounds are cut off.
     const int exponent = min(max((int)(__float_as_uint(most) >> 23) - 126, -100), 100);
     const float up = __int_as_float((127 + 22 - exponent) << 23);
-    const int quarter = job.width / 4, plane = job.outer * m.weight_stride;
+    const int quarter = job.width / 4;
 #pragma unroll 1
     for (int at = team.thread; at < job.outer * quarter; at += THREADS) {
         const int output = at / quarter, feature = 4 * (at - output * quarter);
@@ -595,10 +597,12 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
             middle |= (u32)(d1 & 255) << 8 * e;
             high |= (u32)(d2 & 255) << 8 * e;
         }
-        signed char* to = m.weights + output * m.weight_stride + feature;
-        *(u32*)to = low;
-        *(u32*)(to + plane) = middle;
-        *(u32*)(to + 2 * plane) = high;
+        // Of 64 features a lane has sixteen; the first eight are one half, and a product takes four of them for each of its sides.
+        const int within = feature & 15, lane = 4 * (output & 7) + (feature >> 4 & 3);
+        u32* to = m.weights + fragment(MT, output >> 4, feature >> 6, within >> 3, 0, lane) + (output >> 3 & 1) + 2 * (within >> 2 & 1);
+        to[0] = low;
+        to[128] = middle;
+        to[256] = high;
     }
     return job.unit * __int_as_float((127 - 22 + exponent) << 23);
 }
@@ -658,7 +662,7 @@ template <int MT, int FP, bool HIDDEN, bool LARGE, int WARPS>
 __device__ __forceinline__ void train(const Job& job, u8* shared, int number, int teams) {
     const Team<WARPS> team;
     Memory m;
-    lay_out<MT, HIDDEN, LARGE, WARPS>(m, job, shared, job.scratch + (u64)number * job.scratch_each);
+    lay_out<MT, FP, HIDDEN, LARGE, WARPS>(m, job, shared, job.scratch + (u64)number * job.scratch_each);
     const int groups = (job.parameters + 31) / 32;
     for (int at = number; at < job.count; at += teams) {
         team.meet();
@@ -727,7 +731,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
             if (!initial && job.read == SUMS) read_sums(job, team, m, out, step);
             update<WARPS, HIDDEN>(job, team, m, step);
             team.meet();
-            per_weight = round_weights(job, team, m);
+            per_weight = round_weights<MT>(job, team, m);
             team.meet();
         }
         if (job.read == OUTPUTS) read_outputs<MT, FP, HIDDEN, WARPS>(job, team, m, per_weight, out);
@@ -802,7 +806,9 @@ extern "C" __global__ void probe_batches(const __grid_constant__ Job job, int* o
     drawn.words = keys + 16;
     drawn.crafted = (int*)(drawn.words + 544);
     drawn.rows = (u32*)(drawn.crafted + (job.crafted_count + 3) / 4 * 4);
-    drawn.order = (u16*)(drawn.rows + job.room_for + 32);
+    drawn.offsets = drawn.rows + job.room_for + 32;
+    drawn.each = 0;
+    drawn.order = (u16*)(drawn.offsets + job.room_for + 32);
     const int lane = threadIdx.x, each = job.room_for + 1;
     for (int trial = blockIdx.x; trial < job.count; trial += gridDim.x) {
         if (lane == 0) derive(keys, job.batch_key, job.trials[trial]);
