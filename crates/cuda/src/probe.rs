@@ -20,8 +20,8 @@ impl Cuda {
         let positions = trainings.worlds[0].len();
         let room_for = shape::room_for(trainings.plan, positions)?;
         let crafted = trainings.worlds[0].parts().crafted.len();
-        let shared =
-            4 * (16 + 544 + crafted.next_multiple_of(4) + 2 * (room_for + 32)) + 2 * positions.next_multiple_of(8);
+        let shared = 4 * (16 + 544 + crafted.next_multiple_of(4) + 2 * (room_for + 32))
+            + 2 * positions.next_multiple_of(8);
         Ok((room_for + 1, self.probe("probe_batches", trainings, steps, room_for + 1, shared)?))
     }
 
