@@ -50,8 +50,11 @@ fn write(answers: &str, table: &str, figures: &str, picture: &str) -> Result<(),
     fs::write(picture, drawn).map_err(|error| format!("{picture}: {error}"))
 }
 
-/// The sum of hours and the number of people of each group of a table with the columns id, education, sex and hours.
-fn truth(table: &str) -> Result<BTreeMap<(&str, &str), (f64, f64)>, String> {
+/// The sum of hours and the number of people of each education and sex.
+type Truth<'a> = BTreeMap<(&'a str, &'a str), (f64, f64)>;
+
+/// The groups of a table with the columns id, education, sex and hours.
+fn truth(table: &str) -> Result<Truth<'_>, String> {
     let mut groups = BTreeMap::new();
     for line in table.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
