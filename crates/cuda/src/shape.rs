@@ -199,7 +199,7 @@ mod tests {
         let plan = plan(vec![linear(10)]);
         let room = room_for(&plan, 1000).unwrap();
         assert!(room.is_multiple_of(32) && room >= 32 + 46, "{room}");
-        assert_eq!(room_for(&plan, 40).unwrap(), 64);
+        assert_eq!((room_for(&plan, 40).unwrap(), room_for(&plan, 20_000).unwrap()), (32, 864));
         let large =
             Sampling::Poisson { batch: Count::new(3000).unwrap(), population: Count::new(9000).unwrap() };
         assert!(room_for(&Plan { sampling: large, ..plan }, 9000).is_err());

@@ -111,6 +111,11 @@ fn width(text: &str) -> f32 {
 
 /// As much of a text as there is room for.
 fn fitting(text: &str, room: f32) -> String {
+    fitting_in(text, room, Weight::Regular)
+}
+
+fn fitting_in(text: &str, room: f32, weight: Weight) -> String {
+    let width = |text: &str| font::width(text, LETTERS, weight);
     if width(text) <= room {
         return text.to_owned();
     }
@@ -159,7 +164,7 @@ fn legend(picture: &mut Picture, bars: &Bars) -> f32 {
 /// One panel; where the next may begin.
 fn draw_panel(picture: &mut Picture, panel: &Panel, (left, top): Place) -> f32 {
     let right = WIDTH - RIGHT;
-    let title = fitting(&panel.measure, right - left);
+    let title = fitting_in(&panel.measure, right - left, Weight::Bold);
     picture.write_bold((left, top + 14.0), &title, LETTERS, Ink::BLACK, Anchor::Start);
     let top = top + ABOVE;
     let tall = |group: &Group| GAP + BAR * group.bars.len().max(1) as f32;
