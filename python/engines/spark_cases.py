@@ -59,6 +59,13 @@ def table(shape: dict[str, Any]) -> str:
     return f"{quoted(shape['name'])} AS (SELECT {columns} FROM VALUES {values} AS given({', '.join(names)}){none})"
 
 
+def with_tables(used: list[str], sql: str) -> str:
+    """A statement behind tables of its own: one list, where it has one already."""
+    if sql.startswith("WITH "):
+        return f"WITH {', '.join(used)}, {sql.removeprefix('WITH ')}"
+    return f"WITH {', '.join(used)} {sql}"
+
+
 def texts(at: int, case: Case) -> Iterator[str]:
     """Each statement of a case with its tables before it; its columns are put into arrays, so that one job can hold many."""
     for place, statement in enumerate(case["statements"]["spark"]):
@@ -69,7 +76,7 @@ def texts(at: int, case: Case) -> Iterator[str]:
         yield (
             f"SELECT {at} AS at, {place} AS place, CAST(array({', '.join(keys)}) AS ARRAY<STRING>) AS keys, "
             f"array({', '.join(numbers)}) AS numbers, array({types}) AS types "
-            f"FROM (WITH {', '.join(used)} {statement['sql']}) AS asked({', '.join(names)})"
+            f"FROM ({with_tables(used, statement['sql'])}) AS asked({', '.join(names)})"
         )
 
 

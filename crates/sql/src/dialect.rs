@@ -106,13 +106,15 @@ impl Dialect {
     pub(crate) fn product(self, a: &str, b: &str) -> String {
         match self {
             Dialect::Sqlite | Dialect::DuckDb | Dialect::Spark => format!("({a} * {b})"),
-            // It fails on a product that is rounded to zero: up to 2^-1075, which is told from one that is larger by 2^800. With
-            // OFFSET each factor is computed once, however deep products are nested.
+            // It fails on a product that is rounded to zero: up to 2^-1075, which is told from one that is larger by 2^800. Two factors
+            // below 2^-540 would be too small even so, and are told by themselves. With OFFSET each factor is computed once, however
+            // deep products are nested.
             Dialect::Postgres => {
                 let (up, least) = (self.float(2f64.powi(400)), self.float(2f64.powi(-275)));
-                let zero = self.float(0.0);
+                let (zero, tiny) = (self.float(0.0), self.float(2f64.powi(-540)));
                 format!(
-                    "(SELECT CASE WHEN ABS((f.x * {up}) * (f.y * {up})) <= {least} THEN {zero} ELSE f.x * f.y END \
+                    "(SELECT CASE WHEN ABS(f.x) < {tiny} AND ABS(f.y) < {tiny} THEN {zero} \
+                     WHEN ABS((f.x * {up}) * (f.y * {up})) <= {least} THEN {zero} ELSE f.x * f.y END \
                      FROM (SELECT {a} AS x, {b} AS y OFFSET 0) AS f)"
                 )
             }
