@@ -12,9 +12,9 @@ use veracity_train::{Plan, device::Device};
 pub(crate) const SETTING: &str = "device";
 /// The cores of this machine: nothing is noted of them.
 const CORES: &str = "cpu";
-/// The largest tolerance that a device may have: that of networks, where a unit may be on either side of zero and a record's gradient
-/// another one on account of a last digit. So wide a tolerance shows gross changes alone.
-pub const MOST_TOLERANCE: f64 = 0.2;
+/// The largest tolerance that a device may have. A wider one, such as networks with units need, would let whoever states a device invent
+/// scores that a rerun on the cores could not tell.
+pub const MOST_TOLERANCE: f64 = 0.01;
 /// The longest name.
 const LONGEST: usize = 200;
 
@@ -72,7 +72,7 @@ impl DeviceNote {
             return Err(Error::out_of_range(
                 "tolerance of the device",
                 self.tolerance,
-                "0 ≤ tolerance ≤ 0.2",
+                "0 ≤ tolerance ≤ 0.01, or the cpu: a rerun could not tell invented scores",
             ));
         }
         Ok(())
