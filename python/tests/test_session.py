@@ -199,7 +199,7 @@ class Forgetful(v.Session):
     """The twin: it opens a new ledger for every question."""
 
     def _ask(self, *asked, **how):
-        self._ledger = v.Session(TABLE, self.epsilon, self.delta)._ledger
+        self._account = v.Session(TABLE, self.epsilon, self.delta)._account
         return super()._ask(*asked, **how)
 
 

@@ -26,6 +26,7 @@ from ._errors import (
     TrialsFailed,
 )
 from ._events import from_dp_event
+from ._ledger import Charge, Ledger
 from ._query import QueryPreview, QueryResult, preview_query, query
 from ._session import Session
 from ._veracity import (
@@ -77,6 +78,7 @@ __all__ = [
     "BudgetExceeded",
     "Calibration",
     "CannotTell",
+    "Charge",
     "Claim",
     "Contradiction",
     "Error",
@@ -85,6 +87,7 @@ __all__ = [
     "GroupPromise",
     "Interval",
     "InvalidInput",
+    "Ledger",
     "Mechanism",
     "NoProtection",
     "NoTheorem",

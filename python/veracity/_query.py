@@ -23,12 +23,15 @@
 from __future__ import annotations
 
 import html
+import json
 import os
+import pathlib
 from collections.abc import Iterable
 from typing import Any
 
 from ._errors import Error, InvalidInput
-from ._veracity import Claim, Mechanism, _Query
+from ._ledger import Ledger, ledger_of
+from ._veracity import Claim, Mechanism, _Charge, _Query, read_claim
 
 
 class QueryResult:
@@ -41,7 +44,10 @@ class QueryResult:
         claim_path: the file that it was written to.
         epsilon: what was spent, rounded up.
         threshold: from how many persons on a group of unknown keys is shown; None where all keys are public.
+        entry: the number of its entry in the ledger that paid; None without one.
     """
+
+    entry: int | None = None
 
     def __init__(self, query: _Query, answered: Any) -> None:
         self.columns: list[str]
@@ -92,12 +98,14 @@ class QueryPreview:
         mechanism: what it would do to a person's data.
         threshold: from how many persons on a group of unknown keys would be shown.
         columns: for each noisy column its name, the error bar of a group of `rows` rows, and its ε by itself.
+        suppressed: of groups of unknown keys with so many persons (1, 2, 5, …), the share that would not be shown, rounded up.
     """
 
     def __init__(self, query: _Query, rows: int) -> None:
         self.epsilon: float = query.epsilon
         self.mechanism: Mechanism = query.mechanism
         self.threshold: float | None = query.threshold
+        self.suppressed: dict[int, float] = {persons: share[1] for persons, share in query.suppressed()}
         self.columns = [
             {"name": name, "error_bar": error_bar, "epsilon": epsilon} for name, error_bar, epsilon in query.preview(rows)
         ]
@@ -119,6 +127,9 @@ def query(
     rows_per_group: int | None = None,
     claim: str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    request_id: str | None = None,
+    analyst: str | None = None,
     seed: int | None = None,
 ) -> QueryResult:
     """Answers a query in SQL within a budget. The claim is on disk before the answer is returned.
@@ -126,15 +137,56 @@ def query(
     `catalog` is a TOML file that says which tables there are, whose rows they hold, and what is public about them. `engine` is
     "sqlite" (for files; the default), "duckdb" (its program), a DuckDB connection or a SparkSession: sums of whole numbers are made
     there, and noise is added here. `claim` is a new file, or a folder [default: the current folder]. `seed` is for tests alone.
+
+    A `ledger` is charged first; what does not fit raises `BudgetExceeded`. Asked again under the same `request_id`, the answer is the
+    one that was kept, and nothing is charged: a notebook may be run again.
     """
+    paying = ledger_of(ledger, seed, request_id)
+    if paying is not None and noise is None and delta > 0 and paying.status()["rule"] == "gaussian":
+        noise = "gaussian"
     prepared = _Query(sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group)
     place = None if claim is None else os.fspath(claim)
+    if paying is None:
+        return QueryResult(prepared, _ask(prepared, engine, place, dataset, seed, None))
+    charge = paying._ledger.request(prepared.mechanism, sql, dataset or prepared.table, request_id, analyst)
+    try:
+        answered = _ask(prepared, engine, place, dataset, None, charge)
+    except BaseException:
+        if charge.entry is not None and charge.known is None:
+            charge.give_up()
+        raise
+    if answered is None:
+        answered = _kept(charge.known, prepared.digest)
+    else:
+        columns, cells, claimed, path = answered
+        kept = {"columns": columns, "cells": cells, "claim": claimed.to_json(), "path": os.fspath(path)}
+        charge.keep(json.dumps({"query": kept, "of": prepared.digest}))
+    result = QueryResult(prepared, answered)
+    result.entry = charge.entry
+    return result
+
+
+def _ask(prepared: _Query, engine: Any, place: str | None, dataset: str | None, seed: int | None, charge: _Charge | None) -> Any:
+    """Names of columns, cells, the claim and its path; None where the request was answered before."""
     if engine is None or isinstance(engine, str):
-        return QueryResult(prepared, prepared.ask(engine, place, dataset, seed))
+        return prepared.ask(engine, place, dataset, seed, charge)
     dialect, run = _engine(engine)
     asking = prepared.begin(place, dataset, seed)
-    answers = [_whole(_asked(run, text), keys, numbers) for text, keys, numbers in asking.statements(dialect)]
-    return QueryResult(prepared, asking.finish(answers))
+    statements = asking.statements(dialect)
+    if charge is not None and not charge.enter():
+        return None
+    return asking.finish([_whole(_asked(run, text), keys, numbers) for text, keys, numbers in statements])
+
+
+def _kept(known: str | None, digest: str) -> Any:
+    """An answer from a ledger."""
+    kept = json.loads(known or "{}")
+    if not isinstance(kept, dict) or "query" not in kept:
+        raise InvalidInput("request id was answered by another program, expected a new request id")
+    if kept.get("of") != digest:
+        raise InvalidInput("request id was answered with another catalog, expected a new request id")
+    query = kept["query"]
+    return query["columns"], query["cells"], read_claim(query["claim"]), pathlib.Path(query["path"])
 
 
 def preview_query(

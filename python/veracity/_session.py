@@ -20,6 +20,7 @@ from typing import Any
 
 from ._answer import Answer
 from ._errors import FileError, InvalidInput
+from ._ledger import Ledger, Share, ledger_of
 from ._table import path_of, table_of
 from ._veracity import Claim, Interval, Mechanism, _save_claims, _Session, _text
 
@@ -27,30 +28,6 @@ from ._veracity import Claim, Interval, Mechanism, _save_claims, _Session, _text
 MOST_RANKS = 1000
 #: More than a notebook can show; what is counted for each is kept.
 MOST_KEYS = 1_000_000
-
-
-class Share:
-    """A part of a budget. As a float it is its ε.
-
-    Attributes:
-        epsilon: the ε, at the session's δ, of a single question of this cost. Spent is rounded up, remaining down.
-        delta: the session's δ.
-        part: how much of the budget it is, from 0 to 1, in what adds up.
-        counted_in: what adds up: "epsilon" without a δ, "mu²" with one.
-    """
-
-    def __init__(self, epsilon: float, delta: float, part: float) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.part = part
-        self.counted_in = "mu²" if delta > 0 else "epsilon"
-
-    def __float__(self) -> float:
-        return self.epsilon
-
-    def __repr__(self) -> str:
-        delta = f" at delta {self.delta:g}" if self.delta else ""
-        return f"<epsilon {self.epsilon:.6g}{delta}, {100 * self.part:.3g} % of the budget in {self.counted_in}>"
 
 
 class Questions:
@@ -159,6 +136,8 @@ class Session(Questions):
         rows_per_person: the most rows of one person that are kept; which ones is drawn at random for each person.
         adjacency: "add-remove" (the number of rows is private), "replace-one" or "zero-out" (it is public).
         name: what the data are called in claims.
+        ledger: a `Ledger`, or its path: every question is charged to it as well, before it is answered.
+        analyst: with a ledger, who asks, where it has caps for analysts.
         seed: for tests alone: noise of a seed can be foretold, and the claims say so.
     """
 
@@ -172,6 +151,8 @@ class Session(Questions):
         rows_per_person: int = 1,
         adjacency: str = "add-remove",
         name: str | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        analyst: str | None = None,
         seed: int | None = None,
     ) -> None:
         self._table = table_of(data)
@@ -180,9 +161,12 @@ class Session(Questions):
         if not isinstance(name, (str, type(None))):
             raise TypeError(f"name is a {type(name).__name__}, expected a text")
         self._seed = _seed(seed)
-        self._ledger = _Session(
+        self._account = _Session(
             epsilon, delta, adjacency, person, rows_per_person, name or self._table.name, self._seed
         )
+        self.ledger = ledger_of(ledger, self._seed, None)
+        self._analyst = analyst
+        self._name = name or self._table.name
         self.epsilon = float(epsilon)
         self.delta = float(delta)
         self.person = person
@@ -201,13 +185,13 @@ class Session(Questions):
     @property
     def spent(self) -> Share:
         """What was spent, rounded up."""
-        epsilon, total, limit = self._ledger.spent()
+        epsilon, total, limit = self._account.spent()
         return Share(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
     def remaining(self) -> Share:
         """What is left, rounded down: a question of this ε still fits."""
-        epsilon, total, limit = self._ledger.remaining()
+        epsilon, total, limit = self._account.remaining()
         return Share(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
@@ -219,7 +203,7 @@ class Session(Questions):
     @property
     def mechanism(self) -> Mechanism | None:
         """All that was charged, as one mechanism; None before the first question."""
-        return self._ledger.mechanism()
+        return self._account.mechanism()
 
     def composed(self, delta: float | None = None) -> Interval | None:
         """The ε of exactly what was asked, as if all of it had been fixed beforehand.
@@ -227,7 +211,7 @@ class Session(Questions):
         This is information, not the budget: where later questions depend on earlier answers, to compose what was asked is not
         sound, and `spent` is what counts. None before the first question.
         """
-        mechanism = self._ledger.mechanism()
+        mechanism = self._account.mechanism()
         return None if mechanism is None else mechanism.epsilon(self.delta if delta is None else delta)
 
     def claims(self) -> list[Claim]:
@@ -260,21 +244,47 @@ class Session(Questions):
             self._table.check(_name("column", column), texts or statistic == "count")
             texts = self._table.reads_texts(column) if statistic == "count" else texts
         # From here on it is paid for, whatever becomes of it.
-        charged = self._ledger.charge(statistic, column, epsilon, group=group, **asked)
-        values = self._table.column(column, texts)
-        if edges is not None and labels is not None:
-            values = values.binned(edges, labels)
-        groups = None if group is None else self._table.column(group[0], True)
-        persons = None if self.person is None else self._table.column(self.person, True)
-        parts, promise = self._ledger.answer(charged, values, groups, persons)
+        charged = self._account.charge(statistic, column, epsilon, group=group, **asked)
+        paid = self._paid(charged.mechanism, statistic, column, group)
+        try:
+            rows, promise = self._answered(charged, column, texts, edges, labels, group)
+        except BaseException:
+            if paid is not None:
+                paid._request.give_up()
+            raise
         ranks = asked.get("ranks") if many else None
-        rows = _rows(parts, group, ranks)
+        rows = _rows(rows, group, ranks)
+        if paid is not None:
+            paid.keep(rows)
         answer = Answer(
             statistic, column, rows, promise, self._seed is None, float(epsilon), self.delta, self.rows_per_person
         )
         with self._lock:
             self._answers.append(answer)
         return answer
+
+    def _paid(self, mechanism: Any, statistic: str, column: str | None, group: tuple[str, list[str]] | None) -> Any:
+        """The charge to the ledger, where there is one."""
+        if self.ledger is None:
+            return None
+        what = statistic + (f" of {column}" if column is not None else "") + (f" by {group[0]}" if group else "")
+        return self.ledger.charge(mechanism, what, analyst=self._analyst, dataset=self._name)
+
+    def _answered(
+        self,
+        charged: Any,
+        column: str | None,
+        texts: bool,
+        edges: list[float] | None,
+        labels: list[str] | None,
+        group: tuple[str, list[str]] | None,
+    ) -> Any:
+        values = self._table.column(column, texts)
+        if edges is not None and labels is not None:
+            values = values.binned(edges, labels)
+        groups = None if group is None else self._table.column(group[0], True)
+        persons = None if self.person is None else self._table.column(self.person, True)
+        return self._account.answer(charged, values, groups, persons)
 
     def __repr__(self) -> str:
         delta = f", delta={self.delta:g}" if self.delta else ""

@@ -15,6 +15,7 @@ mod explaining;
 mod interruptible;
 mod interval;
 mod kinds;
+mod ledgers;
 mod mechanism;
 mod queries;
 mod session;
@@ -36,6 +37,7 @@ fn _veracity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     audits::register(module)?;
     columns::register(module)?;
     session::register(module)?;
+    ledgers::register(module)?;
     queries::register(module)?;
     estimators::register(module)?;
     Ok(())

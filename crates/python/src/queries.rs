@@ -5,6 +5,7 @@ use crate::{
     claims::Claim,
     errors::{InvalidInput, failed, refused},
     interruptible::interruptible,
+    ledgers::PyCharge,
     mechanism::{PyMechanism, Said},
 };
 use pyo3::prelude::*;
@@ -33,6 +34,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[derive(Debug)]
 pub struct PyQuery {
     prepared: Arc<Prepared>,
+    digest: String,
 }
 
 /// A query that is being asked; it is answered once.
@@ -79,12 +81,17 @@ impl PyQuery {
         };
         let (epsilon, delta) = (argument::epsilon(epsilon)?, argument::delta(delta)?);
         let request = QueryRequest { query: sql, epsilon, delta, kind, caps };
-        let work = move || -> Result<Prepared, Failure> { Ok(request.prepare(&Catalog::open(&catalog)?)?) };
-        Ok(PyQuery { prepared: Arc::new(interruptible(py, work)?.map_err(failed)?) })
+        let work = move || -> Result<(Prepared, String), Failure> {
+            let catalog = Catalog::open(&catalog)?;
+            Ok((request.prepare(&catalog)?, catalog.digest().to_owned()))
+        };
+        let (prepared, digest) = interruptible(py, work)?.map_err(failed)?;
+        Ok(PyQuery { prepared: Arc::new(prepared), digest })
     }
 
-    /// Asks an engine of this program: all at once.
-    #[pyo3(signature = (engine, claim, dataset, seed))]
+    /// Asks an engine of this program: all at once. A request to a ledger is charged once the tables are there and before a row
+    /// is read; nothing comes back where it was answered before.
+    #[pyo3(signature = (engine, claim, dataset, seed, charge=None))]
     fn ask(
         &self,
         py: Python<'_>,
@@ -92,15 +99,40 @@ impl PyQuery {
         claim: Option<PathBuf>,
         dataset: Option<String>,
         seed: Option<u64>,
-    ) -> PyResult<Answered> {
+        charge: Option<&PyCharge>,
+    ) -> PyResult<Option<Answered>> {
         let prepared = self.prepared.clone();
         let settings = QuerySettings { claim, dataset, seed };
-        let work = move || -> Result<QueryDone, Failure> {
+        let charge = charge.map(|charge| charge.charge.clone());
+        let work = move || -> Result<Option<QueryDone>, Failure> {
             let mut engine = engine_for(&prepared, engine.as_deref(), Form::default())?;
-            engine.prepare(&prepared.plan)?;
-            ask(&prepared, &mut *engine, &settings)
+            engine.check(&prepared.plan)?;
+            match charge.map_or(Ok(true), |charge| charge.enter())? {
+                true => {
+                    engine.load(&prepared.plan)?;
+                    ask(&prepared, &mut *engine, &settings).map(Some)
+                }
+                false => Ok(None),
+            }
         };
-        Ok(answered(interruptible(py, work)?.map_err(failed)?))
+        Ok(interruptible(py, work)?.map_err(failed)?.map(answered))
+    }
+
+    /// What its first table is called.
+    #[getter]
+    fn table(&self) -> String {
+        self.prepared.plan.sources[0].table.name.clone()
+    }
+
+    /// The SHA-256 of its catalog.
+    #[getter]
+    fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Of groups of unknown keys: by how many persons are in them, the share that is not shown, from both sides.
+    fn suppressed(&self) -> Vec<(u64, (f64, f64))> {
+        self.prepared.suppressed()
     }
 
     /// Begins to ask an engine of somebody else's.

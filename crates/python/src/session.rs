@@ -56,6 +56,20 @@ pub struct PyPromise {
 }
 
 #[pymethods]
+impl PyCharged {
+    /// What it does to whose data; None once it was answered.
+    #[getter]
+    fn mechanism(&self) -> PyResult<Option<PyMechanism>> {
+        let charged = self.charged.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(subject) = charged.as_ref().map(|charged| charged.subject().clone()) else {
+            return Ok(None);
+        };
+        let said = Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit.clone()) };
+        PyMechanism::new(subject.mechanism, said).map(Some)
+    }
+}
+
+#[pymethods]
 impl PyPromise {
     /// The claim.
     fn claim(&self, py: Python<'_>) -> PyResult<Claim> {
