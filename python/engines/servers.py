@@ -116,8 +116,8 @@ def free_port() -> int:
 class Spark:
     """A standalone master and two workers on loopback, and a session."""
 
-    # Each of these programs lives for minutes: what a longer life would pay back is not worth compiling.
-    JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    # Few cores: a collector with threads of its own would take them from the work.
+    JAVA = "-XX:+UseSerialGC"
 
     def __enter__(self) -> Spark:
         require_java()
@@ -148,7 +148,7 @@ class Spark:
         settings = {
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
             "spark.driver.extraJavaOptions": self.JAVA, "spark.executor.extraJavaOptions": self.JAVA,
-            "spark.executor.memory": "800m", "spark.cores.max": "2", "spark.executor.cores": "1",
+            "spark.driver.memory": "2g", "spark.executor.memory": "800m", "spark.cores.max": "2", "spark.executor.cores": "1",
             "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
             # Jobs of two threads side by side.
             "spark.scheduler.mode": "FAIR",
@@ -186,7 +186,7 @@ class Spark:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_HOME": str(self.home),
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
-            "SPARK_DAEMON_JAVA_OPTS": self.JAVA,
+            "SPARK_DAEMON_JAVA_OPTS": f"{self.JAVA} -XX:TieredStopAtLevel=1",
         }
         process = subprocess.Popen(
             [str(self.home / "bin/spark-class"), f"org.apache.spark.deploy.{role}", *arguments],
@@ -240,7 +240,9 @@ def install(packages: list[str]) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     steps = [["update"], ["install", "--yes", "--no-install-recommends", *packages]]
     for step in steps:
-        command = ["apt-get", "--quiet", "--quiet", "-o", "DPkg::Lock::Timeout=120", *step]
+        # Files of settings that were changed by hand stay: nobody is there to be asked.
+        options = ["-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Options::=--force-confold"]
+        command = ["apt-get", "--quiet", "--quiet", *options, *step]
         try:
             done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
-"""Cases on Spark: many in one statement, some of them as anyone has Spark, the last ones while a worker is killed.
+"""Cases on Spark: many in one job, some of them as anyone has Spark, the last ones while a worker is killed.
 
-A small query costs Spark far more to plan and to schedule than to run. So the tables of a case are written into its text, the texts of
-a batch are joined by UNION ALL into one job, and two threads ask, each in a session of its own.
+A small query costs Spark far more to plan and to schedule than to run. So the tables of a case are written into its text, the
+statements of a batch are joined into one job, and two threads ask, each in a session of its own.
 """
 
 from __future__ import annotations
@@ -9,24 +9,34 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from servers import Spark
 
-BATCH = 10
+BATCH = 20
 """How many cases are asked in one job."""
 
-LAST = 40
+LAST = 60
 """How many are asked in the job during which a worker is killed: long enough to be under way."""
+
+KILLED = "killed"
+"""The name of that job."""
 
 TYPES = {"text": "STRING", "varchar": "STRING", "char": "STRING", "case-ignored": "STRING COLLATE UTF8_LCASE",
          "double": "DOUBLE", "real": "FLOAT", "bigint": "BIGINT", "integer": "INT"}  # fmt: skip
 
-# Compiling and planning anew at run time take most of the time of a small query, and broadcasts leave out the exchange.
+# What the settings of a session are where nobody set them.
 PLAIN = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK", "spark.sql.adaptive.enabled": "true",
-         "spark.sql.autoBroadcastJoinThreshold": "10485760"}  # fmt: skip
+         "spark.sql.autoBroadcastJoinThreshold": "10485760", "spark.sql.constraintPropagation.enabled": "true",
+         "spark.sql.lightweightPlanChangeValidation": "true", "spark.sql.maxPlanStringLength": "2147483632",
+         "spark.sql.leafNodeDefaultParallelism": "2"}  # fmt: skip
+# Compiling, planning anew at run time, checks of every step of the planner and descriptions of plans take most of the time of a small
+# query; broadcasts leave out the exchange. A table of some rows is read by one task, and each exchange leads to two.
 QUICK = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.adaptive.enabled": "false",
-         "spark.sql.autoBroadcastJoinThreshold": "-1"}  # fmt: skip
+         "spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.constraintPropagation.enabled": "false",
+         "spark.sql.lightweightPlanChangeValidation": "false", "spark.sql.maxPlanStringLength": "0",
+         "spark.sql.leafNodeDefaultParallelism": "1"}  # fmt: skip
 
 Case = dict[str, Any]
 
@@ -36,27 +46,28 @@ def quoted(name: str) -> str:
 
 
 def literal(cell: str | None, kind: str) -> str:
-    """A cell in SQL; texts by their bytes, so that nothing has to be escaped."""
+    """A cell in SQL, of the type of its column; texts by their bytes, so that nothing has to be escaped."""
     if cell is None:
-        return "NULL"
-    if kind in ("double", "real"):
+        return f"CAST(NULL AS {TYPES[kind]})"
+    if kind == "double":
         return f"CAST('{cell}' AS DOUBLE)"
+    if kind == "real":
+        return f"CAST(CAST('{cell}' AS DOUBLE) AS FLOAT)"
     if kind in ("bigint", "integer"):
-        return str(int(float(cell)) if "e" in cell else int(cell))
-    return f"CAST(X'{cell.encode().hex()}' AS STRING)"
+        return f"CAST({int(float(cell)) if 'e' in cell else int(cell)} AS {TYPES[kind]})"
+    text = f"CAST(X'{cell.encode().hex()}' AS STRING)"
+    return text if TYPES[kind] == "STRING" else f"CAST({text} AS {TYPES[kind]})"
 
 
 def table(shape: dict[str, Any]) -> str:
-    """A table as `name AS (SELECT …)`."""
+    """A table as `name (columns) AS (VALUES …)`: rows of their own types, which nothing has to cast."""
     kinds = [column["type"] for column in shape["columns"]]
-    names = [f"x{at}" for at in range(len(kinds))]
-    rows = [", ".join(literal(cell, kind) for cell, kind in zip(row, kinds, strict=True)) for row in shape["rows"]]
+    names = ", ".join(quoted(column["name"]) for column in shape["columns"])
     # A list of values has one row at least.
-    values = ", ".join(f"({row})" for row in rows or [", ".join(["NULL"] * len(kinds))])
-    columns = ", ".join(f"CAST({name} AS {TYPES[column['type']]}) AS {quoted(column['name'])}"
-                        for name, column in zip(names, shape["columns"], strict=True))  # fmt: skip
-    none = "" if rows else " WHERE FALSE"
-    return f"{quoted(shape['name'])} AS (SELECT {columns} FROM VALUES {values} AS given({', '.join(names)}){none})"
+    rows = shape["rows"] or [[None] * len(kinds)]
+    values = ", ".join(f"({', '.join(literal(cell, kind) for cell, kind in zip(row, kinds, strict=True))})" for row in rows)
+    none = "" if shape["rows"] else " WHERE FALSE"
+    return f"{quoted(shape['name'])} AS (SELECT * FROM VALUES {values} AS given({names}){none})"
 
 
 def with_tables(used: list[str], sql: str) -> str:
@@ -80,18 +91,19 @@ def texts(at: int, case: Case) -> Iterator[str]:
         )
 
 
-def joined(parts: list[str]) -> str:
+def joined(frames: list[Any]) -> Any:
     """A tree, not a chain: plans are walked by recursion."""
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    return f"({joined(parts[:half])}) UNION ALL ({joined(parts[half:])})"
+    if len(frames) == 1:
+        return frames[0]
+    half = len(frames) // 2
+    return joined(frames[:half]).unionAll(joined(frames[half:]))
 
 
 def of_batch(session: Any, batch: list[Case]) -> list[Any]:
     """The answers of some cases; where one of them fails, each is asked by itself and gets what was said."""
     try:
-        rows = session.sql(joined([text for at, case in enumerate(batch) for text in texts(at, case)])).collect()
+        # Each statement is a text of its own: an expression carries the text that it is in, for its errors, to every task.
+        rows = joined([session.sql(text) for at, case in enumerate(batch) for text in texts(at, case)]).collect()
     except Exception as error:
         if len(batch) == 1:
             return [f"{type(error).__name__}: {error}"]
@@ -133,34 +145,85 @@ class Asking:
             if batch is None:
                 return
             # A few as anyone has Spark.
-            for name, setting in (PLAIN if at % 100 == 0 else QUICK).items():
+            for name, setting in (PLAIN if at % 50 == 0 else QUICK).items():
                 session.conf.set(name, setting)
             self.answers[at] = of_batch(session, batch)
 
 
-def while_one_is_killed(cluster: Spark, batch: list[Case], until: float) -> tuple[list[Any], bool]:
-    """The answers of a batch during which one of two workers is killed, and whether it was under way before and after."""
+@dataclass
+class Kill:
+    """What was seen of a job during which one of two workers was killed."""
+
+    done: int = 0
+    """Tasks of a stage that were done before; others may have been."""
+    under_way: bool = False
+    """Whether the same job was under way before and after."""
+    ended: str = "unknown"
+    """What became of it."""
+    executors: int = 0
+    """How many were left."""
+
+    @property
+    def seen(self) -> bool:
+        return self.done > 0 and self.under_way and self.ended == "SUCCEEDED" and self.executors == 1
+
+    def __str__(self) -> str:
+        went_on = "the same job went on" if self.under_way else "no job was under way"
+        return f"kill -9 of 1 of 2 workers with {self.done} tasks or more done, {went_on}: {self.ended}, {self.executors} executor left"
+
+
+def while_one_is_killed(cluster: Spark, batch: list[Case], until: float) -> tuple[list[Any], Kill]:
+    """The answers of a batch during which one of two workers is killed; of a longer one where the first ends too soon."""
+    seen, answers = Kill(), ["no answer: time is over"] * len(batch)
+    for times in (1, 2, 4):
+        answers = killing(cluster, batch * times, until, seen)
+        if seen.done > 0 or time.monotonic() >= until:
+            break
+    # A batch that was asked several times has the same answers each time.
+    again = [[answers[at] for at in range(first, len(answers), len(batch))] for first in range(len(batch))]
+    return [each[0] if all(one == each[0] for one in each) else f"answers differ: {each}" for each in again], seen
+
+
+def killing(cluster: Spark, batch: list[Case], until: float, seen: Kill) -> list[Any]:
+    """The answers of a batch. A worker is killed once some tasks of its job are done, and none where it ends before."""
     session = cluster.session.newSession()
     for name, setting in QUICK.items():
         session.conf.set(name, setting)
     answers: list[Any] = []
-    asked = threading.Thread(target=lambda: answers.extend(of_batch(session, batch)), daemon=True)
+
+    def ask() -> None:
+        # Jobs of others may still be listed as under way.
+        session.sparkContext.setJobGroup(KILLED, "a worker is killed")
+        answers.extend(of_batch(session, batch))
+
+    asked = threading.Thread(target=ask, daemon=True)
     asked.start()
-    while asked.is_alive() and not has_done_tasks(session) and time.monotonic() < until:
+    job = None
+    while asked.is_alive() and seen.done == 0 and time.monotonic() < until:
         time.sleep(0.01)
-    # What the worker has done by now is lost with it.
-    cluster.kill_worker()
-    under_way = asked.is_alive()
+        job, seen.done = job_under_way(session)
+    if seen.done > 0:
+        # What the worker has done by now is lost with it.
+        cluster.kill_worker()
+        seen.under_way = asked.is_alive() and job_under_way(session)[0] == job
     asked.join(max(0.0, until - time.monotonic()))
     if asked.is_alive():
         session.sparkContext.cancelAllJobs()
-        return ["no answer: time is over"] * len(batch), False
-    return answers, under_way
+        return ["no answer: time is over"] * len(batch)
+    ended = session.sparkContext.statusTracker().getJobInfo(job) if job is not None else None
+    seen.ended = ended.status if ended is not None else seen.ended
+    # The driver counts itself.
+    seen.executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
+    return answers
 
 
-def has_done_tasks(session: Any) -> bool:
-    """Whether a job is under way and some of its tasks are done."""
+def job_under_way(session: Any) -> tuple[int | None, int]:
+    """The job of the last cases where it is under way, and how many tasks of a stage of it are done."""
     tracker = session.sparkContext.statusTracker()
-    jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
-    stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
-    return any(stage.numCompletedTasks > 0 for stage in stages)
+    for job in tracker.getJobIdsForGroup(KILLED):
+        known = tracker.getJobInfo(job)
+        if known is not None and known.status == "RUNNING":
+            # The first stage that will do: to ask for all of them takes longer than the job.
+            stages = filter(None, map(tracker.getStageInfo, known.stageIds))
+            return job, next((stage.numCompletedTasks for stage in stages if stage.numCompletedTasks > 0), 0)
+    return None, 0

@@ -150,6 +150,21 @@ fn a_ledger_is_charged_once_by_an_id_and_never_overdrawn() {
     );
 }
 
+/// A quote in the middle of a cell is refused, which a row decides: so that is charged first, and over budget it is not even read.
+#[test]
+fn what_a_row_decides_is_charged_and_over_budget_no_row_is_read() {
+    let room = furnished("query-torn");
+    let people = fs::read_to_string(room.join("people.csv")).unwrap();
+    fs::write(room.join("people.csv"), people + "q9,Male,40,\"torn\"quote\n").unwrap();
+    assert_eq!(ledger(&room, "create l --epsilon 1").status.code(), Some(0));
+    let query = "SELECT COUNT(*) FROM people";
+    assert_eq!(refused(&room, query, "--epsilon 0.75 --ledger l").0, Some(2));
+    let shown = json(std::str::from_utf8(&ledger(&room, "show l --json").stdout).unwrap());
+    assert!(shown["spent"]["epsilon"].as_f64().unwrap() > 0.74, "{shown}");
+    let (code, said) = refused(&room, query, "--epsilon 0.75 --ledger l");
+    assert!(code == Some(1) && said.contains("budget"), "{said}");
+}
+
 #[test]
 fn what_cannot_be_bounded_is_refused_in_one_line_without_a_value() {
     let room = furnished("query-refused");

@@ -6,7 +6,7 @@ use std::{
     cell::Cell,
     fmt,
     fs::File,
-    io::{self, BufReader, Cursor, ErrorKind, Read, Seek},
+    io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek},
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -112,6 +112,15 @@ impl Source {
             Source::File(path) => path.display().to_string().chars().filter(|c| !c.is_control()).collect(),
             Source::Memory { name, .. } => name.clone(),
         }
+    }
+
+    /// Its first line, unpacked, or as much of it as `most` bytes hold.
+    pub fn first_line(&self, limits: &Limits, most: u64) -> Result<Vec<u8>, Error> {
+        let Opened { name, stream, .. } = self.open(limits)?;
+        let mut line = Vec::new();
+        let read = BufReader::new(stream.take(most)).read_until(b'\n', &mut line);
+        read.map_err(|error| explain(&name, error))?;
+        Ok(line)
     }
 
     /// Opens it, unpacks it where it is packed, and recognises what is in it.

@@ -2,32 +2,37 @@
 //!
 //! Rows that count are counted and summed for each unit and group first: a pair. A unit that is in more groups than its cap keeps
 //! those of the least ranks; a pair with more rows than its cap keeps the rows of the least ranks; all others need no rank, and
-//! their sums stand. Ranks are by SHA-256 over a secret of this query, so that nobody can arrange which rows of a person count, and
-//! over nothing of other units. Ties of groups are broken by the keys themselves, so that a unit is in no more groups than its cap
-//! even where hashes are equal. Rows that tie have the same whole numbers, and so the sums are the same whichever of them counts.
+//! their sums stand. Ranks are by a hash over a secret of this query, so that nobody can arrange which rows of a person count, and
+//! over nothing of other units: SHA-256 for groups, and for rows what `rank.rs` makes of the SHA-256 of their pair. Ties of groups
+//! are broken by the keys themselves, so that a unit is in no more groups than its cap even where hashes are equal. Rows that tie
+//! have the same whole numbers, and so the sums are the same whichever of them counts.
 
-use crate::{Statement, Summand, compile::Compiler, dialect::Times};
+use crate::{
+    Statement, Summand,
+    compile::Compiler,
+    dialect::Times,
+    rank::{OTHER_PRIME, PLACES, PRIME},
+};
 use veracity_core::Refusal;
 
 impl Compiler<'_> {
     /// The statement of all sums.
     pub(crate) fn sums(&self) -> Result<Statement, Refusal> {
         let keys = self.key_names();
-        // A query of quantiles alone still has groups.
-        let alone = [Summand::Rows];
-        let sums = if self.plan.sums.is_empty() { &alone[..] } else { &self.plan.sums };
+        let sums = self.summands();
         let named = |value: String, at: usize| format!("{value} AS x{at}");
         let of_rows: Vec<usize> = (0..sums.len()).filter(|at| sums[*at].input().is_some()).collect();
         let mut extra = Vec::new();
         for at in &of_rows {
             extra.push((self.of_few_rows(sums[*at]), format!("s{at}")));
         }
-        let tables = self.tables(&extra)?;
+        let mut tables = self.tables(&extra)?;
         let of_pairs =
             sums.iter().enumerate().map(|(at, summand)| named(self.of_pair(*summand, at, &of_rows), at));
         let kept = self.kept_name();
         let mut counted = format!("SELECT {} FROM {kept}", list(keys.iter().cloned().chain(of_pairs)));
         if !of_rows.is_empty() {
+            tables += &self.above();
             let of_row = sums.iter().enumerate().map(|(at, summand)| named(self.of_row(*summand), at));
             counted = format!(
                 "{counted} WHERE n <= {} UNION ALL SELECT {} FROM ({}) AS ranked WHERE r <= {}",
@@ -46,17 +51,23 @@ impl Compiler<'_> {
         Ok(Statement { sql, keys: keys.len(), numbers: sums.len() })
     }
 
+    /// What is summed. A query of quantiles alone still has groups.
+    pub(crate) fn summands(&self) -> &[Summand] {
+        if self.plan.sums.is_empty() { &[Summand::Rows] } else { &self.plan.sums }
+    }
+
     /// The statement that counts the values of an input.
     pub(crate) fn tally(&self, input: usize) -> Result<Statement, Refusal> {
         let keys = self.key_names();
         let grouped: Vec<String> = keys.iter().cloned().chain([format!("q{input}")]).collect();
         let shown = grouped.join(", ");
         let sql = format!(
-            "{} SELECT {shown}, {} FROM (SELECT {shown} FROM {} UNION ALL SELECT {shown} FROM ({}) AS ranked WHERE r <= {}) \
+            "{}{} SELECT {shown}, {} FROM (SELECT {shown} FROM {} UNION ALL SELECT {shown} FROM ({}) AS ranked WHERE r <= {}) \
              AS counted WHERE q{input} IS NOT NULL{}",
             self.tables(&[])?,
+            self.above(),
             self.dialect.bigint("COUNT(*)"),
-            self.rows_of_pairs("<="),
+            self.rows_of_few(),
             self.ranked_rows(),
             self.most_rows(),
             group_by(&grouped)
@@ -75,8 +86,7 @@ impl Compiler<'_> {
             list(of_pair.iter().cloned().chain(["COUNT(*) AS n".to_owned()]).chain(summed)),
             group_by(&of_pair)
         );
-        let table =
-            |name: &str, body: &str, times| format!("{name} AS{} ({body})", self.dialect.computed(times));
+        let table = |name: &str, body: &str, times: Times| format!("{name} AS{} ({body})", times.words());
         let mut tables = vec![table(&base, &self.base()?, Times::Each), table(&pairs, &counted, Times::Once)];
         if self.caps_groups() {
             let units = self.name("units");
@@ -89,7 +99,7 @@ impl Compiler<'_> {
             let rank = format!(
                 "ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {}, {}) AS g",
                 of_unit.join(", "),
-                self.hash(of_pair.iter().cloned()),
+                self.hash_of_pair(),
                 self.key_names().join(", ")
             );
             let of_units =
@@ -104,27 +114,76 @@ impl Compiler<'_> {
         Ok(format!("WITH {}", tables.join(", ")))
     }
 
-    /// Rows of pairs that have more than count, with their ranks.
-    fn ranked_rows(&self) -> String {
-        let inputs: Vec<String> = (0..self.plan.inputs.len()).map(|place| format!("q{place}")).collect();
-        let whole = |input: &String| format!("COALESCE({}, '')", self.dialect.digits(input));
-        let of_pair = self.pair_names();
-        let rank = self.hash(of_pair.iter().cloned().chain(inputs.iter().map(whole)));
+    /// One more table: pairs with more rows than count, each with its key.
+    fn above(&self) -> String {
+        let others = self.pair_names().into_iter().map(|name| format!("{name} AS o{name}"));
         format!(
-            "SELECT {}, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {rank}) AS r FROM {}",
-            list(self.key_names().into_iter().chain(inputs)),
-            of_pair.join(", "),
-            self.rows_of_pairs(">")
+            ", {} AS{} (SELECT {}, {} AS h FROM {} WHERE n > {})",
+            self.name("above"),
+            Times::Once.words(),
+            list(others),
+            self.dialect.first_bits(&self.hash_of_pair()),
+            self.kept_name(),
+            self.most_rows()
         )
     }
 
-    /// Rows of pairs that have at most as many as count, or more.
-    fn rows_of_pairs(&self, sign: &str) -> String {
+    /// Rows of pairs that have more than count, with their ranks.
+    fn ranked_rows(&self) -> String {
+        let (of_pair, inputs) = (self.pair_names(), self.input_names());
+        let same: Vec<String> = of_pair.iter().map(|name| format!("{name} = o{name}")).collect();
+        let placed = format!(
+            "SELECT {}, h, {} FROM {} INNER JOIN {} ON {}{}",
+            list(of_pair.iter().chain(&inputs).cloned()),
+            self.places(),
+            self.name("rows"),
+            self.name("above"),
+            same.join(" AND "),
+            self.dialect.once()
+        );
+        let shown = list(self.key_names().into_iter().chain(inputs));
+        self.ranked(&shown, &placed)
+    }
+
+    /// The places of a row's whole numbers on their grids, as `rank.rs` has them.
+    pub(crate) fn places(&self) -> String {
+        list(
+            (0..self.plan.inputs.len())
+                .map(|at| format!("COALESCE(q{at} - ({}) + 1, 0) AS v{at}", self.least(at))),
+        )
+    }
+
+    /// Columns of rows with their places and the key h of their pair, and with their rank in it as r: as `rank.rs` has it.
+    pub(crate) fn ranked(&self, shown: &str, placed: &str) -> String {
+        let (of_pair, inputs) = (self.pair_names(), self.input_names());
+        let joined = (1..inputs.len())
+            .fold("v0".to_owned(), |sum, at| format!("({sum} % {PRIME} * (h % {PRIME}) + v{at})"));
+        let all = list((0..inputs.len()).map(|at| format!("v{at}")));
+        let mixed = format!(
+            "SELECT {}, h, {all}, ({joined} % {PRIME} + h % {OTHER_PRIME}) % {PRIME} AS x FROM ({placed}) AS placed{}",
+            list(of_pair.iter().chain(&inputs).cloned()),
+            self.dialect.once()
+        );
+        let last = inputs.len() - 1;
+        let ties: String = (0..last).map(|at| format!(", v{at}")).collect();
+        format!(
+            "SELECT {shown}, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY \
+             ((x * x % {PRIME} + h % {PRIME}) * x) % {PRIME} * {PLACES} + v{last}{ties}) AS r FROM ({mixed}) AS mixed",
+            of_pair.join(", "),
+        )
+    }
+
+    fn least(&self, input: usize) -> i64 {
+        self.plan.inputs[input].grid.least
+    }
+
+    /// Rows of pairs that have at most as many as count.
+    fn rows_of_few(&self) -> String {
         let of_pair = self.pair_names();
         let others = of_pair.iter().map(|name| format!("{name} AS o{name}"));
         let same: Vec<String> = of_pair.iter().map(|name| format!("{name} = o{name}")).collect();
         format!(
-            "{} INNER JOIN (SELECT {} FROM {} WHERE n {sign} {}) AS others ON {}",
+            "{} INNER JOIN (SELECT {} FROM {} WHERE n <= {}) AS others ON {}",
             self.name("rows"),
             list(others),
             self.kept_name(),
@@ -134,7 +193,7 @@ impl Compiler<'_> {
     }
 
     /// What a pair adds to a sum, where none or all of its rows are ranked.
-    fn of_pair(&self, summand: Summand, at: usize, of_rows: &[usize]) -> String {
+    pub(crate) fn of_pair(&self, summand: Summand, at: usize, of_rows: &[usize]) -> String {
         match summand {
             Summand::Units => "1".to_owned(),
             // No row is ranked: which ones count is the same.
@@ -159,7 +218,7 @@ impl Compiler<'_> {
     }
 
     /// What a ranked row adds to a sum.
-    fn of_row(&self, summand: Summand) -> String {
+    pub(crate) fn of_row(&self, summand: Summand) -> String {
         match summand {
             Summand::Rows => "1".to_owned(),
             Summand::Units => "CASE WHEN r = 1 THEN 1 ELSE 0 END".to_owned(),
@@ -174,7 +233,7 @@ impl Compiler<'_> {
     }
 
     /// Whether a unit could be in more groups than may count.
-    fn caps_groups(&self) -> bool {
+    pub(crate) fn caps_groups(&self) -> bool {
         let all = self
             .plan
             .keys
@@ -183,13 +242,21 @@ impl Compiler<'_> {
         !self.plan.keys.is_empty() && all.is_none_or(|all| all > self.plan.caps.groups.get())
     }
 
-    fn hash(&self, parts: impl Iterator<Item = String>) -> String {
-        let joined: Vec<String> =
-            std::iter::once(self.dialect.text(self.secret.digits())).chain(parts).collect();
+    /// The hash of a unit and a group, over the secret.
+    pub(crate) fn hash_of_pair(&self) -> String {
+        let units = self
+            .unit_names()
+            .into_iter()
+            .enumerate()
+            .map(|(at, name)| if self.is_whole_unit(at) { self.dialect.digits(&name) } else { name });
+        let joined: Vec<String> = std::iter::once(self.dialect.text(self.secret.digits()))
+            .chain(units)
+            .chain(self.key_names())
+            .collect();
         self.dialect.sha256(&joined.join(" || '|' || "))
     }
 
-    fn most_rows(&self) -> u64 {
+    pub(crate) fn most_rows(&self) -> u64 {
         self.plan.caps.rows.get()
     }
 
@@ -207,16 +274,21 @@ impl Compiler<'_> {
         name
     }
 
-    fn key_names(&self) -> Vec<String> {
+    pub(crate) fn key_names(&self) -> Vec<String> {
         (0..self.plan.keys.len()).map(|place| format!("k{place}")).collect()
     }
 
-    fn unit_names(&self) -> Vec<String> {
+    /// Whole numbers of a row.
+    pub(crate) fn input_names(&self) -> Vec<String> {
+        (0..self.plan.inputs.len()).map(|place| format!("q{place}")).collect()
+    }
+
+    pub(crate) fn unit_names(&self) -> Vec<String> {
         (0..self.plan.sources[0].unit.len()).map(|place| format!("u{place}")).collect()
     }
 
     /// A unit and a group.
-    fn pair_names(&self) -> Vec<String> {
+    pub(crate) fn pair_names(&self) -> Vec<String> {
         self.unit_names().into_iter().chain(self.key_names()).collect()
     }
 }
@@ -225,6 +297,6 @@ fn list(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn group_by(columns: &[String]) -> String {
+pub(crate) fn group_by(columns: &[String]) -> String {
     if columns.is_empty() { String::new() } else { format!(" GROUP BY {}", columns.join(", ")) }
 }

@@ -20,6 +20,7 @@
 //!
 //! What is declared here is public and was not read off the data. A column that is not declared cannot be asked about.
 
+use crate::Dialect;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -200,6 +201,16 @@ impl Catalog {
 }
 
 impl Table {
+    /// What an engine calls it.
+    pub(crate) fn name_in(&self, dialect: Dialect) -> String {
+        match &self.place {
+            Place::File(_) => dialect.identifier(&self.name),
+            Place::Engine { table, .. } => {
+                table.iter().map(|part| dialect.identifier(part)).collect::<Vec<_>>().join(".")
+            }
+        }
+    }
+
     /// Whether an engine could take a name for this table.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         match &self.place {

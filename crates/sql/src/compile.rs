@@ -1,10 +1,10 @@
 //! A bounded plan in the dialect of an engine: one statement for all sums, and one for each tally.
 //!
 //! A statement says, from the inside out: the declared columns of each table, clamped; the rows that count, with their unit, keys
-//! and whole numbers; which of them are within the caps (`bound.rs`); sums over those.
+//! and whole numbers; which of them are within the caps (`bound.rs`, `one_pass.rs`); sums over those.
 
 use crate::{
-    Column, Dialect, JoinKind, Operator, Place, Plan, Predicate, Scalar, TextRef,
+    Column, Dialect, JoinKind, Operator, Plan, Predicate, Scalar, TextRef,
     plan::{Input, Source},
     scalar::ColumnRef,
 };
@@ -57,10 +57,22 @@ impl std::fmt::Debug for Secret {
 
 /// The statements of a plan: that of its sums, then one for each tally.
 pub fn compile(plan: &Plan, dialect: Dialect, secret: &Secret) -> Result<Vec<Statement>, Refusal> {
-    let compiler = Compiler { plan, dialect, secret };
-    let mut statements = vec![compiler.sums()?];
+    compile_typed(plan, dialect, secret, &[])
+}
+
+/// The same, where it is known which columns of the unit hold whole numbers, in every table that has them: an engine compares
+/// those as they are, which is quicker than to write each as a text first, and tells the same units apart.
+pub fn compile_typed(
+    plan: &Plan,
+    dialect: Dialect,
+    secret: &Secret,
+    whole_units: &[bool],
+) -> Result<Vec<Statement>, Refusal> {
+    let compiler = Compiler { plan, dialect, secret, whole_units };
+    let keeps = dialect.keeps_tables();
+    let mut statements = vec![if keeps { compiler.sums()? } else { compiler.sums_in_one_pass()? }];
     for input in &plan.tallies {
-        statements.push(compiler.tally(*input)?);
+        statements.push(if keeps { compiler.tally(*input)? } else { compiler.tally_in_one_pass(*input)? });
     }
     Ok(statements)
 }
@@ -70,6 +82,7 @@ pub(crate) struct Compiler<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) dialect: Dialect,
     pub(crate) secret: &'a Secret,
+    pub(crate) whole_units: &'a [bool],
 }
 
 impl Compiler<'_> {
@@ -111,19 +124,21 @@ impl Compiler<'_> {
         Ok(format!("SELECT {} FROM {from} WHERE {}", columns.join(", "), filters.join(" AND ")))
     }
 
+    /// Whether a column of the unit holds whole numbers.
+    pub(crate) fn is_whole_unit(&self, at: usize) -> bool {
+        self.whole_units.get(at).copied().unwrap_or(false)
+    }
+
     /// The declared columns of a table: texts as texts, numbers clamped.
     fn view(&self, source: &Source) -> Result<String, Refusal> {
         let dialect = self.dialect;
-        let table = match &source.table.place {
-            Place::File(_) => dialect.identifier(&source.table.name),
-            Place::Engine { table, .. } => {
-                table.iter().map(|part| dialect.identifier(part)).collect::<Vec<_>>().join(".")
-            }
-        };
+        let table = source.table.name_in(dialect);
         let (mut outer, mut inner) = (Vec::new(), Vec::new());
         for (at, unit) in source.unit.iter().enumerate() {
             outer.push(format!("u{at}"));
-            inner.push(format!("{} AS u{at}", dialect.as_text(&dialect.identifier(unit))));
+            let column = dialect.identifier(unit);
+            let compared = if self.is_whole_unit(at) { column } else { dialect.as_text(&column) };
+            inner.push(format!("{compared} AS u{at}"));
         }
         for (at, (name, declared)) in source.columns.iter().enumerate() {
             let column = dialect.identifier(name);

@@ -23,6 +23,16 @@ pub(crate) enum Times {
     Each,
 }
 
+impl Times {
+    /// How a table of a statement says so, after AS.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Times::Once => " MATERIALIZED",
+            Times::Each => " NOT MATERIALIZED",
+        }
+    }
+}
+
 impl Dialect {
     /// The name of the engine.
     pub fn name(self) -> &'static str {
@@ -149,14 +159,28 @@ impl Dialect {
         }
     }
 
-    /// How a table of a statement says when it is computed, after AS.
-    pub(crate) fn computed(self, times: Times) -> &'static str {
-        match (self, times) {
-            // It has no such words, and finds parts that are the same by itself.
-            (Dialect::Spark, _) => "",
-            (Dialect::Sqlite | Dialect::DuckDb | Dialect::Postgres, Times::Once) => " MATERIALIZED",
-            (Dialect::Sqlite | Dialect::DuckDb | Dialect::Postgres, Times::Each) => " NOT MATERIALIZED",
+    /// The first 60 bits of a hash, as a whole number.
+    pub(crate) fn first_bits(self, hash: &str) -> String {
+        match self {
+            Dialect::Sqlite => hash.to_owned(),
+            Dialect::DuckDb => format!("CAST('0x' || substr({hash}, 1, 15) AS BIGINT)"),
+            Dialect::Postgres => format!("CAST(CAST('x' || substr({hash}, 1, 15) AS BIT(60)) AS BIGINT)"),
+            Dialect::Spark => format!("CAST(conv(substr({hash}, 1, 15), 16, 10) AS BIGINT)"),
         }
+    }
+
+    /// What stands at the end of a query inside of another, so that what it computes is computed once and not at each use.
+    pub(crate) fn once(self) -> &'static str {
+        match self {
+            Dialect::Postgres => " OFFSET 0",
+            // The others see by themselves what is the same.
+            Dialect::Sqlite | Dialect::DuckDb | Dialect::Spark => "",
+        }
+    }
+
+    /// Whether a table of a statement can be computed once and read several times.
+    pub(crate) fn keeps_tables(self) -> bool {
+        self != Dialect::Spark
     }
 
     /// The sum of whole numbers, exact below 2^53, that fails on none: what passes 64 bits is missing or wrong.

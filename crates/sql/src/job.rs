@@ -123,11 +123,8 @@ pub fn ask(
     settings: &QuerySettings,
 ) -> Result<QueryDone, Error> {
     let asking = Asking::begin(prepared.clone(), settings)?;
-    let mut all = Vec::new();
-    for statement in asking.statements(engine.dialect())? {
-        all.push(engine.run(&statement)?);
-    }
-    asking.finish(&Totals::of(all)?)
+    let totals = engine.totals(&prepared.plan, &secret(&asking.entropy))?;
+    asking.finish(&totals)
 }
 
 /// Answers a query about the tables of a catalog, in one call: by the engine of this name, or by that of its first table.

@@ -28,7 +28,11 @@ fn one_person_moves_every_noise_input_by_no_more_than_declared() {
         let text = query(&world, &mut dice);
         let Ok(plan) = check(&text, &world.catalog(), CapsWanted::default()) else { continue };
         let design = design(&plan, &mut dice);
-        let asked = Asked { plan: &plan, design: &design, change: &|sql| sql };
+        // By statements and, of one table, without them.
+        let unchanged = |sql| sql;
+        let change: Option<&dyn Fn(String) -> String> =
+            if seed.is_multiple_of(2) { None } else { Some(&unchanged) };
+        let asked = Asked { plan: &plan, design: &design, change };
         for (kind, change) in CHANGES.into_iter().enumerate() {
             let Some(other) = change.of(&world, &mut dice) else { continue };
             let found = departure(&asked, (&world.tables(), &other.tables()), change.persons(), seed);
@@ -289,8 +293,7 @@ fn mutants() -> Vec<Mutant> {
         },
         Mutant {
             name: "rows without an owner are kept",
-            // Of one table alone they are not even loaded.
-            query: "SELECT COUNT(*) FROM people LEFT JOIN places ON size IS NOT NULL",
+            query: "SELECT COUNT(*) FROM people",
             world: one_key,
             sql: |_, sql| replaced(sql, "t0.u0 IS NOT NULL", "1 = 1"),
             ..SOUND
@@ -319,7 +322,7 @@ fn found(mutant: &Mutant, sound: bool, most: u64) -> Option<(u64, String)> {
         let level = (kind, *dice.pick(&[0.3, 5.0, 64.0]));
         let design = if sound { design_of(&plan, level.0, level.1) } else { (mutant.design)(&plan, level) };
         let change = |sql| if sound { sql } else { (mutant.sql)(&plan, sql) };
-        let asked = Asked { plan: &plan, design: &design, change: &change };
+        let asked = Asked { plan: &plan, design: &design, change: Some(&change) };
         for change in CHANGES {
             let Some(other) = change.of(&world, &mut dice) else { continue };
             let tables = (&world.tables()[..], &other.tables()[..]);

@@ -15,11 +15,11 @@ import time
 
 
 def postgres(file: str) -> int:
-    from servers import Missing, Postgres, postgres_program
+    from servers import Failed, Postgres, postgres_program
 
     try:
         server = Postgres().__enter__()
-    except Missing as what:
+    except Failed as what:
         print(what, file=sys.stderr)
         return 1
     try:

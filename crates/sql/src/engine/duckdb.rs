@@ -3,12 +3,12 @@
 //! The program is started once for each statement, reads it on its standard input and prints JSON. Where it is not on the path, the
 //! environment variable `VERACITY_DUCKDB` says where it is. From Python a connection is asked instead.
 
-use super::Engine;
-use crate::{Dialect, Place, Plan, Row, Statement};
+use super::{Engine, header::Header};
+use crate::{Dialect, Place, Plan, Row, Source, Statement};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
+    io::Write,
     path::Path,
     process::{Command, Stdio},
 };
@@ -16,9 +16,6 @@ use veracity_core::Error;
 
 /// The environment variable that says where the program is.
 const PROGRAM: &str = "VERACITY_DUCKDB";
-
-/// How far the header of a file is read.
-const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The program, and what it must know before a statement.
 #[derive(Debug)]
@@ -28,13 +25,42 @@ pub struct DuckDb {
     database: Option<String>,
     /// Views of files.
     views: String,
+    whole_units: Vec<bool>,
 }
+
+/// Types that hold whole numbers, each written in one way.
+const WHOLE: [&str; 8] =
+    ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"];
 
 impl DuckDb {
     /// The program on the path, or where the environment says.
     pub fn new() -> DuckDb {
         let program = std::env::var(PROGRAM).unwrap_or_else(|_| "duckdb".to_owned());
-        DuckDb { program, database: None, views: String::new() }
+        DuckDb { program, database: None, views: String::new(), whole_units: Vec::new() }
+    }
+
+    /// Which columns of the unit hold whole numbers in every table that has them, by what is public: the types of columns.
+    fn find_whole_units(&self, plan: &Plan) -> Result<Vec<bool>, Error> {
+        let of_persons: Vec<&Source> = plan.sources.iter().filter(|source| !source.unit.is_empty()).collect();
+        let is_text =
+            |source: &&Source| matches!(&source.table.place, Place::File(path) if !is_parquet(path));
+        if of_persons.iter().any(is_text) {
+            return Ok(Vec::new());
+        }
+        let mut whole = vec![true; plan.sources[0].unit.len()];
+        for source in of_persons {
+            let units: Vec<String> =
+                source.unit.iter().map(|unit| Dialect::DuckDb.identifier(unit)).collect();
+            let (units, table) = (units.join(", "), source.table.name_in(Dialect::DuckDb));
+            let found =
+                self.script(&format!("SELECT column_type FROM (DESCRIBE SELECT {units} FROM {table})"))?;
+            let types = found.as_array().ok_or_else(failed)?;
+            for (whole, row) in whole.iter_mut().zip(types) {
+                *whole &=
+                    row.get("column_type").and_then(Value::as_str).is_some_and(|kind| WHOLE.contains(&kind));
+            }
+        }
+        Ok(whole)
     }
 
     /// What the program prints of a script, as JSON.
@@ -82,43 +108,38 @@ fn failed() -> Error {
     Error::invalid("duckdb does not answer, expected tables and columns as the catalog has them")
 }
 
+/// Whether a file is Parquet, by its ending.
+fn is_parquet(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_lowercase();
+    name.ends_with(".parquet") || name.ends_with(".pq")
+}
+
 /// How DuckDB reads a file as a table.
 fn reader(path: &Path) -> Result<String, Error> {
     let text = path.to_str().ok_or_else(|| Error::file("table", path, "a path in UTF-8"))?;
     let quoted = Dialect::DuckDb.text(text);
     let name = text.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    if ends(&[".parquet", ".pq"]) {
+    if is_parquet(path) {
         Ok(format!("read_parquet({quoted})"))
     } else if ends(&[".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"]) {
-        // Cells stay texts until they are read as what the catalog says; a row that is too short or too long fails nothing. Nothing
-        // of the form is guessed: a guess rests on rows, and one row would move it.
-        let delimiter = match delimiter(path, ends(&[".gz", ".zst"]), ends(&[".tsv.gz"]))? {
-            '\t' => "'\t'".to_owned(),
-            other => format!("'{other}'"),
+        // Cells stay texts until they are read as what the catalog says. Nothing of the form is guessed, since a guess rests on rows and
+        // one row would move it; and none fails: one that is too short or too long, a quote that never closes, a line within quotes (for
+        // which one thread must read them all), a cell of some megabytes (of more than 64, one does).
+        let Some(Header { delimiter, names }) = Header::of(path, None)? else {
+            return Err(Error::file("table", path, "a header in one line of UTF-8"));
         };
+        let columns: Vec<String> =
+            names.iter().map(|name| format!("{}: 'VARCHAR'", Dialect::DuckDb.text(name))).collect();
         Ok(format!(
-            "read_csv({quoted}, delim = {delimiter}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true, \
-             all_varchar = true, null_padding = true, ignore_errors = true, strict_mode = false)"
+            "read_csv({quoted}, columns = {{{}}}, auto_detect = false, delim = '{delimiter}', quote = '\"', escape = '\"', comment = '', \
+             skip = 0, header = true, null_padding = true, ignore_errors = true, strict_mode = false, parallel = false, \
+             max_line_size = 67108864)",
+            columns.join(", ")
         ))
     } else {
         Err(Error::file("table", path, "a CSV or Parquet file for duckdb, by its ending"))
     }
-}
-
-/// What is between cells, by the header: a tab if it has one, else a comma, else a semicolon. A file that is packed has commas, or
-/// tabs if it says so.
-fn delimiter(path: &Path, is_packed: bool, has_tabs: bool) -> Result<char, Error> {
-    if is_packed {
-        return Ok(if has_tabs { '\t' } else { ',' });
-    }
-    let unreadable = |error| Error::unreadable("table", path, error);
-    let mut header = Vec::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut start = BufReader::new(file.take(LONGEST_HEADER));
-    start.read_until(b'\n', &mut header).map_err(unreadable)?;
-    let found = ['\t', ',', ';'].into_iter().find(|one| header.contains(&(*one as u8)));
-    Ok(found.unwrap_or(','))
 }
 
 impl Engine for DuckDb {
@@ -126,7 +147,7 @@ impl Engine for DuckDb {
         Dialect::DuckDb
     }
 
-    fn prepare(&mut self, plan: &Plan) -> Result<(), Error> {
+    fn check(&mut self, plan: &Plan) -> Result<(), Error> {
         let mut views: BTreeMap<&str, String> = BTreeMap::new();
         let mut databases: Vec<&str> = Vec::new();
         for source in &plan.sources {
@@ -167,7 +188,12 @@ impl Engine for DuckDb {
             format!("CREATE VIEW {} AS SELECT * FROM {reader};\n", Dialect::DuckDb.identifier(name))
         };
         self.views = views.iter().map(view).collect();
+        self.whole_units = self.find_whole_units(plan)?;
         Ok(())
+    }
+
+    fn whole_units(&self) -> &[bool] {
+        &self.whole_units
     }
 
     fn run(&mut self, statement: &Statement) -> Result<Vec<Row>, Error> {

@@ -1,9 +1,12 @@
 //! Engines that hold tables and sum whole numbers. Noise is none of their business.
 
+mod cells;
+mod coded;
+mod direct;
 mod duckdb;
+mod header;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod sorted;
 mod sqlite;
 
 pub use duckdb::DuckDb;
@@ -11,7 +14,7 @@ pub use duckdb::DuckDb;
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
-use crate::{Dialect, Plan, Row, Statement};
+use crate::{Dialect, Plan, Row, Secret, Statement, Totals, compile_typed};
 use veracity_core::Error;
 
 /// An engine that can answer the statements of a plan.
@@ -19,13 +22,41 @@ pub trait Engine {
     /// How it writes SQL.
     fn dialect(&self) -> Dialect;
 
-    /// Makes the tables of a plan ready: loads files, or checks that columns are of the declared kind.
+    /// Checks the tables of a plan without reading a row: that files are there, or that columns are of the declared kind.
     ///
-    /// A refusal rests on what is public: files that are no tables, columns that are missing or of another type.
-    fn prepare(&mut self, plan: &Plan) -> Result<(), Error>;
+    /// A refusal rests on what is public. It costs nothing.
+    fn check(&mut self, plan: &Plan) -> Result<(), Error>;
+
+    /// Loads the rows, where the engine holds them itself. A refusal may rest on a row, so that a ledger is charged before.
+    fn load(&mut self, _plan: &Plan) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Makes the tables of a plan ready.
+    fn prepare(&mut self, plan: &Plan) -> Result<(), Error> {
+        self.check(plan)?;
+        self.load(plan)
+    }
+
+    /// Which columns of the unit hold whole numbers, in every table that has them; none where that is not known.
+    fn whole_units(&self) -> &[bool] {
+        &[]
+    }
 
     /// The rows of a statement, in any order.
     ///
     /// What an engine says of a failure may hold data, so that no more than its code is told.
     fn run(&mut self, statement: &Statement) -> Result<Vec<Row>, Error>;
+
+    /// The whole numbers of a plan that it was prepared for.
+    fn totals(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
+        self.asked(plan, secret)
+    }
+
+    /// The same by its statements.
+    fn asked(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
+        let statements = compile_typed(plan, self.dialect(), secret, self.whole_units())?;
+        let all = statements.iter().map(|statement| self.run(statement)).collect::<Result<_, _>>()?;
+        Ok(Totals::of(all)?)
+    }
 }

@@ -1,20 +1,24 @@
-//! The embedded engine: files are read by `records` and loaded into SQLite in memory. There is nothing to install.
+//! The embedded engine: files are read by `records`. There is nothing to install.
+//!
+//! A query of one table is answered from its columns as they were read; several tables are loaded into SQLite in memory, which
+//! joins them.
 
-use super::{
-    Engine,
-    sorted::{Coded, sorted},
-};
-use crate::{Column, Dialect, Place, Plan, Row, Statement, plan::Source};
+use super::{Engine, cells::Cells, direct, header::Header};
+use crate::{Column, Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, rank};
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
-use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 use veracity_core::Error;
 use veracity_records::{Form, Kind, Limits, Source as File, Values, Wanted, read_columns};
 
-/// SQLite in memory.
+/// One table as it is, or SQLite in memory.
 #[derive(Debug)]
 pub struct Sqlite {
     connection: Connection,
+    /// The only table of a plan, where it has no other.
+    only: Option<Cells>,
     /// How files of text are written.
     form: Form,
     limits: Limits,
@@ -34,10 +38,7 @@ impl Sqlite {
         connection
             .create_scalar_function("veracity_sha256", 1, flags, |context| {
                 // Neither a missing text nor a number gets here: texts are joined, and none of them is missing.
-                let digest = Sha256::digest(context.get_raw(0).as_bytes().unwrap_or_default());
-                let mut first = [0; 8];
-                first.copy_from_slice(&digest[..8]);
-                Ok((u64::from_be_bytes(first) >> 4) as i64)
+                Ok(rank::key(context.get_raw(0).as_bytes().unwrap_or_default()))
             })
             .map_err(failed)?;
         connection
@@ -46,13 +47,13 @@ impl Sqlite {
                 Ok(x.map(|x| x.floor() as i64))
             })
             .map_err(failed)?;
-        Ok(Sqlite { connection, form, limits })
+        Ok(Sqlite { connection, only: None, form, limits })
     }
 
     /// Loads a table from columns: one value for each row.
     pub fn load(&mut self, table: &str, columns: &[(&str, Values)]) -> Result<(), Error> {
         let rows = columns.first().map_or(0, |(_, values)| length(values));
-        let statement = create(table, columns, "");
+        let statement = create(table, columns);
         self.insert(
             &statement,
             table,
@@ -60,43 +61,16 @@ impl Sqlite {
         )
     }
 
-    /// Loads a table for a plan: where there is no other table, rows that count are sorted by unit and keys. Those on which one of
-    /// these is missing count for nothing, and are left out.
-    pub fn load_for(&mut self, plan: &Plan, table: &str, columns: &[(&str, Values)]) -> Result<(), Error> {
-        let [source] = plan.sources.as_slice() else { return self.load(table, columns) };
-        let keys = plan.keys.iter().map(|key| &source.columns[key.column.column].0);
-        let mut by: Vec<usize> = Vec::new();
-        for name in source.unit.iter().chain(keys) {
-            by.extend(columns.iter().position(|(known, _)| known == name).filter(|at| !by.contains(at)));
+    /// Takes a table for a plan: as it is, where there is no other.
+    pub fn load_for(&mut self, plan: &Plan, table: &str, columns: Vec<(&str, Values)>) -> Result<(), Error> {
+        let [source] = plan.sources.as_slice() else { return self.load(table, &columns) };
+        self.only = Cells::new(source, columns);
+        match self.only {
+            Some(_) => Ok(()),
+            None => Err(Error::invalid(format!(
+                "table {table} has a column that is both whose rows are and a number, expected two columns"
+            ))),
         }
-        let coded: Vec<Option<Coded<'_>>> = columns
-            .iter()
-            .enumerate()
-            .map(|(at, (_, values))| match values {
-                Values::Texts(texts) if by.contains(&at) => Some(Coded::new(texts)),
-                Values::Texts(_) | Values::Numbers(_) => None,
-            })
-            .collect();
-        let by_texts: Vec<&Coded<'_>> = by.iter().filter_map(|at| coded[*at].as_ref()).collect();
-        let order = sorted(&by_texts, columns.first().map_or(0, |(_, values)| length(values)));
-        let is_taken = |name: &str| columns.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
-        let mut place = "veracity_place".to_owned();
-        while is_taken(&place) {
-            place.push('_');
-        }
-        let names: Vec<String> = by.iter().map(|at| Dialect::Sqlite.identifier(columns[*at].0)).collect();
-        let key = format!(", {place} INTEGER, PRIMARY KEY ({}, {place})", names.join(", "));
-        let statement = create(table, columns, &key) + " WITHOUT ROWID";
-        let cell = |at: usize, row: u32| match &coded[at] {
-            Some(coded) => coded.text(row).map_or(NOTHING, |text| ToSqlOutput::Borrowed(text.into())),
-            None => value(&columns[at].1, row as usize),
-        };
-        let cell = &cell;
-        let rows = order.iter().enumerate().map(|(place, row)| {
-            let place = ToSqlOutput::Owned(Value::Integer(place as i64));
-            (0..columns.len()).map(move |at| cell(at, *row)).chain([place])
-        });
-        self.insert(&statement, table, rows)
     }
 
     /// Makes a table and fills it, in one transaction.
@@ -120,10 +94,8 @@ impl Sqlite {
     }
 }
 
-const NOTHING: ToSqlOutput<'static> = ToSqlOutput::Owned(Value::Null);
-
-/// The statement that makes a table of columns; `key` comes after them.
-fn create(table: &str, columns: &[(&str, Values)], key: &str) -> String {
+/// The statement that makes a table of columns.
+fn create(table: &str, columns: &[(&str, Values)]) -> String {
     let quoted = |name: &str| Dialect::Sqlite.identifier(name);
     let declared: Vec<String> = columns
         .iter()
@@ -132,7 +104,7 @@ fn create(table: &str, columns: &[(&str, Values)], key: &str) -> String {
             Values::Texts(_) => format!("{} TEXT COLLATE BINARY", quoted(name)),
         })
         .collect();
-    format!("CREATE TABLE {} ({}{key})", quoted(table), declared.join(", "))
+    format!("CREATE TABLE {} ({})", quoted(table), declared.join(", "))
 }
 
 fn length(values: &Values) -> usize {
@@ -161,17 +133,22 @@ impl Engine for Sqlite {
         Dialect::Sqlite
     }
 
-    fn prepare(&mut self, plan: &Plan) -> Result<(), Error> {
+    fn check(&mut self, plan: &Plan) -> Result<(), Error> {
+        for source in &plan.sources {
+            let path = file_of(source)?;
+            // Standard input can be read once.
+            if path.as_os_str() != "-" {
+                self.look_at(path, source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, plan: &Plan) -> Result<(), Error> {
         // A table may stand in a query more than once.
         let mut needed: BTreeMap<&str, (&PathBuf, Needed<'_>)> = BTreeMap::new();
         for source in &plan.sources {
-            let Place::File(path) = &source.table.place else {
-                return Err(Error::invalid(format!(
-                    "table {} is in another engine, expected a file for sqlite; name its engine",
-                    source.table.name
-                )));
-            };
-            let (_, columns) = needed.entry(&source.table.name).or_insert((path, Needed::new()));
+            let (_, columns) = needed.entry(&source.table.name).or_insert((file_of(source)?, Needed::new()));
             columns.extend(columns_of(source));
         }
         for (table, (path, columns)) in needed {
@@ -180,7 +157,7 @@ impl Engine for Sqlite {
             let file = File::at(path, &self.limits)?;
             let read = read_columns(&file, self.form, &wanted, &self.limits)?;
             let named: Vec<(&str, Values)> = columns.keys().copied().zip(read.values).collect();
-            self.load_for(plan, table, &named)?;
+            self.load_for(plan, table, named)?;
         }
         Ok(())
     }
@@ -196,6 +173,13 @@ impl Engine for Sqlite {
             rows.push(Row { keys, numbers });
         }
         Ok(rows)
+    }
+
+    fn totals(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
+        match &self.only {
+            Some(cells) => Ok(direct::totals(plan, cells, secret)),
+            None => self.asked(plan, secret),
+        }
     }
 }
 
@@ -216,4 +200,36 @@ fn columns_of(source: &Source) -> impl Iterator<Item = (&str, Kind)> {
 fn failed(error: rusqlite::Error) -> Error {
     let code = error.sqlite_error_code().map_or("no code".to_owned(), |code| format!("{code:?}"));
     Error::invalid(format!("sqlite does not answer ({code}), expected it to; please report the query"))
+}
+
+impl Sqlite {
+    /// Refuses what is no file, and a file of text whose first line does not have the names of the columns.
+    fn look_at(&self, path: &Path, source: &Source) -> Result<(), Error> {
+        let about = std::fs::metadata(path).map_err(|error| Error::unreadable("table", path, error))?;
+        if !about.is_file() {
+            return Err(Error::file("table", path, "a file with rows"));
+        }
+        // Without a header there are no names to look for.
+        if self.form.header != veracity_records::Header::default() {
+            return Ok(());
+        }
+        let Some(header) = Header::of(path, self.form.delimiter)? else { return Ok(()) };
+        let missing = columns_of(source)
+            .map(|(name, _)| name)
+            .find(|name| !header.names.iter().any(|known| known.trim() == name.trim()));
+        missing.map_or(Ok(()), |name| {
+            Err(Error::file("table", path, format!("a header with the column {name}")))
+        })
+    }
+}
+
+/// Where the rows of a source are.
+fn file_of(source: &Source) -> Result<&PathBuf, Error> {
+    match &source.table.place {
+        Place::File(path) => Ok(path),
+        _ => Err(Error::invalid(format!(
+            "table {} is in another engine, expected a file for sqlite; name its engine",
+            source.table.name
+        ))),
+    }
 }

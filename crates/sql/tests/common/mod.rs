@@ -47,7 +47,7 @@ pub fn digits(seed: u64) -> String {
     seed.to_be_bytes().into_iter().chain([0; 14]).map(digit).collect()
 }
 
-/// SQLite with all tables of a world: for a plan as it loads files, or as they are.
+/// The embedded engine with all tables of a world: for a plan as it takes files, or all of them in SQLite.
 pub fn engine(tables: &[Data], plan: Option<&Plan>) -> Sqlite {
     let mut engine = Sqlite::open(Form::default(), Limits::default()).unwrap();
     let is_read = |table: &&Data| {
@@ -68,35 +68,29 @@ pub fn engine(tables: &[Data], plan: Option<&Plan>) -> Sqlite {
             })
             .collect();
         match plan {
-            Some(plan) => engine.load_for(plan, &table.name, &columns).unwrap(),
+            Some(plan) => engine.load_for(plan, &table.name, columns).unwrap(),
             None => engine.load(&table.name, &columns).unwrap(),
         }
     }
     engine
 }
 
-/// What SQLite says to a plan, in one order.
+/// What the embedded engine says to a plan, in one order.
 pub fn ask(tables: &[Data], plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
-    ask_engine(engine(tables, Some(plan)), plan, secret, &|sql| sql)
+    let mut totals = engine(tables, Some(plan)).totals(plan, secret)?;
+    totals.sums.sort();
+    totals.tallies.iter_mut().for_each(|tally| tally.sort());
+    Ok(totals)
 }
 
-/// The same, with a change to what it is asked.
+/// What SQLite says, with a change to what it is asked.
 pub fn ask_changed(
     tables: &[Data],
     plan: &Plan,
     secret: &Secret,
     change: &dyn Fn(String) -> String,
 ) -> Result<Totals, Error> {
-    ask_engine(engine(tables, Some(plan)), plan, secret, change)
-}
-
-/// What one that has the tables says.
-pub fn ask_engine(
-    mut engine: Sqlite,
-    plan: &Plan,
-    secret: &Secret,
-    change: &dyn Fn(String) -> String,
-) -> Result<Totals, Error> {
+    let mut engine = engine(tables, None);
     let mut all = Vec::new();
     for mut statement in compile(plan, engine.dialect(), secret).unwrap() {
         statement.sql = change(statement.sql);

@@ -1,6 +1,6 @@
 //! What one person moves: every noise input of a plan on two worlds that differ in one person, against what the design declares.
 
-use super::{Data, Dice, World, ask_changed, secret};
+use super::{Data, Dice, World, ask, ask_changed, secret};
 use std::collections::{BTreeMap, BTreeSet};
 use veracity_core::NoiseMultiplier;
 use veracity_noise::{Departure, Distance, Entropy, Key, NoiseStream, Purpose, Tape};
@@ -57,7 +57,8 @@ impl Change {
 pub struct Asked<'a> {
     pub plan: &'a Plan,
     pub design: &'a Design,
-    pub change: &'a dyn Fn(String) -> String,
+    /// What is done to each statement; nothing where files are asked as they are, without one if there is one table.
+    pub change: Option<&'a dyn Fn(String) -> String>,
 }
 
 /// A design at a random level.
@@ -79,7 +80,11 @@ pub fn departure(
     seed: u64,
 ) -> Result<(), String> {
     let ask = |tables: &[Data]| {
-        ask_changed(tables, asked.plan, &secret(seed), asked.change).map_err(|error| error.to_string())
+        let answered = match asked.change {
+            Some(change) => ask_changed(tables, asked.plan, &secret(seed), change),
+            None => ask(tables, asked.plan, &secret(seed)),
+        };
+        answered.map_err(|error| error.to_string())
     };
     compare(asked.plan, asked.design, (&ask(one)?, &ask(two)?), (persons, seed.is_multiple_of(50)))
 }

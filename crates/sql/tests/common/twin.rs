@@ -107,15 +107,26 @@ fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<(Counted, bool)>
             .collect();
         ranked.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         for (_, keys, mut rows) in ranked.into_iter().take(most_groups) {
-            let digits = |whole: &Option<i64>| whole.map_or(String::new(), |whole| whole.to_string());
-            rows.sort_by_key(|row| {
-                rank(unit.iter().chain(&keys).cloned().chain(row.wholes.iter().map(digits)).collect())
-            });
+            let key = i128::from(rank(unit.iter().chain(&keys).cloned().collect()));
+            rows.sort_by_key(|row| rank_of_row(plan, key, row));
             rows.truncate(most_rows);
             kept.extend(rows.into_iter().enumerate().map(|(at, row)| (row, at == 0)));
         }
     }
     kept
+}
+
+/// The polynomial of a row, and then its whole numbers from the last on.
+fn rank_of_row(plan: &Plan, key: i128, row: &Counted) -> (i128, Vec<i128>) {
+    let p = (1 << 30) - 35;
+    let place = |(whole, input): (&Option<i64>, &Input)| {
+        whole.map_or(0, |whole| i128::from(whole) - i128::from(input.grid.least) + 1)
+    };
+    let mut places: Vec<i128> = row.wholes.iter().zip(&plan.inputs).map(place).collect();
+    let sum = places.iter().fold(0, |sum, place| sum * (key % p) % p + place);
+    let x = sum + key % ((1 << 30) + 3);
+    let last = places.pop();
+    (((x % p).pow(3) + key * x) % p, last.into_iter().chain(places).collect())
 }
 
 fn rows_that_count(plan: &Plan, tables: &[Data]) -> Vec<Counted> {

@@ -37,8 +37,8 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
     let settings =
         QuerySettings { claim: answer.claim.clone(), dataset: answer.dataset.clone(), seed: answer.seed };
     let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
-    // What is wrong with the tables as such need not cost anything.
-    engine.prepare(&prepared.plan)?;
+    // What is wrong with the tables as such need not cost anything; what a row decides is charged first.
+    engine.check(&prepared.plan)?;
     let dataset = answer.dataset.as_deref().unwrap_or(&prepared.plan.sources[0].table.name);
     let what = (dataset, args.query.as_str());
     let charged = match charging::charge(&answer.charge, &prepared.subject, what, Beginning::Fresh)? {
@@ -49,7 +49,7 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
         }
         charged => charged,
     };
-    let done = match ask(&prepared, &mut *engine, &settings) {
+    let done = match engine.load(&prepared.plan).and_then(|()| ask(&prepared, &mut *engine, &settings)) {
         Ok(done) => done,
         Err(error) => {
             charged.forgo();
