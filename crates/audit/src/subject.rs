@@ -70,12 +70,6 @@ pub trait AuditSubject: Sync {
     fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
         trials.iter().zip(worlds).map(|(trial, worlds)| self.run(*trial, worlds)).collect()
     }
-
-    /// How far each score of a trial may be off where every number that is read of its run may be off by `tolerance`, relative to
-    /// the larger of 1 and the number itself. Not at all, where scores are the same wherever they are made.
-    fn leeway(&self, _trial: u64, worlds: &[World], _tolerance: f64) -> Result<Vec<f64>, Failure> {
-        Ok(vec![0.0; worlds.len()])
-    }
 }
 
 /// How many portions of a subject that takes many trials at once are under way: while one is run, another is scored.

@@ -5,7 +5,7 @@
 // What a team has in shared memory for its batch.
 struct Drawn {
     u32* rows;       // the rows of the batch; those beyond the last are blank
-    u32* offsets;    // where each begins, a blank one where the first does
+    u32* offsets;    // where each begins, a blank one where the first does; or nothing
     u32 each;        // bytes of a row
     u32* words;      // 512 words of keystream
     u16* order;      // of an epoch, where batches are shuffled
@@ -14,7 +14,8 @@ struct Drawn {
     int* crafted_count;
 };
 
-#define BLANK 0xffffffffu
+// No row: its other bits are those of the first.
+#define BLANK 0x80000000u
 
 __device__ __forceinline__ void fill_words(u32* words, const u32* key, u64 first, u64 nonce, int lane) {
     u32 x[16];
@@ -28,7 +29,7 @@ __device__ __forceinline__ void fill_words(u32* words, const u32* key, u64 first
 // The row at a position: crates/train/src/world.rs.
 __device__ __forceinline__ u32 row_at(const Job& job, int trial, int position, const Drawn& drawn) {
     const int changed = job.changed[2 * trial];
-    if (position == changed) return (u32)job.changed[2 * trial + 1];
+    if (position == changed) return min((u32)job.changed[2 * trial + 1], BLANK);
     if (position < job.unplanted) return position;
     if (position < job.records) {
         const int at = position - job.unplanted;
@@ -48,7 +49,7 @@ __device__ __forceinline__ void take(const Job& job, int trial, int position, in
     const u32 row = row_at(job, trial, position, drawn);
     if (at >= job.room_for) { atomicAdd(job.errors, 1); return; }
     drawn.rows[at] = row;
-    drawn.offsets[at] = row == BLANK ? 0 : row * drawn.each;
+    if (drawn.offsets) drawn.offsets[at] = row == BLANK ? 0 : row * drawn.each;
 }
 
 // Gap after gap, for the few batches in which a word alone does not decide: one lane, as the room does it.
@@ -186,7 +187,10 @@ __device__ __forceinline__ void draw_batch(const Job& job, int trial, const u32*
         for (int at = lane; at < count; at += 32) take(job, trial, drawn.order[first + at], at, drawn);
     }
     count = min(count, job.room_for);
-    for (int at = count + lane; at < ((count + 31) & ~31); at += 32) { drawn.rows[at] = BLANK; drawn.offsets[at] = 0; }
+    for (int at = count + lane; at < ((count + 31) & ~31); at += 32) {
+        drawn.rows[at] = BLANK;
+        if (drawn.offsets) drawn.offsets[at] = 0;
+    }
     __syncwarp();
     if (lane == 0) {
         *drawn.count = count;

@@ -17,11 +17,8 @@
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
 
-mod job;
+mod kernel;
 mod probe;
-mod rows;
-mod shape;
-mod worlds;
 
 use cudarc::{
     driver::{
@@ -31,7 +28,7 @@ use cudarc::{
     },
     nvrtc::Ptx,
 };
-use job::{Job, Kernel};
+use kernel::{Argument, Kernel};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -40,15 +37,11 @@ use std::{
 use veracity_core::Refusal;
 use veracity_noise::Purpose;
 use veracity_train::{
-    Initial, Layer, Plan,
+    Initial, Plan,
     device::{Device, Reading, Trainings},
+    whole::{self, Job, Numbers},
 };
 
-/// How far what is read of linear models may be from what the CPU reads: see [`Device::tolerance`]. Sums of floats differ in their last
-/// digits, and steps carry that on.
-const TOLERANCE: f64 = 5e-4;
-/// The same where a unit may be on either side of zero: then a record's gradient is another one.
-const TOLERANCE_OF_UNITS: f64 = 0.2;
 /// Trainings that are given to a device at once.
 const PORTION: usize = 1 << 17;
 /// The most numbers that are read of a portion.
@@ -132,11 +125,7 @@ impl Device for Cuda {
     }
 
     fn check(&self, plan: &Plan) -> Result<(), Refusal> {
-        shape::check(plan).map(drop)
-    }
-
-    fn tolerance(&self, plan: &Plan) -> f64 {
-        if plan.network.layers().contains(&Layer::Relu) { TOLERANCE_OF_UNITS } else { TOLERANCE }
+        whole::check(plan).map(drop)
     }
 
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
@@ -157,6 +146,17 @@ struct Sent<'a> {
 }
 
 impl Sent<'_> {
+    /// Copies numbers of any kind.
+    fn place(&mut self, numbers: &Numbers) -> Result<u64, Refusal> {
+        match numbers {
+            Numbers::Bytes(numbers) => self.send(numbers),
+            Numbers::Pairs(numbers) => self.send(&numbers.concat()),
+            Numbers::Words(numbers) => self.send(numbers),
+            Numbers::Signed(numbers) => self.send(numbers),
+            Numbers::Long(numbers) => self.send(numbers),
+        }
+    }
+
     /// Copies numbers to the device and returns where they are; nothing has no place.
     fn send<T: DeviceRepr + 'static>(&mut self, numbers: &[T]) -> Result<u64, Refusal> {
         if numbers.is_empty() {
@@ -173,14 +173,14 @@ impl Cuda {
     /// As [`Device::train`], with all that is read in one vector, training after training.
     pub fn train_flat(&self, trainings: &Trainings<'_>) -> Result<Vec<f32>, Refusal> {
         trainings.check()?;
-        let (layers, calibrated) = shape::check(trainings.plan)?;
+        let (layers, calibrated) = whole::check(trainings.plan)?;
         if trainings.trials.is_empty() {
             return Ok(Vec::new());
         }
         self.context.bind_to_thread().map_err(failed)?;
         let mut sent = Sent { stream: &self.stream, kept: Vec::new() };
-        let mut job = shape::job(trainings.plan, layers, &calibrated);
-        let planes = worlds::place(&mut job, trainings, &calibrated, &mut |bytes| bytes.send(&mut sent))?;
+        let mut job = whole::job(trainings.plan, layers, &calibrated);
+        let planes = whole::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
         self.place_plan(&mut job, trainings, &mut sent)?;
         let (kernel, shared, scratch) = Kernel::of(&job, planes, self.shared).ok_or_else(|| {
             Refusal::out_of_range(
@@ -293,7 +293,7 @@ impl Cuda {
         let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
         let begun = self.stream.record_event(timed).map_err(failed)?;
         #[allow(unsafe_code)]
-        unsafe { self.stream.launch_builder(&function).arg(&job).arg(&each).launch(config) }
+        unsafe { self.stream.launch_builder(&function).arg(&Argument(job)).arg(&each).launch(config) }
             .map_err(failed)?;
         let ended = self.stream.record_event(timed).map_err(failed)?;
         let wrong = self.stream.clone_dtoh(&errors).map_err(failed)?[0];

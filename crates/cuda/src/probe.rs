@@ -1,9 +1,12 @@
 //! What a device draws, by itself: for tests that hold it against the noise room.
 
-use crate::{Cuda, Sent, failed, job::PROBES, shape, worlds};
+use crate::{
+    Cuda, Sent, failed,
+    kernel::{Argument, PROBES},
+};
 use cudarc::driver::{CudaSlice, DevicePtr, LaunchConfig, PushKernelArg, sys};
 use veracity_core::Refusal;
-use veracity_train::device::Trainings;
+use veracity_train::{device::Trainings, whole};
 
 /// Blocks of a probe, of one warp each.
 const BLOCKS: u32 = 512;
@@ -18,7 +21,7 @@ impl Cuda {
     /// The batches of the first steps: for each its size, and then rows, with room for the largest.
     pub fn batches_of(&self, trainings: &Trainings<'_>, steps: u32) -> Result<(usize, Vec<i32>), Refusal> {
         let positions = trainings.worlds[0].len();
-        let room_for = shape::room_for(trainings.plan, positions)?;
+        let room_for = whole::room_for(trainings.plan, positions)?;
         let crafted = trainings.worlds[0].parts().crafted.len();
         let shared = 4 * (16 + 544 + crafted.next_multiple_of(4) + 2 * (room_for + 32))
             + 2 * positions.next_multiple_of(8);
@@ -34,11 +37,11 @@ impl Cuda {
         shared: usize,
     ) -> Result<Vec<i32>, Refusal> {
         trainings.check()?;
-        let (layers, calibrated) = shape::check(trainings.plan)?;
+        let (layers, calibrated) = whole::check(trainings.plan)?;
         self.context.bind_to_thread().map_err(failed)?;
         let mut sent = Sent { stream: &self.stream, kept: Vec::new() };
-        let mut job = shape::job(trainings.plan, layers, &calibrated);
-        worlds::place(&mut job, trainings, &calibrated, &mut |numbers| numbers.send(&mut sent))?;
+        let mut job = whole::job(trainings.plan, layers, &calibrated);
+        whole::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
         self.place_plan(&mut job, trainings, &mut sent)?;
         let errors: CudaSlice<u32> = self.stream.alloc_zeros(1).map_err(failed)?;
         job.errors = errors.device_ptr(&self.stream).0;
@@ -55,7 +58,12 @@ impl Cuda {
         // SAFETY: as for trainings; `out` has room for every step of every trial.
         #[allow(unsafe_code)]
         unsafe {
-            self.stream.launch_builder(&function).arg(&job).arg(&out).arg(&(steps as i32)).launch(config)
+            self.stream
+                .launch_builder(&function)
+                .arg(&Argument(job))
+                .arg(&out)
+                .arg(&(steps as i32))
+                .launch(config)
         }
         .map_err(failed)?;
         let found = self.stream.clone_dtoh(&out).map_err(failed)?;

@@ -51,7 +51,7 @@ impl Brief {
     pub(crate) fn on(mut self, device: Option<&dyn Device>, prepared: &Prepared) -> Result<Brief, Error> {
         if let Some(device) = device {
             device.check(&prepared.plan)?;
-            if let Some(note) = DeviceNote::of(device, &prepared.plan)? {
+            if let Some(note) = DeviceNote::of(device)? {
                 note.state_in(&mut self.note);
             }
         }

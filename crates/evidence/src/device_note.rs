@@ -1,42 +1,37 @@
 //! The device that trained an audit's models, as the settings of its subject say.
 //!
-//! A score depends on where a model was trained, by a hair. So the device is a setting of the subject like any other: an audit is
-//! resumed, and its shares are put together, only on devices of one kind and name, whichever number they have in their machine.
+//! A device computes in whole numbers, and the cores of a machine in floats: a score differs by a hair. So the device is a setting of the
+//! subject like any other: an audit is resumed, and its shares are put together, only on devices of one kind and name, whichever number
+//! they have in their machine. Whoever verifies it repeats trials in whole numbers on their cores, to the bit.
 
 use crate::SubjectNote;
 use serde::{Deserialize, Serialize};
 use veracity_core::Error;
-use veracity_train::{Plan, device::Device};
+use veracity_train::device::Device;
 
 /// The setting.
 pub(crate) const SETTING: &str = "device";
 /// The cores of this machine: nothing is noted of them.
 const CORES: &str = "cpu";
-/// The largest tolerance that a device may have. A wider one, such as networks with units need, would let whoever states a device invent
-/// scores that a rerun on the cores could not tell.
-pub const MOST_TOLERANCE: f64 = 0.01;
 /// The longest name.
 const LONGEST: usize = 200;
 
-/// A device and how far it may be off.
+/// A device that computes in whole numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceNote {
     /// Its kind and name, without its number.
     pub name: String,
-    /// How far any number that it reads of a training may be from what the cores of a machine read, relative to the larger of 1 and
-    /// the number itself.
-    pub tolerance: f64,
 }
 
 impl DeviceNote {
     /// What is noted of a device; nothing of the cores of this machine.
-    pub fn of(device: &dyn Device, plan: &Plan) -> Result<Option<DeviceNote>, Error> {
+    pub fn of(device: &dyn Device) -> Result<Option<DeviceNote>, Error> {
         let name = without_number(&device.name());
         if name == CORES {
             return Ok(None);
         }
-        let note = DeviceNote { name, tolerance: device.tolerance(plan) };
+        let note = DeviceNote { name };
         note.check()?;
         Ok(Some(note))
     }
@@ -53,7 +48,7 @@ impl DeviceNote {
 
     /// States it in a subject's settings.
     pub(crate) fn state_in(&self, subject: &mut SubjectNote) {
-        let written = serde_json::json!({ "name": self.name, "tolerance": self.tolerance });
+        let written = serde_json::json!({ "name": self.name });
         subject.settings.insert(SETTING.to_owned(), written);
     }
 
@@ -66,13 +61,6 @@ impl DeviceNote {
         if !is_name {
             return Err(Error::invalid(
                 "name of the device is not one, expected its kind and name in one line",
-            ));
-        }
-        if !(0.0..=MOST_TOLERANCE).contains(&self.tolerance) {
-            return Err(Error::out_of_range(
-                "tolerance of the device",
-                self.tolerance,
-                "0 ≤ tolerance ≤ 0.01, or the cpu: a rerun could not tell invented scores",
             ));
         }
         Ok(())
@@ -97,35 +85,27 @@ mod tests {
         assert_eq!(without_number("cuda:0 NVIDIA H200"), "cuda NVIDIA H200");
         assert_ne!(without_number("cuda:0 NVIDIA H200"), without_number("cuda:0 NVIDIA H100"));
         assert_eq!(without_number(CORES), CORES);
-        let plan = crate::default_plan().expect("a plan");
-        let prepared = plan
-            .prepare(&plan.records().expect("digits"), veracity_trainer::Protection::Private)
-            .expect("a plan that can be run");
-        let noted = DeviceNote::of(&veracity_train::device::Cpu, &prepared.plan);
-        assert_eq!(noted.expect("no tolerance"), None);
+        let noted = DeviceNote::of(&veracity_train::device::Cpu);
+        assert_eq!(noted.expect("no name"), None);
     }
 
     #[test]
     fn a_device_reads_back_and_what_is_none_is_refused() {
         let mut subject = sample(4).subject;
         assert_eq!(DeviceNote::stated_in(&subject).expect("none"), None);
-        let good = DeviceNote { name: "cuda X".to_owned(), tolerance: 1e-6 };
+        let good = DeviceNote { name: "cuda X".to_owned() };
         good.state_in(&mut subject);
         assert_eq!(DeviceNote::stated_in(&subject).expect("one"), Some(good.clone()));
-        for (name, tolerance) in [
-            ("cpu", 0.0),
-            ("", 0.0),
-            ("a\nb", 0.0),
-            ("cuda:1 X", 0.0),
-            ("cuda X", 0.3),
-            ("cuda X", -1e-6),
-            ("cuda X", f64::NAN),
-        ] {
-            DeviceNote { name: name.to_owned(), tolerance }.state_in(&mut subject);
+        for name in ["cpu", "", "a\nb", "cuda:1 X"] {
+            DeviceNote { name: name.to_owned() }.state_in(&mut subject);
             let refused = DeviceNote::stated_in(&subject).expect_err(name).to_string();
             assert!(!refused.contains('\n'), "{refused}");
         }
-        subject.settings.insert(SETTING.to_owned(), "cuda X".into());
-        assert!(DeviceNote::stated_in(&subject).is_err());
+        // A device that may be off is none that veracity has.
+        for other in [serde_json::json!("cuda X"), serde_json::json!({ "name": "cuda X", "tolerance": 0.01 })]
+        {
+            subject.settings.insert(SETTING.to_owned(), other);
+            assert!(DeviceNote::stated_in(&subject).is_err());
+        }
     }
 }

@@ -46,7 +46,7 @@ pub(crate) use case::Brief;
 pub use case::{Case, SubjectNote, TrialSource};
 pub use claim::AuditClaim;
 pub use conduct::{Progress, conduct, plan_trials};
-pub use device_note::{DeviceNote, MOST_TOLERANCE};
+pub use device_note::DeviceNote;
 pub use job::{AuditDone, AuditSettings, Keep, audit, merge, merge_signed, plan};
 pub use journal::{Journal, Opening};
 pub use page::{fragment, page, round_distinctly};

@@ -6,9 +6,10 @@ use crate::{
     subjects::{command, mechanism, one_run, recorded, trained_model, training},
 };
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use veracity_claims::{Subject, spec::MechanismSpec};
 use veracity_core::{Adjacency, Count, Delta, Epsilon, Error, Mechanism, PrivacyUnit};
+use veracity_train::{device::Device, whole::WholeNumbers};
 use veracity_trainer::TrainingPlan;
 
 /// What a subject is made of.
@@ -152,9 +153,12 @@ impl Origin {
                 let delta = Delta::new(protocol.claim.delta)?;
                 Ok(Case::mechanism(subject, *added, claimed, delta, seed, trials)?)
             }
-            Origin::Training { plan, attack, .. } => Case::training(plan, *attack, claimed, seed, trials),
-            Origin::OneRun { plan, canary, canaries, .. } => {
-                Case::one_run(plan, *canary, Some(*canaries as usize), claimed, seed, trials)
+            Origin::Training { plan, attack, device } => {
+                Case::training_on(twin(device), plan, *attack, claimed, seed, trials)
+            }
+            Origin::OneRun { plan, canary, canaries, device } => {
+                let canaries = Some(*canaries as usize);
+                Case::one_run_on(twin(device), plan, *canary, canaries, claimed, seed, trials)
             }
             Origin::Command(spec) => command_case(spec, protocol),
             Origin::Elsewhere(why) => Err(refuse(why)),
@@ -191,6 +195,11 @@ fn command_case(spec: &command::Spec, protocol: &AuditProtocol) -> Result<Case, 
 /// States where trials were run as the certificate does: nobody can tell by the trials.
 fn state(device: &Option<DeviceNote>, note: &mut SubjectNote) {
     device.iter().for_each(|device| device.state_in(note));
+}
+
+/// The arithmetic of a device, on these cores.
+fn twin(device: &Option<DeviceNote>) -> Option<Arc<dyn Device>> {
+    device.as_ref().map(|_| Arc::new(WholeNumbers) as Arc<dyn Device>)
 }
 
 const NO_PROOF: &str = "its records are not here and no mechanism is claimed";

@@ -246,11 +246,10 @@ fn done(audited: &Audited) -> Vec<(String, String)> {
         fact("Trials", trials(audited)),
         fact("Failed trials", failed(audited)),
     ];
-    if let Ok(Some(DeviceNote { name, tolerance })) = DeviceNote::stated_in(&audited.note) {
-        let within = decimal::up(tolerance, 3);
+    if let Ok(Some(DeviceNote { name })) = DeviceNote::stated_in(&audited.note) {
         facts.push(fact(
             "Trained on",
-            format!("{name}; what is read of a training is within {within} of what cores read"),
+            format!("{name}, in whole numbers; any cores repeat a trial to the bit"),
         ));
     }
     match audited.against {

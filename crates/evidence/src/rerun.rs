@@ -1,14 +1,13 @@
 //! Trials run again: a subject of ours with its seed gives the same scores to the bit, whoever runs it on the cores of a machine.
 //!
-//! Trials that were run on a device are run again on these cores. Their scores are the same but for what the device's tolerance allows:
-//! every number that it reads of a training may be off by that, and how far a score may be off then follows from how it is made.
+//! Trials that were run on a device are run again on these cores in the device's arithmetic, that of whole numbers: to the bit as well.
 
 use crate::{
     AuditProtocol, DeviceNote, Statement, TrialSource, Trials, VERSION, interrupt, origin::Origin,
     recomputing::Demands, subjects::command,
 };
 use std::{collections::BTreeMap, thread::available_parallelism};
-use veracity_audit::{AuditSubject, Failure, Observation, World, observe};
+use veracity_audit::{Failure, Observation, observe};
 use veracity_core::{Count, Error};
 use veracity_noise::{Entropy, Key, Purpose, exact::uniform_below};
 
@@ -22,8 +21,7 @@ pub(crate) fn must_be_possible(protocol: &AuditProtocol, demands: &Demands) -> R
     Origin::of(&protocol.subject, demands)?.must_run()
 }
 
-/// Runs trials again that are drawn by the system's entropy, and compares their scores: to the bit, or where they were run on a
-/// device within what its tolerance allows. Says how many they were.
+/// Runs trials again that are drawn by the system's entropy, and compares their scores to the bit. Says how many they were.
 pub(crate) fn rerun(
     protocol: &AuditProtocol,
     trials: &Trials,
@@ -42,15 +40,6 @@ pub(crate) fn rerun(
     let drawn = draw(all, wanted)?;
     let threads = available_parallelism().map_or(1, usize::from);
     let device = DeviceNote::stated_in(&protocol.subject)?;
-    let leeways = match &device {
-        None => BTreeMap::new(),
-        Some(device) => {
-            let leeways = Leeways { subject: subject.as_ref(), tolerance: device.tolerance };
-            let found = observe(&leeways, protocol.seed, &drawn, threads);
-            let found = found.into_iter().flat_map(|outcome| outcome.observations);
-            found.filter_map(|told| Some(((told.trial, told.canary), told.score?))).collect()
-        }
-    };
     for outcome in observe(subject.as_ref(), protocol.seed, &drawn, threads) {
         if interrupt::is_asked() {
             return Err(Error::Interrupted("the verification was interrupted".into()));
@@ -60,8 +49,7 @@ pub(crate) fn rerun(
         }
         for told in &outcome.observations {
             let known = stated.get(&(told.trial, told.canary));
-            let leeway = leeways.get(&(told.trial, told.canary)).copied().unwrap_or(0.0);
-            if known.is_none_or(|known| !agree(known, told, leeway)) {
+            if known.is_none_or(|known| !agree(known, told)) {
                 let what = format!("trial {}, canary {}", told.trial, told.canary);
                 let (stated, found) = (known.map_or("nothing".to_owned(), spell), spell(told));
                 return Ok((Statement { what, stated, found, holds: false }, drawn.len() as u64));
@@ -76,10 +64,8 @@ pub(crate) fn rerun(
         let statement = Statement { what, stated: stated.into(), found: found.into(), holds: false };
         return Ok((statement, drawn.len() as u64));
     }
-    let within = device.map_or(String::new(), |device| {
-        format!(" on the cores of a machine, within what a tolerance of {:?} allows", device.tolerance)
-    });
-    let same = format!("the scores of {} trials{within}", drawn.len());
+    let how = device.map_or("", |_| ", in whole numbers on the cores of a machine");
+    let same = format!("the scores of {} trials{how}", drawn.len());
     Ok((Statement::words("rerun", same.clone(), same), drawn.len() as u64))
 }
 
@@ -93,32 +79,9 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether one observation is another, but for so much of its score.
-fn agree(stated: &Observation, found: &Observation, leeway: f64) -> bool {
-    let scores = match (stated.score, found.score) {
-        (None, None) => true,
-        (Some(stated), Some(found)) => {
-            stated.to_bits() == found.to_bits() || (leeway.is_finite() && (stated - found).abs() <= leeway)
-        }
-        (Some(_), None) | (None, Some(_)) => false,
-    };
-    stated.world == found.world && scores
-}
-
-/// How far each score of a subject may be off, as if that were its score.
-struct Leeways<'a> {
-    subject: &'a dyn AuditSubject,
-    tolerance: f64,
-}
-
-impl AuditSubject for Leeways<'_> {
-    fn canaries(&self) -> usize {
-        self.subject.canaries()
-    }
-
-    fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
-        self.subject.leeway(trial, worlds, self.tolerance)
-    }
+/// Whether one observation is another.
+fn agree(stated: &Observation, found: &Observation) -> bool {
+    stated.world == found.world && stated.score.map(f64::to_bits) == found.score.map(f64::to_bits)
 }
 
 fn spell(told: &Observation) -> String {

@@ -1,8 +1,7 @@
 //! Many trainings at once, on whatever machine can take them: an auditor says what is to be read of each, and gets nothing else.
 //!
 //! [`Cpu`] trains by [`crate::Run`], one model after another on all cores. Other devices are crates of their own. They draw the same
-//! batches and the same noise integers, to the bit; their sums may be rounded otherwise, so what is read agrees within a bound that
-//! they state.
+//! batches and the same noise integers, to the bit, and compute in whole numbers ([`crate::whole`]): their sums are rounded otherwise.
 
 use crate::{
     Dataset, Draws, Plan, World,
@@ -107,10 +106,6 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// Refuses a plan that it cannot train, in one line that says what it can.
     fn check(&self, plan: &Plan) -> Result<(), Refusal>;
 
-    /// How far what it reads of a training by this plan may be from what [`Cpu`] reads, relative to the larger of 1 and the number
-    /// itself.
-    fn tolerance(&self, plan: &Plan) -> f64;
-
     /// Trains, and returns what was read of each.
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal>;
 }
@@ -130,10 +125,6 @@ impl Device for Cpu {
 
     fn check(&self, _: &Plan) -> Result<(), Refusal> {
         Ok(())
-    }
-
-    fn tolerance(&self, _: &Plan) -> f64 {
-        0.0
     }
 
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {

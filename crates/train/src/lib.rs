@@ -59,6 +59,7 @@ mod sampling;
 mod shape;
 mod vectors;
 mod views;
+pub mod whole;
 mod world;
 #[cfg(feature = "serde")]
 mod written;

@@ -81,11 +81,7 @@ pub fn audit(audited: &Audited) -> String {
 /// Where models were trained, if not on the cores of a machine.
 fn device(audited: &Audited) -> String {
     let Ok(Some(device)) = DeviceNote::stated_in(&audited.note) else { return String::new() };
-    format!(
-        "device   {}   (what is read is within {} of what cores read)\n",
-        one_line(&device.name),
-        up(device.tolerance, 3)
-    )
+    format!("device   {}   (in whole numbers; any cores repeat a trial to the bit)\n", one_line(&device.name))
 }
 
 /// Why an audit is not able to tell, and what would be.

@@ -119,14 +119,10 @@ pub fn certificate(recomputed: &Recomputed) -> String {
 
 /// What was run again, and what nobody can know.
 fn unknown(recomputed: &Recomputed) -> String {
-    // Whoever states a device is not held to the bits of these cores.
-    let is_elsewhere =
-        recomputed.unknown.iter().any(|line| line.starts_with("where the models were trained"));
-    let to = if is_elsewhere { " within what its device may be off" } else { " to the bit" };
     let again = match recomputed.rerun {
         0 => String::new(),
         ran => format!(
-            "{ran} trials, drawn at random, run again: the same{to}; of trials of which a tenth was invented they would have \
+            "{ran} trials, drawn at random, run again: the same to the bit; of trials of which a tenth was invented they would have \
              told with chance {}\n",
             down(1.0 - 0.9_f64.powi(i32::try_from(ran).unwrap_or(i32::MAX)), 3)
         ),

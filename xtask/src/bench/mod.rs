@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod corners;
+pub mod gpu;
 mod kinds;
 pub mod noise;
 pub mod query;

@@ -4,10 +4,7 @@
 //! a step is what to expect of the records there. How they differ has few directions, in which the attacker hears the records and
 //! not the canaries: what a sum says along those is taken away from it, the more the louder the records are there.
 
-use super::{
-    principal::{self, Direction},
-    trainer::doubt,
-};
+use super::principal::{self, Direction};
 use veracity_core::Refusal;
 use veracity_noise::Entropy;
 use veracity_train::{Dataset, Draws, Plan, Run, World, device::along};
@@ -207,17 +204,6 @@ impl Background {
         self.quiet.iter().enumerate().map(move |(at, place)| {
             let theirs = product(&self.taken[at * along.len()..][..along.len()], along);
             ((off(at) - theirs) / place.left, place.variance)
-        })
-    }
-
-    /// How far what lies beyond expectation may be off at each of the parameters where what was read may be off by a tolerance of 1,
-    /// and its variance.
-    pub(super) fn doubts(&self, read: &[f32]) -> impl Iterator<Item = (f64, f64)> {
-        let along: Vec<f64> = read[self.quiet.len()..].iter().map(|read| doubt(*read)).collect();
-        self.quiet.iter().enumerate().map(move |(at, place)| {
-            let taken = self.taken[at * along.len()..][..along.len()].iter();
-            let theirs: f64 = taken.zip(&along).map(|(taken, along)| taken.abs() * along).sum();
-            ((doubt(read[at]) + theirs) / place.left, place.variance)
         })
     }
 }

@@ -3,10 +3,7 @@
 //! Each canary is a record (or several copies of one) that is in or not, or there in one of two forms; the attacker asks the
 //! model about it and scores the answer.
 
-use super::{
-    laws::Laws,
-    trainer::{Trainer, doubt, leeway},
-};
+use super::{laws::Laws, trainer::Trainer};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -144,17 +141,6 @@ impl FinalModel {
         })
     }
 
-    /// How far each of those may be off where outputs may be off by a tolerance of 1.
-    fn units<'a>(&'a self, outputs: &'a [f32]) -> impl Iterator<Item = f64> {
-        self.rows(outputs).map(|(class, row, blank)| {
-            let said = match self.scoring {
-                Scoring::Loss => loss_unit(row),
-                Scoring::Margin { .. } | Scoring::LikelihoodRatio { .. } => margin_unit(row, class),
-            };
-            said + blank.map_or(0.0, |blank| margin_unit(blank, class))
-        })
-    }
-
     /// The class of each canary, the outputs for it and those for the empty record, where there is one.
     fn rows<'a>(&'a self, outputs: &'a [f32]) -> impl Iterator<Item = (usize, &'a [f32], Option<&'a [f32]>)> {
         let width = outputs.len() / self.probes.len();
@@ -181,7 +167,7 @@ impl FinalModel {
 
     /// What shadow models say of each canary in both worlds.
     fn learn(&self, shadows: u64, seed: u64) -> Result<Vec<Laws>, Error> {
-        let mut seen = vec![(Vec::new(), Vec::new(), 0.0f64); self.canaries];
+        let mut seen = vec![(Vec::new(), Vec::new()); self.canaries];
         // On these cores, one at a time would leave all but one of them idle.
         let portion = if self.trainer.is_here() { SHADOWS_AT_ONCE } else { self.portion() } as u64;
         for first in (0..shadows).step_by(portion as usize) {
@@ -193,8 +179,8 @@ impl FinalModel {
             for (outputs, worlds) in read.into_iter().zip(&worlds) {
                 let outputs =
                     outputs.map_err(|failure| Error::invalid(format!("a shadow model failed: {failure}")))?;
-                let told = worlds.iter().zip(self.margins(&outputs)).zip(self.units(&outputs));
-                for ((inside, outside, doubt), ((world, margin), unit)) in seen.iter_mut().zip(told) {
+                let told = worlds.iter().zip(self.margins(&outputs));
+                for ((inside, outside), (world, margin)) in seen.iter_mut().zip(told) {
                     if margin.is_nan() {
                         return Err(Error::invalid("a shadow model failed: a score is not a number"));
                     }
@@ -202,11 +188,10 @@ impl FinalModel {
                         World::In => inside.push(margin),
                         World::Out => outside.push(margin),
                     }
-                    *doubt = doubt.max(unit);
                 }
             }
         }
-        let laws = seen.iter().map(|(inside, outside, doubt)| Laws::of(inside, outside, *doubt));
+        let laws = seen.iter().map(|(inside, outside)| Laws::of(inside, outside));
         laws.collect::<Option<Vec<Laws>>>()
             .ok_or_else(|| Error::out_of_range("shadows", shadows, "enough for two in each world"))
     }
@@ -229,15 +214,6 @@ impl AuditSubject for FinalModel {
     fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
         let read = self.read(0, trials, worlds.iter().map(Vec::as_slice));
         read.into_par_iter().map(|outputs| outputs.map(|outputs| self.scores(&outputs))).collect()
-    }
-
-    fn leeway(&self, trial: u64, worlds: &[World], tolerance: f64) -> Result<Vec<f64>, Failure> {
-        let outputs = self.read(0, &[trial], [worlds].into_iter()).swap_remove(0)?;
-        if self.laws.is_empty() {
-            return Ok(self.units(&outputs).map(|unit| leeway(unit, tolerance)).collect());
-        }
-        let told = self.margins(&outputs).zip(self.units(&outputs)).zip(&self.laws);
-        Ok(told.map(|((seen, unit), laws)| laws.leeway(seen, unit, tolerance)).collect())
     }
 }
 
@@ -277,17 +253,4 @@ fn loss(outputs: &[f32], class: usize) -> f64 {
     let most = outputs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = outputs.iter().map(|output| f64::from(output - most).exp()).sum();
     sum.ln() + f64::from(most - outputs[class])
-}
-
-/// How far a margin may be off where outputs may be off by a tolerance of 1.
-fn margin_unit(outputs: &[f32], class: usize) -> f64 {
-    let others = outputs.iter().enumerate().filter(|(at, _)| *at != class || outputs.len() == 1);
-    let other = others.map(|(_, output)| doubt(*output)).fold(0.0, f64::max);
-    if outputs.len() == 1 { other } else { doubt(outputs[class]) + other }
-}
-
-/// The same of a loss: its derivatives by the outputs add up to 2 at most, and to 1 where there is one output.
-fn loss_unit(outputs: &[f32]) -> f64 {
-    let most = outputs.iter().map(|output| doubt(*output)).fold(0.0, f64::max);
-    if outputs.len() == 1 { most } else { 2.0 * most }
 }

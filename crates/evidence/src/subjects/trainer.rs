@@ -1,7 +1,8 @@
 //! The trainings of a subject and what is read of them: on the cores of this machine, or many at once on a device.
 //!
-//! What is read is the same to the bit on these cores, one by one or many at once; a device may be off by its tolerance. Scores are made
-//! of what is read by whoever asked for it, so that there is one way to score, wherever a model was trained.
+//! What is read is the same to the bit on these cores, one by one or many at once. A device computes in whole numbers, which these cores
+//! can do as well (`veracity_train::whole`). Scores are made of what is read by whoever asked for it, so that there is one way to score,
+//! wherever a model was trained.
 
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -134,14 +135,4 @@ impl Trainer {
 /// Whether so many numbers were read of each of so many trainings.
 fn is_whole(all: &[Vec<f32>], trainings: usize, numbers: usize) -> bool {
     all.len() == trainings && all.iter().all(|read| read.len() == numbers)
-}
-
-/// How far a score may be off where `unit` is how far it may be off for a tolerance of 1: of the readings, and of their rounding.
-pub(super) fn leeway(unit: f64, tolerance: f64) -> f64 {
-    if tolerance > 0.0 { unit * (tolerance + f64::from(f32::EPSILON)) } else { 0.0 }
-}
-
-/// How far a number may be off that was read with a tolerance of 1.
-pub(super) fn doubt(read: f32) -> f64 {
-    f64::from(read.abs()).max(1.0)
 }

@@ -4,11 +4,7 @@
 //! parameter in the noisy sum of every step, takes away what the records are expected to contribute, and adds up what is left
 //! for "in" over "out".
 
-use super::{
-    background::Background,
-    planting::part,
-    trainer::{Trainer, leeway},
-};
+use super::{background::Background, planting::part, trainer::Trainer};
 use rayon::prelude::*;
 use std::sync::Arc;
 use veracity_audit::{AuditSubject, Failure, World};
@@ -135,18 +131,6 @@ impl WhiteBox {
         }
         tallies.iter().map(Tally::total).collect()
     }
-
-    /// How far each score may be off for readings that may be off by a tolerance of 1.
-    fn units(&self, read: &[f32]) -> Vec<f64> {
-        let (background, game) = (&self.background, &self.game);
-        let mut units = vec![0.0; self.canaries.len()];
-        for read in read.chunks_exact(background.width()) {
-            for (unit, (doubt, variance)) in units.iter_mut().zip(background.doubts(read)) {
-                *unit += game.slope(variance / (game.clip * game.clip)) * doubt / game.clip;
-            }
-        }
-        units
-    }
 }
 
 impl AuditSubject for WhiteBox {
@@ -168,11 +152,6 @@ impl AuditSubject for WhiteBox {
     fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
         let read = self.read(trials, worlds.iter().map(Vec::as_slice));
         read.into_par_iter().map(|read| read.map(|read| self.scores(&read))).collect()
-    }
-
-    fn leeway(&self, trial: u64, worlds: &[World], tolerance: f64) -> Result<Vec<f64>, Failure> {
-        let read = self.read(&[trial], [worlds].into_iter()).swap_remove(0)?;
-        Ok(self.units(&read).into_iter().map(|unit| leeway(unit, tolerance)).collect())
     }
 }
 
@@ -255,15 +234,6 @@ impl Game {
             // Half way between the worlds.
             (false, false) => tally.add((seen - 0.5 * self.rate * f64::from(self.copies)) / s2),
             (false, true) => tally.add(seen / s2),
-        }
-    }
-
-    /// No score moves by more than this for one of `seen`: of the ratio below, the derivative of the logarithm is a mean of b/σ².
-    fn slope(&self, s2: f64) -> f64 {
-        match (self.is_mixed, self.is_opposed) {
-            (true, false) => f64::from(self.copies) / s2,
-            (true, true) => 2.0 * f64::from(self.copies) / s2,
-            (false, _) => 1.0 / s2,
         }
     }
 

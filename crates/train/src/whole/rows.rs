@@ -1,7 +1,7 @@
 //! Records as a device reads them: whole numbers in one byte or in three, rows padded to 64, and for each its norm and its label.
 
+use crate::{Dataset, Labels};
 use veracity_core::Refusal;
-use veracity_train::{Dataset, Labels};
 
 /// Bits of a feature that is no byte, without its sign.
 const BITS: i32 = 22;

@@ -1,7 +1,9 @@
-//! Holds a CUDA device against the CPU, and times it: `cargo xtask bench gpu` runs it on a machine that has one.
+//! Holds a CUDA device against the CPU, and times it: `cargo xtask bench gpu` runs both on a machine that has one.
 //!
-//! `gpu check` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small` is a short run for
+//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small` is a short run for
 //! memory and race checkers.
+
+mod replay;
 
 use std::time::Instant;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
@@ -11,6 +13,7 @@ use veracity_train::{
     Crafted, DIGITS, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule,
     Shape, World,
     device::{Cpu, Device, Reading, Trainings, batch_of},
+    whole::WholeNumbers,
 };
 
 fn main() {
@@ -19,7 +22,7 @@ fn main() {
         let device = veracity_cuda::open(0)?;
         println!("{}", device.name());
         match words.first().map(String::as_str) {
-            Some("check") => check(&device),
+            Some("check") => check(&device, words.get(1).map(String::as_str)),
             Some("bench") => bench(&device, &words[1..]).map(|()| true),
             Some("small") => small(&device),
             _ => Err(Refusal::Invalid("expected check, bench or small".into())),
@@ -86,6 +89,10 @@ fn plan(
 fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
     let softmax = Loss::SoftmaxCrossEntropy;
     let (digits, wide) = (digits()?, greys(2000, 784)?);
+    let levels = |i: usize| (i * 31 % 17) as f32 / 16.0;
+    let few =
+        Dataset::of_classes((0..900 * 64).map(levels).collect(), 64, (0..900).map(|i| i % 3).collect(), 3)?
+            .packed();
     let numbers = Dataset::of_classes(waves(1500, 100), 100, (0..1500).map(|i| i % 4).collect(), 4)?;
     let values = Dataset::of_values(waves(900, 30), 30, (0..900).map(|i| (i as f32 * 0.37).cos()).collect())?;
     let two = Dataset::of_classes(waves(900, 70), 70, (0..900).map(|i| i % 2).collect(), 2)?;
@@ -97,6 +104,7 @@ fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
     let kind = |name, data: &Dataset, plan| Kind { name, data: data.clone(), plan };
     Ok(vec![
         kind("64-10", &digits, plan(&digits, (0, 10), softmax, (64, steps), 0.0)?),
+        kind("64-3", &few, plan(&few, (0, 3), softmax, (64, steps), 0.0)?),
         kind("64-10, momentum, batch 256", &digits, plan(&digits, (0, 10), softmax, (256, steps), 0.5)?),
         kind("784-10", &wide, plan(&wide, (0, 10), softmax, (128, steps), 0.0)?),
         kind("784-32-10", &wide, plan(&wide, (32, 10), softmax, (128, steps), 0.0)?),
@@ -114,6 +122,11 @@ fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
     ])
 }
 
+/// All kinds, or those whose name has these words.
+fn named(steps: u64, name: Option<&str>) -> Result<Vec<Kind>, Refusal> {
+    Ok(kinds(steps)?.into_iter().filter(|kind| name.is_none_or(|name| kind.name.contains(name))).collect())
+}
+
 fn trainings<'a>(
     kind: &'a Kind,
     worlds: &'a [World<'a>],
@@ -124,16 +137,16 @@ fn trainings<'a>(
     Trainings { plan: &kind.plan, worlds, trials, run: 3, entropy, read }
 }
 
-fn check(device: &Cuda) -> Result<bool, Refusal> {
+fn check(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
     let entropy = Entropy::seeded(7);
     let mut holds = true;
     let mut say = |what: String, good: bool| {
         println!("{} {what}", if good { "ok  " } else { "FAIL" });
         holds &= good;
     };
-    let differing = device.radii_that_differ()?;
-    say(format!("radii of 2^32 words that differ: {differing}"), differing == 0);
-    for kind in kinds(100)? {
+    let off = device.radii_that_differ()?;
+    say(format!("radii of 2^32 words that differ: {off}"), off == 0);
+    for kind in named(100, name)? {
         let trials: Vec<u64> = [0, 1, 2, 3, 999_999_999_999, 17, 18, 19].into_iter().collect();
         let worlds = vec![World::from(&kind.data); trials.len()];
         let asked = trainings(&kind, &worlds, &trials, &entropy, Reading::Parameters);
@@ -168,20 +181,33 @@ fn check(device: &Cuda) -> Result<bool, Refusal> {
         }
         say(format!("{}: {off} of {} batches differ", kind.name, drawn.len() / each), off == 0);
     }
-    for kind in kinds(100)? {
+    for kind in named(100, name)? {
         let count = if kind.plan.network.parameters() > 10_000 { 16 } else { 1000 };
         let trials: Vec<u64> = (0..count).collect();
         let worlds = vec![World::from(&kind.data); trials.len()];
         let asked = trainings(&kind, &worlds, &trials, &entropy, Reading::Parameters);
-        let off = farthest(&device.train_flat(&asked)?, &Cpu.train(&asked)?.concat());
+        let found = device.train_flat(&asked)?;
+        let off = farthest(&found, &Cpu.train(&asked)?.concat());
         say(
             format!("{}: {count} models, farthest {off:.2e} of the cpu's", kind.name),
-            off <= device.tolerance(&kind.plan),
+            off <= tolerance(&kind.plan),
         );
+        let some = trials.len().min(if kind.plan.network.parameters() < 1100 { 1000 } else { 32 });
+        let twins = WholeNumbers
+            .train(&Trainings { worlds: &worlds[..some], trials: &trials[..some], ..asked })?
+            .concat();
+        let off = differing(&found[..twins.len()], &twins);
+        say(format!("{}: {off} of {} parameters differ from the twin's", kind.name, twins.len()), off == 0);
     }
-    worlds_agree(device, &entropy, &mut say)?;
-    same_bits(device, &entropy, &mut say)?;
+    worlds_agree(device, &entropy, name, &mut say)?;
+    same_bits(device, &entropy, name, &mut say)?;
+    replay::replay(device, &mut say)?;
     Ok(holds)
+}
+
+/// How far whole numbers may be from floats: where there are units, one may be on the other side of zero on account of a last digit.
+fn tolerance(plan: &Plan) -> f64 {
+    if plan.network.layers().contains(&Layer::Relu) { 0.2 } else { 5e-4 }
 }
 
 /// The largest distance, over the larger of 1 and the number itself.
@@ -195,9 +221,22 @@ fn farthest(given: &[f32], truth: &[f32]) -> f64 {
         .fold(0.0, |most, off| if off.is_nan() { f64::INFINITY } else { f64::max(most, off) })
 }
 
+/// How many numbers have other bits.
+fn differing(given: &[f32], truth: &[f32]) -> usize {
+    assert_eq!(given.len(), truth.len());
+    given.iter().zip(truth).filter(|(a, b)| a.to_bits() != b.to_bits()).count()
+}
+
 /// Worlds of all kinds and everything that can be read.
-fn worlds_agree(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, bool)) -> Result<(), Refusal> {
-    for kind in kinds(40)?.into_iter().filter(|kind| matches!(kind.plan.sampling, Sampling::Poisson { .. })) {
+fn worlds_agree(
+    device: &Cuda,
+    entropy: &Entropy,
+    name: Option<&str>,
+    say: &mut impl FnMut(String, bool),
+) -> Result<(), Refusal> {
+    for kind in
+        named(40, name)?.into_iter().filter(|kind| matches!(kind.plan.sampling, Sampling::Poisson { .. }))
+    {
         let trials: Vec<u64> = (0..24).collect();
         let count = 37;
         let part = |from: usize| -> Result<Dataset, Refusal> {
@@ -236,10 +275,15 @@ fn worlds_agree(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, b
             ];
             for (name, read) in reads {
                 let asked = trainings(&kind, &worlds, &trials, entropy, read);
-                let off = farthest(&device.train_flat(&asked)?, &Cpu.train(&asked)?.concat());
+                let found = device.train_flat(&asked)?;
+                let off = farthest(&found, &Cpu.train(&asked)?.concat());
+                let differing = differing(&found, &WholeNumbers.train(&asked)?.concat());
                 say(
-                    format!("{}: {what} worlds, {name}: farthest {off:.2e}", kind.name),
-                    off <= device.tolerance(&kind.plan),
+                    format!(
+                        "{}: {what} worlds, {name}: farthest {off:.2e}, {differing} differ from the twin's",
+                        kind.name
+                    ),
+                    off <= tolerance(&kind.plan) && differing == 0,
                 );
             }
         }
@@ -248,8 +292,13 @@ fn worlds_agree(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, b
 }
 
 /// Another number of trials at once, another order and another offset give the same bits.
-fn same_bits(device: &Cuda, entropy: &Entropy, say: &mut impl FnMut(String, bool)) -> Result<(), Refusal> {
-    for kind in kinds(50)? {
+fn same_bits(
+    device: &Cuda,
+    entropy: &Entropy,
+    name: Option<&str>,
+    say: &mut impl FnMut(String, bool),
+) -> Result<(), Refusal> {
+    for kind in named(50, name)? {
         let read = |trials: &[u64]| {
             let worlds = vec![World::from(&kind.data); trials.len()];
             device.train_flat(&trainings(&kind, &worlds, trials, entropy, Reading::Parameters))
@@ -295,9 +344,30 @@ fn small(device: &Cuda) -> Result<bool, Refusal> {
     Ok(true)
 }
 
+/// The first of these trainings on the cores of this machine, for a second or so: how many a second.
+fn on_cores(asked: &Trainings<'_>) -> Result<f64, Refusal> {
+    let mut count = 16;
+    loop {
+        let count_now = asked.trials.len().min(count);
+        let some =
+            Trainings { worlds: &asked.worlds[..count_now], trials: &asked.trials[..count_now], ..*asked };
+        let begun = Instant::now();
+        Cpu.train(&some)?;
+        let took = begun.elapsed().as_secs_f64();
+        if took > 0.5 || count_now < count {
+            return Ok(count_now as f64 / took);
+        }
+        count *= 4;
+    }
+}
+
 fn bench(device: &Cuda, words: &[String]) -> Result<(), Refusal> {
     let entropy = Entropy::seeded(7);
     let rounds = if words.len() > 1 { 1 } else { 5 };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "| model | trainings | a second, end to end | in the kernel | on {cores} cores |\n|---|---|---|---|---|"
+    );
     for kind in kinds(100)? {
         if words.first().is_some_and(|name| name != kind.name && name != "all") {
             continue;
@@ -335,10 +405,11 @@ fn bench(device: &Cuda, words: &[String]) -> Result<(), Refusal> {
         };
         let (all, kernel) = (median(&mut times), median(&mut kernels));
         println!(
-            "{}: {:.0} trainings/s end to end, {:.0} in the kernel ({count} in {all:.4} s)",
+            "| {} | {count} | {:.0} | {:.0} | {:.0} |",
             kind.name,
             count as f64 / all,
-            count as f64 / kernel
+            count as f64 / kernel,
+            on_cores(&asked)?
         );
     }
     Ok(())

@@ -1,10 +1,10 @@
 //! Which plans a device can train, and the numbers of a job that follow from the plan alone.
 
-use crate::job::{Job, MOST_HIDDEN, MOST_OUTPUTS, SHUFFLED};
-use veracity_core::Refusal;
-use veracity_train::{
+use super::job::{Job, MOST_HIDDEN, MOST_OUTPUTS, SHUFFLED};
+use crate::{
     Averaging, Calibrated, Clipping, Initial, Layer, Loss, Optimiser, Plan, Privacy, Sampling, Unit,
 };
+use veracity_core::Refusal;
 
 /// Bits of a clipped gradient by an output, in fine units.
 const FINE_BITS: i32 = 22;
@@ -15,17 +15,19 @@ const MOST_RECORDS: usize = 2016;
 
 /// The layers of a network that can be trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layers {
+pub struct Layers {
+    /// Features of a record.
     pub inputs: usize,
     /// Outputs of the first layer.
     pub outer: usize,
     /// The same, where there is a second layer; else 0.
     pub hidden: usize,
+    /// Outputs of the network.
     pub outputs: usize,
 }
 
 /// Refuses what only the CPU can train.
-pub(crate) fn check(plan: &Plan) -> Result<(Layers, Calibrated), Refusal> {
+pub fn check(plan: &Plan) -> Result<(Layers, Calibrated), Refusal> {
     let refuse = |what: String| Err(Refusal::Invalid(format!("{what}; train it on the cpu")));
     let Privacy::Gaussian { noise, clip, clipping: Clipping::Flat } = &plan.privacy else {
         return refuse("privacy is not that of flat clipping with Gaussian noise, which is all that a CUDA device trains".into());
@@ -82,7 +84,7 @@ fn layers(plan: &Plan) -> Result<Layers, Refusal> {
 }
 
 /// The most records of a batch for which there is room; hardly a batch in 10^15 is larger, by Chernoff's bound.
-pub(crate) fn room_for(plan: &Plan, positions: usize) -> Result<usize, Refusal> {
+pub fn room_for(plan: &Plan, positions: usize) -> Result<usize, Refusal> {
     let planned = plan.sampling.planned().get() as usize;
     let most = match plan.sampling {
         Sampling::Poisson { .. } => {
@@ -99,7 +101,7 @@ pub(crate) fn room_for(plan: &Plan, positions: usize) -> Result<usize, Refusal> 
 }
 
 /// What follows from the plan.
-pub(crate) fn job(plan: &Plan, layers: Layers, calibrated: &Calibrated) -> Job {
+pub fn job(plan: &Plan, layers: Layers, calibrated: &Calibrated) -> Job {
     let clip = calibrated.clip_limit();
     let above = |x: f32| f64::from(x).log2().ceil() as i32;
     // By softmax, no gradient by an output is beyond 1.
@@ -153,8 +155,8 @@ pub(crate) fn job(plan: &Plan, layers: Layers, calibrated: &Calibrated) -> Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Network, Shape};
     use veracity_core::{ClipNorm, Count, NoiseMultiplier};
-    use veracity_train::{Network, Shape};
 
     fn plan(layers: Vec<Layer>) -> Plan {
         let count = |n| Count::new(n).unwrap();

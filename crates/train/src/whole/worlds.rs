@@ -1,20 +1,21 @@
 //! Worlds as a device reads them: one set of rows, and for each trial what stands where.
 
-use crate::{
-    Sent,
+use super::{
     job::{Job, MOST_CRAFTED},
     rows::Rows,
     shape,
 };
-use std::collections::BTreeMap;
-use veracity_core::Refusal;
-use veracity_train::{
+use crate::{
     Calibrated, Crafted, Dataset,
     device::{Reading, Trainings},
 };
+use std::collections::BTreeMap;
+use veracity_core::Refusal;
 
 /// Numbers on their way to the device.
-pub(crate) enum Numbers {
+#[derive(Debug)]
+#[allow(missing_docs)] // Each says what it holds.
+pub enum Numbers {
     Bytes(Vec<u8>),
     Pairs(Vec<[f32; 2]>),
     Words(Vec<u32>),
@@ -22,20 +23,8 @@ pub(crate) enum Numbers {
     Long(Vec<u64>),
 }
 
-impl Numbers {
-    pub fn send(&self, sent: &mut Sent<'_>) -> Result<u64, Refusal> {
-        match self {
-            Numbers::Bytes(numbers) => sent.send(numbers),
-            Numbers::Pairs(numbers) => sent.send(&numbers.concat()),
-            Numbers::Words(numbers) => sent.send(numbers),
-            Numbers::Signed(numbers) => sent.send(numbers),
-            Numbers::Long(numbers) => sent.send(numbers),
-        }
-    }
-}
-
 /// Places records, worlds and probes, and says how many bytes a feature has.
-pub(crate) fn place(
+pub fn place(
     job: &mut Job,
     trainings: &Trainings<'_>,
     calibrated: &Calibrated,

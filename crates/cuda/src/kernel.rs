@@ -1,87 +1,24 @@
-//! What a kernel is told: the same fields in the same order as `Job` of kernels/job.cuh, and how much memory a team needs.
+//! Which kernel trains a job, and how much memory each of its teams needs.
 
 use cudarc::driver::DeviceRepr;
+use veracity_train::whole::{Job, SHUFFLED};
 
-/// The arguments of a kernel. Addresses are those of the device.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Job {
-    pub rows: u64,
-    pub about: u64,
-    pub limits: u64,
-    pub guide: u64,
-    pub trials: u64,
-    pub changed: u64,
-    pub is_in: u64,
-    pub crafted: u64,
-    pub crafted_starts: u64,
-    pub crafted_entries: u64,
-    pub rates: u64,
-    pub initial: u64,
-    pub read_parameters: u64,
-    pub read_directions: u64,
-    pub out: u64,
-    pub scratch: u64,
-    pub errors: u64,
-    pub scratch_each: u64,
-    pub out_each: u64,
-    pub count: i32,
-    pub steps: i32,
-    pub inputs: i32,
-    pub width: i32,
-    pub outer: i32,
-    pub hidden: i32,
-    pub outputs: i32,
-    pub parameters: i32,
-    pub loss: i32,
-    pub batches: i32,
-    pub read: i32,
-    pub gaps: i32,
-    pub positions: i32,
-    pub records: i32,
-    pub unplanted: i32,
-    pub inside: i32,
-    pub outside: i32,
-    pub planted_words: i32,
-    pub crafted_count: i32,
-    pub batch: i32,
-    pub room_for: i32,
-    pub read_parameter_count: i32,
-    pub read_direction_count: i32,
-    pub probes: i32,
-    pub first_probe: i32,
-    pub unit: f32,
-    pub clip: f32,
-    pub per_fine: f32,
-    pub per_last: f32,
-    pub scale: f32,
-    pub momentum: f32,
-    pub decay: f32,
-    pub initial_scale: f32,
-    pub fine_steps: f64,
-    pub fine_bias_steps: f64,
-    pub last_steps: f64,
-    pub granularity: f64,
-    pub start: f64,
-    pub start_last: f64,
-    pub noise_key: [u32; 8],
-    pub batch_key: [u32; 8],
-    pub init_key: [u32; 8],
-}
+/// A job on its way to a kernel.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Argument(pub Job);
 
 // SAFETY: plain numbers in the layout of C, which the kernels read by value.
 #[allow(unsafe_code)]
-unsafe impl DeviceRepr for Job {}
+unsafe impl DeviceRepr for Argument {}
 
-/// The most crafted gradients in one batch.
-pub(crate) const MOST_CRAFTED: usize = 1024;
 /// Words of keystream that are held for a batch.
 const WORDS: usize = 544;
 /// Rare radii that are noted at once, and their number.
 const RARE: usize = 64;
-/// Batches of shuffled records.
-pub(crate) const SHUFFLED: i32 = 2;
-
+/// What kernels/warp.cuh has for a model of one warp: the most records of a batch, and words of keystream for its noise.
+const MOST_OF_ONE_WARP: i32 = 224;
+const NOISE_WORDS: usize = 42 * 20;
 /// A kernel and what its teams are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
@@ -121,6 +58,7 @@ const fn kernel(
     Kernel { name, ptx, tiles, has_hidden, is_large, warps, teams }
 }
 
+const OF_64: Kernel = kernel(compiled!("linear_64_bytes"), 1, false, false, 1, 16);
 const SMALL: Kernel = kernel(compiled!("linear_small_bytes"), 1, false, false, 1, 4);
 const LINEAR_BYTES: [Kernel; 2] = [
     kernel(compiled!("linear_bytes"), 1, false, false, 9, 1),
@@ -136,10 +74,6 @@ const HIDDEN_BYTES: [Kernel; 2] = [
 ];
 const HIDDEN_NUMBERS: [Kernel; 1] = [kernel(compiled!("hidden_large_numbers"), 8, true, true, 9, 1)];
 
-/// The most outputs of the first layer where there is a second.
-pub(crate) const MOST_HIDDEN: usize = 128;
-/// The most outputs of a network.
-pub(crate) const MOST_OUTPUTS: usize = 16;
 /// The most parameters of a model that one warp trains.
 const MOST_OF_A_WARP: i32 = 1100;
 
@@ -151,6 +85,9 @@ impl Kernel {
         let mut candidates: Vec<Kernel> = Vec::new();
         match (job.hidden > 0, planes) {
             (false, 1) => {
+                if is_for_one_warp(job) {
+                    candidates.push(OF_64);
+                }
                 if job.width == 64 && job.parameters <= MOST_OF_A_WARP {
                     candidates.push(SMALL);
                 }
@@ -167,7 +104,7 @@ impl Kernel {
         })
     }
 
-    /// What `lay_out` of kernels/train.cu takes for one team: shared memory and device memory.
+    /// What `lay_out` of kernels/team.cuh or kernels/warp.cuh takes for one team: shared memory and device memory.
     fn memory(&self, job: &Job) -> (usize, usize) {
         let up = |bytes: usize| bytes.next_multiple_of(16);
         let (outer, width, parameters) = (job.outer as usize, job.width as usize, job.parameters as usize);
@@ -178,6 +115,17 @@ impl Kernel {
         let last = if self.has_hidden { job.outputs as usize * (job.hidden as usize + 1) } else { 0 };
         let crafted = 4 * job.crafted_count as usize;
         let order = if job.batches == SHUFFLED { 2 * job.positions as usize } else { 0 };
+        if *self == OF_64 {
+            let shared = up((4 * (NOISE_WORDS + WORDS)).max(3 * outer * slope_stride))
+                + 3 * 640
+                + 4 * 640
+                + up(4 * 24)
+                + up(4 * (room_for + 32))
+                + 16
+                + up(crafted)
+                + up(order);
+            return (shared.next_multiple_of(128), 4 * 32 * 21);
+        }
         let mut shared = up((3 * outer * slope_stride).max(4 * WORDS))
             + up(4 * 16 * self.tiles)
             + up(8 * 16 * self.tiles)
@@ -196,8 +144,14 @@ impl Kernel {
     }
 }
 
-// kernels/job.cuh has the same number.
-const _: () = assert!(size_of::<Job>() == 432);
+/// Whether kernels/warp.cuh trains it: 64 bytes a record, ten outputs, and sums that 29 bits hold.
+fn is_for_one_warp(job: &Job) -> bool {
+    let most_steps = f64::from(job.room_for) * f64::from(job.clip) / job.granularity;
+    job.inputs == 64
+        && job.outputs <= 10
+        && job.room_for <= MOST_OF_ONE_WARP
+        && most_steps < f64::from(1u32 << 29)
+}
 
 #[cfg(test)]
 mod tests {
@@ -212,7 +166,9 @@ mod tests {
             hidden,
             outputs,
             parameters: (inputs + 1) * outer + if hidden > 0 { (hidden + 1) * outputs } else { 0 },
-            room_for: 288,
+            room_for: 160,
+            clip: 1.0,
+            granularity: 1e-6,
             ..Job::default()
         }
     }
@@ -221,7 +177,16 @@ mod tests {
     fn every_shape_has_its_kernel() {
         let most = 227 << 10;
         let name = |job: &Job, planes| Kernel::of(job, planes, most).map(|(kernel, _, _)| kernel.name);
-        assert_eq!(name(&job(64, 10, 0), 1), Some("linear_small_bytes"));
+        assert_eq!(name(&job(64, 10, 0), 1), Some("linear_64_bytes"));
+        // Other widths, larger batches and finer grids are for a warp that keeps its sums in doubles.
+        for other in [
+            job(63, 10, 0),
+            job(64, 11, 0),
+            Job { room_for: 288, ..job(64, 10, 0) },
+            Job { granularity: 1e-7, ..job(64, 10, 0) },
+        ] {
+            assert_eq!(name(&other, 1), Some("linear_small_bytes"));
+        }
         assert_eq!(name(&job(64, 10, 0), 3), Some("linear_numbers"));
         assert_eq!(name(&job(784, 10, 0), 1), Some("linear_bytes"));
         assert_eq!(name(&job(8000, 10, 0), 1), Some("linear_large_bytes"));
@@ -235,12 +200,17 @@ mod tests {
 
     #[test]
     fn a_team_has_all_that_its_kernel_lays_out() {
-        let small = job(64, 10, 0);
+        let small = Job { room_for: 288, ..job(64, 10, 0) };
         let (kernel, shared, scratch) = Kernel::of(&small, 1, 227 << 10).unwrap();
         // Noise of 21 groups and two more, weights, slopes; then weights and momentum in device memory.
         let parts = 23 * 34 * 4 + 48 * 64 + 3 * 10 * 304;
         assert!((parts..20_000).contains(&shared), "{shared}");
         assert!(scratch >= 4 * (2 * 640 + 650) && kernel.teams == 4);
         assert!(shared.is_multiple_of(128) && scratch.is_multiple_of(128));
+        // Keystream of 42 blocks and a batch, three bytes and a float for each weight, rows; then momentum.
+        let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10).unwrap();
+        let parts = 4 * (NOISE_WORDS + WORDS) + 3 * 640 + 4 * 640 + 4 * 24 + 4 * (160 + 32) + 16;
+        assert!((parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21, "{shared} {scratch}");
+        assert!(kernel.teams == 16 && 16 * shared <= 227 << 10);
     }
 }

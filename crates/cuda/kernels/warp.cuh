@@ -1,0 +1,569 @@
+// A training by one warp: 64 features of a byte, up to ten outputs, batches of up to 224 records.
+//
+// A lane is a row (lane / 4) and a quarter (lane % 4). Of each 32 features it owns, for the output of its
+// row, features 4 quarter + j and 16 more for j < 4: the two that one pair of the noise room belongs to. Outputs 8 and 9 are spread
+// over the rows: row r owns output 8 + r % 2 at j = r / 2. So a sum meets its noise, and a weight its sum, without leaving the lane.
+#pragma once
+#include "arith.cuh"
+
+#define MOST_OF_A_WARP 224       // records: with more, a sum of bytes leaves 31 bits
+#define NOISE_BLOCKS 42          // of keystream for 650 parameters
+#define BATCH_BLOCKS 22          // that the same lanes make for the next batch
+#define BLOCK_STRIDE 20          // words, so that sixteen are read and written four at a time and meet no bank twice
+
+namespace one_warp {
+
+struct Memory {
+    u32* words;            // keystream of noise, or noisy sums; lies where slopes do
+    signed char* slopes;   // three planes of ten rows
+    int slope_stride;
+    u32* weights;          // three planes of ten rows of 64 bytes, four pieces of 16 each, turned by half the row's number
+    u32* keys;             // noise, batch, init
+    Drawn drawn;
+    float* owned;          // twenty weights of each lane: for each j, and then for the high output, two of each 32 features
+    float* velocity;       // the same, and biases, in device memory
+};
+
+// Where a lane's weight is: number k of its places, of which 32 features, and which half of those.
+__device__ __forceinline__ int owned_at(int k, int group, int half, int lane) { return 32 * (4 * k + 2 * group + half) + lane; }
+
+// Parts of the memory, one after another; the host adds up the same lengths (src/job.rs).
+__device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
+    auto next = [&](size_t bytes) { u8* at = shared; shared += (bytes + 15) & ~(size_t)15; return at; };
+    m.slope_stride = job.room_for + 16;
+    const int words = 4 * (NOISE_BLOCKS * BLOCK_STRIDE + 544), slopes = 3 * job.outputs * m.slope_stride;
+    u8* first = next(max(words, slopes));
+    m.words = (u32*)first;
+    m.slopes = (signed char*)first;
+    m.drawn.words = m.words + NOISE_BLOCKS * BLOCK_STRIDE;
+    m.weights = (u32*)next(3 * 640);
+    m.owned = (float*)next(4 * 640);
+    m.keys = (u32*)next(4 * 24);
+    m.drawn.rows = (u32*)next(4 * (job.room_for + 32));
+    m.drawn.offsets = nullptr;
+    m.drawn.each = 64;
+    m.drawn.count = (int*)next(16);
+    m.drawn.crafted_count = m.drawn.count + 1;
+    m.drawn.crafted = (int*)next(4 * job.crafted_count);
+    m.drawn.order = (u16*)next(job.batches == SHUFFLED ? 2 * job.positions : 0);
+    m.velocity = (float*)scratch;
+}
+
+// A whole number as a double: by a unit of its own, which is slow and otherwise idle here.
+__device__ __forceinline__ double converted(int x) { return __int2double_rn(x); }
+
+// Where a parameter's word or sum is.
+__device__ __forceinline__ int standing(int parameter) { return parameter + (parameter >> 4) * (BLOCK_STRIDE - 16); }
+
+// ---- The way forward.
+
+// A quarter has two of the first eight outputs, four apart, so that sums over outputs are added up in the order of kernels/team.cuh.
+__device__ __forceinline__ int first_output(int quad) { return 2 * (quad & 1) + (quad >> 1); }
+// Which quarter has an output, and at which row its weights are: those of a quarter side by side.
+__device__ __forceinline__ int quarter_of(int output) { return 2 * (output & 1) + (output >> 1 & 1); }
+__device__ __forceinline__ int row_of(int output) { return 2 * quarter_of(output) + (output >> 2); }
+
+// Bytes of a whole number of at most 2^22, as `digits` has them, in one word.
+__device__ __forceinline__ u32 bytes_of(int x) { return (u32)(x + 0x8080) ^ 0x8080u; }
+
+// For two records: two of the first eight outputs for both, and output 8 + quarter % 2 for one of them.
+struct Tile {
+    float a[2], b[2], high;
+};
+
+// The outputs of sixteen records: rows of the tile are records `row` and `row` + 8 of it, which follow each other in the batch.
+__device__ __forceinline__ Tile outputs(const Memory& m, const u8* first, const u8* second, float per_weight, const float (&biases)[3], u32 nought, int row, int quad) {
+    const uint4 p = *(const uint4*)(first + 16 * quad), q = *(const uint4*)(second + 16 * quad);
+    // As a product takes them, side by side: with a nought that the compiler does not know of, or it copies them for every product.
+    const u32 x[8] = {p.x ^ nought, q.x ^ nought, p.y ^ nought, q.y ^ nought, p.z ^ nought, q.z ^ nought, p.w ^ nought, q.w ^ nought};
+    const int high = 8 + (row >> 1 & 1);
+    const u32* low_from = m.weights + 16 * row + 4 * (quad ^ (row >> 1));
+    const u32* high_from = m.weights + 16 * high + 4 * quad;
+    float low_sums[4], high_sums[2];
+#pragma unroll
+    for (int plane = 2; plane >= 0; --plane) {
+        const uint4 w = *(const uint4*)(low_from + 160 * plane), v = *(const uint4*)(high_from + 160 * plane);
+        int c[4], d[4];
+        first_product_of_records(c, x[0], x[1], x[2], x[3], w.x, w.y);
+        first_product_of_records(d, x[0], x[1], x[2], x[3], v.x, v.y);
+        product_of_records(c, x[4], x[5], x[6], x[7], w.z, w.w);
+        product_of_records(d, x[4], x[5], x[6], x[7], v.z, v.w);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) low_sums[k] = plane == 2 ? (float)c[k] : fmaf(low_sums[k], 256.f, (float)c[k]);
+        // Columns of the high outputs are there twice: the second two quarters take the second record.
+        const int own = quad < 2 ? d[0] : d[2];
+        high_sums[0] = plane == 2 ? (float)own : fmaf(high_sums[0], 256.f, (float)own);
+    }
+    Tile z;
+    z.a[0] = fmaf(low_sums[0], per_weight, biases[0]);
+    z.a[1] = fmaf(low_sums[1], per_weight, biases[1]);
+    z.b[0] = fmaf(low_sums[2], per_weight, biases[0]);
+    z.b[1] = fmaf(low_sums[3], per_weight, biases[1]);
+    z.high = fmaf(high_sums[0], per_weight, biases[2]);
+    return z;
+}
+
+__device__ __forceinline__ float summed(float x) {
+    x += __shfl_xor_sync(WHOLE_WARP, x, 1);
+    return x + __shfl_xor_sync(WHOLE_WARP, x, 2);
+}
+__device__ __forceinline__ float most_of(float x) {
+    x = fmaxf(x, __shfl_xor_sync(WHOLE_WARP, x, 1));
+    return fmaxf(x, __shfl_xor_sync(WHOLE_WARP, x, 2));
+}
+// The sum of the two high outputs of the quarter's own record. It comes last for both records of a lane: what a record adds must not depend
+// on where in the batch it stands.
+__device__ __forceinline__ float of_both_high(float high) { return high + __shfl_xor_sync(WHOLE_WARP, high, 1); }
+
+// What the first two quarters have made for the first record, and the others for the second: both, for all.
+__device__ __forceinline__ void both(float own, bool is_first, float& a, float& b) {
+    const float other = __shfl_xor_sync(WHOLE_WARP, own, 2);
+    a = is_first ? own : other;
+    b = is_first ? other : own;
+}
+
+// From outputs to their gradients.
+__device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a, u32 label_b, int quad) {
+    const bool is_first = quad < 2;
+    const int low = first_output(quad), high = 8 + (quad & 1);
+    if (job.loss == SOFTMAX) {
+        const float lowest = -__int_as_float(0x7f800000);
+        const float ta = most_of(fmaxf(fmaxf(z.a[0], z.a[1]), is_first ? z.high : lowest));
+        const float tb = most_of(fmaxf(fmaxf(z.b[0], z.b[1]), is_first ? lowest : z.high));
+        z.a[0] = exponential(z.a[0] - ta);
+        z.a[1] = exponential(z.a[1] - ta);
+        z.b[0] = exponential(z.b[0] - tb);
+        z.b[1] = exponential(z.b[1] - tb);
+        z.high = exponential(z.high - (is_first ? ta : tb));
+        const float sa = summed(z.a[0] + z.a[1]), sb = summed(z.b[0] + z.b[1]);
+        const float own = __frcp_rn((is_first ? sa : sb) + of_both_high(z.high));
+        float ia, ib;
+        both(own, is_first, ia, ib);
+        z.a[0] = fmaf(z.a[0], ia, label_a == low ? -1.f : 0.f);
+        z.a[1] = fmaf(z.a[1], ia, label_a == low + 4 ? -1.f : 0.f);
+        z.b[0] = fmaf(z.b[0], ib, label_b == low ? -1.f : 0.f);
+        z.b[1] = fmaf(z.b[1], ib, label_b == low + 4 ? -1.f : 0.f);
+        z.high = fmaf(z.high, own, (is_first ? label_a : label_b) == high ? -1.f : 0.f);
+    } else {
+        z.a[0] = quad == 0 ? slope(job.loss, z.a[0], __uint_as_float(label_a)) : 0.f;
+        z.b[0] = quad == 0 ? slope(job.loss, z.b[0], __uint_as_float(label_b)) : 0.f;
+        z.a[1] = z.b[1] = z.high = 0.f;
+    }
+}
+
+// Sixteen records of a batch on their way forward and back to the outputs; `sums` gathers what they add to the biases.
+__device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, float per_weight, const float (&biases)[3], int first, int lane, int (&sums)[3]) {
+    const int row = lane >> 2, quad = lane & 3, plane = job.outputs * m.slope_stride;
+    const bool is_first = quad < 2;
+    const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
+    // A blank one stands where the first row does.
+    const float2 about_a = *(const float2*)((const u8*)job.about + (rows.x << 3)), about_b = *(const float2*)((const u8*)job.about + (rows.y << 3));
+    Tile g = outputs(m, job.rows + (rows.x << 6), job.rows + (rows.y << 6), per_weight, biases, (u32)job.count >> 31, row, quad);
+    by_outputs(job, g, __float_as_uint(about_a.y), __float_as_uint(about_b.y), quad);
+    const float a = summed(g.a[0] * g.a[0] + g.a[1] * g.a[1]), b = summed(g.b[0] * g.b[0] + g.b[1] * g.b[1]);
+    const float square = ((is_first ? a : b) + of_both_high(g.high * g.high)) * (is_first ? about_a.x : about_b.x);
+    const float own = shortening(square, job.clip, (is_first ? rows.x : rows.y) != BLANK) * job.per_fine;
+    float fa, fb;
+    both(own, is_first, fa, fb);
+    signed char* to = m.slopes + first + 2 * row;
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        const int output = first_output(quad) + 4 * k, x = __float2int_rz(g.a[k] * fa), y = __float2int_rz(g.b[k] * fb);
+        sums[k] += x + y;
+        const u32 of_a = bytes_of(x), of_b = bytes_of(y);
+        if (output < job.outputs) {
+            u16* at = (u16*)(to + output * m.slope_stride);
+            at[0] = (u16)__byte_perm(of_a, of_b, 0x0040);
+            *(u16*)((signed char*)at + plane) = (u16)__byte_perm(of_a, of_b, 0x0051);
+            *(u16*)((signed char*)at + 2 * plane) = (u16)__byte_perm(of_a, of_b, 0x0062);
+        }
+    }
+    const int x = __float2int_rz(g.high * own), output = 8 + (quad & 1);
+    sums[2] += x;
+    if (output < job.outputs) {
+        const u32 of_x = bytes_of(x);
+        signed char* at = to + output * m.slope_stride + (is_first ? 0 : 1);
+        at[0] = (signed char)of_x;
+        at[plane] = (signed char)(of_x >> 8);
+        at[2 * plane] = (signed char)(of_x >> 16);
+    }
+}
+
+// ---- The way back.
+
+// A sum of fine units in whole steps of the grid.
+__device__ __forceinline__ int in_steps(const Job& job, int low, int middle, int high) {
+    const double fine = fma(converted(high), 65536.0, converted(middle * 256 + low));
+    return nearest(mul(fine, job.fine_steps));
+}
+
+// What a batch adds to the weights of 32 features, in steps of the grid, in the order of `Owned`.
+__device__ __forceinline__ void back(const Job& job, const Memory& m, int group, int count, int lane, int (&steps)[10]) {
+    const int row = lane >> 2, quad = lane & 3;
+    int c[4][3][4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int w = 0; w < 3; ++w)
+#pragma unroll
+            for (int k = 0; k < 4; ++k) c[j][w][k] = 0;
+    // Column n of tile j is feature 4 (n / 2) + 16 (n % 2) + j.
+    const u8* from = job.rows + 32 * group + 4 * (row >> 1) + 16 * (row & 1);
+    const int plane = job.outputs * m.slope_stride, last = job.outputs - 1;
+    const signed char* low = m.slopes + min(row, last) * m.slope_stride + 4 * quad;
+    const signed char* high = m.slopes + min(8 + (row & 1), last) * m.slope_stride + 4 * quad;
+#pragma unroll 1
+    for (int first = 0; first < count; first += 32) {
+        const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
+        const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
+        u32 x[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) x[i] = *(const u32*)(from + (rows[i] << 6));
+        u32 turned[2][4];
+        turn(x[0], x[1], x[2], x[3], turned[0]);
+        turn(x[4], x[5], x[6], x[7], turned[1]);
+#pragma unroll
+        for (int w = 0; w < 3; ++w) {
+            const signed char *a = low + w * plane + first, *b = high + w * plane + first;
+            const u32 a0 = *(const u32*)a, a1 = *(const u32*)b, a2 = *(const u32*)(a + 16), a3 = *(const u32*)(b + 16);
+#pragma unroll
+            for (int j = 0; j < 4; ++j) product(c[j][w], a0, a1, a2, a3, turned[0][j], turned[1][j]);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int k = 0; k < 2; ++k) steps[2 * j + k] = in_steps(job, c[j][0][k], c[j][1][k], c[j][2][k]);
+    const bool later = row & 4, odd = row & 2;
+#pragma unroll
+    for (int k = 2; k < 4; ++k) {
+        int own[3];
+#pragma unroll
+        for (int w = 0; w < 3; ++w) own[w] = later ? (odd ? c[3][w][k] : c[2][w][k]) : (odd ? c[1][w][k] : c[0][w][k]);
+        steps[6 + k] = in_steps(job, own[0], own[1], own[2]);
+    }
+}
+
+// ---- Noise.
+
+// Keystream of a step's noise (or of initial weights), and of the next batch.
+__device__ __forceinline__ void draw_words(const Memory& m, const u32* key, u64 step, bool initial, u64 next, int lane) {
+#pragma unroll 1
+    for (int first = 0; first < 64; first += 32) {
+        const int block = first + lane;
+        const bool for_batch = block >= NOISE_BLOCKS;
+        const u64 nonce = for_batch ? next : initial ? 0 : step << 20;
+        u32 x[16];
+        chacha(x, for_batch ? m.keys + 8 : key, for_batch ? block - NOISE_BLOCKS : block, nonce);
+        if (!for_batch) {
+            uint4* to = (uint4*)(m.words + BLOCK_STRIDE * block);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) to[i] = make_uint4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
+        } else {
+            u32* to = m.drawn.words + 17 * (block - NOISE_BLOCKS);
+#pragma unroll
+            for (int i = 0; i < 16; ++i) to[i] = x[i];
+        }
+    }
+    __syncwarp();
+}
+
+// A pair of a rare radius, from where it continues.
+__device__ __noinline__ int2 continued(const u32* key, u64 nonce, int group, int at, u32 radius_word, u32 angle_word) {
+    u32 x[16];
+    chacha(x, key, 1ull << 63 | (u64)(32 * group + at), nonce);
+    return rare_pair(radius_word, (u64)x[1] << 32 | x[0], angle_word);
+}
+
+// Where noise comes from.
+struct Noise {
+    const u32* key;
+    u64 nonce;
+    bool are_integers;     // whether the words are the integers already
+};
+
+__device__ __forceinline__ void drawn_pair(const Noise& noise, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
+    if (noise.are_integers) {
+        a = (int)radius_word;
+        b = (int)angle_word;
+        return;
+    }
+    pair(radius_word, angle_word, a, b);
+    if (is_rare(radius_word)) {
+        const int2 found = continued(noise.key, noise.nonce, group, at, radius_word, angle_word);
+        a = found.x;
+        b = found.y;
+    }
+}
+
+// Turns all words into integers where they stand, and adds crafted gradients, which are whole numbers of steps.
+__device__ __noinline__ void add_crafted(const Job& job, const Memory m, const Noise noise, int lane) {
+#pragma unroll 1
+    for (int at = lane; at < 8 * NOISE_BLOCKS; at += 32) {
+        const int group = at >> 4, from = 2 * BLOCK_STRIDE * group + (at & 15);
+        int a, b;
+        drawn_pair(noise, group, at & 15, m.words[from], m.words[from + BLOCK_STRIDE], a, b);
+        m.words[from] = a;
+        m.words[from + BLOCK_STRIDE] = b;
+    }
+    __syncwarp();
+    for (int i = 0; i < *m.drawn.crafted_count; ++i) {
+        const int crafted = m.drawn.crafted[i];
+        for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
+            const uint2 e = job.crafted_entries[entry];
+            m.words[standing(e.x)] += e.y;
+        }
+        __syncwarp();
+    }
+}
+
+// ---- A step.
+
+// What all parameters do in a step: the learning rate, times the decay, times what sums are scaled by.
+struct Step {
+    float rate, shrink, scaled;
+    bool keeps_sums;
+};
+
+// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept.
+template <bool MOMENTUM>
+__device__ __forceinline__ float moved(const Job& job, const Step& step, float w, int steps, u32* word, float* velocity) {
+    const float sum = __double2float_rn(mul(job.granularity, converted(steps)));
+    if (step.keeps_sums) *(float*)word = sum;
+    // Without decay nothing is taken off.
+    w = __fsub_rn(w, __fmul_rn(step.shrink, w));
+    if (!MOMENTUM) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
+    const float v = __fadd_rn(__fmul_rn(job.momentum, *velocity), __fmul_rn(job.scale, sum));
+    *velocity = v;
+    return __fsub_rn(w, __fmul_rn(step.rate, v));
+}
+
+// All parameters take their step; returns the largest weight of the lane. The loop is rolled, and steps move through the first places of
+// their registers: unrolled, the code outgrows the instruction cache.
+template <bool MOMENTUM>
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], double bias_sum,
+                                        float& bias, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    float most = 0.f;
+#pragma unroll 1
+    for (int k = 0; k < 5; ++k) {
+        const int output = k < 4 ? row : 8 + (row & 1), at = 4 * quad + (k < 4 ? k : row >> 1);
+#pragma unroll
+        for (int group = 0; group < 2; ++group) {
+            float* w = m.owned + owned_at(k, group, 0, lane);
+            float* velocity = m.velocity + owned_at(k, group, 0, lane);
+            u32* word = m.words + 2 * BLOCK_STRIDE * (2 * output + group) + at;
+            if (output < job.outputs) {
+                int a, b;
+                drawn_pair(noise, 2 * output + group, at, word[0], word[BLOCK_STRIDE], a, b);
+                const float v = moved<MOMENTUM>(job, step, w[0], steps[group][0] + a, word, velocity);
+                const float u = moved<MOMENTUM>(job, step, w[32], steps[group][1] + b, word + BLOCK_STRIDE, velocity + 32);
+                w[0] = v;
+                w[32] = u;
+                most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
+            }
+#pragma unroll
+            for (int i = 0; i < 8; ++i) steps[group][i] = steps[group][i + 2];
+        }
+    }
+    if (lane < job.outputs) {
+        // Biases come after all weights.
+        const int parameter = 64 * job.outputs + lane, group = parameter >> 5, at = parameter & 15;
+        u32* word = m.words + 2 * BLOCK_STRIDE * group + at;
+        int a, b;
+        drawn_pair(noise, group, at, word[0], word[BLOCK_STRIDE], a, b);
+        bias = moved<MOMENTUM>(job, step, bias, nearest(mul(bias_sum, job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
+    }
+    return most;
+}
+
+// First values of all weights and of the lane's bias; returns the largest weight of the lane.
+__device__ __noinline__ float begin(const Job& job, const Memory m, const Noise noise, float* bias, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    // Outputs that there are not lose against all others.
+    *bias = lane >= job.outputs ? -1e30f : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
+    float most = 0.f;
+#pragma unroll 1
+    for (int i = 0; i < 10; ++i) {
+        const int k = i >> 1, group = i & 1, output = k < 4 ? row : 8 + (row & 1), at = 4 * quad + (k < 4 ? k : row >> 1);
+        float v = 0.f, u = 0.f;
+        if (output < job.outputs && job.initial) {
+            const float* from = job.initial + 64 * output + 32 * group + at;
+            v = from[0];
+            u = from[16];
+        } else if (output < job.outputs) {
+            const u32* from = m.words + 2 * BLOCK_STRIDE * (2 * output + group) + at;
+            int a, b;
+            drawn_pair(noise, 2 * output + group, at, from[0], from[BLOCK_STRIDE], a, b);
+            v = __fmul_rn(job.initial_scale, __double2float_rn(mul(job.start, converted(a))));
+            u = __fmul_rn(job.initial_scale, __double2float_rn(mul(job.start, converted(b))));
+        }
+        m.owned[owned_at(k, group, 0, lane)] = v;
+        m.owned[owned_at(k, group, 1, lane)] = u;
+        most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
+    }
+    for (int i = 0; i < 21; ++i) m.velocity[32 * i + lane] = 0.f;
+    return most;
+}
+
+// Weights in three bytes each, laid down for the way forward; returns what one of their units is worth in outputs.
+__device__ __forceinline__ float round_weights(const Job& job, const Memory& m, float most, int lane) {
+    const int row = lane >> 2, quad = lane & 3, slot = row_of(row), high = 8 + (row & 1), j = row >> 1;
+    most = __uint_as_float(__reduce_max_sync(WHOLE_WARP, __float_as_uint(most)));
+    // All weights are below 2^exponent. Those of a run that has left all bounds are anything.
+    const int exponent = max((int)(__float_as_uint(most) >> 23) - 126, -100);
+    const float up = __int_as_float((127 + 22 - exponent) << 23);
+#pragma unroll
+    for (int group = 0; group < 2; ++group)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            auto rounded = [&](int k) { return bytes_of(__float2int_rn(m.owned[owned_at(k, group, half, lane)] * up)); };
+            const u32 a = rounded(0), b = rounded(1), c = rounded(2), d = rounded(3), own = rounded(4);
+            const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140), ab2 = __byte_perm(a, b, 0x0062), cd2 = __byte_perm(c, d, 0x0062);
+            u32* to = m.weights + 16 * slot + 4 * ((2 * group + half) ^ (slot >> 1)) + quad;
+            to[0] = __byte_perm(ab, cd, 0x5410);
+            to[160] = __byte_perm(ab, cd, 0x7632);
+            to[320] = __byte_perm(ab2, cd2, 0x5410);
+            u8* at = (u8*)m.weights + 64 * high + 32 * group + 16 * half + 4 * quad + j;
+            at[0] = (u8)own;
+            at[640] = (u8)(own >> 8);
+            at[1280] = (u8)(own >> 16);
+        }
+    __syncwarp();
+    return job.unit * __int_as_float((127 - 22 + exponent) << 23);
+}
+
+// ---- What is read.
+
+__device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float* out, int step, int lane) {
+    __syncwarp();
+    out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
+    for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(m.words[standing(job.read_parameters[at])]);
+#pragma unroll 1
+    for (int direction = 0; direction < job.read_direction_count; ++direction) {
+        const float* along = job.read_directions + (size_t)direction * job.parameters;
+        double sum = 0;
+        for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(m.words[standing(at)]), sum);
+#pragma unroll
+        for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
+        if (lane == 0) out[job.read_parameter_count + direction] = (float)sum;
+    }
+    __syncwarp();
+}
+
+// The biases of the outputs that a lane has on the way forward.
+__device__ __forceinline__ void of_quarter(float bias, int quad, float (&biases)[3]) {
+    biases[0] = __shfl_sync(WHOLE_WARP, bias, first_output(quad));
+    biases[1] = __shfl_sync(WHOLE_WARP, bias, first_output(quad) + 4);
+    biases[2] = __shfl_sync(WHOLE_WARP, bias, 8 + (quad & 1));
+}
+
+__device__ __noinline__ void read_outputs(const Job& job, const Memory m, float bias, float per_weight, float* out, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    float biases[3];
+    of_quarter(bias, quad, biases);
+    for (int first = 0; first < job.probes; first += 16) {
+        const int a = first + 2 * row, b = a + 1, last = job.probes - 1;
+        const u8* from = job.rows + (size_t)job.first_probe * 64;
+        const Tile z = outputs(m, from + 64 * min(a, last), from + 64 * min(b, last), per_weight, biases, (u32)job.count >> 31, row, quad);
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            const int output = first_output(quad) + 4 * k;
+            if (output < job.outputs && a <= last) out[a * job.outputs + output] = z.a[k];
+            if (output < job.outputs && b <= last) out[b * job.outputs + output] = z.b[k];
+        }
+        const int output = 8 + (quad & 1), own = quad < 2 ? a : b;
+        if (output < job.outputs && own <= last) out[own * job.outputs + output] = z.high;
+    }
+}
+
+__device__ __noinline__ void read_parameters(const Job& job, const Memory m, float bias, float* out, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    for (int i = 0; i < 20; ++i) {
+        const int k = i >> 2, output = k < 4 ? row : 8 + (row & 1), feature = 32 * (i >> 1 & 1) + 16 * (i & 1) + 4 * quad + (k < 4 ? k : row >> 1);
+        if (output < job.outputs) out[64 * output + feature] = m.owned[32 * i + lane];
+    }
+    if (lane < job.outputs) out[64 * job.outputs + lane] = bias;
+}
+
+// ---- A training.
+
+// Warps that stay together: eight.
+__device__ __forceinline__ void meet() { asm volatile("bar.sync %0, 256;" :: "r"(1 + threadIdx.x / 256) : "memory"); }
+
+template <int TEAMS>
+__device__ __forceinline__ void train(const Job& job, u8* shared, int number, int teams) {
+    const int lane = threadIdx.x & 31;
+    Memory m;
+    lay_out(m, job, shared, job.scratch + (u64)number * job.scratch_each);
+    for (int first = number - number % TEAMS; first < job.count; first += teams) {
+        const int at = first + number % TEAMS;
+        const bool has_work = at < job.count;
+        __syncwarp();
+        if (has_work && lane < 3) derive(m.keys + 8 * lane, lane == 0 ? job.noise_key : lane == 1 ? job.batch_key : job.init_key, job.trials[at]);
+        __syncwarp();
+        float* out = job.out + (u64)at * job.out_each;
+        float bias = 0.f, per_weight = 0.f;
+#pragma unroll 1
+        for (int number_of_step = -1; number_of_step < job.steps; ++number_of_step) {
+            // Eight warps do the same at the same time, so that they share what the instruction cache holds: alone each is half as fast.
+            if ((number_of_step & 1) == 0) meet();
+            if (!has_work) continue;
+            const bool initial = number_of_step < 0;
+            int steps[2][10];
+#pragma unroll
+            for (int i = 0; i < 20; ++i) steps[i / 10][i % 10] = 0;
+            double bias_sum = 0;
+            if (!initial) {
+                const int count = *m.drawn.count, padded = (count + 31) & ~31;
+                float biases[3];
+                of_quarter(bias, lane & 3, biases);
+                int sums[3] = {0, 0, 0};
+#pragma unroll 1
+                for (int first = 0; first < count; first += 16) tile_forward(job, m, per_weight, biases, first, lane, sums);
+                // The way back goes by 32 records.
+                if (count + 15 >> 4 & 1)
+                    for (int i = lane; i < 3 * job.outputs; i += 32) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
+#pragma unroll
+                for (int k = 0; k < 3; ++k)
+#pragma unroll
+                    for (int by = 4; by < 32; by *= 2) sums[k] += __shfl_xor_sync(WHOLE_WARP, sums[k], by);
+                // Quarters 0 and 2 share a high output, and so do 1 and 3.
+                const int high = sums[2] + __shfl_xor_sync(WHOLE_WARP, sums[2], 2);
+                const int low0 = __shfl_sync(WHOLE_WARP, sums[0], quarter_of(lane & 3)), low1 = __shfl_sync(WHOLE_WARP, sums[1], quarter_of(lane & 3));
+                bias_sum = converted(lane >= 8 ? high : lane & 4 ? low1 : low0);
+                __syncwarp();
+#pragma unroll 1
+                for (int group = 0; group < 2; ++group) {
+#pragma unroll
+                    for (int i = 0; i < 10; ++i) steps[0][i] = steps[1][i];
+                    back(job, m, group, padded, lane, steps[1]);
+                }
+                __syncwarp();
+            }
+            draw_words(m, m.keys + (initial ? 16 : 0), initial ? 0 : number_of_step, initial, number_of_step + 1, lane);
+            Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, false};
+            if (!initial && *m.drawn.crafted_count > 0) {
+                add_crafted(job, m, noise, lane);
+                noise.are_integers = true;
+            }
+            float most;
+            if (initial) {
+                most = begin(job, m, noise, &bias, lane);
+            } else {
+                const float rate = job.rates[number_of_step];
+                const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS};
+                most = job.momentum != 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
+                                           : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
+                if (job.read == SUMS) read_sums(job, m, out, number_of_step, lane);
+            }
+            per_weight = round_weights(job, m, most, lane);
+            if (number_of_step + 1 < job.steps) draw_batch(job, at, m.keys + 8, number_of_step + 1, BATCH_BLOCKS, m.drawn, lane);
+        }
+        if (!has_work) continue;
+        if (job.read == OUTPUTS) read_outputs(job, m, bias, per_weight, out, lane);
+        if (job.read == PARAMETERS) read_parameters(job, m, bias, out, lane);
+    }
+}
+
+}  // namespace one_warp

@@ -1,0 +1,120 @@
+//! The arithmetic of a device, on these cores: it trains as the CPU does, within the tolerance that devices state. Whether a device has it
+//! to the bit is for `gpu check`, on a machine with one.
+
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+use veracity_noise::Entropy;
+use veracity_train::{
+    Crafted, Dataset, Initial, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
+    World,
+    device::{Cpu, Device, Reading, Trainings},
+    whole::WholeNumbers,
+};
+
+fn count(n: u64) -> Count {
+    Count::new(n).unwrap()
+}
+
+fn greys(records: usize, width: usize, classes: u32) -> Dataset {
+    let level = |i: usize| ((i as u64).wrapping_mul(2_654_435_761) >> 16 & 255) as f32 / 255.0;
+    let labels = (0..records as u32).map(|i| i * 7 % classes).collect();
+    Dataset::of_classes((0..records * width).map(level).collect(), width, labels, classes as usize)
+        .unwrap()
+        .packed()
+}
+
+fn waves(records: usize, width: usize) -> Vec<f32> {
+    (0..records * width).map(|i| (i as f32 * 0.7311).sin() * (1.0 + (i % 7) as f32)).collect()
+}
+
+fn plan(data: &Dataset, hidden: usize, outputs: usize, loss: Loss, momentum: f32) -> Plan {
+    let mut layers = vec![Layer::Linear { outputs }];
+    if hidden > 0 {
+        layers.splice(..0, [Layer::Linear { outputs: hidden }, Layer::Relu]);
+    }
+    let network = Network::new(Shape::Flat(data.width()), layers).unwrap();
+    let sampling = Sampling::Poisson { batch: count(24), population: count(data.len() as u64) };
+    let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(1.0).unwrap());
+    Plan::new(network, loss, sampling, count(12), privacy)
+        .with_optimiser(Optimiser::Sgd { momentum })
+        .with_schedule(Schedule::Constant { rate: 0.1 })
+}
+
+/// Trained by the twin and by the CPU: the largest distance, over the larger of 1 and the number.
+fn farthest(plan: &Plan, worlds: &[World<'_>], read: Reading<'_>) -> f64 {
+    let entropy = Entropy::seeded(5);
+    let trials: Vec<u64> = (0..worlds.len() as u64).collect();
+    let asked = Trainings { plan, worlds, trials: &trials, run: 2, entropy: &entropy, read };
+    let (twin, cpu) = (WholeNumbers.train(&asked).unwrap().concat(), Cpu.train(&asked).unwrap().concat());
+    assert!(twin.len() == cpu.len() && !cpu.is_empty());
+    let off = |(a, b): (&f32, &f32)| f64::from((a - b).abs()) / f64::from(b.abs()).max(1.0);
+    twin.iter().zip(&cpu).map(off).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_twin_trains_every_kind_as_the_cpu_does() {
+    let softmax = Loss::SoftmaxCrossEntropy;
+    let (small, few, wide) = (greys(300, 64, 10), greys(300, 64, 3), greys(200, 200, 16));
+    let numbers = Dataset::of_classes(waves(250, 40), 40, (0..250).map(|i| i % 4).collect(), 4).unwrap();
+    let values = (0..250).map(|i| (i as f32 * 0.37).cos()).collect();
+    let values = Dataset::of_values(waves(250, 30), 30, values).unwrap();
+    let two = Dataset::of_classes(waves(250, 70), 70, (0..250).map(|i| i % 2).collect(), 2).unwrap();
+    let shuffled = Sampling::Shuffled { batch: count(32), population: count(300) };
+    let kinds = [
+        ("ten outputs", &small, plan(&small, 0, 10, softmax, 0.0)),
+        ("momentum", &small, plan(&small, 0, 10, softmax, 0.9)),
+        ("decay", &small, Plan { weight_decay: 0.01, ..plan(&small, 0, 10, softmax, 0.5) }),
+        ("shuffled", &small, Plan { sampling: shuffled, ..plan(&small, 0, 10, softmax, 0.0) }),
+        (
+            "given weights",
+            &small,
+            Plan { initial: Initial::At(vec![0.01; 650]), ..plan(&small, 0, 10, softmax, 0.0) },
+        ),
+        ("three outputs", &few, plan(&few, 0, 3, softmax, 0.0)),
+        ("sixteen outputs", &wide, plan(&wide, 0, 16, softmax, 0.0)),
+        ("numbers", &numbers, plan(&numbers, 0, 4, softmax, 0.0)),
+        ("squared", &values, plan(&values, 0, 1, Loss::Squared, 0.0)),
+        ("logistic", &two, plan(&two, 0, 1, Loss::Logistic, 0.0)),
+        ("units", &small, plan(&small, 20, 10, softmax, 0.0)),
+        ("units of numbers", &numbers, plan(&numbers, 33, 4, softmax, 0.5)),
+    ];
+    for (name, data, plan) in kinds {
+        let worlds = vec![World::from(data); 6];
+        let has_units = name.starts_with("units");
+        let off = farthest(&plan, &worlds, Reading::Parameters);
+        // A unit may be on the other side of zero.
+        assert!(off < if has_units { 0.05 } else { 2e-5 }, "{name}: {off:e}");
+    }
+}
+
+#[test]
+fn the_twin_reads_every_world_as_the_cpu_does() {
+    let data = greys(300, 64, 10);
+    let (inside, outside) = (greys(20, 64, 10), greys(21, 64, 10));
+    let outside =
+        Dataset::of_classes((0..20).flat_map(|at| outside.row(at).to_vec()).collect(), 64, vec![3; 20], 10)
+            .unwrap();
+    let plan = plan(&data, 0, 10, Loss::SoftmaxCrossEntropy, 0.0);
+    let crafted = [Crafted::dirac(3, 1.0).unwrap(), Crafted::new(vec![(0, 0.5), (649, -0.9)]).unwrap()];
+    let choices: Vec<Vec<bool>> =
+        (0..6).map(|t| (0..20).map(|i| (t * 3 + i * 5) % 4 < 2).collect()).collect();
+    let stand: Vec<Vec<Option<&Crafted>>> = (0..6)
+        .map(|t| (0..5).map(|i| [None, Some(&crafted[0]), Some(&crafted[1])][(t + i) % 3]).collect())
+        .collect();
+    let direction: Vec<f32> = (0..650).map(|i| (i as f32).sin() * 0.05).collect();
+    for outside in [None, Some(&outside)] {
+        let worlds: Vec<World<'_>> = (0..6)
+            .map(|t| {
+                let world =
+                    World::from(&data).planting(&choices[t], &inside, outside).unwrap().crafting(&stand[t]);
+                if t % 2 == 0 { world.without(t).unwrap() } else { world }
+            })
+            .collect();
+        let sums = Reading::Sums { parameters: &[0, 3, 649], directions: &[&direction] };
+        for read in [sums, Reading::Outputs(&inside)] {
+            let off = farthest(&plan, &worlds, read);
+            assert!(off < 1e-4, "{off:e}");
+        }
+    }
+}
