@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask kernels | cargo xtask book [--quick | --bless] | \
-                     cargo xtask bench account|corners|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
+                     cargo xtask bench account|corners|gpu|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
                      cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger|sql-tour | \
                      cargo xtask reproduce jagielski [--data DIR] [--runs N] [--epsilons 1,2,…] [--hidden N] [--same-start] [--device cpu|cuda:N] [--redraw]";
@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         ["wheel"] => python::wheel(&root()),
         ["book", ref rest @ ..] => book::run(&root(), rest),
         ["bench", "noise"] => bench::noise::run(&root()),
+        ["bench", "gpu"] => bench::gpu::run(&root()),
         ["bench", "train"] => bench::train::run(&root()),
         ["bench", "query", ref rest @ ..] => bench::query::run(&root(), rest),
         ["bench", "account"] => {
