@@ -152,6 +152,8 @@ class Spark:
             "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
             # Jobs of two threads side by side.
             "spark.scheduler.mode": "FAIR",
+            # A worker's python is else the first on its path, which may be of another version.
+            "spark.pyspark.python": sys.executable, "spark.pyspark.driver.python": sys.executable,
             "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2",
             # Small tables would else be evaluated on the driver, while the query is planned.
             "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",

@@ -6,6 +6,8 @@ statements of a batch are joined into one job, and two threads ask, each in a se
 
 from __future__ import annotations
 
+import os
+import pathlib
 import threading
 import time
 from collections.abc import Iterator
@@ -18,10 +20,13 @@ BATCH = 20
 """How many cases are asked in one job."""
 
 LAST = 60
-"""How many are asked in the job during which a worker is killed: long enough to be under way."""
+"""How many are asked in the job during which a worker is killed."""
 
 KILLED = "killed"
 """The name of that job."""
+
+GATE_SECONDS = 600
+"""How long that job is held open at most."""
 
 TYPES = {"text": "STRING", "varchar": "STRING", "char": "STRING", "case-ignored": "STRING COLLATE UTF8_LCASE",
          "double": "DOUBLE", "real": "FLOAT", "bigint": "BIGINT", "integer": "INT"}  # fmt: skip
@@ -99,11 +104,15 @@ def joined(frames: list[Any]) -> Any:
     return joined(frames[:half]).unionAll(joined(frames[half:]))
 
 
-def of_batch(session: Any, batch: list[Case]) -> list[Any]:
-    """The answers of some cases; where one of them fails, each is asked by itself and gets what was said."""
+def of_batch(session: Any, batch: list[Case], beside: tuple[Any, ...] = ()) -> list[Any]:
+    """The answers of some cases; where one of them fails, each is asked by itself and gets what was said.
+
+    `beside` are frames without rows that are part of the same job.
+    """
     try:
         # Each statement is a text of its own: an expression carries the text that it is in, for its errors, to every task.
-        rows = joined([session.sql(text) for at, case in enumerate(batch) for text in texts(at, case)]).collect()
+        frames = [session.sql(text) for at, case in enumerate(batch) for text in texts(at, case)]
+        rows = joined([*frames, *beside]).collect()
     except Exception as error:
         if len(batch) == 1:
             return [f"{type(error).__name__}: {error}"]
@@ -172,21 +181,22 @@ class Kill:
         return f"kill -9 of 1 of 2 workers with {self.done} tasks or more done, {went_on}: {self.ended}, {self.executors} executor left"
 
 
+def gate(session: Any, file: pathlib.Path) -> Any:
+    """A part of a job that gives no row, and is not done before the file is there."""
+    path, until = str(file), time.time() + GATE_SECONDS
+
+    def wait(_: int) -> list[Any]:
+        while not os.path.exists(path) and time.time() < until:
+            time.sleep(0.02)
+        return []
+
+    rows = session.sparkContext.parallelize([0], 1).flatMap(wait)
+    return session.createDataFrame(rows, "at INT, place INT, keys ARRAY<STRING>, numbers ARRAY<BIGINT>, types ARRAY<STRING>")
+
+
 def while_one_is_killed(cluster: Spark, batch: list[Case], until: float) -> tuple[list[Any], Kill]:
-    """The answers of a batch during which one of two workers is killed; of a longer one where the first ends too soon."""
-    seen, answers = Kill(), ["no answer: time is over"] * len(batch)
-    for times in (1, 2, 4):
-        answers = killing(cluster, batch * times, until, seen)
-        if seen.done > 0 or time.monotonic() >= until:
-            break
-    # A batch that was asked several times has the same answers each time.
-    again = [[answers[at] for at in range(first, len(answers), len(batch))] for first in range(len(batch))]
-    return [each[0] if all(one == each[0] for one in each) else f"answers differ: {each}" for each in again], seen
-
-
-def killing(cluster: Spark, batch: list[Case], until: float, seen: Kill) -> list[Any]:
-    """The answers of a batch. A worker is killed once some tasks of its job are done, and none where it ends before."""
-    session = cluster.session.newSession()
+    """The answers of a batch. A worker is killed once a task of its job is done; the job cannot end before."""
+    seen, session, opened = Kill(), cluster.session.newSession(), cluster.folder / "gate"
     for name, setting in QUICK.items():
         session.conf.set(name, setting)
     answers: list[Any] = []
@@ -194,7 +204,7 @@ def killing(cluster: Spark, batch: list[Case], until: float, seen: Kill) -> list
     def ask() -> None:
         # Jobs of others may still be listed as under way.
         session.sparkContext.setJobGroup(KILLED, "a worker is killed")
-        answers.extend(of_batch(session, batch))
+        answers.extend(of_batch(session, batch, (gate(session, opened),)))
 
     asked = threading.Thread(target=ask, daemon=True)
     asked.start()
@@ -206,15 +216,16 @@ def killing(cluster: Spark, batch: list[Case], until: float, seen: Kill) -> list
         # What the worker has done by now is lost with it.
         cluster.kill_worker()
         seen.under_way = asked.is_alive() and job_under_way(session)[0] == job
+    opened.touch()
     asked.join(max(0.0, until - time.monotonic()))
     if asked.is_alive():
         session.sparkContext.cancelAllJobs()
-        return ["no answer: time is over"] * len(batch)
+        return ["no answer: time is over"] * len(batch), seen
     ended = session.sparkContext.statusTracker().getJobInfo(job) if job is not None else None
     seen.ended = ended.status if ended is not None else seen.ended
     # The driver counts itself.
     seen.executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
-    return answers
+    return answers, seen
 
 
 def job_under_way(session: Any) -> tuple[int | None, int]:

@@ -244,15 +244,18 @@ impl Compiler<'_> {
 
     /// The hash of a unit and a group, over the secret.
     pub(crate) fn hash_of_pair(&self) -> String {
+        self.hash_of_unit(self.key_names().into_iter())
+    }
+
+    /// The hash of a unit and some texts, over the secret.
+    pub(crate) fn hash_of_unit(&self, texts: impl Iterator<Item = String>) -> String {
         let units = self
             .unit_names()
             .into_iter()
             .enumerate()
             .map(|(at, name)| if self.is_whole_unit(at) { self.dialect.digits(&name) } else { name });
-        let joined: Vec<String> = std::iter::once(self.dialect.text(self.secret.digits()))
-            .chain(units)
-            .chain(self.key_names())
-            .collect();
+        let joined: Vec<String> =
+            std::iter::once(self.dialect.text(self.secret.digits())).chain(units).chain(texts).collect();
         self.dialect.sha256(&joined.join(" || '|' || "))
     }
 
@@ -293,7 +296,7 @@ impl Compiler<'_> {
     }
 }
 
-fn list(parts: impl Iterator<Item = String>) -> String {
+pub(crate) fn list(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 

@@ -6,6 +6,7 @@
 //! person = "id"
 //! rows_per_group = 1
 //! groups_per_person = 2
+//! rows_in_joins = 100
 //! [tables.people.columns]
 //! hours = { lower = 0, upper = 99 }
 //! sex = { keys = ["Male", "Female"] }
@@ -86,6 +87,8 @@ pub enum RowsOf {
         unit: PrivacyUnit,
         /// How much of one unit counts, where a query does not say.
         caps: Caps,
+        /// How many rows of one unit are joined to other private tables, where that is declared.
+        joined: Option<Count>,
     },
 }
 
@@ -126,6 +129,7 @@ struct WrittenTable {
     unit: Option<String>,
     rows_per_group: Option<u64>,
     groups_per_person: Option<u64>,
+    rows_in_joins: Option<u64>,
     #[serde(default)]
     columns: BTreeMap<String, WrittenColumn>,
 }
@@ -225,6 +229,10 @@ impl WrittenTable {
         let refuse = |what: &str| Refusal::invalid(format!("table {} {what}", one_line(name)));
         let place = match (self.path, self.engine) {
             (Some(path), None) if self.url.is_none() && self.table.is_none() => {
+                // SQLite, which joins files, keeps such names for itself.
+                if name.to_ascii_lowercase().starts_with("sqlite_") {
+                    return Err(refuse("has a name that begins with sqlite_, expected another"));
+                }
                 Place::File(folder.join(path))
             }
             (None, Some(engine)) => {
@@ -280,11 +288,13 @@ impl WrittenTable {
                     groups: count("groups_per_person", self.groups_per_person)?,
                     rows: count("rows_per_group", self.rows_per_group)?,
                 };
-                RowsOf::Units { columns: people, unit: PrivacyUnit::new(unit)?, caps }
+                let joined =
+                    self.rows_in_joins.map(|number| count("rows_in_joins", Some(number))).transpose()?;
+                RowsOf::Units { columns: people, unit: PrivacyUnit::new(unit)?, caps, joined }
             }
         };
-        let has_caps =
-            self.unit.is_some() || self.rows_per_group.is_some() || self.groups_per_person.is_some();
+        let numbers = [self.rows_per_group, self.groups_per_person, self.rows_in_joins];
+        let has_caps = self.unit.is_some() || numbers.iter().any(Option::is_some);
         if rows_of == RowsOf::Public && has_caps {
             return Err(refuse("is public and has caps, expected them for people alone"));
         }

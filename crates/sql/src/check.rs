@@ -50,6 +50,15 @@ pub fn check(query: &str, catalog: &Catalog, wanted: CapsWanted) -> Result<Plan,
             "query has no aggregate, expected one such as COUNT(*), SUM(x) or AVG(x)",
         ));
     }
+    // Engines have no table without a column.
+    if let Some(unread) =
+        names.sources.iter().find(|source| source.unit.is_empty() && source.columns.is_empty())
+    {
+        return Err(Refusal::invalid(format!(
+            "table {} is joined and no column of it is used, expected one in ON",
+            unread.table.name
+        )));
+    }
     let RowsOf::Units { unit, caps, .. } = &names.sources[0].table.rows_of else {
         return Err(Refusal::invalid("query begins with a public table, expected the private one first"));
     };

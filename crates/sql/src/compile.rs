@@ -1,10 +1,11 @@
 //! A bounded plan in the dialect of an engine: one statement for all sums, and one for each tally.
 //!
-//! A statement says, from the inside out: the declared columns of each table, clamped; the rows that count, with their unit, keys
-//! and whole numbers; which of them are within the caps (`bound.rs`, `one_pass.rs`); sums over those.
+//! A statement says, from the inside out: the declared columns of each table, clamped, and where private tables are joined so many rows
+//! of each unit (`joined.rs`); the rows that count, with their unit, keys and whole numbers; which of them are within the caps
+//! (`bound.rs`, `one_pass.rs`); sums over those.
 
 use crate::{
-    Column, Dialect, JoinKind, Operator, Plan, Predicate, Scalar, TextRef,
+    Column, Dialect, Grid, JoinKind, Operator, Plan, Predicate, Scalar, TextRef,
     plan::{Input, Source},
     scalar::ColumnRef,
 };
@@ -109,7 +110,11 @@ impl Compiler<'_> {
         }
         let mut from = String::new();
         for (place, source) in plan.sources.iter().enumerate() {
-            let view = format!("({}) AS t{place}", self.view(source)?);
+            let view = match source.most {
+                None => self.view(source),
+                Some(most) => self.few_of_each_unit(source, most)?,
+            };
+            let view = format!("({view}) AS t{place}");
             match &source.join {
                 None => from += &view,
                 Some((kind, on)) => {
@@ -130,7 +135,7 @@ impl Compiler<'_> {
     }
 
     /// The declared columns of a table: texts as texts, numbers clamped.
-    fn view(&self, source: &Source) -> Result<String, Refusal> {
+    pub(crate) fn view(&self, source: &Source) -> String {
         let dialect = self.dialect;
         let table = source.table.name_in(dialect);
         let (mut outer, mut inner) = (Vec::new(), Vec::new());
@@ -156,19 +161,17 @@ impl Compiler<'_> {
                 }
             }
         }
-        if inner.is_empty() {
-            return Err(Refusal::invalid(format!(
-                "table {} is joined and no column of it is used, expected one in ON",
-                source.table.name
-            )));
-        }
-        Ok(format!("SELECT {} FROM (SELECT {} FROM {table}) AS declared", outer.join(", "), inner.join(", ")))
+        format!("SELECT {} FROM (SELECT {} FROM {table}) AS declared", outer.join(", "), inner.join(", "))
     }
 
     fn whole(&self, input: &Input) -> String {
-        let x = self.scalar(&input.scalar);
-        let (offset, scale) = (self.dialect.float(input.grid.offset), self.dialect.float(input.grid.scale()));
-        let steps = match input.grid.exponent < 0 {
+        self.on_grid(&self.scalar(&input.scalar), &input.grid)
+    }
+
+    /// The whole number of a number on a grid.
+    pub(crate) fn on_grid(&self, x: &str, grid: &Grid) -> String {
+        let (offset, scale) = (self.dialect.float(grid.offset), self.dialect.float(grid.scale()));
+        let steps = match grid.exponent < 0 {
             true => self.dialect.product(&format!("({x} - {offset})"), &scale),
             false => format!("({x} - {offset}) * {scale}"),
         };

@@ -48,6 +48,7 @@ mod dialect;
 pub mod engine;
 mod grid;
 mod job;
+mod joined;
 mod lex;
 mod one_pass;
 mod parse;

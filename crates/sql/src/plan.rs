@@ -5,7 +5,7 @@
 //! | is | made by | may be |
 //! |---|---|---|
 //! | public | a table that the catalog calls public | joined |
-//! | private | a table with a person, filtered, joined to public tables, or to others of the same person on the person | bounded |
+//! | private | a table with a person, filtered, joined to public tables, or, with so many rows of each person, to others on the person | bounded |
 //! | bounded | caps on the groups of a unit and on its rows in each group, then sums of whole numbers | given noise |
 //! | noisy | noise on every sum | sorted, filtered, cut off, shown |
 //!
@@ -18,7 +18,7 @@ use crate::{
     grid::Grid,
     scalar::{ColumnRef, Predicate, Scalar},
 };
-use veracity_core::PrivacyUnit;
+use veracity_core::{Count, PrivacyUnit};
 
 /// A query that was checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,8 @@ pub struct Source {
     pub columns: Vec<(String, Column)>,
     /// None for the first.
     pub join: Option<(JoinKind, Predicate)>,
+    /// How many rows of one unit are joined, where there is another private table: a join multiplies them.
+    pub most: Option<Count>,
 }
 
 /// What rows are grouped by.

@@ -56,7 +56,13 @@ impl Names {
                 RowsOf::Units { columns, .. } => columns.clone(),
             };
             names.aliases.push(alias);
-            names.sources.push(Source { table: table.clone(), unit, columns: Vec::new(), join: None });
+            names.sources.push(Source {
+                table: table.clone(),
+                unit,
+                columns: Vec::new(),
+                join: None,
+                most: None,
+            });
         }
         Ok(names)
     }

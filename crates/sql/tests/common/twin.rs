@@ -28,7 +28,7 @@ struct Counted {
 
 /// The whole numbers of a plan; `secret` as an engine is given it.
 pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
-    let kept = capped(plan, rows_that_count(plan, tables), secret);
+    let kept = capped(plan, rows_that_count(plan, tables, secret), secret);
     let mut groups: BTreeMap<Vec<String>, Vec<(Counted, bool)>> = BTreeMap::new();
     if plan.keys.is_empty() {
         groups.insert(Vec::new(), Vec::new());
@@ -63,7 +63,7 @@ pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
 /// The numbers that count, as floats: what an answer is the truth of. One list for each group and input.
 pub fn values(plan: &Plan, tables: &[Data], secret: &str) -> BTreeMap<Vec<String>, Vec<Vec<f64>>> {
     let mut groups: BTreeMap<Vec<String>, Vec<Vec<f64>>> = BTreeMap::new();
-    for (row, _) in capped(plan, rows_that_count(plan, tables), secret) {
+    for (row, _) in capped(plan, rows_that_count(plan, tables, secret), secret) {
         let lists = groups.entry(row.keys).or_insert_with(|| vec![Vec::new(); plan.inputs.len()]);
         for (list, float) in lists.iter_mut().zip(row.floats) {
             list.extend(float);
@@ -92,12 +92,7 @@ fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<(Counted, bool)>
     for row in rows {
         units.entry(row.unit.clone()).or_default().entry(row.keys.clone()).or_default().push(row);
     }
-    let rank = |parts: Vec<String>| {
-        let text = std::iter::once(secret.to_owned()).chain(parts).collect::<Vec<_>>().join("|");
-        // The first 60 bits.
-        let digest = Sha256::digest(text.as_bytes());
-        digest[..8].iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte)) >> 4
-    };
+    let rank = |parts: Vec<String>| first_bits(secret, parts);
     let (most_groups, most_rows) = (plan.caps.groups.get() as usize, plan.caps.rows.get() as usize);
     let mut kept = Vec::new();
     for (unit, groups) in units {
@@ -116,6 +111,53 @@ fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<(Counted, bool)>
     kept
 }
 
+/// The first 60 bits of SHA-256 over texts.
+fn first_bits(secret: &str, parts: Vec<String>) -> u64 {
+    let text = std::iter::once(secret.to_owned()).chain(parts).collect::<Vec<_>>().join("|");
+    let digest = Sha256::digest(text.as_bytes());
+    digest[..8].iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte)) >> 4
+}
+
+/// As many lines of each unit as are joined to another private table: those of the least hashes, then of the least values.
+fn few_of_each_unit(source: &Source, lines: Vec<Line>, secret: &str) -> Vec<Line> {
+    let Some(most) = source.most else { return lines };
+    let mut units: BTreeMap<Vec<Option<String>>, Vec<Line>> = BTreeMap::new();
+    for line in lines {
+        units.entry(line.unit.clone()).or_default().push(line);
+    }
+    let hash = |line: &Line| {
+        let cells =
+            line.cells.iter().zip(&source.columns).map(|(cell, (_, declared))| match (cell, declared) {
+                (Cell::Number(x), Column::Number(bounds)) => {
+                    // The range has 31 bits, as it has for means.
+                    let exponent = 30 - (bounds.upper() - bounds.lower()).log2().floor() as i32;
+                    (((x - bounds.lower()) * 2f64.powi(exponent) + 0.5).floor() as i64).to_string()
+                }
+                (cell, _) => cell.text().unwrap_or("").to_owned(),
+            });
+        first_bits(secret, line.unit.iter().flatten().cloned().chain(cells).collect())
+    };
+    let before = |a: &Line, b: &Line| {
+        let values = |line: &Line| -> Vec<(bool, f64, String)> {
+            let value = |cell: &Cell| {
+                let missing = matches!(cell, Cell::Null);
+                (!missing, cell.number().unwrap_or(0.0), cell.text().unwrap_or("").to_owned())
+            };
+            line.cells.iter().map(value).collect()
+        };
+        let by_value = values(a).partial_cmp(&values(b)).expect("no NaN is left");
+        hash(a).cmp(&hash(b)).then(by_value)
+    };
+    for (unit, lines) in &mut units {
+        // Lines of nobody are never counted.
+        if unit.iter().all(Option::is_some) {
+            lines.sort_by(before);
+            lines.truncate(most.get() as usize);
+        }
+    }
+    units.into_values().flatten().collect()
+}
+
 /// The polynomial of a row, and then its whole numbers from the last on.
 fn rank_of_row(plan: &Plan, key: i128, row: &Counted) -> (i128, Vec<i128>) {
     let p = (1 << 30) - 35;
@@ -129,8 +171,9 @@ fn rank_of_row(plan: &Plan, key: i128, row: &Counted) -> (i128, Vec<i128>) {
     (((x % p).pow(3) + key * x) % p, last.into_iter().chain(places).collect())
 }
 
-fn rows_that_count(plan: &Plan, tables: &[Data]) -> Vec<Counted> {
-    let lines: Vec<Vec<Line>> = plan.sources.iter().map(|source| read(source, tables)).collect();
+fn rows_that_count(plan: &Plan, tables: &[Data], secret: &str) -> Vec<Counted> {
+    let few = |source| few_of_each_unit(source, read(source, tables), secret);
+    let lines: Vec<Vec<Line>> = plan.sources.iter().map(few).collect();
     let mut joined: Vec<Joined<'_>> = lines[0].iter().map(|line| vec![Some(line)]).collect();
     for (source, lines) in plan.sources.iter().zip(&lines).skip(1) {
         let (kind, on) = source.join.as_ref().expect("only the first table is not joined");

@@ -149,6 +149,8 @@ pub struct World {
     pub bounds: BTreeMap<&'static str, (f64, f64)>,
     pub keys: BTreeMap<&'static str, Vec<String>>,
     pub caps: (u64, u64),
+    /// How many rows of one person are joined, where the catalog says so.
+    pub joined: Option<u64>,
     pub persons: Vec<Person>,
     /// Rows of the first table that nobody owns.
     pub ownerless: Vec<Vec<Cell>>,
@@ -178,12 +180,14 @@ impl World {
         let bounds = NUMBERS.iter().map(|name| (*name, bounds(dice))).collect();
         let keys = PUBLIC.iter().map(|name| (*name, public_keys(dice))).collect();
         let caps = (1 + dice.below(3) as u64, 1 + dice.below(3) as u64);
+        let joined = dice.once_in(2).then(|| 1 + dice.below(3) as u64);
         let mut world = World {
             names,
             units,
             bounds,
             keys,
             caps,
+            joined,
             persons: Vec::new(),
             ownerless: Vec::new(),
             places: Vec::new(),
@@ -288,6 +292,7 @@ impl World {
                     ["id", "day"][..self.units].iter().map(|unit| toml_text(self.names.of(unit))).collect();
                 text += &format!("person = [{}]\n", units.join(", "));
                 text += &format!("groups_per_person = {}\nrows_per_group = {}\n", self.caps.0, self.caps.1);
+                text += &self.joined.map_or(String::new(), |rows| format!("rows_in_joins = {rows}\n"));
             }
             text += &format!("[tables.{name}.columns]\n");
             for column in columns {

@@ -65,10 +65,26 @@ fn cost_words(prepared: &Prepared) -> String {
         (false, 1) => format!("{rows} of each {unit} count, in one group\n"),
         (false, groups) => format!("{rows} of each {unit} count in each of at most {groups} groups\n"),
     };
+    lines += &join_words(prepared);
     if let Some(threshold) = prepared.threshold {
         lines += &format!("groups are shown from a noisy {} {unit}s on\n", decimal::nearest(threshold, 6));
     }
     lines
+}
+
+/// How many rows of one person are joined to another private table.
+fn join_words(prepared: &Prepared) -> String {
+    let mut tables: Vec<(&str, u64)> = Vec::new();
+    for source in &prepared.plan.sources {
+        let table = source.most.map(|most| (source.table.name.as_str(), most.get()));
+        tables.extend(table.filter(|table| !tables.contains(table)));
+    }
+    if tables.is_empty() {
+        return String::new();
+    }
+    let tables: Vec<String> =
+        tables.iter().map(|(name, most)| format!("{most} of {}", clean(name))).collect();
+    format!("rows of each {} that are joined: at most {}\n", prepared.plan.unit.name(), tables.join(", "))
 }
 
 pub fn preview_words(prepared: &Prepared, rows: u64) -> Result<String, Error> {
