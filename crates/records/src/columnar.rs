@@ -147,20 +147,24 @@ impl ColumnarTable {
     }
 
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
-        if self.batch.first().is_none_or(|rows| self.used == rows.len()) {
-            let read = guarded(|| self.read_batch()).flatten();
-            let Some(more) = read else {
-                return Err(refuse(
-                    &self.file,
-                    "an intact Parquet file whose pages are plain, or packed by snappy or gzip",
-                ));
-            };
-            if !more {
-                return Ok(None);
-            }
+        let is_used = self.batch.first().is_none_or(|rows| self.used == rows.len());
+        if is_used && self.next_batch()?.is_none() {
+            return Ok(None);
         }
         self.used += 1;
         Ok(Some(Row::Stored(&self.batch, self.used - 1)))
+    }
+
+    /// The next rows, column by column; none where there are no more.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<&[Vec<Stored>]>, Error> {
+        let read = guarded(|| self.read_batch()).flatten();
+        match read {
+            Some(more) => Ok(more.then_some(&self.batch[..])),
+            None => Err(refuse(
+                &self.file,
+                "an intact Parquet file whose pages are plain, or packed by snappy or gzip",
+            )),
+        }
     }
 
     /// Reads some rows. Whether there were any; nothing when the file is damaged.

@@ -9,7 +9,8 @@ use crate::{
     format::Format,
     idx, npy,
     source::{Opened, refuse},
-    tabular::{Cell, Tabular, short},
+    tabular::{Cell, Row, Tabular, short},
+    texts::{Coding, Texts},
 };
 use veracity_core::Error;
 
@@ -38,7 +39,7 @@ pub enum Values {
     /// Numbers.
     Numbers(Vec<Option<f64>>),
     /// Texts.
-    Texts(Vec<Option<String>>),
+    Texts(Texts),
 }
 
 /// Columns as they were asked for.
@@ -112,23 +113,39 @@ fn from_table(opened: Opened, form: Form, wanted: &[Wanted<'_>], limits: &Limits
     let width = table.width();
     let mut columns = Vec::with_capacity(wanted.len());
     for wanted in wanted {
-        columns.push((table.place(&file, wanted.name)?, Values::none(wanted.kind)));
+        columns.push((table.place(&file, wanted.name)?, Reading::new(wanted.kind)));
     }
     let mut rows = 0;
-    while let Some(row) = table.next()? {
-        rows += 1;
-        check_room(&file, rows, columns.len(), limits)?;
-        let is_whole = row.len() == width;
-        for (at, values) in &mut columns {
-            values.add(if is_whole { row.cell(*at) } else { Cell::Missing }, form.notation);
+    match &mut table {
+        Tabular::Text(table, _) => {
+            while let Some(row) = table.next()?.map(Row::Text) {
+                rows += 1;
+                check_room(&file, rows, columns.len(), limits)?;
+                let is_whole = row.len() == width;
+                for (at, reading) in &mut columns {
+                    reading.add(if is_whole { row.cell(*at) } else { Cell::Missing }, form.notation);
+                }
+            }
+        }
+        Tabular::Columnar(table) => {
+            while let Some(batch) = table.next_batch()? {
+                rows += batch.first().map_or(0, Vec::len);
+                check_room(&file, rows, columns.len(), limits)?;
+                for (at, reading) in &mut columns {
+                    batch[*at].iter().for_each(|stored| reading.add(stored.cell().trimmed(), form.notation));
+                }
+            }
         }
     }
-    Ok(Columns { rows, values: columns.into_iter().map(|(_, values)| values).collect() })
+    Ok(Columns { rows, values: columns.into_iter().map(|(_, reading)| reading.finish()).collect() })
 }
 
 /// Refuses more rows than the limits allow.
 fn check_room(file: &str, rows: usize, columns: usize, limits: &Limits) -> Result<(), Error> {
-    if rows <= limits.rows && rows.checked_mul(columns).is_some_and(|values| values <= limits.values) {
+    // Rows are counted in 32 bits where their texts are.
+    if rows <= limits.rows.min(u32::MAX as usize - 1)
+        && rows.checked_mul(columns).is_some_and(|values| values <= limits.values)
+    {
         return Ok(());
     }
     Err(refuse(file, format!("at most {} records and {} values", limits.rows, limits.values)))
@@ -146,25 +163,44 @@ impl Values {
     /// The texts, where these are texts: what queries take for a column.
     pub fn into_texts(self) -> Option<Vec<Option<String>>> {
         match self {
-            Values::Texts(texts) => Some(texts),
+            Values::Texts(texts) => Some(texts.to_vec()),
             Values::Numbers(_) => None,
         }
     }
+}
 
-    fn none(kind: Kind) -> Values {
+/// A column that is being read.
+enum Reading {
+    Numbers(Vec<Option<f64>>),
+    Texts(Coding),
+}
+
+impl Reading {
+    fn new(kind: Kind) -> Reading {
         match kind {
-            Kind::Numbers => Values::Numbers(Vec::new()),
-            Kind::Texts => Values::Texts(Vec::new()),
+            Kind::Numbers => Reading::Numbers(Vec::new()),
+            Kind::Texts => Reading::Texts(Coding::default()),
         }
     }
 
     fn add(&mut self, cell: Cell<'_>, notation: Notation) {
         match self {
-            Values::Numbers(all) => all.push(cell.number(notation).filter(|number| !number.is_nan())),
-            Values::Texts(all) => all.push(cell.text().and_then(|text| {
-                let text = std::str::from_utf8(&text).ok()?.trim();
-                (!text.is_empty()).then(|| text.to_owned())
-            })),
+            Reading::Numbers(all) => all.push(cell.number(notation).filter(|number| !number.is_nan())),
+            Reading::Texts(coding) => match cell {
+                Cell::Whole(number) => coding.add_whole(number),
+                other => {
+                    let text = other.text();
+                    let text = text.as_ref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+                    coding.add(text.map(str::trim).filter(|text| !text.is_empty()));
+                }
+            },
+        }
+    }
+
+    fn finish(self) -> Values {
+        match self {
+            Reading::Numbers(numbers) => Values::Numbers(numbers),
+            Reading::Texts(coding) => Values::Texts(coding.finish()),
         }
     }
 }
@@ -186,10 +222,10 @@ fn from_array(file: &str, array: &Array, wanted: &[Wanted<'_>], limits: &Limits)
                 "column is {name}, expected the place of a column of {file}, from 1 to {width}"
             )));
         };
-        let mut column = Values::none(wanted.kind);
+        let mut column = Reading::new(wanted.kind);
         (0..rows)
             .for_each(|row| column.add(array.numbers().cell(row * width + place - 1), Notation::default()));
-        values.push(column);
+        values.push(column.finish());
     }
     Ok(Columns { rows, values })
 }

@@ -49,6 +49,7 @@ mod source;
 mod table;
 mod tabular;
 mod text;
+mod texts;
 pub mod writing;
 mod zstd;
 
@@ -64,3 +65,4 @@ pub use scale::{Onto, Scale};
 pub use source::{Limits, Source};
 pub use table::{LabelKind, Labels, Table, assemble};
 pub use text::{Form, Header};
+pub use texts::Texts;

@@ -124,6 +124,30 @@ impl<R> Lines<R> {
         is_row
     }
 
+    /// Follows bytes at once where none of them can matter by itself: behind the header of a table of several columns, outside of
+    /// quotes and without one. Whether it did.
+    fn pass_plain(&mut self, bytes: &[u8]) -> bool {
+        let is_outside = matches!(self.state, State::Start | State::Plain);
+        let is_wide = self.header == Header::Ended { one_column: false };
+        let Some(last) = bytes.last().filter(|_| is_outside && is_wide && !bytes.contains(&b'"')) else {
+            return false;
+        };
+        let count = |byte: u8| bytes.iter().filter(|one| **one == byte).count() as u64;
+        let (feeds, returns) = (count(b'\n'), count(b'\r'));
+        // A line feed after a carriage return ends no other line.
+        let pairs = if returns > 0 || self.last == b'\r' {
+            let first = u64::from(self.last == b'\r' && bytes[0] == b'\n');
+            first + bytes.windows(2).filter(|two| *two == b"\r\n").count() as u64
+        } else {
+            0
+        };
+        self.line += feeds + returns - pairs;
+        let is_end = *last == b'\n' || *last == b'\r';
+        self.state = if is_end || *last == self.delimiter { State::Start } else { State::Plain };
+        (self.at_start, self.last) = (is_end, *last);
+        true
+    }
+
     /// Hands out what waits.
     fn take_waiting(&mut self, buffer: &mut [u8]) -> usize {
         let left = &self.waiting.0[self.waiting.1..];
@@ -142,6 +166,9 @@ impl<R: Read> Read for Lines<R> {
         }
         let mut count = self.inner.read(buffer)?;
         self.has_ended = count == 0;
+        if self.pass_plain(&buffer[..count]) {
+            return Ok(count);
+        }
         for at in 0..count {
             if self.is_empty_row(buffer[at]) {
                 // From here on there are more bytes than the buffer holds.
@@ -235,6 +262,41 @@ mod tests {
                 assert_eq!(open_quote(text, piece), line, "{text:?} in pieces of {piece}");
             }
         }
+    }
+
+    /// Whole pieces leave the same behind as their bytes one by one, whatever they are cut into.
+    #[test]
+    fn bytes_at_once_leave_what_bytes_one_by_one_leave() {
+        let mut word = 7u64;
+        let mut below = |n: usize| {
+            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (word >> 33) as usize % n
+        };
+        let mut at_once = 0;
+        for _ in 0..20_000 {
+            let rest: Vec<u8> = (0..below(24)).map(|_| b"ab,,\n\n\r\n\""[below(9)]).collect();
+            let text = [b"x,y\n".to_vec(), rest].concat();
+            let (mut pieces, mut bytes) = (Lines::new(&text[..], b','), Lines::new(&text[..], b','));
+            let mut from = 0;
+            while from < text.len() {
+                let piece = &text[from..text.len().min(from + 1 + below(9))];
+                let plain = pieces.pass_plain(piece);
+                at_once += usize::from(plain);
+                if !plain {
+                    for byte in piece {
+                        let _ = pieces.is_empty_row(*byte);
+                    }
+                }
+                let any_row = piece.iter().fold(false, |any, byte| bytes.is_empty_row(*byte) | any);
+                assert!(!(plain && any_row));
+                let left = |lines: &Lines<&[u8]>| {
+                    (lines.state as u8, lines.at_start, lines.last, lines.line, lines.opened, lines.is_torn)
+                };
+                assert_eq!(left(&pieces), left(&bytes), "{:?}", String::from_utf8_lossy(&text));
+                from += piece.len();
+            }
+        }
+        assert!(at_once > 10_000, "{at_once}");
     }
 
     #[test]

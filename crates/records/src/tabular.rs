@@ -93,7 +93,14 @@ impl Row<'_> {
             Row::Text(record) => record.get(at).map_or(Cell::Missing, Cell::Text),
             Row::Stored(columns, row) => columns[at][*row].cell(),
         };
-        match cell {
+        cell.trimmed()
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// Without white space around it; missing where it is empty.
+    pub(crate) fn trimmed(self) -> Cell<'a> {
+        match self {
             Cell::Text(bytes) => match bytes.trim_ascii() {
                 [] => Cell::Missing,
                 text => Cell::Text(text),
@@ -101,9 +108,7 @@ impl Row<'_> {
             other => other,
         }
     }
-}
 
-impl<'a> Cell<'a> {
     /// As a number; what is written is read by the notation.
     pub(crate) fn number(&self, notation: Notation) -> Option<f64> {
         match self {

@@ -19,7 +19,9 @@ fn read(source: &Source, wanted: &[(&str, Kind)], form: Form) -> Result<Columns,
 }
 
 fn texts(all: &[&str]) -> Values {
-    Values::Texts(all.iter().map(|text| (!text.is_empty()).then(|| (*text).to_owned())).collect())
+    let rows: Vec<Option<String>> =
+        all.iter().map(|text| (!text.is_empty()).then(|| (*text).to_owned())).collect();
+    Values::Texts(rows.into())
 }
 
 const ALL: [(&str, Kind); 3] = [("age", Kind::Numbers), ("city", Kind::Texts), ("id", Kind::Texts)];

@@ -32,7 +32,7 @@ fn what_is_written_is_what_is_read() {
         assert_eq!(found.rows, 5, "{name}");
         let texts = TEXTS.map(|text| Some(text.to_owned())).to_vec();
         let numbers = NUMBERS.map(Some).to_vec();
-        assert_eq!(found.values, [Values::Texts(texts), Values::Numbers(numbers)], "{name}");
+        assert_eq!(found.values, [Values::Texts(texts.into()), Values::Numbers(numbers)], "{name}");
     }
     let none = columns(&[], &[]);
     assert_eq!(csv(&none).unwrap(), b"\"town, or so\",n\n");

@@ -33,11 +33,11 @@ pub fn read(source: &Source, request: &Request<'_>) -> Result<Reading, Error> {
     let mut values = read.values.into_iter();
     let column = match request.column.and_then(|_| values.next()) {
         Some(Values::Numbers(numbers)) => Column::from(numbers),
-        Some(Values::Texts(texts)) => Column::Texts(texts),
+        Some(Values::Texts(texts)) => Column::Texts(texts.to_vec()),
         None => Column::Texts(vec![Some(String::new()); read.rows]),
     };
     let persons = values.next().map(|values| match values {
-        Values::Texts(persons) => persons,
+        Values::Texts(persons) => persons.to_vec(),
         // Asked for as texts below.
         Values::Numbers(numbers) => numbers.into_iter().map(|x| x.map(|x| x.to_string())).collect(),
     });

@@ -4,37 +4,25 @@
 //! cap: those of the least ranks, where it has more. A rank is SHA-256 over the secret of the query, the unit and what of the row is
 //! read, numbers as whole numbers. Rows that tie are told apart by their values; those that are alike in all give the same sums.
 
-use crate::{
-    Column, Grid,
-    bound::{group_by, list},
-    compile::Compiler,
-    plan::Source,
-    scalar::Range,
-};
+use crate::{Column, Grid, bound::list, compile::Compiler, plan::Source, scalar::Range};
 use veracity_core::{Count, Refusal};
 
 impl Compiler<'_> {
-    /// The declared columns of a table, with at most so many rows of each unit.
+    /// The declared columns of a table, with at most so many rows of each unit. Only those of units that have more are hashed.
     pub(crate) fn few_of_each_unit(&self, source: &Source, most: Count) -> Result<String, Refusal> {
-        let (units, cells, most) = (self.unit_names(), cell_names(source), most.get());
-        let shown = list(units.iter().chain(&cells).cloned());
-        let declared = self.view(source);
-        let same = list_and((0..units.len()).map(|at| format!("u{at} = w{at}")));
-        let over = format!(
-            "SELECT {} FROM ({declared}) AS owned{} HAVING COUNT(*) > {most}",
-            list((0..units.len()).map(|at| format!("u{at} AS w{at}"))),
-            group_by(&units)
+        let (cells, most) = (cell_names(source), most.get());
+        let unit = self.unit_names().join(", ");
+        let shown = list(self.unit_names().into_iter().chain(cells.iter().cloned()));
+        let sized = format!(
+            "SELECT {shown}, COUNT(*) OVER (PARTITION BY {unit}) AS n FROM ({}) AS owned",
+            self.view(source)
         );
-        let few = format!(
-            "SELECT {shown} FROM ({declared}) AS few LEFT JOIN ({over}) AS over_cap ON {same} WHERE w0 IS NULL"
-        );
+        let hash = format!("CASE WHEN n > {most} THEN {} END", self.hash_of_cells(source)?);
+        let order = list(std::iter::once(hash).chain(cells.iter().map(|cell| in_order(cell))));
         let ranked = format!(
-            "SELECT {shown}, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {}) AS r \
-             FROM ({declared}) AS many INNER JOIN ({over}) AS over_cap ON {same}",
-            units.join(", "),
-            list(std::iter::once(self.hash_of_cells(source)?).chain(cells.iter().map(|cell| in_order(cell)))),
+            "SELECT {shown}, ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {order}) AS r FROM ({sized}) AS sized"
         );
-        Ok(format!("{few} UNION ALL SELECT {shown} FROM ({ranked}) AS ranked WHERE r <= {most}"))
+        Ok(format!("SELECT {shown} FROM ({ranked}) AS few WHERE r <= {most}"))
     }
 
     /// The hash of a unit and of what is read of a row.
@@ -65,8 +53,4 @@ fn cell_names(source: &Source) -> Vec<String> {
 /// A value in an order that engines agree on: those that are missing first.
 fn in_order(cell: &str) -> String {
     format!("CASE WHEN {cell} IS NULL THEN 0 ELSE 1 END, {cell}")
-}
-
-fn list_and(parts: impl Iterator<Item = String>) -> String {
-    parts.collect::<Vec<_>>().join(" AND ")
 }

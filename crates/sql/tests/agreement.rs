@@ -90,8 +90,8 @@ fn wrong_sums_differ_from_the_twin() {
         let bound = sql[upper..end].to_owned();
         sql.replace("ELSE c0 END", &format!("ELSE COALESCE(c0, {bound}) END"))
     };
-    let joined_without_end = |sql: String| sql.replace("HAVING COUNT(*) > ", "HAVING COUNT(*) > 1000 + ");
-    let joined_by_value = |sql: String| sql.replace(" ORDER BY veracity_sha256(", " ORDER BY length(");
+    let joined_without_end = |sql: String| sql.replace("AS few WHERE r <= ", "AS few WHERE r <= 1000 + ");
+    let joined_by_value = |sql: String| sql.replace(" THEN veracity_sha256(", " THEN length(");
     let every_row = |sql: String| sql.replace("COUNT(q0)", "COUNT(*)");
     let (alone, joined) = (
         "SELECT AVG(hours) m FROM people",

@@ -6,11 +6,15 @@
 mod common;
 
 use common::{
-    Cell, cases, secret,
+    Cell, Data, cases, digits, secret, twin,
     typed::{Case, cases_with_types},
 };
 use veracity_core::{Delta, Epsilon};
-use veracity_sql::{CapsWanted, Catalog, Engine, Place, Plan, QueryRequest, Totals, engine::DuckDb};
+use veracity_records::{Form, Limits};
+use veracity_sql::{
+    CapsWanted, Catalog, Engine, Place, Plan, QueryRequest, Totals, check,
+    engine::{DuckDb, Sqlite},
+};
 
 /// What an engine says to a plan that it was prepared for, in one order.
 fn asked(engine: &mut dyn Engine, case: &Case, plan: &Plan) -> Totals {
@@ -29,6 +33,18 @@ fn csv(cell: &Cell) -> String {
         Cell::Number(x) => format!("{x:e}"),
         Cell::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
     }
+}
+
+/// Tables as a file of text has them: without white space around a text, and without texts that are nothing else.
+fn trimmed(tables: &[Data]) -> Vec<Data> {
+    let mut tables = tables.to_vec();
+    for cell in tables.iter_mut().flat_map(|table| table.rows.iter_mut().flatten()) {
+        if let Cell::Text(text) = cell {
+            let text = text.trim().to_owned();
+            *cell = if text.is_empty() { Cell::Null } else { Cell::Text(text) };
+        }
+    }
+    tables
 }
 
 /// Whether a file of text can tell all texts of a case from those that are missing.
@@ -75,6 +91,45 @@ fn no_row_of_a_file_makes_duckdb_fail() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Both readers of text files take odd cells for the same: blanks of all kinds, numbers in odd notations.
+#[test]
+#[ignore = "#16: needs the program of DuckDB"]
+fn odd_cells_are_the_same_to_duckdb_and_to_the_reader_of_files() {
+    let folder = std::env::temp_dir().join(format!("veracity-odd-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let columns = "a = { lower = -10, upper = 10 }\nk = { type = 'text' }\n";
+    let caps = "rows_per_group = 100\ngroups_per_person = 100\n";
+    let catalog = format!("[tables.t]\npath = 't.csv'\nperson = 'id'\n{caps}[tables.t.columns]\n{columns}");
+    let catalog = Catalog::read(&catalog, &folder).unwrap();
+    let query = "SELECT k, COUNT(*), COUNT(a), SUM(a), COUNT(DISTINCT id) FROM t GROUP BY k";
+    let plan = check(query, &catalog, CapsWanted::default()).unwrap();
+    let blanks: Vec<String> = (0..=0x3000u32)
+        .filter_map(char::from_u32)
+        .filter(|c| c.is_whitespace() && *c != '\n' && *c != '\r')
+        .map(|c| format!("{c}5{c}"))
+        .collect();
+    let numbers = "1_0 1. .5 +.5e-3 1e 1e5 1E+2 inf +Infinity -inf NaN -nan +3 0x10 1e400 1e-400 . - + -. 1d 1f true 5% $5 1e+ --1 \
+                   00012 1.7976931348623157e309 4.9e-324 2.2250738585072011e-308 1e5_0";
+    let cells = blanks.iter().map(String::as_str).chain(numbers.split(' ')).chain(["", "\"  \"", "\" 7 \""]);
+    let mut text = " id ,a, k\n".to_owned();
+    for (at, cell) in cells.enumerate() {
+        text += &format!("p{at},{cell},x\n{cell},1,y\nq{at},2,{cell}\n");
+    }
+    std::fs::write(folder.join("t.csv"), text).unwrap();
+    let ask = |engine: &mut dyn Engine| {
+        engine.prepare(&plan).unwrap();
+        let mut totals = engine.totals(&plan, &secret(1)).unwrap();
+        totals.sums.sort();
+        totals.sums
+    };
+    let mut embedded = Sqlite::open(Form::default(), Limits::default()).unwrap();
+    let (theirs, ours) = (ask(&mut DuckDb::new()), ask(&mut embedded));
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(ours.len() > 30, "{}", ours.len());
+    let differ: Vec<_> = theirs.iter().filter(|row| !ours.contains(row)).collect();
+    assert_eq!(theirs, ours, "{differ:?} and {:?}", ours.iter().find(|row| !theirs.contains(row)));
+}
+
 #[test]
 #[ignore = "#16: needs the program of DuckDB"]
 fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
@@ -97,7 +152,8 @@ fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
             }
         }
         let found = asked(&mut DuckDb::new(), &case, &plan);
-        assert_eq!(found, case.expected, "{} {}", case.seed, case.query);
+        let expected = twin(&plan, &trimmed(&case.tables), &digits(case.seed));
+        assert_eq!(found, expected, "{} {}", case.seed, case.query);
         rows += found.sums.len();
     }
     std::fs::remove_dir_all(&folder).unwrap();

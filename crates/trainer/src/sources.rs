@@ -228,7 +228,7 @@ impl DataSpec {
         let wanted = [veracity_records::Wanted { name: column, kind: Kind::Texts }];
         let read = read_columns(source, self.layout(None)?.form, &wanted, &Limits::default())?;
         match read.values.into_iter().next() {
-            Some(Values::Texts(persons)) => Ok(persons),
+            Some(Values::Texts(persons)) => Ok(persons.to_vec()),
             Some(Values::Numbers(_)) | None => {
                 Err(Error::invalid("persons were not read as texts, expected them to be"))
             }

@@ -1,8 +1,7 @@
 //! The values of one table, and those of expressions on its rows: as SQL has them, with what is missing and what is not known.
 
-use super::coded::Coded;
 use crate::{Column, ColumnRef, Operator, Predicate, Scalar, TextRef, plan::Source};
-use veracity_records::Values;
+use veracity_records::{Texts, Values};
 
 /// A table: whose its rows are, and its declared columns.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ pub(crate) struct Cells {
 enum Kept {
     /// Clamped; NaN where one is missing.
     Numbers(Vec<f64>),
-    Texts(Coded),
+    Texts(Texts),
 }
 
 impl Cells {
@@ -44,7 +43,7 @@ impl Cells {
             })
         };
         let read = |(name, values): (&str, Values)| match values {
-            Values::Texts(texts) => Some(Kept::Texts(Coded::new(texts))),
+            Values::Texts(texts) => Some(Kept::Texts(texts)),
             Values::Numbers(numbers) => {
                 let (lower, upper) = bounds(name)?;
                 let clamped = |x: f64| {
@@ -70,17 +69,17 @@ impl Cells {
     }
 
     /// The columns that say whose a row is.
-    pub(crate) fn unit(&self) -> impl Iterator<Item = &Coded> {
-        self.units.iter().filter_map(|at| coded(&self.columns[*at]))
+    pub(crate) fn unit(&self) -> impl Iterator<Item = &Texts> {
+        self.units.iter().filter_map(|at| texts(&self.columns[*at]))
     }
 
     /// A declared column of texts.
-    pub(crate) fn texts(&self, declared: usize) -> Option<&Coded> {
-        coded(&self.columns[self.declared[declared]])
+    pub(crate) fn texts(&self, declared: usize) -> Option<&Texts> {
+        texts(&self.columns[self.declared[declared]])
     }
 
     fn text(&self, at: ColumnRef, row: u32) -> Option<&str> {
-        self.texts(at.column)?.text(row)
+        self.texts(at.column)?.get(row as usize)
     }
 
     /// A number of a row.
@@ -155,9 +154,9 @@ impl Cells {
     }
 }
 
-fn coded(column: &Kept) -> Option<&Coded> {
+fn texts(column: &Kept) -> Option<&Texts> {
     match column {
-        Kept::Texts(coded) => Some(coded),
+        Kept::Texts(texts) => Some(texts),
         Kept::Numbers(_) => None,
     }
 }

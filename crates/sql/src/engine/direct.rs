@@ -2,34 +2,39 @@
 //!
 //! It gives the whole numbers that a statement gives, many times faster than SQLite runs one.
 
-use super::{
-    cells::Cells,
-    coded::{Coded, Joined},
-};
+use super::{cells::Cells, together::Together};
 use crate::{Plan, Row, Secret, Summand, Totals, rank};
+use veracity_records::Texts;
 
 /// The rows of one unit that count: their groups, and where they are.
 type Mine = [(u32, u32)];
 
+/// A whole number that is missing: none is so far out.
+const MISSING: i64 = i64::MIN;
+
 /// A plan at work on the rows of a table.
 struct Direct<'a> {
     plan: &'a Plan,
-    cells: &'a Cells,
     secret: &'a str,
-    units: Joined<'a>,
-    groups: Joined<'a>,
+    units: Together<'a>,
+    groups: Together<'a>,
+    /// For each input the whole number of each row.
+    wholes: Vec<Vec<i64>>,
     /// What is summed: a query of quantiles alone still has groups.
     summands: &'a [Summand],
-    /// For each group, whether a row of it counts, and its sums.
-    sums: Vec<(bool, Vec<i64>)>,
+    /// For each group whether a row of it counts, and its sums one after another.
+    occurs: Vec<bool>,
+    sums: Vec<i64>,
     /// For each tally, the group and the value of each row.
     tallies: Vec<Vec<(u32, i64)>>,
+    /// Rows of a pair with their ranks.
+    ranked: Vec<(i64, u32)>,
 }
 
 /// The whole numbers of a plan that has one table.
 pub(crate) fn totals(plan: &Plan, cells: &Cells, secret: &Secret) -> Totals {
     let mut direct = Direct::new(plan, cells, secret.digits());
-    let (starts, mut order) = direct.by_unit();
+    let (starts, mut order) = direct.by_unit(cells.rows);
     for unit in 0..direct.units.len() {
         direct.add_unit(unit as u32, &mut order[starts[unit] as usize..starts[unit + 1] as usize]);
     }
@@ -38,7 +43,7 @@ pub(crate) fn totals(plan: &Plan, cells: &Cells, secret: &Secret) -> Totals {
 
 impl<'a> Direct<'a> {
     fn new(plan: &'a Plan, cells: &'a Cells, secret: &'a str) -> Direct<'a> {
-        let columns: Vec<&Coded> =
+        let columns: Vec<&Texts> =
             plan.keys.iter().filter_map(|key| cells.texts(key.column.column)).collect();
         let allowed: Vec<Option<Vec<bool>>> = plan
             .keys
@@ -46,28 +51,44 @@ impl<'a> Direct<'a> {
             .zip(&columns)
             .map(|(key, column)| {
                 let public = key.public.as_ref()?;
-                Some(column.texts.iter().map(|text| public.contains(text)).collect())
+                Some(column.distinct().iter().map(|text| public.contains(text)).collect())
             })
             .collect();
         let counts = |row: u32| {
             let is_public = columns.iter().zip(&allowed).all(|(column, allowed)| {
-                column.place(row).is_some_and(|at| allowed.as_ref().is_none_or(|all| all[at as usize]))
+                let place = column.place(row as usize);
+                place.is_some_and(|at| allowed.as_ref().is_none_or(|all| all[at as usize]))
             });
             is_public && plan.filter.as_ref().is_none_or(|filter| cells.holds(filter, row) == Some(true))
         };
-        let groups = Joined::new(columns.clone(), cells.rows, counts);
-        let units = Joined::new(cells.unit().collect(), cells.rows, |row| groups.place(row).is_some());
+        let groups = Together::new(columns.clone(), cells.rows, counts);
+        let units = Together::new(cells.unit().collect(), cells.rows, |row| groups.place(row).is_some());
+        let wholes = plan.inputs.iter().map(|input| {
+            let whole = |row: u32| {
+                let number = units.place(row).and_then(|_| cells.number(&input.scalar, row));
+                number.map_or(MISSING, |number| input.grid.whole(number))
+            };
+            (0..cells.rows as u32).map(whole).collect()
+        });
         let summands = if plan.sums.is_empty() { &[Summand::Rows][..] } else { &plan.sums };
-        // Without keys there is one group, whether a row counts or not.
-        let sums = vec![(plan.keys.is_empty(), vec![0; summands.len()]); groups.len()];
-        let tallies = vec![Vec::new(); plan.tallies.len()];
-        Direct { plan, cells, secret, units, groups, summands, sums, tallies }
+        Direct {
+            plan,
+            secret,
+            wholes: wholes.collect(),
+            summands,
+            // Without keys there is one group, whether a row counts or not.
+            occurs: vec![plan.keys.is_empty(); groups.len()],
+            sums: vec![0; groups.len() * summands.len()],
+            tallies: vec![Vec::new(); plan.tallies.len()],
+            ranked: Vec::new(),
+            units,
+            groups,
+        }
     }
 
     /// Rows that count, those of each unit together: where each unit starts, and the rows.
-    fn by_unit(&self) -> (Vec<u32>, Vec<(u32, u32)>) {
-        let rows =
-            || (0..self.cells.rows as u32).filter_map(|row| Some((self.units.place(row)? as usize, row)));
+    fn by_unit(&self, rows: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
+        let rows = || (0..rows as u32).filter_map(|row| Some((self.units.place(row)? as usize, row)));
         let mut starts = vec![0; self.units.len() + 1];
         rows().for_each(|(unit, _)| starts[unit + 1] += 1);
         for at in 1..starts.len() {
@@ -87,16 +108,16 @@ impl<'a> Direct<'a> {
     fn add_unit(&mut self, unit: u32, mine: &mut Mine) {
         mine.sort_unstable();
         let most = self.plan.caps.groups.get();
+        let groups = mine.chunk_by(|a, b| a.0 == b.0).count() as u64;
+        if groups <= most {
+            mine.chunk_by(|a, b| a.0 == b.0).for_each(|pair| self.add_pair(unit, pair));
+            return;
+        }
         let mut pairs: Vec<&Mine> = mine.chunk_by(|a, b| a.0 == b.0).collect();
-        if pairs.len() as u64 > most {
-            pairs.sort_by_cached_key(|pair| {
-                (self.key(unit, pair[0].0), self.groups.texts(pair[0].0).collect::<Vec<_>>())
-            });
-            pairs.truncate(most as usize);
-        }
-        for pair in pairs {
-            self.add_pair(unit, pair);
-        }
+        pairs.sort_by_cached_key(|pair| {
+            (self.key(unit, pair[0].0), self.groups.texts(pair[0].0).collect::<Vec<_>>())
+        });
+        pairs.iter().take(most as usize).for_each(|pair| self.add_pair(unit, pair));
     }
 
     /// The key of a pair, as a statement has it.
@@ -111,38 +132,50 @@ impl<'a> Direct<'a> {
 
     /// Adds what the cap on rows leaves of a pair.
     fn add_pair(&mut self, unit: u32, pair: &Mine) {
-        let (group, most) = (pair[0].0, self.plan.caps.rows.get());
-        let is_above = pair.len() as u64 > most;
-        self.sums[group as usize].0 = true;
-        if self.plan.inputs.is_empty() {
-            self.add(group, (pair.len() as u64).min(most) as i64, &[]);
+        let (group, most) = (pair[0].0, self.plan.caps.rows.get() as usize);
+        self.occurs[group as usize] = true;
+        if pair.len() <= most || self.wholes.is_empty() {
+            // No number is summed, or all of them: which rows count is the same.
+            self.add(group, pair.len().min(most) as i64, pair.iter().map(|(_, row)| *row));
             return;
         }
-        let mut rows: Vec<Vec<Option<i64>>> = pair.iter().map(|(_, row)| self.wholes(*row)).collect();
-        if is_above {
-            let key = self.key(unit, group);
-            rows.sort_by_cached_key(|wholes| self.rank(key, wholes));
-            rows.truncate(most as usize);
+        let mut ranked = std::mem::take(&mut self.ranked);
+        ranked.clear();
+        self.rank(self.key(unit, group), pair, &mut ranked);
+        ranked.select_nth_unstable_by(most - 1, |a, b| {
+            a.0.cmp(&b.0).then_with(|| self.places(a.1).cmp(self.places(b.1)))
+        });
+        self.add(group, most as i64, ranked[..most].iter().map(|(_, row)| *row));
+        self.ranked = ranked;
+    }
+
+    /// The ranks of the rows of a pair.
+    fn rank(&self, key: i64, pair: &Mine, ranked: &mut Vec<(i64, u32)>) {
+        let mut places = Vec::with_capacity(self.wholes.len());
+        for (_, row) in pair {
+            places.clear();
+            places.extend(self.places(*row));
+            ranked.push((rank::rank(key, &places), *row));
         }
-        self.add(group, rows.len() as i64, &rows);
     }
 
-    fn wholes(&self, row: u32) -> Vec<Option<i64>> {
-        let whole = |input: &crate::Input| Some(input.grid.whole(self.cells.number(&input.scalar, row)?));
-        self.plan.inputs.iter().map(whole).collect()
+    /// The places of the whole numbers of a row.
+    fn places(&self, row: u32) -> impl Iterator<Item = i64> {
+        self.wholes.iter().zip(&self.plan.inputs).map(move |(wholes, input)| {
+            rank::place(Some(wholes[row as usize]).filter(|whole| *whole != MISSING), &input.grid)
+        })
     }
 
-    fn rank(&self, key: i64, wholes: &[Option<i64>]) -> (i64, Vec<i64>) {
-        let places =
-            wholes.iter().zip(&self.plan.inputs).map(|(whole, input)| rank::place(*whole, &input.grid));
-        let places: Vec<i64> = places.collect();
-        (rank::rank(key, &places), places)
-    }
-
-    /// Adds the rows of a pair that count: how many, and their whole numbers.
-    fn add(&mut self, group: u32, number: i64, rows: &[Vec<Option<i64>>]) {
-        let wholes = |input: usize| rows.iter().filter_map(move |wholes| wholes[input]);
-        for (sum, summand) in self.sums[group as usize].1.iter_mut().zip(self.summands) {
+    /// Adds the rows of a pair that count: how many, and which.
+    fn add(&mut self, group: u32, number: i64, rows: impl Iterator<Item = u32> + Clone) {
+        let all = &self.wholes;
+        let wholes = |input: usize| {
+            let of_rows = rows.clone().map(move |row| all[input][row as usize]);
+            of_rows.filter(|whole| *whole != MISSING)
+        };
+        let width = self.summands.len();
+        let sums = &mut self.sums[group as usize * width..(group as usize + 1) * width];
+        for (sum, summand) in sums.iter_mut().zip(self.summands) {
             *sum += match *summand {
                 Summand::Rows => number,
                 Summand::Units => 1,
@@ -161,9 +194,11 @@ impl<'a> Direct<'a> {
 
     fn finish(mut self) -> Totals {
         let keys = |group: u32| self.groups.texts(group).map(str::to_owned).collect();
-        let of_groups = self.sums.iter().enumerate().filter(|(_, (occurs, _))| *occurs);
+        let width = self.summands.len();
+        let of_groups = self.sums.chunks(width).zip(&self.occurs).enumerate();
         let sums = of_groups
-            .map(|(group, (_, sums))| Row { keys: keys(group as u32), numbers: sums.clone() })
+            .filter(|(_, (_, occurs))| **occurs)
+            .map(|(group, (sums, _))| Row { keys: keys(group as u32), numbers: sums.to_vec() })
             .collect();
         let tallies = self.tallies.iter_mut().map(|tally| {
             tally.sort_unstable();

@@ -3,7 +3,7 @@
 //! The program is started once for each statement, reads it on its standard input and prints JSON. Where it is not on the path, the
 //! environment variable `VERACITY_DUCKDB` says where it is. From Python a connection is asked instead.
 
-use super::{Engine, header::Header};
+use super::{Engine, Needed, columns_of, header::Header};
 use crate::{Dialect, Place, Plan, Row, Source, Statement};
 use serde_json::Value;
 use std::{
@@ -13,6 +13,7 @@ use std::{
     process::{Command, Stdio},
 };
 use veracity_core::Error;
+use veracity_records::Kind;
 
 /// The environment variable that says where the program is.
 const PROGRAM: &str = "VERACITY_DUCKDB";
@@ -114,14 +115,28 @@ fn is_parquet(path: &Path) -> bool {
     name.ends_with(".parquet") || name.ends_with(".pq")
 }
 
-/// How DuckDB reads a file as a table.
-fn reader(path: &Path) -> Result<String, Error> {
+/// What is no part of a cell before and after it: white space, as Unicode has it.
+const BLANKS: &str = "\t\n\u{b}\u{c}\r \u{85}\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\
+                      \u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
+
+/// A cell of a file of text, as the reader of files has it: without blanks, missing where nothing is left; a number without the
+/// underscores that DuckDB would allow.
+fn cell(column: &str, kind: Kind) -> String {
+    let text = format!("NULLIF(TRIM({column}, {}), '')", Dialect::DuckDb.text(BLANKS));
+    match kind {
+        Kind::Numbers => format!("CASE WHEN NOT contains({column}, '_') THEN {text} END"),
+        _ => text,
+    }
+}
+
+/// How DuckDB reads the columns of a file as a table.
+fn reader(path: &Path, needed: &Needed<'_>) -> Result<String, Error> {
     let text = path.to_str().ok_or_else(|| Error::file("table", path, "a path in UTF-8"))?;
     let quoted = Dialect::DuckDb.text(text);
     let name = text.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     if is_parquet(path) {
-        Ok(format!("read_parquet({quoted})"))
+        Ok(format!("SELECT * FROM read_parquet({quoted})"))
     } else if ends(&[".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"]) {
         // Cells stay texts until they are read as what the catalog says. Nothing of the form is guessed, since a guess rests on rows and
         // one row would move it; and none fails: one that is too short or too long, a quote that never closes, a line within quotes (for
@@ -131,8 +146,16 @@ fn reader(path: &Path) -> Result<String, Error> {
         };
         let columns: Vec<String> =
             names.iter().map(|name| format!("{}: 'VARCHAR'", Dialect::DuckDb.text(name))).collect();
+        let cells = needed.iter().map(|(name, kind)| {
+            let found = names.iter().find(|known| known.trim() == name.trim());
+            let found = found
+                .ok_or_else(|| Error::file("table", path, format!("a header with the column {name}")))?;
+            let column = Dialect::DuckDb.identifier(found);
+            Ok(format!("{} AS {}", cell(&column, *kind), Dialect::DuckDb.identifier(name)))
+        });
+        let cells = cells.collect::<Result<Vec<String>, Error>>()?.join(", ");
         Ok(format!(
-            "read_csv({quoted}, columns = {{{}}}, auto_detect = false, delim = '{delimiter}', quote = '\"', escape = '\"', comment = '', \
+            "SELECT {cells} FROM read_csv({quoted}, columns = {{{}}}, auto_detect = false, delim = '{delimiter}', quote = '\"', escape = '\"', comment = '', \
              skip = 0, header = true, null_padding = true, ignore_errors = true, strict_mode = false, parallel = false, \
              max_line_size = 67108864)",
             columns.join(", ")
@@ -148,6 +171,11 @@ impl Engine for DuckDb {
     }
 
     fn check(&mut self, plan: &Plan) -> Result<(), Error> {
+        // A table may stand in a query more than once, each time with other columns.
+        let mut needed: BTreeMap<&str, Needed<'_>> = BTreeMap::new();
+        for source in &plan.sources {
+            needed.entry(&source.table.name).or_default().extend(columns_of(source));
+        }
         let mut views: BTreeMap<&str, String> = BTreeMap::new();
         let mut databases: Vec<&str> = Vec::new();
         for source in &plan.sources {
@@ -158,7 +186,8 @@ impl Engine for DuckDb {
                     if !path.is_file() {
                         return Err(Error::file("table", &path, "a readable file"));
                     }
-                    views.insert(&source.table.name, reader(&path)?);
+                    let name = source.table.name.as_str();
+                    views.insert(name, reader(&path, &needed[name])?);
                 }
                 Place::Engine { engine, url, .. } if engine == "duckdb" => databases.extend(url.as_deref()),
                 Place::Engine { .. } => {
@@ -185,7 +214,7 @@ impl Engine for DuckDb {
             }
         }
         let view = |(name, reader): (&&str, &String)| {
-            format!("CREATE VIEW {} AS SELECT * FROM {reader};\n", Dialect::DuckDb.identifier(name))
+            format!("CREATE VIEW {} AS {reader};\n", Dialect::DuckDb.identifier(name))
         };
         self.views = views.iter().map(view).collect();
         self.whole_units = self.find_whole_units(plan)?;

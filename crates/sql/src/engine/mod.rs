@@ -1,21 +1,24 @@
 //! Engines that hold tables and sum whole numbers. Noise is none of their business.
 
 mod cells;
-mod coded;
+
 mod direct;
 mod duckdb;
 mod header;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
+mod together;
 
 pub use duckdb::DuckDb;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
-use crate::{Dialect, Plan, Row, Secret, Statement, Totals, compile_typed};
+use crate::{Column, Dialect, Plan, Row, Secret, Source, Statement, Totals, compile_typed};
+use std::collections::BTreeMap;
 use veracity_core::Error;
+use veracity_records::Kind;
 
 /// An engine that can answer the statements of a plan.
 pub trait Engine {
@@ -59,4 +62,20 @@ pub trait Engine {
         let all = statements.iter().map(|statement| self.run(statement)).collect::<Result<_, _>>()?;
         Ok(Totals::of(all)?)
     }
+}
+
+/// The columns of a file that a plan reads, by name.
+type Needed<'a> = BTreeMap<&'a str, Kind>;
+
+/// The columns that a source reads, and as what.
+fn columns_of(source: &Source) -> impl Iterator<Item = (&str, Kind)> {
+    let units = source.unit.iter().map(|name| (name.as_str(), Kind::Texts));
+    let declared = source.columns.iter().map(|(name, column)| {
+        let kind = match column {
+            Column::Number(_) => Kind::Numbers,
+            Column::Text(_) => Kind::Texts,
+        };
+        (name.as_str(), kind)
+    });
+    units.chain(declared)
 }

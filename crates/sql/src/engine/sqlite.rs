@@ -3,15 +3,15 @@
 //! A query of one table is answered from its columns as they were read; several tables are loaded into SQLite in memory, which
 //! joins them.
 
-use super::{Engine, cells::Cells, direct, header::Header};
-use crate::{Column, Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, rank};
+use super::{Engine, Needed, cells::Cells, columns_of, direct, header::Header};
+use crate::{Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, rank};
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 use veracity_core::Error;
-use veracity_records::{Form, Kind, Limits, Source as File, Values, Wanted, read_columns};
+use veracity_records::{Form, Limits, Source as File, Values, Wanted, read_columns};
 
 /// One table as it is, or SQLite in memory.
 #[derive(Debug)]
@@ -23,9 +23,6 @@ pub struct Sqlite {
     form: Form,
     limits: Limits,
 }
-
-/// The columns of a file that a plan reads, by name.
-type Needed<'a> = BTreeMap<&'a str, Kind>;
 
 impl Sqlite {
     /// An empty one.
@@ -121,7 +118,7 @@ fn value(values: &Values, row: usize) -> ToSqlOutput<'_> {
             let number = numbers.get(row).copied().flatten().filter(|x| !x.is_nan());
             ToSqlOutput::Owned(number.map_or(Value::Null, Value::Real))
         }
-        Values::Texts(texts) => match texts.get(row).and_then(Option::as_deref) {
+        Values::Texts(texts) => match texts.get(row) {
             Some(text) => ToSqlOutput::Borrowed(text.into()),
             None => ToSqlOutput::Owned(Value::Null),
         },
@@ -181,19 +178,6 @@ impl Engine for Sqlite {
             None => self.asked(plan, secret),
         }
     }
-}
-
-/// The columns that a source reads, and as what.
-fn columns_of(source: &Source) -> impl Iterator<Item = (&str, Kind)> {
-    let units = source.unit.iter().map(|name| (name.as_str(), Kind::Texts));
-    let declared = source.columns.iter().map(|(name, column)| {
-        let kind = match column {
-            Column::Number(_) => Kind::Numbers,
-            Column::Text(_) => Kind::Texts,
-        };
-        (name.as_str(), kind)
-    });
-    units.chain(declared)
 }
 
 /// What SQLite says may hold a value, so that its code alone is told.

@@ -62,7 +62,10 @@ pub fn engine(tables: &[Data], plan: Option<&Plan>) -> Sqlite {
                 let cells = table.rows.iter().map(|row| &row[at]);
                 let values = match is_number {
                     true => Values::Numbers(cells.map(Cell::number).collect()),
-                    false => Values::Texts(cells.map(|cell| cell.text().map(str::to_owned)).collect()),
+                    false => {
+                        let texts: Vec<_> = cells.map(|cell| cell.text().map(str::to_owned)).collect();
+                        Values::Texts(texts.into())
+                    }
                 };
                 (name.as_str(), values)
             })
