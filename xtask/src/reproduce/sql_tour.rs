@@ -23,9 +23,9 @@ pub fn run(root: &Path) -> io::Result<bool> {
         )
     })?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    for what in [&["-p", "veracity-cli"][..], &["-p", "veracity", "--example", "sql_tour"]] {
-        must(Command::new(&cargo).current_dir(root).arg("build").args(what), "the tour does not build")?;
-    }
+    // The workspace is named, so that the tests and this share what is compiled.
+    let what = ["build", "--workspace", "--bin", "veracity", "--example", "sql_tour"];
+    must(Command::new(&cargo).current_dir(root).args(what), "the tour does not build")?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let room = target.join("sql-tour");
     let _ = fs::remove_dir_all(&room);
