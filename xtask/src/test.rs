@@ -1,9 +1,9 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability, kernels, book.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability, kernels, page, book.
 //!
 //! Each step is a cargo command, or pytest, whose output passes through while test counts are read from it; docs, architecture,
-//! packaging, portability, kernels and the book are judged line by line; the last line adds up.
+//! packaging, portability, kernels, the page and the book are judged line by line; the last line adds up.
 
-use crate::{architecture, book, kernels, packaging, python};
+use crate::{architecture, book, kernels, packaging, page, python};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,6 +54,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         ("packaging", packaging::check),
         ("portability", portability),
         ("kernels", kernels::check),
+        ("page", page::check),
         ("book", book::check),
     ];
     for (name, check) in checks {

@@ -17,10 +17,14 @@ pub mod audit;
 mod certificate;
 mod curves;
 mod files;
+#[cfg(not(target_arch = "wasm32"))]
 mod page;
 mod question;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod serving;
 
-pub use page::{PAGE, PageFile};
+#[cfg(not(target_arch = "wasm32"))]
+pub use page::{PAGE, PageFile, POLICY};
 
 use audit::LiveAudit;
 use question::{Asked, Question};

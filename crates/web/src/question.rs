@@ -2,7 +2,6 @@
 
 use crate::audit::AuditOrder;
 use serde::Deserialize;
-use serde_json::Value;
 use veracity_claims::{
     Adjacency, Method, Subject, Target,
     calibration::Solve,
@@ -160,9 +159,4 @@ fn prior(prior: f64) -> Result<Probability, Refusal> {
         Ok(known) if known.get() > 0.0 && known.get() < 1.0 => Ok(known),
         _ => Err(Refusal::out_of_range("prior", prior, "0 < prior < 1")),
     }
-}
-
-/// A field of a file that may be anything.
-pub(crate) fn words_of(file: &Value, field: &str) -> Option<String> {
-    file.get(field)?.as_str().map(str::to_owned)
 }
