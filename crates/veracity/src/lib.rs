@@ -65,3 +65,4 @@ pub use veracity_report::privacy as drawing;
 pub use veracity_sql as sql;
 pub use veracity_trainer as training;
 pub use veracity_trainer::{TrainEvent, TrainSettings, TrainingDone, TrainingPlan, train};
+pub use veracity_web as web;

@@ -23,7 +23,14 @@ export function beginAudit() {
   byId("order").addEventListener("submit", (event) => event.preventDefault());
   byId("start").addEventListener("click", run);
   byId("stop").addEventListener("click", () => { turn += 1; byId("stop").disabled = true; });
-  draw({ claimed: 4.38 }, [[0, 0]], 1000);
+  byId("subject").addEventListener("change", followSubject);
+  followSubject();
+  draw({ claimed: 1 }, [[0, 0]], 1000);
+}
+
+// A count with Laplace noise is protected without a δ.
+function followSubject() {
+  byId("audit-delta").disabled = byId("subject").value === "laplace";
 }
 
 // 53 bits of the browser's own randomness: a seed that anyone can give again.
@@ -36,7 +43,7 @@ async function run() {
   const mine = ++turn;
   if (engine.isBusy) engine.restart();
   const mechanism = byId("subject").value;
-  const order = { mechanism, bug: byId("bug").value, noise_multiplier: numberOf(noise), delta: mechanism === "laplace" ? 0 : 1e-5, seed: freshSeed() };
+  const order = { mechanism, bug: byId("bug").value, noise_multiplier: numberOf(noise), delta: mechanism === "laplace" ? 0 : Number(byId("audit-delta").value), seed: freshSeed() };
   byId("stop").disabled = false;
   byId("headline").className = "headline";
   say("headline", "Proving the claim …");
@@ -72,12 +79,12 @@ function tell(state, points, isOver) {
 function draw(state, points, trials) {
   race.draw({
     height: 290,
-    description: `What is shown after so many trials: epsilon at least ${down(points[points.length - 1][1], 3)} of ${up(state.claimed, 3)} claimed`,
+    description: `What is shown after so many trials: epsilon at least ${down(points[points.length - 1][1], 3)}, ${up(state.claimed, 3)} claimed`,
     x: { label: "trials", low: 0, high: Math.max(200, trials) },
     y: { label: "ε", low: 0, high: state.claimed * 1.18 },
     points,
     step: true,
-    level: { at: state.claimed, label: `claimed ε ≤ ${up(state.claimed, 4)}` },
+    level: { at: state.claimed, label: state.trials === undefined ? "claimed" : `claimed ε ≤ ${up(state.claimed, 4)}` },
     told: ([t, e]) => `after ${t.toLocaleString("en")} trials: ε ≥ ${down(e, 4)}`,
     hint: "the line: what is shown at least; above the dashed one the claim is refuted",
   });

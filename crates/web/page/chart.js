@@ -85,9 +85,9 @@ export class Chart {
     }
     if (plot.spot) {
       const [sx, sy] = [x(plot.spot.at[0]), y(plot.spot.at[1])];
-      const left = sx > width * 0.58;
+      const left = sx > width * 0.7;
       svg.append(node("circle", { class: "spot", cx: sx, cy: sy, r: 5.5 }));
-      svg.append(node("text", { class: "tag", x: left ? sx - 10 : sx + 10, y: sy - 10, "text-anchor": left ? "end" : "start" }, plot.spot.label));
+      svg.append(node("text", { class: "tag", x: left ? sx - 10 : sx + 10, y: left ? sy + 20 : sy - 10, "text-anchor": left ? "end" : "start" }, plot.spot.label));
     }
     const cursor = node("line", { class: "cursor", y1: MARGIN.top, y2: base, visibility: "hidden" });
     const dot = node("circle", { class: "dot", r: 5, visibility: "hidden" });

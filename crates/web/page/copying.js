@@ -37,12 +37,13 @@ function command(state) {
     return `veracity ${verb} /dev/stdin ${flags(state).join(" ")} <<'PLAN'\n${toml(state)}PLAN\n`;
   }
   const [entry] = state.entries;
-  const words = ["veracity", verb, entry.kind];
-  for (const { name, flag } of shown(entry, state.ask)) words.push(flag, entry.values[name].trim());
+  const words = shown(entry, state.ask).flatMap(({ name, flag }) => [flag, entry.values[name].trim()]);
   words.push(...flags(state));
   if (state.adjacency !== usual(state)) words.push("--adjacency", state.adjacency);
   if (state.unit !== "example") words.push("--unit", inShell(state.unit));
-  return `${words.join(" ")}\n`;
+  // A flag and its value to a line, as a person would break a long command.
+  const pairs = words.flatMap((word, i) => (i % 2 === 0 ? [`${word} ${words[i + 1]}`] : []));
+  return `${[`veracity ${verb} ${entry.kind}`, ...pairs].join(" \\\n  ")}\n`;
 }
 
 function python(state) {

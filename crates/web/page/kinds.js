@@ -5,14 +5,14 @@ const times = { name: "times", label: "How often", flag: "--times", low: 1, high
 
 export const KINDS = {
   "dp-sgd": {
-    label: "DP-SGD: noisy training on random batches",
+    label: "DP-SGD: noisy training",
     hint: "Each record enters a batch by chance; its clipped gradient is hidden in Gaussian noise.",
     short: "DP-SGD",
     fields: [
-      { name: "batch_size", label: "Batch size", flag: "--batch-size", low: 16, high: 8192, whole: true, of: "sampling-rate" },
-      { name: "dataset_size", label: "Records", flag: "--dataset-size", low: 1000, high: 1e7, whole: true, of: "sampling-rate" },
-      noise(0.5, 10),
-      { name: "epochs", label: "Epochs", flag: "--epochs", low: 1, high: 200, of: "steps" },
+      { name: "batch_size", label: "Batch size", flag: "--batch-size", low: 64, high: 8192, whole: true, of: "sampling-rate" },
+      { name: "dataset_size", label: "Records", flag: "--dataset-size", low: 1000, high: 1e6, whole: true, of: "sampling-rate" },
+      noise(0.7, 10),
+      { name: "epochs", label: "Epochs", flag: "--epochs", low: 2, high: 100, of: "steps" },
     ],
     start: { batch_size: "256", dataset_size: "60000", noise_multiplier: "1", epochs: "10", steps: "1000" },
     solves: ["noise", "steps", "sampling-rate"],
@@ -98,5 +98,5 @@ export function fieldsOf(kind, ask) {
   return left;
 }
 
-export const DELTA = { name: "delta", label: "δ", low: 1e-9, high: 1e-3 };
+export const DELTA = { name: "delta", label: "δ", low: 1e-7, high: 1e-3 };
 export const EPSILON = { name: "epsilon", label: "ε", low: 0.1, high: 10 };

@@ -53,11 +53,9 @@ pub fn laid_out(root: &Path) -> io::Result<PathBuf> {
 /// The module, the same bytes whatever folder it is built in.
 fn compiled(root: &Path) -> io::Result<Vec<u8>> {
     must_have_target()?;
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     let mut flags = vec!["-Ctarget-feature=+simd128".to_owned()];
-    for (place, name) in [(home, "registry"), (Some(root.to_owned()), "veracity")] {
-        flags.extend(place.map(|place| format!("--remap-path-prefix={}={name}", place.display())));
-    }
+    let places = [vec![root.to_owned()], sources_of_crates()?].concat();
+    flags.extend(places.iter().map(|place| format!("--remap-path-prefix={}=", place.display())));
     let built = Command::new("cargo")
         .current_dir(root)
         .args(["build", "--quiet", "--profile", "page", "-p", "veracity-web", "--lib", "--target", TARGET])
@@ -67,6 +65,17 @@ fn compiled(root: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("the page's module cannot be built"));
     }
     fs::read(crate::python::target(root).join(TARGET).join("page/veracity_web.wasm"))
+}
+
+/// Where crates lie unpacked, by registry: neither the machine nor the registry may be told from the module.
+fn sources_of_crates() -> io::Result<Vec<PathBuf>> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let Some(folder) = home.map(|home| home.join("registry/src")).filter(|folder| folder.is_dir()) else {
+        return Ok(Vec::new());
+    };
+    let mut places = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    places.sort();
+    Ok(places)
 }
 
 /// Has rustup install the target where it is missing.

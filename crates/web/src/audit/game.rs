@@ -124,20 +124,20 @@ impl Game {
         })
     }
 
-    /// How much one noisy sum speaks for the canary: the logarithm of the ratio of its chances, were all as declared.
+    /// How much one noisy sum speaks for the canary. Of a single sum that is the sum itself; of a step of training, the logarithm of
+    /// the ratio of its chances, were all as declared: then steps add up.
     fn evidence(&self, seen: i128) -> f64 {
         let (x, record, scale) = (seen as f64, f64::from(RECORD), self.scale.as_f64());
-        let ratio = match self.law {
-            Law::Gaussian => record * (2.0 * x - record) / (2.0 * scale * scale),
-            Law::Laplace => (x.abs() - (x - record).abs()) / scale,
-        };
-        let rate = if self.is_training { RATE as f64 / 256.0 } else { 1.0 };
-        (rate * ratio.exp_m1()).ln_1p()
+        if !self.is_training {
+            return x;
+        }
+        let ratio = record * (2.0 * x - record) / (2.0 * scale * scale);
+        (RATE as f64 / 256.0 * ratio.exp_m1()).ln_1p()
     }
 
     fn score(&self, trial: u64, world: World) -> Result<f64, Refusal> {
         let stream = |purpose, trial| self.entropy.stream(purpose, Key { trial, ..Key::default() });
-        let mut batches = stream(Purpose::Batch, trial);
+        let mut batches = self.is_training.then(|| stream(Purpose::Batch, trial));
         let drawn = if self.bug == Bug::SameNoise { 0 } else { trial };
         let mut rng = NoiseStream::new(stream(Purpose::Noise, drawn));
         let noise = self.noise()?;
@@ -150,7 +150,8 @@ impl Game {
             (if self.is_training { STEPS } else { 1 }, if self.bug == Bug::Twice { 2 } else { 1 });
         let mut score = 0.0;
         for _ in 0..steps {
-            let is_there = world == World::In && (!self.is_training || batches.bits(8) < RATE);
+            let is_drawn = batches.as_mut().is_none_or(|batches| batches.bits(8) < RATE);
+            let is_there = is_drawn && world == World::In;
             let sum = if is_there { i128::from(moves) } else { 0 };
             for _ in 0..looks {
                 let seen = noise.add("sum", &[sum], declared, &mut rng);
