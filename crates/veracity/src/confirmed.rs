@@ -59,4 +59,3 @@ fn unknown(recomputed: &Recomputed) -> String {
     let lines = recomputed.unknown.iter().map(|line| format!("not known: {}\n", one_line(line)));
     again + &lines.collect::<String>()
 }
-

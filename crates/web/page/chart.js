@@ -1,7 +1,7 @@
 // Line charts as SVG: labelled axes, a value under the pointer, arrow keys for those who have none.
 
 const SVG = "http://www.w3.org/2000/svg";
-const MARGIN = { left: 52, right: 14, top: 16, bottom: 40 };
+const MARGIN = { left: 52, right: 14, top: 28, bottom: 40 };
 
 function node(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
@@ -53,7 +53,7 @@ export class Chart {
   // plot: description, x and y axes, points, floor of the area or nothing, even line or nothing, level, spot, step, told(point).
   draw(plot) {
     const width = Math.max(240, this.#box.clientWidth);
-    const height = plot.height ?? Math.min(270, Math.max(220, width * 0.68));
+    const height = plot.height ?? Math.min(310, Math.max(240, width * 0.74));
     const place = (axis, from, to) => (value) => {
       const [v, low, high] = axis.log ? [Math.max(value, axis.low), axis.low, axis.high].map(Math.log) : [value, axis.low, axis.high];
       return from + ((v - low) / (high - low || 1)) * (to - from);

@@ -16,7 +16,7 @@ export function beginClaims() {
   drop.addEventListener("dragleave", over(false));
   drop.addEventListener("drop", (event) => { over(false)(event); take([...event.dataTransfer.files]); });
   // A file that misses the place must not replace the page.
-  for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+  for (const name of ["dragenter", "dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
   byId("file").addEventListener("change", ({ target }) => { take([...target.files]); target.value = ""; });
   byId("try-true").addEventListener("click", () => example("a true claim", (text) => text));
   // The same with a smaller promise, as a forger would write it.

@@ -6,7 +6,9 @@
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use veracity_audit::{Counts, bound::clopper_pearson};
-use veracity_claims::{Choice, Refusal, Subject, Target, account, spec::MechanismSpec, verification::ROUNDING, words::one_line};
+use veracity_claims::{
+    Choice, Refusal, Subject, Target, account, spec::MechanismSpec, verification::ROUNDING, words::one_line,
+};
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, Lower, Mechanism, PrivacyUnit, Significance, Upper,
     decimal::{down, nearest},
@@ -69,7 +71,9 @@ impl Number {
         match self {
             Number::Finite(number) => Ok(*number),
             Number::Word(word) if word == "inf" => Ok(f64::INFINITY),
-            Number::Word(_) => Err(Refusal::Invalid("certificate has a word for a number, expected inf".into())),
+            Number::Word(_) => {
+                Err(Refusal::Invalid("certificate has a word for a number, expected inf".into()))
+            }
         }
     }
 }
@@ -91,8 +95,12 @@ impl Statement {
 
 /// Whether what can be recomputed holds.
 pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
-    let read: Certificate = serde_json::from_str(text)
-        .map_err(|error| Refusal::Invalid(format!("certificate is not one that veracity wrote ({})", one_line(&error.to_string()))))?;
+    let read: Certificate = serde_json::from_str(text).map_err(|error| {
+        Refusal::Invalid(format!(
+            "certificate is not one that veracity wrote ({})",
+            one_line(&error.to_string())
+        ))
+    })?;
     if read.schema != SCHEMA {
         return Err(Refusal::Invalid(format!("schema of the certificate is another, expected {SCHEMA}")));
     }
@@ -101,7 +109,8 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
         delta: Delta::new(read.claim.delta)?,
         adjacency: read.claim.adjacency.parse::<Adjacency>()?,
     };
-    let (mut statements, mut left) = (Vec::new(), vec!["that the trials were run, and give these counts: they are not here"]);
+    let (mut statements, mut left) =
+        (Vec::new(), vec!["that the trials were run, and give these counts: they are not here"]);
     match (proof(&read, &claim)?, read.proved) {
         (Some(found), Some(stated)) => statements.push(Statement::numbers("proved", stated, found)),
         (None, Some(_)) => left.push("the proof: no mechanism is claimed"),
@@ -115,7 +124,12 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
         None => left.push("the bound: it does not follow from these counts alone"),
     }
     match verdict(&read, &claim)? {
-        Some(found) => statements.push(Statement { what: "verdict", stated: one_line(&read.verdict), holds: read.verdict == found, found: found.to_owned() }),
+        Some(found) => statements.push(Statement {
+            what: "verdict",
+            stated: one_line(&read.verdict),
+            holds: read.verdict == found,
+            found: found.to_owned(),
+        }),
         None => left.push("the verdict: it rests on the whole claimed curve, or on an assumption"),
     }
     Ok(told(&read, &statements, &left))
@@ -124,7 +138,11 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
 /// What the accountant proves of the claimed mechanism.
 fn proof(read: &Certificate, claim: &Claim) -> Result<Option<f64>, Refusal> {
     let Some(spec) = &read.claim.mechanism else { return Ok(None) };
-    let subject = Subject { mechanism: Mechanism::try_from(spec)?, adjacency: claim.adjacency, unit: PrivacyUnit::default() };
+    let subject = Subject {
+        mechanism: Mechanism::try_from(spec)?,
+        adjacency: claim.adjacency,
+        unit: PrivacyUnit::default(),
+    };
     let found = account(&subject, Target::Delta(claim.delta), Choice::Best)?.epsilon.upper();
     Ok(found.map(|upper| upper.0.get()))
 }
@@ -134,12 +152,21 @@ fn bound(read: &Certificate, claim: &Claim) -> Result<Option<(f64, f64)>, Refusa
     let counted = &read.counted;
     let is_counts = read.method.bound == "clopper-pearson"
         && (read.method.threshold == "split" || read.method.threshold.starts_with("fixed:"));
-    let (true, Some(hits), Some(misses), Some(alarms), Some(quiet)) =
-        (is_counts, counted.true_positives, counted.false_negatives, counted.false_positives, counted.true_negatives)
-    else {
+    let (true, Some(hits), Some(misses), Some(alarms), Some(quiet)) = (
+        is_counts,
+        counted.true_positives,
+        counted.false_negatives,
+        counted.false_positives,
+        counted.true_negatives,
+    ) else {
         return Ok(None);
     };
-    let counts = Counts { true_positives: hits, false_negatives: misses, false_positives: alarms, true_negatives: quiet };
+    let counts = Counts {
+        true_positives: hits,
+        false_negatives: misses,
+        false_positives: alarms,
+        true_negatives: quiet,
+    };
     let shown = clopper_pearson::bound(
         counts,
         claim.delta,

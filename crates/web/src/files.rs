@@ -20,7 +20,9 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
         return Err(Refusal::Invalid("file is longer than 1 MiB, expected a claim or a certificate".into()));
     }
     let named: Named = serde_json::from_str(text).map_err(|_| {
-        Refusal::Invalid("file says no schema, expected a claim.json or a certificate.json of veracity".into())
+        Refusal::Invalid(
+            "file says no schema, expected a claim.json or a certificate.json of veracity".into(),
+        )
     })?;
     if named.schema.starts_with("veracity.certificate/") {
         return certificate::verify(text);

@@ -24,7 +24,7 @@ mod question;
 pub mod serving;
 
 #[cfg(not(target_arch = "wasm32"))]
-pub use page::{PAGE, PageFile, POLICY};
+pub use page::{PAGE, POLICY, PageFile};
 
 use audit::LiveAudit;
 use question::{Asked, Question};
@@ -34,7 +34,6 @@ use veracity_claims::{
     calibration::{self, Solved},
     explain, words,
 };
-
 
 /// What goes on between questions.
 #[derive(Debug, Default)]
@@ -135,4 +134,3 @@ fn explained(asked: &Asked, priors: &[veracity_core::Probability]) -> Result<Val
         "yardstick": words.yardstick,
     }))
 }
-

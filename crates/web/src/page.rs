@@ -77,6 +77,10 @@ mod tests {
     #[test]
     fn the_module_is_small() {
         let module = PAGE.iter().find(|file| file.name == "veracity.wasm.gz").unwrap();
-        assert!(module.bytes.starts_with(&[0x1f, 0x8b]) && module.bytes.len() < 370_000, "{}", module.bytes.len());
+        assert!(
+            module.bytes.starts_with(&[0x1f, 0x8b]) && module.bytes.len() < 370_000,
+            "{}",
+            module.bytes.len()
+        );
     }
 }

@@ -141,7 +141,12 @@ pub(crate) fn parse(text: &str) -> Result<Question, Refusal> {
         },
         "explain" => Question::Explain {
             asked: Asked { subject: subject?, delta, epsilon },
-            priors: fields.priors.unwrap_or(vec![0.01, 0.5]).into_iter().map(prior).collect::<Result<_, _>>()?,
+            priors: fields
+                .priors
+                .unwrap_or(vec![0.01, 0.5])
+                .into_iter()
+                .map(prior)
+                .collect::<Result<_, _>>()?,
         },
         "curves" => Question::Curves { subject: subject?, delta: Delta::new(number(delta, "delta")?)? },
         "verify" => Question::Verify { text: fields.text.ok_or_else(|| missing("text"))? },

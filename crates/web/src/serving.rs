@@ -32,7 +32,9 @@ impl Server {
     /// Takes a port; with 0, one that is free.
     pub fn bind(port: u16) -> Result<Server, Error> {
         let refuse = |error: io::Error| {
-            Error::invalid(format!("port is {port}, which cannot be had ({error}), expected a free one, or 0 for any"))
+            Error::invalid(format!(
+                "port is {port}, which cannot be had ({error}), expected a free one, or 0 for any"
+            ))
         };
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map_err(refuse)?;
         let port = listener.local_addr().map_err(refuse)?.port();
@@ -91,7 +93,9 @@ fn head(stream: &TcpStream) -> io::Result<String> {
 fn respond(head: &str, port: u16) -> Vec<u8> {
     match wanted(head, port) {
         Ok((file, has_body)) => response("200 OK", file.kind, file.bytes, has_body),
-        Err((status, why)) => response(status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes(), true),
+        Err((status, why)) => {
+            response(status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes(), true)
+        }
     }
 }
 
@@ -103,7 +107,9 @@ fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static 
     }
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
-    let (Some(verb), Some(path), Some(version), None) = (words.next(), words.next(), words.next(), words.next()) else {
+    let (Some(verb), Some(path), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
         return Err(bad);
     };
     if !version.starts_with("HTTP/1.") {
@@ -117,7 +123,10 @@ fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static 
     let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
     // A name of somebody else that leads here would let their pages read this one.
     if !matches!(hosts[..], [host] if ours.iter().any(|known| known == host)) {
-        return Err(("421 Misdirected Request", "host is another, expected 127.0.0.1 or localhost with the port"));
+        return Err((
+            "421 Misdirected Request",
+            "host is another, expected 127.0.0.1 or localhost with the port",
+        ));
     }
     if !["GET", "HEAD"].contains(&verb) {
         return Err(("405 Method Not Allowed", "method is another, expected GET or HEAD"));
@@ -179,7 +188,10 @@ mod tests {
         let text = |request: String| String::from_utf8_lossy(&respond(&request, 80)).into_owned();
         assert!(text(format!("HEAD / HTTP/1.1\r\n{host}")).ends_with("\r\n\r\n"));
         for path in ["/", "/nothing"] {
-            assert!(text(format!("GET {path} HTTP/1.1\r\n{host}")).contains("Content-Security-Policy: default-src 'none'"));
+            assert!(
+                text(format!("GET {path} HTTP/1.1\r\n{host}"))
+                    .contains("Content-Security-Policy: default-src 'none'")
+            );
         }
     }
 
@@ -190,7 +202,8 @@ mod tests {
         let port = server.port;
         thread::spawn(move || server.run());
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        write!(stream, "GET /style.css HTTP/1.1\r\nHost: {}\r\n\r\n", &address[7..address.len() - 1]).unwrap();
+        write!(stream, "GET /style.css HTTP/1.1\r\nHost: {}\r\n\r\n", &address[7..address.len() - 1])
+            .unwrap();
         let mut told = String::new();
         stream.read_to_string(&mut told).unwrap();
         assert!(told.starts_with("HTTP/1.1 200 OK") && told.contains("text/css"), "{told}");

@@ -66,7 +66,7 @@ export async function looks(setting, part) {
     await page.setOfflineMode(true);
     await choose(page, "#kind", "laplace");
     await type(page, "#field-noise_multiplier", "7");
-    must((await told(page)).startsWith("epsilon ≤ 0.142857"), await told(page));
+    must((await told(page)).startsWith("epsilon ≤ 0.142837143 "), await told(page));
     await page.$eval("#try-true", (button) => button.click());
     await page.waitForFunction(() => document.getElementById("verdict").classList.contains("good"), { timeout: 20_000 });
     await page.select("#subject", "laplace");
@@ -91,7 +91,7 @@ export async function looks(setting, part) {
       const before = await turnOf(page);
       await page.evaluate(() => { location.hash = "#ask=epsilon&delta=0&m=laplace%20noise_multiplier:1%20times:1"; });
       await answered(page, before);
-      must((await told(page)).startsWith("epsilon ≤ 1 at"), await told(page));
+      must((await told(page)).startsWith("epsilon ≤ 1.0000000"), await told(page));
       await page.close();
       server.close();
       server.closeAllConnections();

@@ -44,12 +44,14 @@ fn prepared(root: &Path) -> io::Result<(Child, Command)> {
     let folder = target.join("page-tests");
     install(root, &folder)?;
     super::run(root)?;
-    let built = Command::new("cargo").current_dir(root).args(["build", "--release", "--quiet", "-p", "veracity-cli"]);
+    let built =
+        Command::new("cargo").current_dir(root).args(["build", "--release", "--quiet", "-p", "veracity-cli"]);
     if !{ built }.status()?.success() {
         return Err(io::Error::other("the program cannot be built"));
     }
     let program = target.join("release/veracity");
-    let mut server = Command::new(&program).args(["serve", "--port", "0", "--quiet"]).stdout(Stdio::piped()).spawn()?;
+    let mut server =
+        Command::new(&program).args(["serve", "--port", "0", "--quiet"]).stdout(Stdio::piped()).spawn()?;
     let mut address = String::new();
     if let Some(stdout) = server.stdout.take() {
         BufReader::new(stdout).read_line(&mut address)?;
@@ -75,7 +77,9 @@ fn browser() -> io::Result<PathBuf> {
     let installed = apt(&["update"]).and_then(|_| apt(&["install", "-y", "chromium"]));
     match (installed, found()) {
         (Ok(status), Some(there)) if status.success() => Ok(there),
-        _ => Err(io::Error::other("Chromium is needed and cannot be installed, expected: apt-get install chromium")),
+        _ => Err(io::Error::other(
+            "Chromium is needed and cannot be installed, expected: apt-get install chromium",
+        )),
     }
 }
 
@@ -97,13 +101,21 @@ fn install(root: &Path, folder: &Path) -> io::Result<()> {
     }
     let done = Command::new("npm")
         .current_dir(folder)
-        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"])
+        .args([
+            "install",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--no-package-lock",
+            "--loglevel=error",
+        ])
         .status();
     match done {
         Ok(status) if status.success() => Ok(()),
         // Next time it must not be taken for done.
-        _ => fs::remove_file(folder.join("package.json"))
-            .and(Err(io::Error::other("Node.js with npm is needed, and the driver of the browser cannot be installed"))),
+        _ => fs::remove_file(folder.join("package.json")).and(Err(io::Error::other(
+            "Node.js with npm is needed, and the driver of the browser cannot be installed",
+        ))),
     }
 }
 

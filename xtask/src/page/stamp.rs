@@ -123,9 +123,15 @@ mod tests {
     #[test]
     fn what_changed_is_named_with_the_remedy() {
         let stated = "# words\n01  crates/core/src/lib.rs\n02  crates/web/src/lib.rs\n";
-        assert_eq!(difference(stated, &found(&[("crates/core/src/lib.rs", "01"), ("crates/web/src/lib.rs", "02")])), None);
+        assert_eq!(
+            difference(stated, &found(&[("crates/core/src/lib.rs", "01"), ("crates/web/src/lib.rs", "02")])),
+            None
+        );
         for (changed, named) in [
-            (found(&[("crates/core/src/lib.rs", "07"), ("crates/web/src/lib.rs", "02")]), "core/src/lib.rs changed"),
+            (
+                found(&[("crates/core/src/lib.rs", "07"), ("crates/web/src/lib.rs", "02")]),
+                "core/src/lib.rs changed",
+            ),
             (found(&[("crates/core/src/lib.rs", "01")]), "web/src/lib.rs went away"),
             (
                 found(&[("a", "00"), ("crates/core/src/lib.rs", "01"), ("crates/web/src/lib.rs", "02")]),
@@ -147,7 +153,8 @@ mod tests {
 
     #[test]
     fn other_tables_of_the_manifest_do_not_matter() {
-        let manifest = "[profile.release]\nstrip = true\n# why\n[profile.dev]\nx = 1\n[profile.page]\nlto = true\n";
+        let manifest =
+            "[profile.release]\nstrip = true\n# why\n[profile.dev]\nx = 1\n[profile.page]\nlto = true\n";
         assert_eq!(profile(manifest), "[profile.release]\nstrip = true\n[profile.page]\nlto = true");
     }
 }

@@ -50,9 +50,11 @@ pub fn answer(subject: &Subject, answer: &Answer) -> AnswerWords {
     };
     let (relation, number, standing) = match found {
         Numbers::Both(lower, upper) => ("≤", decimal::up(upper, DIGITS), certificate(lower, upper)),
-        Numbers::Above(upper) => {
-            ("≤", decimal::up(upper, DIGITS), "an upper bound; how far above the truth is not known".to_owned())
-        }
+        Numbers::Above(upper) => (
+            "≤",
+            decimal::up(upper, DIGITS),
+            "an upper bound; how far above the truth is not known".to_owned(),
+        ),
         Numbers::Near(value) => (
             "≈",
             decimal::nearest(value, 6),

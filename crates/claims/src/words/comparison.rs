@@ -23,7 +23,9 @@ pub fn row(outcome: Result<&Answer, &Refusal>) -> RowWords {
     let none = || NONE.to_owned();
     let answer = match outcome {
         Ok(answer) => answer,
-        Err(refusal) => return RowWords { lower: none(), upper: none(), standing: format!("–: {refusal}") },
+        Err(refusal) => {
+            return RowWords { lower: none(), upper: none(), standing: format!("–: {refusal}") };
+        }
     };
     let (found, standing) = match answer.target {
         Target::Delta(_) => (numbers(&answer.epsilon, |x| x.get()), answer.epsilon.standing()),

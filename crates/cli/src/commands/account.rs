@@ -1,10 +1,6 @@
 //! `veracity account`: what a mechanism leaks, or all releases of some claims together.
 
-use crate::{
-    Outcome,
-    args::AccountArgs,
-    meaning, text,
-};
+use crate::{Outcome, args::AccountArgs, meaning, text};
 use std::path::PathBuf;
 use veracity::{
     AnswerFile, Choice, ClaimFile, CompareFile, Composed, Error, LONGEST_TEXT, Row, Subject, Target, account,

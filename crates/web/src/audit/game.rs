@@ -91,7 +91,11 @@ impl Game {
             }
         };
         if !(0.1..=100.0).contains(&noise_multiplier) {
-            return Err(Refusal::out_of_range("noise multiplier", noise_multiplier, "a number from 0.1 to 100"));
+            return Err(Refusal::out_of_range(
+                "noise multiplier",
+                noise_multiplier,
+                "a number from 0.1 to 100",
+            ));
         }
         let scale = Ratio::at_least(noise_multiplier * f64::from(RECORD))?;
         Ok(Game { law, is_training, scale, bug, entropy: Entropy::seeded(seed) })

@@ -66,9 +66,14 @@ impl LiveAudit {
         let subject = Subject::new(game.declared()?);
         let delta = Delta::new(order.delta)?;
         let proved = account(&subject, Target::Delta(delta), Choice::Best)?.epsilon.upper();
-        let epsilon = proved.filter(|upper| upper.0.get() > 0.0 && upper.0.get() < 15.0).ok_or_else(|| {
-            Refusal::out_of_range("noise multiplier", order.noise_multiplier, "one whose epsilon is below 15")
-        })?;
+        let epsilon =
+            proved.filter(|upper| upper.0.get() > 0.0 && upper.0.get() < 15.0).ok_or_else(|| {
+                Refusal::out_of_range(
+                    "noise multiplier",
+                    order.noise_multiplier,
+                    "one whose epsilon is below 15",
+                )
+            })?;
         let rung = |rung: u64| {
             let part = epsilon.0.get() * rung as f64 / TO_THE_CLAIM as f64;
             ClaimedCurve::new([(Epsilon::new(part)?, delta)])
@@ -218,9 +223,12 @@ mod tests {
 
     #[test]
     fn orders_that_mean_nothing_are_refused() {
-        for (mechanism, bug, noise) in
-            [("cauchy", "honest", 1.0), ("gaussian", "evil", 1.0), ("gaussian", "honest", f64::NAN), ("gaussian", "honest", 0.01)]
-        {
+        for (mechanism, bug, noise) in [
+            ("cauchy", "honest", 1.0),
+            ("gaussian", "evil", 1.0),
+            ("gaussian", "honest", f64::NAN),
+            ("gaussian", "honest", 0.01),
+        ] {
             let order = AuditOrder { noise_multiplier: noise, ..order(mechanism, bug, 1) };
             assert!(LiveAudit::begin(&order).is_err(), "{mechanism} {bug} {noise}");
         }
