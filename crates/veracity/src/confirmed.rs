@@ -4,7 +4,7 @@ use crate::{
     auditing::{bound::Basis, certificate::Recomputed},
     words::one_line,
 };
-use veracity_report::decimal::{down, nearest, up};
+use veracity_report::decimal::{down, nearest};
 
 /// What a bound rests on that is no theorem about every mechanism, since such a one refutes nothing.
 fn basis(recomputed: &Recomputed) -> String {

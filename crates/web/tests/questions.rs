@@ -6,7 +6,7 @@ use veracity_core::Delta;
 use veracity_web::{Session, ask};
 
 fn answer(question: &Value) -> Value {
-    serde_json::from_str(&ask(&mut Session::default(), &question.to_string())).unwrap()
+    serde_json::from_str(&ask(&mut Session::default(), &question.to_string())).expect("every answer is JSON")
 }
 
 fn subject(mechanism: Value) -> Value {

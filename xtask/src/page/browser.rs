@@ -44,9 +44,11 @@ fn prepared(root: &Path) -> io::Result<(Child, Command)> {
     let folder = target.join("page-tests");
     install(root, &folder)?;
     super::run(root)?;
-    let built =
-        Command::new("cargo").current_dir(root).args(["build", "--release", "--quiet", "-p", "veracity-cli"]);
-    if !{ built }.status()?.success() {
+    let built = Command::new("cargo")
+        .current_dir(root)
+        .args(["build", "--release", "--quiet", "-p", "veracity-cli"])
+        .status()?;
+    if !built.success() {
         return Err(io::Error::other("the program cannot be built"));
     }
     let program = target.join("release/veracity");
