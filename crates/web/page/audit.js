@@ -14,7 +14,7 @@ const BEAT = 60;
 
 const engine = new Engine();
 const race = new Chart(byId("race"), "What is shown, trial by trial");
-let noise = "1";
+let noise = "2";
 let turn = 0;
 
 export function beginAudit() {
