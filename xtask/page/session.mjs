@@ -70,7 +70,10 @@ const NOTES = /^adjacency .* is the default for .*$/;
 
 // Whether both doors say the same; else what each says.
 export function difference(ofPage, ofCommand) {
-  if (ofCommand.code === 2) return ofPage.startsWith("error: ") ? null : `page ${ofPage} | command ${ofCommand.stderr}`;
+  if (ofCommand.code === 2) {
+    const [one, other] = [ofPage.replace(/^error: /, ""), ofCommand.stderr.replace(/^veracity: /, "").trim()];
+    return ofPage.startsWith("error: ") && one === other ? null : `page ${ofPage} | command ${ofCommand.stderr}`;
+  }
   const lines = plain(ofCommand.stdout).split("\n").filter((line) => !NOTES.test(line)).join("\n");
   return plain(ofPage) === lines ? null : `page ${plain(ofPage)} | command ${lines}`;
 }

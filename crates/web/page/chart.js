@@ -47,12 +47,15 @@ export class Chart {
     box.addEventListener("keydown", (event) => this.#key(event));
     box.addEventListener("pointermove", (event) => this.#point(event));
     box.addEventListener("pointerleave", () => this.#show(-1));
-    new ResizeObserver(() => this.#drawn && this.draw(this.#drawn.plot)).observe(box);
+    // What is read out may change the height, and that is no reason to draw anew.
+    new ResizeObserver(() => {
+      if (this.#drawn && this.#drawn.width !== this.#width()) this.draw(this.#drawn.plot);
+    }).observe(box);
   }
 
   // plot: description, x and y axes, points, floor of the area or nothing, even line or nothing, level, spot, step, told(point).
   draw(plot) {
-    const width = Math.max(240, this.#box.clientWidth);
+    const width = this.#width();
     const height = plot.height ?? Math.min(310, Math.max(240, width * 0.74));
     const place = (axis, from, to) => (value) => {
       const [v, low, high] = axis.log ? [Math.max(value, axis.low), axis.low, axis.high].map(Math.log) : [value, axis.low, axis.high];
@@ -96,6 +99,8 @@ export class Chart {
     this.#box.replaceChildren(svg, this.#readout);
     this.#show(-1);
   }
+
+  #width() { return Math.max(240, this.#box.clientWidth); }
 
   #point(event) {
     if (!this.#drawn) return;
