@@ -20,11 +20,11 @@ addEventListener("input", () => { touched = performance.now(); });
 export async function warmUp(engine) {
   if (isBegun) return;
   isBegun = true;
-  for (let round = 0; round < 3; round++) {
+  for (const given of [{ delta: 1e-5 }, { epsilon: 2 }, { delta: 1e-7 }, { delta: 1e-4 }]) {
     for (const subject of TYPICAL) {
       // Whoever moves a slider comes first.
       while (performance.now() - touched < 400) await new Promise((resolve) => setTimeout(resolve, 150));
-      await engine.ask({ ask: "account", subject, delta: [1e-5, 1e-7, 1e-4][round] });
+      await engine.ask({ ask: "account", subject, ...given });
       await new Promise((resolve) => setTimeout(resolve, 4));
     }
   }

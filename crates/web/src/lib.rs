@@ -1,6 +1,6 @@
 //! The questions of the page: JSON in, JSON out, on the reader's own machine.
 //!
-//! [`ask`] reads a [`question`], has the rooms answer it, and writes words and numbers for the page to lay out; what is wrong with a
+//! [`ask`] reads a question, has the rooms answer it, and writes words and numbers for the page to lay out; what is wrong with a
 //! question is one line. A [`Session`] keeps the one thing that goes on between questions, an audit under way. `abi` is how a
 //! browser calls all this. Words and digits are those of the command line, since both take them from the room of claims.
 //!
