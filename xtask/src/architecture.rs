@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("numerics", &[]),
     ("core", &["numerics"]),
     ("files", &["core"]),
@@ -21,6 +21,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("cuda", &["core", "noise", "train"]),
     ("records", &["core"]),
     ("audit", &["numerics", "core", "noise"]),
+    ("web", &["core", "account", "claims", "noise", "audit"]),
     ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
     ("report", &["numerics", "core", "account", "claims"]),
     ("release", &["core", "files", "account", "claims", "noise", "query", "local", "records"]),
@@ -37,7 +38,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
         "veracity",
         &[
             "numerics", "core", "files", "noise", "account", "claims", "ledger", "query", "local", "train",
-            "cuda", "records", "audit", "zoo", "report", "release", "sql", "trainer", "evidence",
+            "cuda", "records", "audit", "zoo", "report", "release", "sql", "trainer", "evidence", "web",
         ],
     ),
     ("cli", &["veracity"]),

@@ -1,10 +1,10 @@
 //! The project's chores. Arguments name the chore; each chore is one file and returns whether it went well.
 //!
-//! - `cargo xtask test` runs every check; `test --engines` compares servers of SQL.
+//! - `cargo xtask test` runs every check; `test --engines` compares servers of SQL; `test --page` opens the page in a browser.
 //! - `cargo xtask bench …` asks us and the peers the same questions: `account` (`kinds` is its part beyond DP-SGD, `corners` asks us
 //!   alone over the whole range), `noise`, `train`, `python`, and `query`, private SQL beside the same query without privacy.
 //! - `cargo xtask reproduce …` makes figures anew that pages show, and runs at length what tests run briefly.
-//! - `cargo xtask kernels` compiles what runs on CUDA devices; `cargo xtask wheel` builds the Python package; `cargo xtask book` runs
+//! - `cargo xtask page` builds the page; `cargo xtask kernels` compiles what runs on CUDA devices; `cargo xtask wheel` builds the Python package; `cargo xtask book` runs
 //!   every command that the pages show.
 
 mod architecture;
@@ -13,6 +13,7 @@ mod book;
 mod engines;
 mod kernels;
 mod packaging;
+mod page;
 mod python;
 mod reproduce;
 mod test;
@@ -20,7 +21,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test [--engines] | cargo xtask wheel | cargo xtask kernels | cargo xtask book [--quick | --bless] | \
+const USAGE: &str = "usage: cargo xtask test [--engines | --page] | cargo xtask page | cargo xtask wheel | cargo xtask kernels | cargo xtask book [--quick | --bless] | \
                      cargo xtask bench account|corners|gpu|kinds|noise|train|python | cargo xtask bench query [--rows N] [--repeats N] | \
                      cargo xtask reproduce accuracy [--data DIR] [--only PLAN] | \
                      cargo xtask reproduce opacus|python-peers|clusters|white-box|power|coverage|zoo|ledger|sql-tour | \
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
     let went_well = match words[..] {
         ["test"] => test::run(&root()),
         ["test", "--engines"] => engines::run(&root()),
+        ["test", "--page"] => page::browser::run(&root()),
+        ["page"] => page::run(&root()),
         ["kernels"] => kernels::run(&root()),
         ["wheel"] => python::wheel(&root()),
         ["book", ref rest @ ..] => book::run(&root(), rest),

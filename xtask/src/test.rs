@@ -1,9 +1,9 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability, kernels, book.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability, kernels, page, book.
 //!
 //! Each step is a cargo command, or pytest, whose output passes through while test counts are read from it; docs, architecture,
-//! packaging, portability, kernels and the book are judged line by line; the last line adds up.
+//! packaging, portability, kernels, the page and the book are judged line by line; the last line adds up.
 
-use crate::{architecture, book, kernels, packaging, python};
+use crate::{architecture, book, kernels, packaging, page, python};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,6 +54,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         ("packaging", packaging::check),
         ("portability", portability),
         ("kernels", kernels::check),
+        ("page", page::check),
         ("book", book::check),
     ];
     for (name, check) in checks {
@@ -162,10 +163,19 @@ const UNPORTABLE: [&str; 12] = [
     "memmap2",
 ];
 
-/// The room of claims must run in a browser: none of what it is built from for one may need more than that has.
+/// Claims and the page must run in a browser: none of what they are built from for one may need more than that has. Claims draw no
+/// noise; the page draws what its audit looks at.
 fn portability(root: &Path) -> io::Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    for (room, draws) in [("veracity-claims", false), ("veracity-web", true)] {
+        wrong.extend(portability_of(root, room, draws)?);
+    }
+    Ok(wrong)
+}
+
+fn portability_of(root: &Path, room: &str, draws: bool) -> io::Result<Vec<String>> {
     let done = Command::new("cargo")
-        .args(["tree", "-p", "veracity-claims", "-e", "normal", "--prefix", "none"])
+        .args(["tree", "-p", room, "-e", "normal", "--prefix", "none"])
         .args(["--target", "wasm32-unknown-unknown"])
         .current_dir(root)
         .env("CARGO_TERM_COLOR", "never")
@@ -173,17 +183,17 @@ fn portability(root: &Path) -> io::Result<Vec<String>> {
     if !done.status.success() {
         return Ok(vec![String::from_utf8_lossy(&done.stderr).into_owned()]);
     }
-    Ok(unportable(&String::from_utf8_lossy(&done.stdout)))
+    Ok(unportable(room, draws, &String::from_utf8_lossy(&done.stdout)))
 }
 
 /// What of a list of crates a browser does not have, one line each.
-fn unportable(tree: &str) -> Vec<String> {
+fn unportable(room: &str, draws: bool, tree: &str) -> Vec<String> {
     let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
     names.sort_unstable();
     names.dedup();
-    let wrong =
-        names.into_iter().filter(|name| UNPORTABLE.contains(name) || name.starts_with("veracity-noise"));
-    wrong.map(|name| format!("veracity-claims is built from {name}, which a browser does not have")).collect()
+    let is_wrong = |name: &&str| UNPORTABLE.contains(name) || !draws && name.starts_with("veracity-noise");
+    let wrong = names.into_iter().filter(is_wrong);
+    wrong.map(|name| format!("{room} is built from {name}, which a browser does not have")).collect()
 }
 
 /// The keys of papers that a source cites as `\\[Mironov17\\]`: a capital first, two digits last.
@@ -278,8 +288,9 @@ mod tests {
     #[test]
     fn what_a_browser_lacks_is_found_once() {
         let tree = "veracity-claims v0.1.0 (crates/claims)\nserde v1.0.0\nlibc v0.2.0\nlibc v0.2.0\nveracity-noise v0.1.0\n";
-        assert_eq!(unportable(tree).len(), 2);
-        assert!(unportable("veracity-claims v0.1.0\nserde v1.0.0\n").is_empty());
+        assert_eq!(unportable("veracity-claims", false, tree).len(), 2);
+        assert_eq!(unportable("veracity-web", true, tree).len(), 1);
+        assert!(unportable("veracity-claims", false, "veracity-claims v0.1.0\nserde v1.0.0\n").is_empty());
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub mod spec;
 pub mod strategy;
 mod subject;
 pub mod verification;
+pub mod words;
 
 pub use accounting::{Answer, Choice, Row, Target, account, compare};
 pub use claim::{ClaimFile, SCHEMA as CLAIM_SCHEMA};

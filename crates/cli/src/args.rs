@@ -10,6 +10,7 @@ mod ledger;
 mod local;
 mod query;
 mod release;
+mod serve;
 mod strategy;
 mod train;
 mod zoo;
@@ -26,6 +27,7 @@ pub use ledger::{
 pub use local::{DomainArgs, LocalCommand, LocalEncodeArgs, LocalEstimateArgs, LocalPlanArgs};
 pub use query::QueryArgs;
 pub use release::{FormArgs, ReleaseArgs};
+pub use serve::ServeArgs;
 pub use strategy::StrategyArgs;
 pub use train::{EvaluateArgs, InitArgs, PredictArgs, TrainArgs};
 pub use zoo::ZooArgs;
@@ -108,6 +110,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Recomputes claims and certificates, matches models with their claims, and says whether all hold
     Verify(VerifyArgs),
+    /// Shows the accountant, claims and an audit in a browser: a page that this machine serves to itself alone
+    Serve(ServeArgs),
     /// Audits every planted bug: what caught it, the ε shown, trials and seconds
     Zoo(ZooArgs),
     /// Prints a completion script for a shell

@@ -108,6 +108,7 @@ fn run(command: Command, console: Console) -> Result<Outcome, Error> {
         Command::Predict(args) => commands::predict::run(&args, console),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
+        Command::Serve(args) => commands::serve::run(&args, console),
         Command::Zoo(args) => commands::zoo::run(&args, console),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

@@ -287,6 +287,7 @@ impl Drop for Family {
 }
 
 /// 256 bits of the operating system.
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
     let mut root = [0; 32];
     getrandom::fill(&mut root).map_err(|error| {
@@ -295,6 +296,12 @@ pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
         ))
     })?;
     Ok(root)
+}
+
+/// There is no operating system: nothing that is drawn here is released.
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
+    Err(Refusal::Invalid("a browser has no system entropy, expected a seed: nothing is released here".into()))
 }
 
 /// The child of a key under a label: the first 32 bytes of its keystream with the label as nonce. The parent is wiped.

@@ -2,15 +2,17 @@
 
 pub use num_complex::Complex64;
 
-use crate::UNIT;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use std::cell::RefCell;
-use std::sync::Arc;
+// A browser downloads what it runs, and realfft's planner brings every algorithm for every length.
+#[cfg(any(target_arch = "wasm32", test))]
+mod halved;
+#[cfg(not(target_arch = "wasm32"))]
+mod planned;
 
-thread_local! {
-    // Planning computes all twiddle factors: as dear as several transforms.
-    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
-}
+use crate::UNIT;
+#[cfg(target_arch = "wasm32")]
+use halved::Plan;
+#[cfg(not(target_arch = "wasm32"))]
+use planned::Plan;
 
 /// Transforms of one length, planned once.
 ///
@@ -34,7 +36,7 @@ thread_local! {
 /// assert!((sum[12] - 1.0 / 36.0).abs() <= 4.0 * fft.roundoff());
 /// ```
 pub struct RealFft {
-    forward: Arc<dyn RealToComplex<f64>>,
+    plan: Plan,
     len: usize,
 }
 
@@ -42,7 +44,7 @@ impl RealFft {
     /// Plans transforms of length `len`, rounded up to a power of two.
     pub fn new(len: usize) -> RealFft {
         let len = len.max(2).next_power_of_two();
-        PLANNER.with_borrow_mut(|planner| RealFft { forward: planner.plan_fft_forward(len), len })
+        RealFft { plan: Plan::new(len), len }
     }
 
     /// The length of the sequences.
@@ -67,9 +69,7 @@ impl RealFft {
     /// assert_eq!(spectrum, [Complex64::new(1.0, 0.0), Complex64::new(0.0, -1.0), Complex64::new(-1.0, 0.0)]);
     /// ```
     pub fn forward(&self, values: &mut [f64]) -> Vec<Complex64> {
-        let mut spectrum = self.forward.make_output_vec();
-        self.forward.process(values, &mut spectrum).expect("both lengths come from this plan");
-        spectrum
+        self.plan.forward(values)
     }
 
     /// The real sequence with this half spectrum. `spectrum` is used as scratch.
@@ -77,10 +77,7 @@ impl RealFft {
         // The mean and the alternating sum of a real sequence are real.
         spectrum[0].im = 0.0;
         spectrum[self.len / 2].im = 0.0;
-        let plan: Arc<dyn ComplexToReal<f64>> =
-            PLANNER.with_borrow_mut(|planner| planner.plan_fft_inverse(self.len));
-        let mut values = plan.make_output_vec();
-        plan.process(spectrum, &mut values).expect("both lengths come from this plan");
+        let mut values = self.plan.inverse(spectrum);
         let scale = 1.0 / self.len as f64;
         values.iter_mut().for_each(|x| *x *= scale);
         values
@@ -107,7 +104,7 @@ mod tests {
     use super::*;
 
     /// The sum itself, with the angle reduced in whole numbers.
-    fn slow(values: &[f64]) -> Vec<Complex64> {
+    pub(super) fn slow(values: &[f64]) -> Vec<Complex64> {
         let n = values.len();
         let term = |j: usize, k: usize| {
             let angle = -2.0 * std::f64::consts::PI * ((j * k) % n) as f64 / n as f64;

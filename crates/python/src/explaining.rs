@@ -134,7 +134,7 @@ impl Explanation {
             advantage: found.advantage,
             attacks: found.attacks.iter().map(attack).collect(),
             groups: found.groups.iter().map(group).collect(),
-            text: words::explanation(found),
+            text: words::explanation(found).to_string(),
             json,
         })
     }

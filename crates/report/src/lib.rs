@@ -24,6 +24,7 @@
 //! assert!(png::render(&picture).is_some_and(|file| png::is_ours(&file)));
 //! ```
 
+pub use veracity_claims::words::table;
 pub use veracity_core::decimal;
 
 pub mod axis;
@@ -40,4 +41,3 @@ pub mod png;
 pub mod privacy;
 pub mod sandwich;
 pub mod svg;
-pub mod table;

@@ -20,7 +20,6 @@
 mod audited;
 mod confirmed;
 pub mod devices;
-mod explained;
 mod inspection;
 pub mod ledger_json;
 mod verify_file;
@@ -28,8 +27,8 @@ mod verify_file;
 /// Results in words, as every door tells them.
 pub mod words {
     pub use crate::audited::{audit, headline};
-    pub use crate::confirmed::{certificate, confirmation, one_line};
-    pub use crate::explained::explanation;
+    pub use crate::confirmed::certificate;
+    pub use veracity_claims::words::{answer, calibration, comparison, confirmation, explanation, one_line};
 }
 
 pub use inspection::{Found, Inspected, inspect};
@@ -66,3 +65,4 @@ pub use veracity_report::privacy as drawing;
 pub use veracity_sql as sql;
 pub use veracity_trainer as training;
 pub use veracity_trainer::{TrainEvent, TrainSettings, TrainingDone, TrainingPlan, train};
+pub use veracity_web as web;

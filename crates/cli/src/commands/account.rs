@@ -1,17 +1,13 @@
 //! `veracity account`: what a mechanism leaks, or all releases of some claims together.
 
-use crate::{
-    Outcome,
-    args::AccountArgs,
-    meaning,
-    text::{self, Numbers},
-};
+use crate::{Outcome, args::AccountArgs, meaning, text};
 use std::path::PathBuf;
 use veracity::{
     AnswerFile, Choice, ClaimFile, CompareFile, Composed, Error, LONGEST_TEXT, Row, Subject, Target, account,
     compare, compose,
     report::{decimal, table},
     saving::{create, must_be_new},
+    words::{self, comparison::RowWords},
 };
 
 /// Answers, compares or writes a claim.
@@ -102,28 +98,11 @@ fn tabulate(subject: &Subject, target: Target, rows: &[Row]) -> String {
     let head = format!("{asked} at {given}   ({}, per {})\n\n", subject.adjacency, subject.unit.name());
     let lower = format!("{asked} ≥");
     let upper = format!("{asked} ≤");
-    let body: Vec<[String; 5]> = rows.iter().map(|row| line(row, target)).collect();
+    let body: Vec<[String; 5]> = rows.iter().map(line).collect();
     head + &table::align(["method", &lower, &upper, "ms", "standing"], &body)
 }
 
-fn line(row: &Row, target: Target) -> [String; 5] {
-    let none = || "–".to_owned();
-    let found = row.outcome.as_ref().map(|answer| match target {
-        Target::Delta(_) => (text::numbers(&answer.epsilon, |x| x.get()), answer.epsilon.standing()),
-        Target::Epsilon(_) => (text::numbers(&answer.delta, |x| x.get()), answer.delta.standing()),
-    });
-    let (lower, upper, standing) = match found {
-        Ok((Numbers::Both(lower, upper), standing)) => {
-            (decimal::down(lower, 7), decimal::up(upper, 7), standing.describe().to_owned())
-        }
-        Ok((Numbers::Above(upper), standing)) => {
-            (none(), decimal::up(upper, 7), standing.describe().to_owned())
-        }
-        // Not in the column of bounds as a bare number: it is none.
-        Ok((Numbers::Near(value), standing)) => {
-            (none(), format!("≈ {}", decimal::nearest(value, 5)), standing.describe().to_owned())
-        }
-        Err(refusal) => (none(), none(), format!("–: {refusal}")),
-    };
+fn line(row: &Row) -> [String; 5] {
+    let RowWords { lower, upper, standing } = words::comparison::row(row.outcome.as_ref());
     [row.method.name().to_owned(), lower, upper, format!("{:.1}", row.took.as_secs_f64() * 1e3), standing]
 }

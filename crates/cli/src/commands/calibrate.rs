@@ -7,8 +7,9 @@ use crate::{
 };
 use veracity::{
     CalibrationFile, Delta, Epsilon, Error, Subject,
-    calibration::{self, Calibration, Solve, Solved},
+    calibration::{self, Solve, Solved},
     report::decimal,
+    words,
 };
 
 /// Solves and prints what was found, with the certified ε it gives.
@@ -26,24 +27,12 @@ pub fn run(args: &CalibrateArgs) -> Result<Outcome, Error> {
     };
     Outcome::done(match args.json {
         true => text::json(&CalibrationFile::new(&found, scale))?,
-        false => answer_first(&args.kind, &found, scale),
+        false => format!(
+            "{}\n{}",
+            words::calibration::setting(&args.kind, &found, scale),
+            text::answer(&found.subject, &found.answer)
+        ),
     })
-}
-
-fn answer_first(kind: &str, found: &Calibration, scale: Option<f64>) -> String {
-    let word = if kind.ends_with("laplace") { "scale" } else { "sigma" };
-    let mut first = match found.solved {
-        Solved::Noise(noise) if kind.starts_with("discrete") => {
-            format!("{word} {}", decimal::up(noise.get(), 17))
-        }
-        Solved::Noise(noise) => format!("noise multiplier {}", decimal::up(noise.get(), 17)),
-        Solved::Steps(steps) => format!("steps {}", steps.get()),
-        Solved::SamplingRate(rate) => format!("sampling rate {}", decimal::down(rate.get(), 17)),
-    };
-    if let Some(scale) = scale {
-        first += &format!(", {word} {}", decimal::up(scale, 17));
-    }
-    format!("{first}\n{}", text::answer(&found.subject, &found.answer))
 }
 
 /// The subject with a placeholder for what is looked for, which must not be given.

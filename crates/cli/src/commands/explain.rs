@@ -26,7 +26,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Error> {
     };
     Outcome::done(match args.json {
         true => text::json(&ExplanationFile::new(&explanation))?,
-        false => words::explanation(&explanation),
+        false => words::explanation(&explanation).to_string(),
     })
 }
 

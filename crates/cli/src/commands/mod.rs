@@ -18,6 +18,7 @@ pub mod predict;
 pub mod query;
 pub mod release;
 pub mod replay;
+pub mod serve;
 pub mod strategy;
 pub mod train;
 pub mod verify;

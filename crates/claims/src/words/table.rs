@@ -5,7 +5,7 @@
 /// # Examples
 ///
 /// ```
-/// use veracity_report::table::align;
+/// use veracity_claims::words::table::align;
 ///
 /// let rows = [["exact".to_owned(), "1.98".to_owned()], ["rdp".to_owned(), "2.41".to_owned()]];
 /// let text = align(["method", "epsilon"], &rows);

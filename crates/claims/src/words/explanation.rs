@@ -1,19 +1,53 @@
 //! An explanation in words, for the people whose data it is.
 
-use crate::{Adjacency, Delta, Epsilon, Explanation, Promise, gdp};
-use veracity_report::{decimal, table};
+use super::table;
+use crate::{Adjacency, Delta, Epsilon, Explanation, Promise};
+use std::fmt;
+use veracity_account::gdp;
+use veracity_core::decimal;
+
+/// What a guarantee means, in paragraphs and one table. Printed, they follow each other with an empty line between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplanationWords {
+    /// The (ε, δ) and its conditions.
+    pub headline: String,
+    /// How much likelier anything becomes.
+    pub odds: String,
+    /// How often the best attack is right.
+    pub advantage: String,
+    /// What the table below it says.
+    pub found: String,
+    /// The heads of its columns.
+    pub columns: [String; 3],
+    /// Wrongly accused, found at most, what a belief becomes.
+    pub rows: Vec<[String; 3]>,
+    /// What groups are promised, the first line being a sentence.
+    pub groups: String,
+    /// A yardstick; empty where there is none.
+    pub yardstick: String,
+}
+
+impl fmt::Display for ExplanationWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = table::align(self.columns.each_ref().map(String::as_str), &self.rows);
+        let ExplanationWords { headline, odds, advantage, found, groups, yardstick, .. } = self;
+        write!(f, "{headline}\n{odds}\n{advantage}\n{found}\n{table}\n{groups}\n{yardstick}")
+    }
+}
 
 /// What a guarantee means: its headline, the odds, the best attack, being found, groups and a yardstick.
-pub fn explanation(explanation: &Explanation) -> String {
-    [
-        headline(explanation),
-        odds(explanation),
-        advantage(explanation),
-        attacks(explanation),
-        groups(explanation),
-        yardstick(explanation),
-    ]
-    .join("\n")
+pub fn explanation(explanation: &Explanation) -> ExplanationWords {
+    let (found, columns, rows) = attacks(explanation);
+    ExplanationWords {
+        headline: headline(explanation),
+        odds: odds(explanation),
+        advantage: advantage(explanation),
+        found,
+        columns,
+        rows,
+        groups: groups(explanation),
+        yardstick: yardstick(explanation),
+    }
 }
 
 /// The μ of Gaussian differential privacy that has the same δ at the same ε.
@@ -91,7 +125,7 @@ fn advantage(explanation: &Explanation) -> String {
     )
 }
 
-fn attacks(explanation: &Explanation) -> String {
+fn attacks(explanation: &Explanation) -> (String, [String; 3], Vec<[String; 3]>) {
     let rows: Vec<[String; 3]> = explanation
         .attacks
         .iter()
@@ -108,12 +142,12 @@ fn attacks(explanation: &Explanation) -> String {
         Some(Adjacency::ReplaceOne) => ("gave another value", "gave the value it looks for"),
         Some(Adjacency::ZeroOut) => ("are blanked", "are not"),
     };
-    format!(
+    let found = format!(
         "Being found. However clever, an attack that wrongly accuses a given share of the people who\n\
          {outside} finds no more than this share of those who {inside}. When it accuses, a\n\
-         belief held beforehand grows to no more than this:\n\n{}",
-        table::align(["wrongly accused", "found, at most", &head], &rows)
-    )
+         belief held beforehand grows to no more than this:\n"
+    );
+    (found, ["wrongly accused".to_owned(), "found, at most".to_owned(), head], rows)
 }
 
 fn groups(explanation: &Explanation) -> String {

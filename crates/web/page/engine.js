@@ -1,0 +1,63 @@
+// Workers that share one compiled module. Each answers in the order in which it is asked, and can be begun anew.
+
+const GZIP = [0x1f, 0x8b];
+
+async function unpacked(bytes) {
+  const head = new Uint8Array(bytes, 0, 2);
+  // Some servers unpack on the way, and then there is nothing left to do.
+  if (head[0] !== GZIP[0] || head[1] !== GZIP[1]) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+async function load() {
+  const response = await fetch("veracity.wasm.gz");
+  if (!response.ok) throw new Error("veracity.wasm.gz is missing");
+  return WebAssembly.compile(await unpacked(await response.arrayBuffer()));
+}
+
+const compiled = load();
+
+export class Engine {
+  #worker; #ready; #waiting = new Map(); #next = 0;
+
+  constructor() { this.#begin(); }
+
+  #begin() {
+    this.#worker = new Worker("worker.js");
+    this.#worker.addEventListener("message", ({ data }) => this.#told(data));
+    this.#ready = compiled.then((module) => this.#worker.postMessage({ module }));
+  }
+
+  #told(data) {
+    const waiting = this.#waiting.get(data.id);
+    if (!waiting) return;
+    this.#waiting.delete(data.id);
+    waiting({ ...data.answer, took: data.took });
+    if (data.answer.broken) this.restart();
+  }
+
+  // The answer, or nothing where the question was given up.
+  async ask(question) {
+    const id = this.#next++;
+    const answer = new Promise((resolve) => this.#waiting.set(id, resolve));
+    try {
+      await this.#ready;
+      if (this.#waiting.has(id)) this.#worker.postMessage({ id, question });
+    } catch (error) {
+      this.#waiting.delete(id);
+      return { error: `${error.message}, expected it beside the page` };
+    }
+    return answer;
+  }
+
+  get isBusy() { return this.#waiting.size > 0; }
+
+  // Gives up all that is under way.
+  restart() {
+    this.#worker.terminate();
+    for (const waiting of this.#waiting.values()) waiting(null);
+    this.#waiting.clear();
+    this.#begin();
+  }
+}

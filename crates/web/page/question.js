@@ -1,0 +1,43 @@
+// From what was chosen to a question for the accountant.
+
+import { fieldsOf } from "./kinds.js";
+
+export const isSolving = (ask) => ["noise", "steps", "sampling-rate"].includes(ask);
+
+export function numberOf(text) {
+  const trimmed = text.trim();
+  // Number("") is 0, and Number("0x10") a number.
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : NaN;
+}
+
+// What is looked for has a placeholder, which nobody reads.
+export function placeholders(kind, ask) {
+  const noise = { "discrete-gaussian": "sigma", "discrete-laplace": "scale" }[kind] ?? "noise_multiplier";
+  if (ask === "noise" && !["randomized-response", "exponential"].includes(kind)) return { [noise]: 1 };
+  if (ask === "steps" && kind === "dp-sgd") return { steps: 1 };
+  if (ask === "sampling-rate" && kind === "dp-sgd") return { sampling_rate: 0.5 };
+  return {};
+}
+
+function mechanism({ kind, values }, ask) {
+  const spec = { kind, ...placeholders(kind, ask) };
+  for (const { name } of fieldsOf(kind, ask)) if (name !== "times") spec[name] = numberOf(values[name]);
+  return spec;
+}
+
+export function subjectOf(state) {
+  const entries = state.entries.map((entry) => {
+    const shown = fieldsOf(entry.kind, state.ask).some(({ name }) => name === "times");
+    const times = shown ? numberOf(entry.values.times) : 1;
+    return { mechanism: mechanism(entry, state.ask), ...(times === 1 ? {} : { times }) };
+  });
+  return { entries, adjacency: state.adjacency, unit: state.unit };
+}
+
+// The main question, with which of δ and ε is given.
+export function questionOf(state) {
+  const [delta, epsilon] = [numberOf(state.delta), numberOf(state.epsilon)];
+  const subject = subjectOf(state);
+  if (isSolving(state.ask)) return { ask: "calibrate", solve: state.ask, subject, epsilon, delta };
+  return state.ask === "epsilon" ? { ask: "account", subject, delta } : { ask: "account", subject, epsilon };
+}

@@ -1,0 +1,236 @@
+//! A small audit that runs while it is watched: trials by coin, a ladder of claims that fall one by one, a verdict.
+//!
+//! An [`AuditOrder`] says what is declared and what is really run. [`LiveAudit::begin`] has the accountant prove the claim;
+//! [`LiveAudit::go_on`] runs trials and pairs them. The bound is the audit room's ladder of bets, which may be looked at after every
+//! pair: it ever says too much with chance at most the significance, however often one looks and whenever one stops.
+
+mod game;
+
+pub use game::{Bug, Game};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use veracity_audit::{ClaimedCurve, World, bound::sequential::Ladder, observe_one};
+use veracity_claims::{Choice, Subject, Target, account};
+use veracity_core::{
+    Claim, Delta, Epsilon, Lower, Refusal, Significance, Upper, Verdict,
+    decimal::{down, nearest, up},
+    judge,
+};
+
+/// The chance of error.
+const SIGNIFICANCE: f64 = 0.01;
+/// Rungs of the ladder up to the claim.
+const TO_THE_CLAIM: u64 = 40;
+/// Rungs in all: a few above the claim, since only more than was claimed refutes it.
+const RUNGS: u64 = 44;
+/// The most trials of one audit.
+const MOST_TRIALS: u64 = 100_000;
+
+/// What is to be audited.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditOrder {
+    /// `gaussian`, `laplace` or `dp-sgd`.
+    pub mechanism: String,
+    /// The noise multiplier that is declared.
+    pub noise_multiplier: f64,
+    /// What is wrong with what is run; `honest` if nothing is.
+    pub bug: String,
+    /// The δ of the claim; a pure claim has 0.
+    pub delta: f64,
+    /// What every draw comes from.
+    pub seed: u64,
+}
+
+/// An audit under way.
+#[derive(Debug)]
+pub struct LiveAudit {
+    game: Game,
+    claim: Claim,
+    describes: String,
+    seed: u64,
+    ladder: Ladder,
+    /// Scores that wait for one from the other world.
+    waiting: (VecDeque<f64>, VecDeque<f64>),
+    trials: u64,
+    ins: u64,
+    pairs: u64,
+}
+
+impl LiveAudit {
+    /// Proves the claim, and has run no trial yet.
+    pub fn begin(order: &AuditOrder) -> Result<LiveAudit, Refusal> {
+        let game = Game::new(&order.mechanism, order.noise_multiplier, order.bug.parse()?, order.seed)?;
+        let subject = Subject::new(game.declared()?);
+        let delta = Delta::new(order.delta)?;
+        let proved = account(&subject, Target::Delta(delta), Choice::Best)?.epsilon.upper();
+        let epsilon =
+            proved.filter(|upper| upper.0.get() > 0.0 && upper.0.get() < 15.0).ok_or_else(|| {
+                Refusal::out_of_range(
+                    "noise multiplier",
+                    order.noise_multiplier,
+                    "one whose epsilon is below 15",
+                )
+            })?;
+        let rung = |rung: u64| {
+            let part = epsilon.0.get() * rung as f64 / TO_THE_CLAIM as f64;
+            ClaimedCurve::new([(Epsilon::new(part)?, delta)])
+        };
+        let claims = (1..=RUNGS).map(rung).collect::<Result<Vec<_>, Refusal>>()?;
+        Ok(LiveAudit {
+            game,
+            claim: Claim { epsilon: Upper(epsilon.0), delta, adjacency: subject.adjacency },
+            describes: subject.describe(),
+            seed: order.seed,
+            ladder: Ladder::new(claims, Significance::new(SIGNIFICANCE)?),
+            waiting: Default::default(),
+            trials: 0,
+            ins: 0,
+            pairs: 0,
+        })
+    }
+
+    /// Runs more trials, until the claim falls; then how it stands.
+    pub fn go_on(&mut self, trials: u64) -> Result<Value, Refusal> {
+        let until = self.trials.saturating_add(trials).min(MOST_TRIALS);
+        while self.trials < until && !self.is_refuted() {
+            let outcome = observe_one(&self.game, self.seed, self.trials);
+            self.trials += 1;
+            for seen in &outcome.observations {
+                let score = seen.score.ok_or_else(|| {
+                    Refusal::Invalid("a trial left no score, expected one of every trial".into())
+                })?;
+                match seen.world {
+                    World::In => self.waiting.0.push_back(score),
+                    World::Out => self.waiting.1.push_back(score),
+                }
+                self.ins += u64::from(seen.world == World::In);
+            }
+            while let (Some(&inside), Some(&outside)) = (self.waiting.0.front(), self.waiting.1.front()) {
+                self.waiting.0.pop_front();
+                self.waiting.1.pop_front();
+                self.ladder.observe(Some(inside), Some(outside))?;
+                self.pairs += 1;
+            }
+        }
+        Ok(self.state())
+    }
+
+    fn is_refuted(&self) -> bool {
+        matches!(self.verdict(), Verdict::Refuted { .. })
+    }
+
+    /// What is shown so far.
+    fn shown(&self) -> Lower<Epsilon> {
+        let part = self.ladder.refuted() as f64 / TO_THE_CLAIM as f64;
+        Lower(Epsilon::new(self.claim.epsilon.0.get() * part).unwrap_or(Epsilon::ZERO))
+    }
+
+    /// An attacker who never errs wins no more than e^−ε a pair: so many pairs cannot climb higher.
+    fn ceiling(&self) -> Epsilon {
+        let highest = (self.pairs as f64 / -SIGNIFICANCE.ln()).max(1.0).ln();
+        Epsilon::new(highest).unwrap_or(Epsilon::ZERO)
+    }
+
+    /// What the trials say so far.
+    pub fn verdict(&self) -> Verdict {
+        judge(&self.claim, self.shown(), self.ceiling())
+    }
+
+    /// How it stands, in words and numbers.
+    pub fn state(&self) -> Value {
+        let (epsilon, delta) = (self.claim.epsilon.0.get(), self.claim.delta.get());
+        let (shown, verdict) = (self.shown().0.get(), self.verdict());
+        let (observed, claimed) = (down(shown, 4), up(epsilon, 4));
+        let headline = match verdict {
+            Verdict::Refuted { .. } => format!(
+                "REFUTED: observed epsilon ≥ {observed} > {claimed} claimed, chance of error ≤ {}%",
+                nearest(100.0 * SIGNIFICANCE, 15)
+            ),
+            Verdict::NotRefuted { ceiling, .. } => format!(
+                "NOT REFUTED: observed epsilon ≥ {observed}, claimed {claimed}; this audit could have shown up to {}",
+                down(ceiling.get(), 4)
+            ),
+            Verdict::CannotTell { .. } => format!(
+                "NOT ABLE TO TELL: {} trials cannot refute epsilon ≤ {claimed} whatever the truth is; more trials can",
+                self.trials
+            ),
+        };
+        json!({
+            "verdict": verdict.name(),
+            "headline": headline,
+            "describes": self.describes,
+            "wrong": self.game.bug.describe(),
+            "claimed": epsilon,
+            "claimedWords": format!("epsilon ≤ {} at delta {}", up(epsilon, 9), nearest(delta, 17)),
+            "shown": shown,
+            "trials": self.trials,
+            "ins": self.ins,
+            "outs": self.trials - self.ins,
+            "pairs": self.pairs,
+            "over": self.is_refuted() || self.trials >= MOST_TRIALS,
+            "seed": self.seed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(mechanism: &str, bug: &str, seed: u64) -> AuditOrder {
+        let delta = if mechanism == "laplace" { 0.0 } else { 1e-3 };
+        AuditOrder { mechanism: mechanism.into(), noise_multiplier: 2.0, bug: bug.into(), delta, seed }
+    }
+
+    /// Seed 7: every planted bug of every mechanism falls within the trials that the page runs.
+    #[test]
+    fn every_broken_twin_is_refuted() {
+        for mechanism in ["gaussian", "laplace", "dp-sgd"] {
+            for bug in ["half-noise", "no-clip", "twice", "same-noise"] {
+                let mut audit = LiveAudit::begin(&order(mechanism, bug, 7)).unwrap();
+                audit.go_on(MOST_TRIALS).unwrap();
+                assert!(audit.is_refuted(), "{mechanism} {bug}: {}", audit.state());
+                println!("{mechanism} {bug}: {} trials", audit.trials);
+            }
+        }
+    }
+
+    /// Twenty seeds at a chance of error of 1% each: two false alarms have chance 1.7%, and none is seen.
+    #[test]
+    fn an_honest_mechanism_is_not_refuted_however_often_one_looks() {
+        for seed in 0..20 {
+            let mut audit = LiveAudit::begin(&order("laplace", "honest", seed)).unwrap();
+            for _ in 0..100 {
+                audit.go_on(100).unwrap();
+                assert!(!audit.is_refuted(), "{seed}");
+            }
+            assert!(audit.shown().0.get() > 0.2, "{seed}: something is shown: {}", audit.state());
+        }
+    }
+
+    #[test]
+    fn a_seed_repeats_its_audit() {
+        let run = |seed| {
+            let mut audit = LiveAudit::begin(&order("gaussian", "half-noise", seed)).unwrap();
+            audit.go_on(5000).unwrap().to_string()
+        };
+        assert_eq!(run(3), run(3));
+        assert_ne!(run(3), run(4));
+    }
+
+    #[test]
+    fn orders_that_mean_nothing_are_refused() {
+        for (mechanism, bug, noise) in [
+            ("cauchy", "honest", 1.0),
+            ("gaussian", "evil", 1.0),
+            ("gaussian", "honest", f64::NAN),
+            ("gaussian", "honest", 0.01),
+        ] {
+            let order = AuditOrder { noise_multiplier: noise, ..order(mechanism, bug, 1) };
+            assert!(LiveAudit::begin(&order).is_err(), "{mechanism} {bug} {noise}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The page over HTTP, for this machine alone.
+//!
+//! [`Server::bind`] takes a port of the loopback interface, [`Server::run`] answers requests until the program ends. A request is a
+//! line and its headers within a limit; only known names are given, by GET or HEAD; a `Host` that is not this machine is refused, so
+//! that no page from elsewhere reads this one under a name of its own.
+
+use crate::{PAGE, POLICY, PageFile};
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+use veracity_core::Error;
+
+/// The longest head of a request.
+const LONGEST_HEAD: u64 = 16 * 1024;
+/// How long a browser may take to say or to read something.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The most connections at a time.
+const MOST_CONNECTIONS: usize = 64;
+
+/// A server of the page.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl Server {
+    /// Takes a port; with 0, one that is free.
+    pub fn bind(port: u16) -> Result<Server, Error> {
+        let refuse = |error: io::Error| {
+            Error::invalid(format!(
+                "port is {port}, which cannot be had ({error}), expected a free one, or 0 for any"
+            ))
+        };
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map_err(refuse)?;
+        let port = listener.local_addr().map_err(refuse)?.port();
+        Ok(Server { listener, port })
+    }
+
+    /// Where the page is.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// Answers until the program ends.
+    pub fn run(&self) {
+        let open = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for stream in self.listener.incoming().flatten() {
+                if open.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                let open = &open;
+                let answered = move || {
+                    // A browser that went away is nobody's business.
+                    let _ = answer(stream, self.port);
+                    open.fetch_sub(1, Ordering::Relaxed);
+                };
+                // Where no thread is to be had, the browser is told nothing and asks again.
+                if thread::Builder::new().spawn_scoped(scope, answered).is_err() {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+}
+
+fn answer(mut stream: TcpStream, port: u16) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let head = head(&stream)?;
+    stream.write_all(&respond(&head, port))
+}
+
+/// The line of a request and its headers, up to the empty line or the limit.
+fn head(stream: &TcpStream) -> io::Result<String> {
+    let mut reader = BufReader::new(stream.take(LONGEST_HEAD));
+    let mut head = Vec::new();
+    while reader.read_until(b'\n', &mut head)? > 0 {
+        if head.ends_with(b"\r\n\r\n") || head.ends_with(b"\n\n") {
+            break;
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// The whole response to the head of a request.
+fn respond(head: &str, port: u16) -> Vec<u8> {
+    match wanted(head, port) {
+        Ok((file, has_body)) => response("200 OK", file.kind, file.bytes, has_body),
+        Err((status, why)) => {
+            response(status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes(), true)
+        }
+    }
+}
+
+/// The file that is asked for, and whether its bytes are; or what is wrong.
+fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static str, &'static str)> {
+    let bad = ("400 Bad Request", "request is not readable, expected GET of a file of the page");
+    if !(head.ends_with("\r\n\r\n") || head.ends_with("\n\n")) {
+        return Err(bad);
+    }
+    let mut lines = head.lines();
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let (Some(verb), Some(path), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(bad);
+    };
+    if !version.starts_with("HTTP/1.") {
+        return Err(bad);
+    }
+    let hosts: Vec<&str> = lines
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
+        .map(|(_, value)| value.trim())
+        .collect();
+    let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+    // A name of somebody else that leads here would let their pages read this one.
+    if !matches!(hosts[..], [host] if ours.iter().any(|known| known == host)) {
+        return Err((
+            "421 Misdirected Request",
+            "host is another, expected 127.0.0.1 or localhost with the port",
+        ));
+    }
+    if !["GET", "HEAD"].contains(&verb) {
+        return Err(("405 Method Not Allowed", "method is another, expected GET or HEAD"));
+    }
+    let name = path.split(['?', '#']).next().unwrap_or_default().trim_start_matches('/');
+    let name = if name.is_empty() { PAGE[0].name } else { name };
+    let file = PAGE.iter().find(|file| file.name == name);
+    file.map(|file| (file, verb == "GET")).ok_or(("404 Not Found", "file is none of the page"))
+}
+
+fn response(status: &str, kind: &str, bytes: &[u8], has_body: bool) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nContent-Security-Policy: {POLICY}; frame-ancestors 'none'\r\n\
+         X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n\
+         Cross-Origin-Resource-Policy: same-origin\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n",
+        bytes.len()
+    );
+    let body: &[u8] = if has_body { bytes } else { &[] };
+    [head.as_bytes(), body].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(request: &str) -> String {
+        let response = respond(request, 80);
+        let text = String::from_utf8_lossy(&response).into_owned();
+        text.lines().next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn only_known_names_are_given_and_only_to_this_machine() {
+        let host = "Host: 127.0.0.1:80\r\n\r\n";
+        for (request, expected) in [
+            (format!("GET / HTTP/1.1\r\n{host}"), "200"),
+            (format!("GET /?x=1 HTTP/1.1\r\n{host}"), "200"),
+            (format!("HEAD /main.js HTTP/1.1\r\n{host}"), "200"),
+            ("GET / HTTP/1.1\r\nhost: localhost:80\r\n\r\n".to_owned(), "200"),
+            (format!("GET /../Cargo.toml HTTP/1.1\r\n{host}"), "404"),
+            (format!("GET /etc/passwd HTTP/1.1\r\n{host}"), "404"),
+            (format!("POST / HTTP/1.1\r\n{host}"), "405"),
+            ("GET / HTTP/1.1\r\nHost: evil.example:80\r\n\r\n".to_owned(), "421"),
+            ("GET / HTTP/1.1\r\nHost: 127.0.0.1:81\r\n\r\n".to_owned(), "421"),
+            ("GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nHost: evil.example\r\n\r\n".to_owned(), "421"),
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), "421"),
+            ("GET /\r\n\r\n".to_owned(), "400"),
+            ("GET / HTTP/1.1\r\nHost: 127.0.0.1:80".to_owned(), "400"),
+            ("\u{fffd}\n\n".to_owned(), "400"),
+            (String::new(), "400"),
+        ] {
+            assert!(status(&request).contains(expected), "{request:?}: {}", status(&request));
+        }
+    }
+
+    #[test]
+    fn a_head_has_no_body_and_every_response_the_policy() {
+        let host = "Host: 127.0.0.1:80\r\n\r\n";
+        let text = |request: String| String::from_utf8_lossy(&respond(&request, 80)).into_owned();
+        assert!(text(format!("HEAD / HTTP/1.1\r\n{host}")).ends_with("\r\n\r\n"));
+        for path in ["/", "/nothing"] {
+            assert!(
+                text(format!("GET {path} HTTP/1.1\r\n{host}"))
+                    .contains("Content-Security-Policy: default-src 'none'")
+            );
+        }
+    }
+
+    #[test]
+    fn a_browser_is_answered_over_a_socket() {
+        let server = Server::bind(0).unwrap();
+        let address = server.address();
+        let port = server.port;
+        thread::spawn(move || server.run());
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        write!(stream, "GET /style.css HTTP/1.1\r\nHost: {}\r\n\r\n", &address[7..address.len() - 1])
+            .unwrap();
+        let mut told = String::new();
+        stream.read_to_string(&mut told).unwrap();
+        assert!(told.starts_with("HTTP/1.1 200 OK") && told.contains("text/css"), "{told}");
+    }
+}
