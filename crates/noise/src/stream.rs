@@ -110,6 +110,23 @@ impl Stream {
         }
     }
 
+    /// The number of the first of so many whole blocks, which count as handed out; nothing where words that were made ahead come
+    /// before them. Who takes them makes them, by [`Stream::key`].
+    pub(crate) fn take_blocks(&mut self, count: usize) -> Option<u64> {
+        self.part_from_parent();
+        if self.used < AHEAD {
+            return None;
+        }
+        let first = self.next_block;
+        self.next_block = first.wrapping_add(count as u64);
+        Some(first)
+    }
+
+    /// The key and the nonce of its blocks.
+    pub(crate) fn key(&self) -> (&[u32; 8], u64) {
+        (&self.key, self.nonce)
+    }
+
     /// How many words of 32 bits were handed out.
     pub(crate) fn position(&mut self) -> u64 {
         self.part_from_parent();

@@ -2,7 +2,8 @@
 
 use super::{BLOCK, SCALE, fill};
 use crate::Stream;
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::widest;
+use pulp::{Simd, WithSimd};
 use veracity_core::Refusal;
 
 /// Clean values end at this many grid steps, 2²⁰ standard deviations; far beyond, and sums stay exact in `f64`.
@@ -104,14 +105,14 @@ impl Grid {
     /// and no other.
     pub fn add_drawn(&self, values: &mut [f32], noise: &[i32]) {
         assert_eq!(values.len(), noise.len(), "every value gets noise");
-        Arch::new().dispatch(Addition { values, noise, grid: *self });
+        widest().dispatch(Addition { values, noise, grid: *self });
     }
 
     /// Adds the places of `values` to `totals`, which count grid steps: whole numbers, whose sums are exact, and the same in
     /// any order, as long as they stay below 2⁵³.
     pub fn add_steps(&self, totals: &mut [f64], values: &[f32]) {
         assert_eq!(totals.len(), values.len(), "every value has a total");
-        Arch::new().dispatch(Steps { totals, values, grid: *self });
+        widest().dispatch(Steps { totals, values, grid: *self });
     }
 
     /// Replaces `values` by γ·(total + K), for totals in grid steps and noise that a [`fill`](super::fill) of the same length
@@ -120,7 +121,7 @@ impl Grid {
     /// # Promise  As [`add_noise`](Grid::add_noise): a post-processing of the Gaussian mechanism on the totals
     pub fn add_drawn_to_steps(&self, totals: &[f64], noise: &[i32], values: &mut [f32]) {
         assert!(totals.len() == noise.len() && totals.len() == values.len(), "every total gets noise");
-        Arch::new().dispatch(StepsWithNoise { totals, noise, values, grid: *self });
+        widest().dispatch(StepsWithNoise { totals, noise, values, grid: *self });
     }
 
     /// The place of a value on the grid, a whole number of at most 2⁴⁰: what noise is added to.

@@ -41,6 +41,8 @@
 //! machine with IEEE arithmetic, whatever its vector instructions. The time of a call depends on its length and on how many
 //! radii were rare, never on the data.
 
+#[cfg(target_arch = "x86_64")]
+mod bundle;
 mod grid;
 mod kernel;
 #[cfg(test)]
@@ -49,7 +51,7 @@ mod rare;
 
 pub use grid::Grid;
 
-use crate::{Stream, stream::wipe};
+use crate::{Stream, stream::wipe, vectors::widest};
 use kernel::{GROUP, GROUP_WORDS, LANES, Transform};
 use pulp::Arch;
 
@@ -84,8 +86,15 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 /// assert!((variance - 1.0).abs() < 0.02);
 /// ```
 pub fn fill(out: &mut [i32], stream: &mut Stream) {
-    let arch = Arch::new();
-    fill_by(out, stream, |work| arch.dispatch(work));
+    fill_on(widest(), out, stream);
+}
+
+fn fill_on(arch: Arch, out: &mut [i32], stream: &mut Stream) {
+    #[cfg(target_arch = "x86_64")]
+    let drawn = bundle::fill_whole(arch, out, stream);
+    #[cfg(not(target_arch = "x86_64"))]
+    let drawn = 0;
+    fill_by(&mut out[drawn..], stream, |work| arch.dispatch(work));
 }
 
 fn fill_by(out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
@@ -170,7 +179,10 @@ fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], first: u64, st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entropy, Key, Purpose};
+    use crate::{
+        Bits, Entropy, Key, Purpose,
+        vectors::{Most, limited},
+    };
 
     fn stream(seed: u64) -> Stream {
         Entropy::seeded(seed).stream(Purpose::Noise, Key::default())
@@ -185,6 +197,17 @@ mod tests {
             fill_by(&mut plain, &mut two, |work| work.plainly());
             assert!(fast == plain, "length {length}");
             assert_eq!(one.word(), two.word(), "length {length}");
+            for most in [Most::All, Most::Avx2, Most::Plain] {
+                // From a place within a block, too.
+                for skipped in [0, 5, 128] {
+                    let (mut one, mut two) = (stream(7), stream(7));
+                    (0..skipped).for_each(|_| assert_eq!(one.bits(32), two.bits(32)));
+                    fill_on(limited(most), &mut fast, &mut one);
+                    fill_by(&mut plain, &mut two, |work| work.plainly());
+                    assert!(fast == plain, "length {length}, {most:?}, after {skipped}");
+                    assert_eq!(one.word(), two.word(), "length {length}, {most:?}, after {skipped}");
+                }
+            }
         }
     }
 
