@@ -8,11 +8,11 @@
 //!
 //! Quotients and roots take long; four vectors go through each part together, so that others are at work while they wait.
 
-use super::kernel::{self, COS, FAR, LANES, LOG, NEAR, ROOT_BITS, ROUNDER, SIN, TWO_SQUARED_UNITS};
+use super::kernel::{self, COS, FAR, GROUP, LANES, LOG, NEAR, ROOT_BITS, ROUNDER, SIN, TWO_SQUARED_UNITS};
 use super::rare;
 use crate::{
     Stream,
-    keystream::{self, BLOCK_WORDS, MOST_LANES},
+    keystream::{self, BLOCK_WORDS, MOST_LANES, Sources},
     stream::wipe,
 };
 use pulp::{
@@ -20,12 +20,12 @@ use pulp::{
     x86::{V3, V4},
 };
 
-/// Draws the normals of as many whole bundles as `out` holds, and says how many that was.
-pub(super) fn fill_whole(arch: Arch, out: &mut [i32], stream: &mut Stream) -> usize {
+/// Draws the normals of `out`, if that can be done here: whether it was.
+pub(super) fn fill(arch: Arch, out: &mut [i32], stream: &mut Stream) -> bool {
     match arch {
         Arch::V4(simd) => Simd::vectorize(simd, Bundles { simd, out, stream }),
         Arch::V3(simd) => Simd::vectorize(simd, Bundles { simd, out, stream }),
-        _ => 0,
+        _ => false,
     }
 }
 
@@ -37,46 +37,69 @@ struct Bundles<'a, V> {
 
 /// Normals that are made together: whole bundles of any width.
 const BATCH: usize = 1024;
+/// The most normals of a bundle.
+const BUNDLE: usize = MOST_LANES * BLOCK_WORDS;
 /// Vectors that go through Box and Muller's transform together.
 const TOGETHER: usize = 4;
 
 impl<V: Pairs> WithSimd for Bundles<'_, V> {
-    type Output = usize;
+    type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
+    fn with_simd<S: Simd>(self, _: S) -> bool {
         let Bundles { simd, out, stream } = self;
+        let Some(mut first) = stream.take_blocks(2 * out.len().div_ceil(GROUP)) else { return false };
+        let stream = &*stream;
         let bundle = V::U32_LANES * BLOCK_WORDS;
-        let whole = out.len() / bundle * bundle;
-        let Some(mut first) = stream.take_blocks(whole / BLOCK_WORDS) else { return 0 };
-        let (stream, (key, nonce)) = (&*stream, stream.key());
         let sources = keystream::sources(simd);
         let mut words = [0; BATCH];
-        for out in out[..whole].chunks_mut(BATCH) {
-            let words = &mut words[..out.len()];
-            let begun = first;
-            for words in words.chunks_exact_mut(bundle) {
-                let state = keystream::side_by_side(simd, key, nonce, first);
-                V::as_mut_simd_u32s(words).0.copy_from_slice(&state);
-                first = first.wrapping_add(V::U32_LANES as u64);
-            }
-            let mut rare = 0u64;
-            for (at, words) in
-                V::as_mut_simd_u32s(words).0.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate()
-            {
-                rare |= u64::from(transform(simd, words)) << (at * TOGETHER / BLOCK_WORDS);
-            }
-            let bundles = words.chunks_exact(bundle).zip(out.chunks_exact_mut(bundle));
-            for (at, (words, out)) in bundles.enumerate() {
-                keystream::lay_out(simd, V::as_simd_u32s(words).0, &sources, bytemuck::cast_slice_mut(out));
-                if rare >> at & 1 != 0 {
-                    replace_rare(stream, begun.wrapping_add((at * V::U32_LANES) as u64), out);
-                }
-            }
+        let used = out.len().next_multiple_of(bundle).min(BATCH);
+        let (whole, rest) = out.split_at_mut(out.len() / bundle * bundle);
+        for out in whole.chunks_mut(BATCH) {
+            some_bundles(simd, stream, first, &sources, &mut words[..out.len()], out);
+            first = first.wrapping_add((out.len() / BLOCK_WORDS) as u64);
         }
-        words[..whole.min(BATCH)].fill(0);
+        if !rest.is_empty() {
+            // A bundle of which only some is wanted.
+            let mut last = [0; BUNDLE];
+            some_bundles(simd, stream, first, &sources, &mut words[..bundle], &mut last[..bundle]);
+            rest.copy_from_slice(&last[..rest.len()]);
+            last.fill(0);
+            zeroize::optimization_barrier(&last);
+        }
+        // What is left on the stack would undo the noise.
+        words[..used].fill(0);
         zeroize::optimization_barrier(&words);
-        whole
+        true
+    }
+}
+
+/// The normals of whole bundles from a block on, by way of `words`.
+#[inline(always)]
+fn some_bundles<S: Pairs>(
+    simd: S,
+    stream: &Stream,
+    first: u64,
+    sources: &Sources,
+    words: &mut [u32],
+    out: &mut [i32],
+) {
+    let (lanes, bundle) = (S::U32_LANES, S::U32_LANES * BLOCK_WORDS);
+    let (key, nonce) = stream.key();
+    let block = |at: usize| first.wrapping_add((at * lanes) as u64);
+    for (at, words) in words.chunks_exact_mut(bundle).enumerate() {
+        let state = keystream::side_by_side(simd, key, nonce, block(at));
+        S::as_mut_simd_u32s(words).0.copy_from_slice(&state);
+    }
+    let mut rare = 0u64;
+    for (at, words) in S::as_mut_simd_u32s(words).0.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
+        rare |= u64::from(transform(simd, words)) << (at * TOGETHER / BLOCK_WORDS);
+    }
+    for (at, (words, out)) in words.chunks_exact(bundle).zip(out.chunks_exact_mut(bundle)).enumerate() {
+        keystream::lay_out(simd, S::as_simd_u32s(words).0, sources, bytemuck::cast_slice_mut(out));
+        if rare >> at & 1 != 0 {
+            replace_rare(stream, block(at), out);
+        }
     }
 }
 
@@ -185,7 +208,7 @@ const TWO_21: f64 = (1u64 << 21) as f64;
 /// Continues the rare radii of a bundle that has some, and puts their pairs in place. Its words are made anew.
 #[cold]
 fn replace_rare(stream: &Stream, first: u64, out: &mut [i32]) {
-    let mut words = [0; MOST_LANES * BLOCK_WORDS];
+    let mut words = [0; BUNDLE];
     let words = &mut words[..out.len()];
     let (key, nonce) = stream.key();
     keystream::blocks(key, nonce, first, words);

@@ -108,6 +108,18 @@ impl Grid {
         widest().dispatch(Addition { values, noise, grid: *self });
     }
 
+    /// As [`add_drawn`](Grid::add_drawn), for the sum of two vectors, each of which is rounded to the grid by itself.
+    pub fn add_drawn_to_both(&self, values: &mut [f32], others: &[f32], noise: &[i32]) {
+        assert!(values.len() == noise.len() && values.len() == others.len(), "every value gets noise");
+        widest().dispatch(Both { values, others, noise, grid: *self });
+    }
+
+    /// As [`add_drawn`](Grid::add_drawn), for the sum of a vector, which is rounded to the grid, and totals in grid steps.
+    pub fn add_drawn_to_more(&self, values: &mut [f32], totals: &[f64], noise: &[i32]) {
+        assert!(values.len() == noise.len() && values.len() == totals.len(), "every value gets noise");
+        widest().dispatch(More { values, totals, noise, grid: *self });
+    }
+
     /// Adds the places of `values` to `totals`, which count grid steps: whole numbers, whose sums are exact, and the same in
     /// any order, as long as they stay below 2⁵³.
     pub fn add_steps(&self, totals: &mut [f64], values: &[f32]) {
@@ -166,6 +178,44 @@ impl WithSimd for Steps<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         for (total, value) in self.totals.iter_mut().zip(self.values) {
             *total += self.grid.steps(*value);
+        }
+    }
+}
+
+struct Both<'a> {
+    values: &'a mut [f32],
+    others: &'a [f32],
+    noise: &'a [i32],
+    grid: Grid,
+}
+
+impl WithSimd for Both<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((value, other), &k) in self.values.iter_mut().zip(self.others).zip(self.noise) {
+            let total = self.grid.steps(*value) + self.grid.steps(*other);
+            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
+        }
+    }
+}
+
+struct More<'a> {
+    values: &'a mut [f32],
+    totals: &'a [f64],
+    noise: &'a [i32],
+    grid: Grid,
+}
+
+impl WithSimd for More<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((value, total), &k) in self.values.iter_mut().zip(self.totals).zip(self.noise) {
+            let total = self.grid.steps(*value) + total;
+            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
         }
     }
 }

@@ -89,12 +89,33 @@ pub fn fill(out: &mut [i32], stream: &mut Stream) {
     fill_on(widest(), out, stream);
 }
 
+/// As [`fill`], but for those before number `first`: a part of a vector, drawn by itself.
+///
+/// # Assumes  Nothing was drawn from the stream, and `first` is a multiple of 32
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, vector};
+///
+/// let stream = || Entropy::seeded(5).stream(Purpose::Noise, Key::default());
+/// let (mut whole, mut part) = ([0; 100], [0; 36]);
+/// vector::fill(&mut whole, &mut stream());
+/// vector::fill_from(64, &mut part, &mut stream());
+/// assert_eq!(part, whole[64..]);
+/// ```
+pub fn fill_from(first: usize, out: &mut [i32], stream: &mut Stream) {
+    assert!(first.is_multiple_of(GROUP), "parts begin with a group");
+    assert!(stream.position() == 0 && stream.take_blocks(first / LANES).is_some(), "the stream is fresh");
+    fill(out, stream);
+}
+
 fn fill_on(arch: Arch, out: &mut [i32], stream: &mut Stream) {
     #[cfg(target_arch = "x86_64")]
-    let drawn = bundle::fill_whole(arch, out, stream);
-    #[cfg(not(target_arch = "x86_64"))]
-    let drawn = 0;
-    fill_by(&mut out[drawn..], stream, |work| arch.dispatch(work));
+    if bundle::fill(arch, out, stream) {
+        return;
+    }
+    fill_by(out, stream, |work| arch.dispatch(work));
 }
 
 fn fill_by(out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {

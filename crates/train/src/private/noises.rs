@@ -2,15 +2,28 @@
 //!
 //! A tape holds what noise hides. Only seeded entropy can be taped, and nothing drawn from it is fit for release.
 
-use super::{Calibrated, Part, Place};
+use super::{Calibrated, ClippedSum, Part, Place};
+use crate::phases::{Phase, timed};
 use rayon::prelude::*;
-use std::fmt;
+use std::{
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 use veracity_core::{Adjacency, Refusal};
 use veracity_noise::{Call, Family, Tape, vector};
 use zeroize::Zeroize;
 
 /// Parameters that get their noise from one stream.
 const BLOCK: usize = 1 << 15;
+/// Parameters that get their noise, and are updated, by one thread at a time.
+pub(crate) const PIECE: usize = 1 << 13;
+/// Parameters whose noise is drawn ahead by one thread at a time.
+const DRAWN: usize = 1 << 11;
+/// Pieces beyond which other threads are asked.
+const PARALLEL: usize = 2;
 /// Parameters whose noise is worth another thread.
 const LEAST_AHEAD: usize = 1 << 12;
 /// Streams of a step are numbered by block; the last number is for the balance.
@@ -120,64 +133,65 @@ impl Noises {
         }
     }
 
-    /// Whether there is something to gain from [`Noises::draw_ahead`].
-    pub(crate) fn can_draw_ahead(&self, noise: &Calibrated, length: usize) -> bool {
-        length >= LEAST_AHEAD && noise.gaussian_grid().is_some() && matches!(self.recorder, Recorder::Silent)
-    }
-
-    /// Draws the noise of a step's gradient while its sum is still being made. What is added has the same bits with and
-    /// without.
-    pub(crate) fn draw_ahead(&mut self, step: u64, length: usize) {
+    /// The noise of a step's gradient, to be drawn while its sum is still being made, by whoever has time; nothing where there is
+    /// not enough to gain. What is added has the same bits with and without.
+    ///
+    /// # Assumes  All of it is drawn before the sum is added to
+    pub(crate) fn draw_ahead(&mut self, noise: &Calibrated, step: u64, length: usize) -> Option<Drawing<'_>> {
+        let is_silent = matches!(self.recorder, Recorder::Silent);
+        if length < LEAST_AHEAD || noise.gaussian_grid().is_none() || !is_silent {
+            return None;
+        }
         let (family, Ahead { normals, step: of }) = (&self.family, &mut self.ahead);
         normals.resize(length, 0);
-        normals.par_chunks_mut(BLOCK).enumerate().for_each(|(block, normals)| {
-            vector::fill(normals, &mut family.stream(number(Place::Gradient, step, block)));
-        });
         *of = Some(step);
+        let pieces = normals.chunks_mut(DRAWN).map(Mutex::new).collect();
+        Some(Drawing { family, step, pieces, next: AtomicUsize::new(0) })
     }
 
-    /// Replaces a sum by that of all its parts with the noise of a step.
-    pub(super) fn add(
+    /// Replaces a sum by that of all its parts with the noise of a step, and hands each [`PIECE`] of it to `then` with the target
+    /// of that number.
+    pub(super) fn add<T: Send>(
         &mut self,
-        place: Place,
+        sum: ClippedSum<'_>,
         noise: &Calibrated,
         step: u64,
-        sum: &mut [f32],
-        others: &[Part<'_>],
+        targets: Vec<T>,
+        then: impl Fn(T, &[f32]) + Sync,
     ) {
-        match self.recorder {
-            Recorder::Silent => self.add_silently(place, noise, step, sum, others),
-            Recorder::Listening { .. } | Recorder::Recording { .. } | Recorder::Replaying { .. } => {
-                self.add_with_tape(place, noise, step, sum, others);
-            }
-        }
-    }
-
-    fn add_silently(
-        &mut self,
-        place: Place,
-        noise: &Calibrated,
-        step: u64,
-        sum: &mut [f32],
-        others: &[Part<'_>],
-    ) {
-        let ahead = place == Place::Gradient
+        let ClippedSum { sum, others, place } = sum;
+        let is_ahead = place == Place::Gradient
             && self.ahead.step.take() == Some(step)
             && noise.gaussian_grid().is_some();
-        let add = |(block, values): (usize, &mut [f32])| {
-            let others: Vec<Part<'_>> =
-                others.iter().map(|part| part.block(block * BLOCK, values.len())).collect();
-            if ahead {
-                noise.add_drawn(values, &others, &self.ahead.normals[block * BLOCK..][..values.len()]);
-            } else {
-                noise.add(values, &others, &mut self.family.stream(number(place, step, block)));
-            }
-        };
-        if sum.len() > BLOCK {
-            sum.par_chunks_mut(BLOCK).enumerate().for_each(add);
-        } else {
-            add((0, sum));
+        if !matches!(self.recorder, Recorder::Silent) {
+            self.add_with_tape(place, noise, step, sum, &others);
+            return sum.chunks(PIECE).zip(targets).for_each(|(values, target)| then(target, values));
         }
+        let (family, normals) = (&self.family, &self.ahead.normals);
+        if is_ahead {
+            let add = |(at, (values, target)): (usize, (&mut [f32], T))| {
+                let from = at * PIECE;
+                noise.add_drawn(values, &others, from, &normals[from..][..values.len()]);
+                then(target, values);
+            };
+            return match targets.len() > PARALLEL {
+                true => sum.par_chunks_mut(PIECE).zip(targets).enumerate().for_each(add),
+                false => sum.chunks_mut(PIECE).zip(targets).enumerate().for_each(add),
+            };
+        }
+        let add = |(block, (values, targets)): (usize, (&mut [f32], Vec<T>))| {
+            noise.add(values, &others, block * BLOCK, &mut family.stream(number(place, step, block)));
+            values.chunks(PIECE).zip(targets).for_each(|(values, target)| then(target, values));
+        };
+        if sum.len() <= BLOCK {
+            return add((0, (sum, targets)));
+        }
+        let mut targets = targets.into_iter();
+        let blocks: Vec<(&mut [f32], Vec<T>)> = sum
+            .chunks_mut(BLOCK)
+            .map(|values| (values, targets.by_ref().take(BLOCK / PIECE).collect()))
+            .collect();
+        blocks.into_par_iter().enumerate().for_each(add);
     }
 
     /// The same bits, on integers that can be kept.
@@ -227,6 +241,30 @@ impl Noises {
         }
         let declared = noise.distance(adjacency.contributions());
         tape.calls.push(Call { place: place.name(), declared, input, output });
+    }
+}
+
+/// Noise that is being drawn.
+pub(crate) struct Drawing<'a> {
+    family: &'a Family,
+    step: u64,
+    pieces: Vec<Mutex<&'a mut [i32]>>,
+    /// The first piece that nobody has taken.
+    next: AtomicUsize,
+}
+
+impl Drawing<'_> {
+    /// Draws what nobody has begun, piece by piece.
+    pub(crate) fn draw_rest(&self) {
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = self.pieces.get(at) else { return };
+            // Nobody else has this piece, so nobody can have failed while holding it.
+            let Ok(mut normals) = piece.lock() else { return };
+            let (block, first) = (at * DRAWN / BLOCK, at * DRAWN % BLOCK);
+            let mut stream = self.family.stream(number(Place::Gradient, self.step, block));
+            timed(Phase::Noise, || vector::fill_from(first, &mut normals, &mut stream));
+        }
     }
 }
 
