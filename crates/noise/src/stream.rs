@@ -80,16 +80,27 @@ impl Stream {
     /// Fresh bytes. They end on a whole number of 32-bit words; what is left of the last one is skipped.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         let (words, rest) = bytes.as_chunks_mut::<4>();
-        let mut some = [0; AHEAD];
-        for words in words.chunks_mut(AHEAD) {
-            self.fill_words(&mut some[..words.len()]);
-            for (bytes, word) in words.iter_mut().zip(some) {
-                *bytes = word.to_le_bytes();
-            }
+        match words.len() {
+            0 => {}
+            1..=AHEAD => self.fill_by::<AHEAD>(words),
+            _ => self.fill_by::<{ 8 * AHEAD }>(words),
         }
         if !rest.is_empty() {
-            self.fill_words(&mut some[..1]);
-            rest.copy_from_slice(&some[0].to_le_bytes()[..rest.len()]);
+            let mut last = [0];
+            self.fill_words(&mut last);
+            rest.copy_from_slice(&last[0].to_le_bytes()[..rest.len()]);
+            wipe(&mut last);
+        }
+    }
+
+    /// Fresh words as bytes, so many at a time.
+    fn fill_by<const WORDS: usize>(&mut self, bytes: &mut [[u8; 4]]) {
+        let mut some = [0; WORDS];
+        for bytes in bytes.chunks_mut(WORDS) {
+            self.fill_words(&mut some[..bytes.len()]);
+            for (bytes, word) in bytes.iter_mut().zip(some) {
+                *bytes = word.to_le_bytes();
+            }
         }
         wipe(&mut some);
     }

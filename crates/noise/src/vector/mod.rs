@@ -294,6 +294,17 @@ mod tests {
         assert_eq!(sum, 14_396_732_800_859_314_801);
     }
 
+    /// As the test above, with the keystream and rare radii: what every machine draws for a seed.
+    #[test]
+    fn the_noise_of_a_seed_is_pinned() {
+        let mut noise = vec![0; 100_003];
+        fill(&mut noise, &mut stream(7));
+        let sum = noise
+            .iter()
+            .fold(0u64, |sum, k| (sum ^ u64::from(*k as u32)).wrapping_mul(0x0000_0100_0000_01b3));
+        assert_eq!(sum, 5_723_856_115_942_740_906);
+    }
+
     #[test]
     fn a_longer_call_repeats_a_shorter_one_and_calls_in_parts_are_one_call() {
         let mut whole = vec![0; 9000];
