@@ -8,7 +8,7 @@ use crate::{
     lanes::{Batch, Lanes},
     optimiser::{Block, Memory, Stride},
     phases::{Phase, timed},
-    private::{CLIP_NORMS, PIECE, privatize_blocks},
+    private::{CLIP_NORMS, Drawing, PIECE, privatize_blocks},
     privatize,
     sampling::Sampler,
 };
@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
             Some(Guard { gradient: noise, .. }) => {
                 let drawing = noises.draw_ahead(noise, step, batch.parameters.len());
                 let (sum, others, balance) = lanes.clipped_sum(batch, noise, drawing.as_ref());
-                drop(drawing);
+                drawing.into_iter().for_each(Drawing::finish);
                 let sum = ClippedSum::of_gradients(sum, others);
                 let blocks = Block::all(&mut self.state.parameters, &mut self.memory);
                 timed(Phase::Update, || {

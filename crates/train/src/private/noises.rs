@@ -134,9 +134,8 @@ impl Noises {
     }
 
     /// The noise of a step's gradient, to be drawn while its sum is still being made, by whoever has time; nothing where there is
-    /// not enough to gain. What is added has the same bits with and without.
-    ///
-    /// # Assumes  All of it is drawn before the sum is added to
+    /// not enough to gain. What is added has the same bits with and without: what was not drawn to the end, and said to be by
+    /// [`Drawing::finish`], is drawn when it is added.
     pub(crate) fn draw_ahead(&mut self, noise: &Calibrated, step: u64, length: usize) -> Option<Drawing<'_>> {
         let is_silent = matches!(self.recorder, Recorder::Silent);
         if length < LEAST_AHEAD || noise.gaussian_grid().is_none() || !is_silent {
@@ -144,9 +143,10 @@ impl Noises {
         }
         let (family, Ahead { normals, step: of }) = (&self.family, &mut self.ahead);
         normals.resize(length, 0);
-        *of = Some(step);
+        // What is there is of an earlier step.
+        *of = None;
         let pieces = normals.chunks_mut(DRAWN).map(Mutex::new).collect();
-        Some(Drawing { family, step, pieces, next: AtomicUsize::new(0) })
+        Some(Drawing { family, step, pieces, next: AtomicUsize::new(0), done: AtomicUsize::new(0), of })
     }
 
     /// Replaces a sum by that of all its parts with the noise of a step, and hands each [`PIECE`] of it to `then` with the target
@@ -251,6 +251,10 @@ pub(crate) struct Drawing<'a> {
     pieces: Vec<Mutex<&'a mut [i32]>>,
     /// The first piece that nobody has taken.
     next: AtomicUsize,
+    /// How many were drawn to their end.
+    done: AtomicUsize,
+    /// Where it is noted that all were.
+    of: &'a mut Option<u64>,
 }
 
 impl Drawing<'_> {
@@ -259,11 +263,18 @@ impl Drawing<'_> {
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = self.pieces.get(at) else { return };
-            // Nobody else has this piece, so nobody can have failed while holding it.
             let Ok(mut normals) = piece.lock() else { return };
             let (block, first) = (at * DRAWN / BLOCK, at * DRAWN % BLOCK);
             let mut stream = self.family.stream(number(Place::Gradient, self.step, block));
             timed(Phase::Noise, || vector::fill_from(first, &mut normals, &mut stream));
+            self.done.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Says that whoever drew has stopped. Only noise that is all there is used; old noise never is.
+    pub(crate) fn finish(self) {
+        if self.done.load(Ordering::Acquire) == self.pieces.len() {
+            *self.of = Some(self.step);
         }
     }
 }
@@ -278,4 +289,39 @@ fn number(place: Place, step: u64, block: usize) -> u64 {
         Place::Balance => (1 << BLOCK_BITS) - 1,
     };
     step << BLOCK_BITS | within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Rounding, privatize};
+    use veracity_core::{ClipNorm, NoiseMultiplier};
+    use veracity_noise::{Entropy, Purpose};
+
+    /// Noise of an earlier step, or noise that nobody has drawn, would undo a release.
+    #[test]
+    fn noise_that_is_not_all_there_is_drawn_anew() {
+        let length = 2 * BLOCK + 100;
+        let (noise, clip) = (NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(1.0).unwrap());
+        let law = Calibrated::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap();
+        let noises = || Noises::new(Entropy::seeded(4).family(Purpose::Noise, 0, 0));
+        let noisy = |rng: &mut Noises, step| {
+            let mut sum = vec![0.5; length];
+            privatize(ClippedSum::of_gradients(&mut sum, Vec::new()), &law, step, rng);
+            sum
+        };
+        let in_time = [0, 1, 2].map(|step| noisy(&mut noises(), step));
+        let mut rng = noises();
+        for (step, in_time) in (0..).zip(&in_time) {
+            let drawing = rng.draw_ahead(&law, step, length).unwrap();
+            // All of the first step, nothing of the second; the third is forgotten.
+            if step == 0 {
+                drawing.draw_rest();
+            }
+            if step < 2 {
+                drawing.finish();
+            }
+            assert!(noisy(&mut rng, step) == *in_time, "step {step}");
+        }
+    }
 }
