@@ -21,6 +21,8 @@ fn main() {
         });
     }
     let mut normals = vec![0; 1 << 16];
+    let mut bytes = vec![0; 4 << 16];
+    say("keystream words", 1 << 16, &mut stream, |stream| stream.fill(black_box(&mut bytes)));
     say("vector Gaussians", 1 << 16, &mut stream, |stream| vector::fill(black_box(&mut normals), stream));
 }
 

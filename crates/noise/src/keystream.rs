@@ -6,12 +6,13 @@
 //!
 //! # Reference  [Bernstein08], in its original form: a 64-bit counter and a 64-bit nonce
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::widest;
+use pulp::{Simd, WithSimd};
 
 /// Words of a block.
 pub(crate) const BLOCK_WORDS: usize = 16;
 /// The most lanes of a vector.
-const MOST_LANES: usize = 16;
+pub(crate) const MOST_LANES: usize = 16;
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
@@ -20,7 +21,7 @@ const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 /// # Assumes  `words` holds whole blocks
 pub(crate) fn blocks(key: &[u32; 8], nonce: u64, first: u64, words: &mut [u32]) {
     debug_assert!(words.len().is_multiple_of(BLOCK_WORDS));
-    Arch::new().dispatch(Blocks { key, nonce, first, words });
+    widest().dispatch(Blocks { key, nonce, first, words });
 }
 
 struct Blocks<'a> {
@@ -61,9 +62,21 @@ fn some_blocks<S: Simd>(
     key: &[u32; 8],
     nonce: u64,
     first: u64,
-    sources: &[u32; 4 * MOST_LANES],
+    sources: &Sources,
     words: &mut [u32],
 ) {
+    let state = side_by_side(simd, key, nonce, first);
+    lay_out(simd, &state, sources, words);
+}
+
+/// As many blocks as there are lanes, a block to a lane: word i of all of them is vector i.
+#[inline(always)]
+pub(crate) fn side_by_side<S: Simd>(
+    simd: S,
+    key: &[u32; 8],
+    nonce: u64,
+    first: u64,
+) -> [S::u32s; BLOCK_WORDS] {
     let lanes = S::U32_LANES;
     // Lanes that are not there count too; nobody reads them.
     let mut counters = [[0; MOST_LANES]; 2];
@@ -97,6 +110,12 @@ fn some_blocks<S: Simd>(
     for (word, value) in state.iter_mut().enumerate() {
         *value = simd.add_u32s(*value, start(word));
     }
+    state
+}
+
+/// Sixteen vectors turned: the words of a lane side by side, lane after lane.
+#[inline(always)]
+pub(crate) fn lay_out<S: Simd>(simd: S, state: &[S::u32s], sources: &Sources, words: &mut [u32]) {
     let fours = words.as_chunks_mut::<4>().0;
     for row in 0..4 {
         let four = [state[4 * row], state[4 * row + 1], state[4 * row + 2], state[4 * row + 3]];
@@ -136,9 +155,12 @@ fn interleave<S: Simd>(simd: S, [a, b, c, d]: [S::u32s; 4]) -> [S::u32s; 4] {
     [whole(a), whole(b), whole(c), whole(d)]
 }
 
-/// Which lane each word of [`interleave`] comes from: the lanes' own numbers, turned.
+/// Which lane each word of [`interleave`] comes from.
+pub(crate) type Sources = [u32; 4 * MOST_LANES];
+
+/// The lanes' own numbers, turned.
 #[inline(always)]
-fn sources<S: Simd>(simd: S) -> [u32; 4 * MOST_LANES] {
+pub(crate) fn sources<S: Simd>(simd: S) -> Sources {
     let lanes = S::U32_LANES;
     let mut numbers = [0; MOST_LANES];
     for (lane, number) in numbers.iter_mut().enumerate() {
@@ -156,6 +178,7 @@ fn sources<S: Simd>(simd: S) -> [u32; 4 * MOST_LANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::{Most, limited};
     use chacha20::{
         ChaCha20Rng,
         rand_core::{Rng, SeedableRng},
@@ -181,6 +204,11 @@ mod tests {
                 let plain = Blocks { key: &key, nonce, first, words: &mut found };
                 plain.with_simd(pulp::Scalar);
                 assert!(found == expected, "{count} blocks from {first}, one by one");
+                for most in [Most::Avx2, Most::Plain] {
+                    limited(most).dispatch(Blocks { key: &key, nonce, first, words: &mut found });
+                    assert!(found == expected, "{count} blocks from {first}, {most:?}");
+                    found.fill(0);
+                }
             }
         }
     }

@@ -29,6 +29,7 @@ mod ratio;
 mod stream;
 mod tape;
 pub mod vector;
+pub mod vectors;
 
 pub use additive::Noise;
 pub use bits::Bits;

@@ -80,16 +80,27 @@ impl Stream {
     /// Fresh bytes. They end on a whole number of 32-bit words; what is left of the last one is skipped.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         let (words, rest) = bytes.as_chunks_mut::<4>();
-        let mut some = [0; AHEAD];
-        for words in words.chunks_mut(AHEAD) {
-            self.fill_words(&mut some[..words.len()]);
-            for (bytes, word) in words.iter_mut().zip(some) {
-                *bytes = word.to_le_bytes();
-            }
+        match words.len() {
+            0 => {}
+            1..=AHEAD => self.fill_by::<AHEAD>(words),
+            _ => self.fill_by::<{ 8 * AHEAD }>(words),
         }
         if !rest.is_empty() {
-            self.fill_words(&mut some[..1]);
-            rest.copy_from_slice(&some[0].to_le_bytes()[..rest.len()]);
+            let mut last = [0];
+            self.fill_words(&mut last);
+            rest.copy_from_slice(&last[0].to_le_bytes()[..rest.len()]);
+            wipe(&mut last);
+        }
+    }
+
+    /// Fresh words as bytes, so many at a time.
+    fn fill_by<const WORDS: usize>(&mut self, bytes: &mut [[u8; 4]]) {
+        let mut some = [0; WORDS];
+        for bytes in bytes.chunks_mut(WORDS) {
+            self.fill_words(&mut some[..bytes.len()]);
+            for (bytes, word) in bytes.iter_mut().zip(some) {
+                *bytes = word.to_le_bytes();
+            }
         }
         wipe(&mut some);
     }
@@ -108,6 +119,23 @@ impl Stream {
             last.copy_from_slice(&self.ahead[..last.len()]);
             self.used = last.len();
         }
+    }
+
+    /// The number of the first of so many whole blocks, which count as handed out; nothing where words that were made ahead come
+    /// before them. Who takes them makes them, by [`Stream::key`].
+    pub(crate) fn take_blocks(&mut self, count: usize) -> Option<u64> {
+        self.part_from_parent();
+        if self.used < AHEAD {
+            return None;
+        }
+        let first = self.next_block;
+        self.next_block = first.wrapping_add(count as u64);
+        Some(first)
+    }
+
+    /// The key and the nonce of its blocks.
+    pub(crate) fn key(&self) -> (&[u32; 8], u64) {
+        (&self.key, self.nonce)
     }
 
     /// How many words of 32 bits were handed out.

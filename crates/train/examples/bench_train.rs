@@ -1,14 +1,15 @@
 //! The speed of one task in one process, as a JSON object; `cargo xtask bench train` puts it beside the peers'.
 //!
 //! `bench_train step logistic|network|cnn 64|256|2048 plain|private`, `bench_train cohort digits|network plain|private`,
-//! `bench_train product`. One process for each, so that its peak memory is that of the task.
+//! `bench_train product`, `bench_train phases MODEL BATCH plain|private` for `cargo xtask bench steps`. One process for each, so that its peak memory is that of the task.
 
 use std::time::Instant;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_noise::Entropy;
 use veracity_train::{
-    Clipping, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
-    cohort,
+    Clipping, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run, Sampling,
+    Schedule, Shape, cohort,
+    phases::{self, Phase},
 };
 
 /// How long a task is repeated.
@@ -20,6 +21,9 @@ fn main() -> Result<(), Refusal> {
     match words[..] {
         ["step", model, batch, protection] => step(model, batch.parse().unwrap_or(256), private(protection)),
         ["cohort", model, protection] => models(model, private(protection)),
+        ["phases", model, batch, protection] => {
+            phases(model, batch.parse().unwrap_or(256), private(protection))
+        }
         ["product"] => product(),
         _ => Err(Refusal::Invalid("the task is unknown, expected step, cohort or product".into())),
     }
@@ -32,18 +36,61 @@ fn private(word: &str) -> bool {
 
 /// One large model: examples a second.
 fn step(model: &str, batch: u64, private: bool) -> Result<(), Refusal> {
-    let data = synthetic(10_000, 784)?;
+    let (data, network) = model_and_data(model)?;
+    // As many examples as the peers take from one look at the clock to the next.
+    let stretch = (4096 / batch).max(2);
+    let plan = plan(network, batch, data.len() as u64, 1 << 30, private)?;
+    let flops = flops_of_one_example(&plan.network);
+    let entropy = Entropy::seeded(1);
+    let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
+    let rate = per_second((stretch * batch) as f64, || (0..stretch).try_for_each(|_| run.step().map(drop)))?;
+    report(rate, rate * flops / 1e9);
+    Ok(())
+}
+
+fn model_and_data(model: &str) -> Result<(Dataset, Network), Refusal> {
     let network = match model {
         "logistic" => dense(784, &[10])?,
         "network" => dense(784, &[256, 10])?,
         "cnn" => convolutional()?,
-        _ => return Err(Refusal::Invalid("the model is unknown, expected logistic, network or cnn".into())),
+        "digits" => return Ok((digits()?, dense(64, &[10])?)),
+        _ => {
+            return Err(Refusal::Invalid(
+                "the model is unknown, expected logistic, network, cnn or digits".into(),
+            ));
+        }
     };
-    let steps = 50_000u64.div_ceil(batch);
-    let plan = plan(network, batch, data.len() as u64, steps, private)?;
-    let flops = flops_of_one_example(&plan.network);
-    let rate = per_second((steps * batch) as f64, || train(&plan, &data, 1))?;
-    report(rate, rate * flops / 1e9);
+    Ok((synthetic(10_000, 784)?, network))
+}
+
+/// Where the time of a step goes: microseconds of all threads together in each phase, in the quickest of many stretches of steps.
+fn phases(model: &str, batch: u64, private: bool) -> Result<(), Refusal> {
+    let (data, network) = model_and_data(model)?;
+    let stretch = (20_000_000 / (batch * network.parameters() as u64)).clamp(3, 400);
+    let flops = batch as f64 * flops_of_one_example(&network);
+    let (parameters, width) = (network.parameters(), data.width());
+    let plan = plan(network, batch, data.len() as u64, 1 << 30, private)?;
+    let entropy = Entropy::seeded(1);
+    let mut run = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
+    let (mut best, mut least, begun) = ([0.0; 8], f64::INFINITY, Instant::now());
+    while begun.elapsed().as_secs_f64() < SECONDS {
+        phases::begin();
+        let started = Instant::now();
+        for _ in 0..stretch {
+            run.step()?;
+        }
+        let total = started.elapsed().as_secs_f64();
+        if total < least {
+            (least, best) = (total, Phase::ALL.map(phases::seconds));
+        }
+    }
+    let each = |seconds: f64| 1e6 * seconds / stretch as f64;
+    let of = |phase: Phase| format!("\"{phase:?}\": {}, ", each(best[phase as usize]));
+    println!(
+        "{{{}\"total\": {}, \"flops\": {flops}, \"parameters\": {parameters}, \"width\": {width}}}",
+        Phase::ALL.map(of).concat(),
+        each(least)
+    );
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use crate::{
     dealing::Dealer,
     explicit::{Measure, WrittenOut},
     pass::Pass,
-    private::Part,
+    private::{Drawing, Part},
 };
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,13 +88,16 @@ impl Lanes {
 
     /// The sum of the clipped gradients of a batch in parts, of which the first is to take the total, and on which side of the
     /// clip norm they were.
+    ///
+    /// Noise does not wait for the sum that it hides: who finds no lane to sum draws some of what `drawing` wants.
     pub(crate) fn clipped_sum(
         &mut self,
         batch: Batch<'_>,
         noise: &Calibrated,
+        drawing: Option<&Drawing<'_>>,
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
         let next = AtomicUsize::new(0);
-        let work = |worker: &mut Worker| {
+        let sum_lanes = |worker: &mut Worker| {
             worker.begin();
             loop {
                 let sum = next.fetch_add(1, Ordering::Relaxed);
@@ -108,9 +111,18 @@ impl Lanes {
                 }
             }
         };
+        let work = |worker: Option<&mut Worker>| {
+            worker.into_iter().for_each(sum_lanes);
+            drawing.into_iter().for_each(Drawing::draw_rest);
+        };
+        let idle = drawing.map_or(0, |_| rayon::current_num_threads().saturating_sub(self.workers.len()));
         match &mut self.workers[..] {
-            [worker] => work(worker),
-            workers => workers.par_iter_mut().for_each(work),
+            [worker] if idle == 0 => work(Some(worker)),
+            workers => {
+                let all: Vec<Option<&mut Worker>> =
+                    workers.iter_mut().map(Some).chain((0..idle).map(|_| None)).collect();
+                all.into_par_iter().with_max_len(1).for_each(work);
+            }
         }
         for crafted in batch.crafted {
             self.workers[0].add_crafted(batch, crafted, noise);

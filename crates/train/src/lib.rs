@@ -50,6 +50,8 @@ mod network;
 mod optimiser;
 mod packed;
 mod pass;
+#[doc(hidden)]
+pub mod phases;
 mod plan;
 mod private;
 mod product;

@@ -8,6 +8,7 @@ use crate::{
     exponential::softmax,
     layer::Trace,
     loss::Label,
+    phases::{Phase, timed},
 };
 
 /// The memory of one lane.
@@ -55,13 +56,17 @@ impl Pass {
     ) -> Balance {
         let (network, count) = (&plan.network, records.len());
         let input = self.input(network, count);
-        for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
-            data.copy_row(*record as usize, row);
-        }
-        self.forward(network, parameters, count);
+        timed(Phase::Fetching, || {
+            for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
+                data.copy_row(*record as usize, row);
+            }
+        });
+        timed(Phase::Forward, || self.forward(network, parameters, count));
         let labels = records.iter().map(|record| data.label(*record as usize));
-        self.backward(network, parameters, plan.loss, labels, count);
-        self.clipped_sum(network, clip, count, sum)
+        timed(Phase::Backward, || self.backward(network, parameters, plan.loss, labels, count));
+        let balance = timed(Phase::Norms, || self.factors(network, clip, count));
+        timed(Phase::Sum, || self.add_clipped(network, count, sum));
+        balance
     }
 
     /// Where the features of the next `count` examples go.
@@ -127,6 +132,14 @@ impl Pass {
         count: usize,
         sum: &mut [f32],
     ) -> Balance {
+        let balance = self.factors(network, clip, count);
+        self.add_clipped(network, count, sum);
+        balance
+    }
+
+    /// Measures the gradients of the micro-batch and finds the factors that clip them. Says on which side of the clip norm they
+    /// were.
+    fn factors(&mut self, network: &Network, clip: &Clip, count: usize) -> Balance {
         let capacity = self.capacity;
         self.square_norms.fill(0.0);
         for (at, stage) in network.stages().iter().enumerate() {
@@ -144,6 +157,12 @@ impl Pass {
                 self.silence(network, count, example);
             }
         }
+        balance
+    }
+
+    /// Adds the gradients, times their factors, to `sum`.
+    fn add_clipped(&mut self, network: &Network, count: usize, sum: &mut [f32]) {
+        let capacity = self.capacity;
         for (at, stage) in network.stages().iter().enumerate() {
             let outputs = network.shapes()[at + 1].size();
             stage.clipped_sum(
@@ -153,7 +172,6 @@ impl Pass {
                 &mut sum[network.places()[at].clone()],
             );
         }
-        balance
     }
 
     /// Zeroes all that is known of an example: zero times infinity is not zero.

@@ -6,11 +6,13 @@ use crate::{
     dealing::Dealer,
     explicit::Measure,
     lanes::{Batch, Lanes},
-    optimiser::{Memory, Stride},
-    private::CLIP_NORMS,
+    optimiser::{Block, Memory, Stride},
+    phases::{Phase, timed},
+    private::{CLIP_NORMS, Drawing, PIECE, privatize_blocks},
     privatize,
     sampling::Sampler,
 };
+use rayon::prelude::*;
 use veracity_core::{Adjacency, ClipNorm, NoiseMultiplier, Probability, Refusal};
 use veracity_noise::{Entropy, Family, Origin, Purpose, Tape};
 
@@ -266,8 +268,10 @@ impl<'a> Run<'a> {
         if step >= plan.steps.get() {
             return Ok(false);
         }
-        self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
-        let crafted = self.dealer.deal(&self.batch, self.world, step, &self.batches);
+        let crafted = timed(Phase::Sampling, || {
+            self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
+            self.dealer.deal(&self.batch, self.world, step, &self.batches)
+        });
         let batch = Batch {
             plan,
             world: self.world,
@@ -277,21 +281,6 @@ impl<'a> Run<'a> {
             measure: &self.measure,
             step,
         };
-        let (lanes, noises) = (&mut self.lanes, &mut self.noises);
-        let length = batch.parameters.len();
-        let (gradient, balance) = match &self.guard {
-            Some(Guard { gradient: noise, .. }) => {
-                // Noise does not wait for the sum that it hides: a batch that keeps one thread busy leaves another free.
-                let (sum, others, balance) = match noises.can_draw_ahead(noise, length) {
-                    true => {
-                        rayon::join(|| lanes.clipped_sum(batch, noise), || noises.draw_ahead(step, length)).0
-                    }
-                    false => lanes.clipped_sum(batch, noise),
-                };
-                (privatize(ClippedSum::of_gradients(sum, others), noise, step, noises).values(), balance)
-            }
-            None => (&*lanes.plain_sum(batch), 0),
-        };
         let stride = Stride {
             step,
             // Divide by the planned batch size: the realised one is private.
@@ -299,7 +288,34 @@ impl<'a> Run<'a> {
             rate: plan.schedule.rate(step, plan.steps.get()),
             decay: plan.weight_decay,
         };
-        plan.optimiser.step(&mut self.state.parameters, gradient, stride, &mut self.memory);
+        let (lanes, noises) = (&mut self.lanes, &mut self.noises);
+        let balance = match &self.guard {
+            Some(Guard { gradient: noise, .. }) => {
+                let drawing = noises.draw_ahead(noise, step, batch.parameters.len());
+                let (sum, others, balance) = lanes.clipped_sum(batch, noise, drawing.as_ref());
+                drawing.into_iter().for_each(Drawing::finish);
+                let sum = ClippedSum::of_gradients(sum, others);
+                let blocks = Block::all(&mut self.state.parameters, &mut self.memory);
+                timed(Phase::Update, || {
+                    privatize_blocks(sum, noise, step, noises, blocks, |block, noisy| {
+                        plan.optimiser.step(block, noisy.values(), stride);
+                    });
+                });
+                balance
+            }
+            None => {
+                let sum = lanes.plain_sum(batch);
+                let blocks = Block::all(&mut self.state.parameters, &mut self.memory);
+                timed(Phase::Update, || {
+                    let step = |(block, sum): (Block<'_>, &[f32])| plan.optimiser.step(block, sum, stride);
+                    match blocks.len() > 2 {
+                        true => blocks.into_par_iter().zip(sum.par_chunks(PIECE)).for_each(step),
+                        false => blocks.into_iter().zip(sum.chunks(PIECE)).for_each(step),
+                    }
+                });
+                0
+            }
+        };
         plan.averaging.add(&mut self.state.average, &self.state.parameters, step, plan.steps.get());
         self.adapt(balance, step)?;
         self.state.step += 1;

@@ -9,6 +9,7 @@ mod kinds;
 pub mod noise;
 pub mod query;
 mod query_table;
+pub mod steps;
 pub mod train;
 
 use std::io;

@@ -2,7 +2,8 @@
 
 use super::{BLOCK, SCALE, fill};
 use crate::Stream;
-use pulp::{Arch, Simd, WithSimd};
+use crate::vectors::widest;
+use pulp::{Simd, WithSimd};
 use veracity_core::Refusal;
 
 /// Clean values end at this many grid steps, 2²⁰ standard deviations; far beyond, and sums stay exact in `f64`.
@@ -104,14 +105,26 @@ impl Grid {
     /// and no other.
     pub fn add_drawn(&self, values: &mut [f32], noise: &[i32]) {
         assert_eq!(values.len(), noise.len(), "every value gets noise");
-        Arch::new().dispatch(Addition { values, noise, grid: *self });
+        widest().dispatch(Addition { values, noise, grid: *self });
+    }
+
+    /// As [`add_drawn`](Grid::add_drawn), for the sum of two vectors, each of which is rounded to the grid by itself.
+    pub fn add_drawn_to_both(&self, values: &mut [f32], others: &[f32], noise: &[i32]) {
+        assert!(values.len() == noise.len() && values.len() == others.len(), "every value gets noise");
+        widest().dispatch(Both { values, others, noise, grid: *self });
+    }
+
+    /// As [`add_drawn`](Grid::add_drawn), for the sum of a vector, which is rounded to the grid, and totals in grid steps.
+    pub fn add_drawn_to_more(&self, values: &mut [f32], totals: &[f64], noise: &[i32]) {
+        assert!(values.len() == noise.len() && values.len() == totals.len(), "every value gets noise");
+        widest().dispatch(More { values, totals, noise, grid: *self });
     }
 
     /// Adds the places of `values` to `totals`, which count grid steps: whole numbers, whose sums are exact, and the same in
     /// any order, as long as they stay below 2⁵³.
     pub fn add_steps(&self, totals: &mut [f64], values: &[f32]) {
         assert_eq!(totals.len(), values.len(), "every value has a total");
-        Arch::new().dispatch(Steps { totals, values, grid: *self });
+        widest().dispatch(Steps { totals, values, grid: *self });
     }
 
     /// Replaces `values` by γ·(total + K), for totals in grid steps and noise that a [`fill`](super::fill) of the same length
@@ -120,7 +133,7 @@ impl Grid {
     /// # Promise  As [`add_noise`](Grid::add_noise): a post-processing of the Gaussian mechanism on the totals
     pub fn add_drawn_to_steps(&self, totals: &[f64], noise: &[i32], values: &mut [f32]) {
         assert!(totals.len() == noise.len() && totals.len() == values.len(), "every total gets noise");
-        Arch::new().dispatch(StepsWithNoise { totals, noise, values, grid: *self });
+        widest().dispatch(StepsWithNoise { totals, noise, values, grid: *self });
     }
 
     /// The place of a value on the grid, a whole number of at most 2⁴⁰: what noise is added to.
@@ -165,6 +178,44 @@ impl WithSimd for Steps<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         for (total, value) in self.totals.iter_mut().zip(self.values) {
             *total += self.grid.steps(*value);
+        }
+    }
+}
+
+struct Both<'a> {
+    values: &'a mut [f32],
+    others: &'a [f32],
+    noise: &'a [i32],
+    grid: Grid,
+}
+
+impl WithSimd for Both<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((value, other), &k) in self.values.iter_mut().zip(self.others).zip(self.noise) {
+            let total = self.grid.steps(*value) + self.grid.steps(*other);
+            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
+        }
+    }
+}
+
+struct More<'a> {
+    values: &'a mut [f32],
+    totals: &'a [f64],
+    noise: &'a [i32],
+    grid: Grid,
+}
+
+impl WithSimd for More<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((value, total), &k) in self.values.iter_mut().zip(self.totals).zip(self.noise) {
+            let total = self.grid.steps(*value) + total;
+            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
         }
     }
 }

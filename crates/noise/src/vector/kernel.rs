@@ -48,11 +48,11 @@ pub(super) const SIN: [f64; 5] = [
 ];
 
 /// The upper half of a number near √½·2³². Exponents are counted from it, so that fractions lie in [√½, √2).
-const ROOT_BITS: i32 = 0x3fe6_a09e + (32 << 20);
+pub(super) const ROOT_BITS: i32 = 0x3fe6_a09e + (32 << 20);
 /// 2·2⁴⁰: the factor 2 of −2 ln u, and the square of the 2²⁰ units.
-const TWO_SQUARED_UNITS: f64 = (1u64 << 41) as f64;
+pub(super) const TWO_SQUARED_UNITS: f64 = (1u64 << 41) as f64;
 /// Adding it leaves a number below 2³¹ rounded to an integer, even at ties, in the low 32 bits.
-const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
+pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
 
 /// Whether 32 bits do not determine this radius well enough.
 #[inline(always)]

@@ -41,6 +41,8 @@
 //! machine with IEEE arithmetic, whatever its vector instructions. The time of a call depends on its length and on how many
 //! radii were rare, never on the data.
 
+#[cfg(target_arch = "x86_64")]
+mod bundle;
 mod grid;
 mod kernel;
 #[cfg(test)]
@@ -49,7 +51,7 @@ mod rare;
 
 pub use grid::Grid;
 
-use crate::{Stream, stream::wipe};
+use crate::{Stream, stream::wipe, vectors::widest};
 use kernel::{GROUP, GROUP_WORDS, LANES, Transform};
 use pulp::Arch;
 
@@ -84,7 +86,35 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 /// assert!((variance - 1.0).abs() < 0.02);
 /// ```
 pub fn fill(out: &mut [i32], stream: &mut Stream) {
-    let arch = Arch::new();
+    fill_on(widest(), out, stream);
+}
+
+/// As [`fill`], but for those before number `first`: a part of a vector, drawn by itself.
+///
+/// # Assumes  Nothing was drawn from the stream, and `first` is a multiple of 32
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::{Entropy, Key, Purpose, vector};
+///
+/// let stream = || Entropy::seeded(5).stream(Purpose::Noise, Key::default());
+/// let (mut whole, mut part) = ([0; 100], [0; 36]);
+/// vector::fill(&mut whole, &mut stream());
+/// vector::fill_from(64, &mut part, &mut stream());
+/// assert_eq!(part, whole[64..]);
+/// ```
+pub fn fill_from(first: usize, out: &mut [i32], stream: &mut Stream) {
+    assert!(first.is_multiple_of(GROUP), "parts begin with a group");
+    assert!(stream.position() == 0 && stream.take_blocks(first / LANES).is_some(), "the stream is fresh");
+    fill(out, stream);
+}
+
+fn fill_on(arch: Arch, out: &mut [i32], stream: &mut Stream) {
+    #[cfg(target_arch = "x86_64")]
+    if bundle::fill(arch, out, stream) {
+        return;
+    }
     fill_by(out, stream, |work| arch.dispatch(work));
 }
 
@@ -170,7 +200,10 @@ fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], first: u64, st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entropy, Key, Purpose};
+    use crate::{
+        Bits, Entropy, Key, Purpose,
+        vectors::{Most, limited},
+    };
 
     fn stream(seed: u64) -> Stream {
         Entropy::seeded(seed).stream(Purpose::Noise, Key::default())
@@ -185,6 +218,17 @@ mod tests {
             fill_by(&mut plain, &mut two, |work| work.plainly());
             assert!(fast == plain, "length {length}");
             assert_eq!(one.word(), two.word(), "length {length}");
+            for most in [Most::All, Most::Avx2, Most::Plain] {
+                // From a place within a block, too.
+                for skipped in [0, 5, 128] {
+                    let (mut one, mut two) = (stream(7), stream(7));
+                    (0..skipped).for_each(|_| assert_eq!(one.bits(32), two.bits(32)));
+                    fill_on(limited(most), &mut fast, &mut one);
+                    fill_by(&mut plain, &mut two, |work| work.plainly());
+                    assert!(fast == plain, "length {length}, {most:?}, after {skipped}");
+                    assert_eq!(one.word(), two.word(), "length {length}, {most:?}, after {skipped}");
+                }
+            }
         }
     }
 
@@ -248,6 +292,17 @@ mod tests {
             [x, y].into_iter().for_each(&mut add);
         }
         assert_eq!(sum, 14_396_732_800_859_314_801);
+    }
+
+    /// As the test above, with the keystream and rare radii: what every machine draws for a seed.
+    #[test]
+    fn the_noise_of_a_seed_is_pinned() {
+        let mut noise = vec![0; 100_003];
+        fill(&mut noise, &mut stream(7));
+        let sum = noise
+            .iter()
+            .fold(0u64, |sum, k| (sum ^ u64::from(*k as u32)).wrapping_mul(0x0000_0100_0000_01b3));
+        assert_eq!(sum, 5_723_856_115_942_740_906);
     }
 
     #[test]

@@ -70,6 +70,35 @@ impl Conv2d {
     }
 }
 
+impl Conv2d {
+    /// From what the window sees, number by number, to the outputs of one example.
+    fn forward_by_number(&self, parameters: &[f32], biases: &[f32], columns: &[f32], output: &mut [f32]) {
+        for (plane, bias) in output.chunks_exact_mut(self.window.places()).zip(biases) {
+            plane.fill(*bias);
+        }
+        let columns = self.window.matrix(columns).transposed();
+        multiply(output, Into::Add, self.weights(parameters), columns);
+    }
+
+    /// The same, place by place: outputs are made that way round too, and turned. The product crate would turn what the window
+    /// sees instead, which is more. Every output has the same bits as the other way round.
+    fn forward_by_place(&self, parameters: &[f32], biases: &[f32], columns: &[f32], output: &mut [f32]) {
+        let (places, channels) = (self.window.places(), self.channels());
+        scratch::lend([places * channels], |[turned]| {
+            for place in turned.chunks_exact_mut(channels) {
+                place.copy_from_slice(biases);
+            }
+            let weights = self.weights(parameters).transposed();
+            multiply(turned, Into::Add, self.window.matrix(columns), weights);
+            for (channel, plane) in output.chunks_exact_mut(places).enumerate() {
+                for (output, place) in plane.iter_mut().zip(turned.chunks_exact(channels)) {
+                    *output = place[channel];
+                }
+            }
+        });
+    }
+}
+
 impl Stage for Conv2d {
     fn output(&self) -> Shape {
         self.window.output(self.channels())
@@ -97,12 +126,9 @@ impl Stage for Conv2d {
         let biases = &parameters[self.outer.weights()..];
         let examples = input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output_size()));
         for (image, output) in examples {
-            for (plane, bias) in output.chunks_exact_mut(self.window.places()).zip(biases) {
-                plane.fill(*bias);
-            }
-            self.see(image, |columns| {
-                let columns = self.window.matrix(columns).transposed();
-                multiply(output, Into::Add, self.weights(parameters), columns);
+            self.see(image, |columns| match self.window.stride {
+                1 => self.forward_by_number(parameters, biases, columns, output),
+                _ => self.forward_by_place(parameters, biases, columns, output),
             });
         }
     }
@@ -155,6 +181,40 @@ impl Stage for Conv2d {
             self.see(image, |columns| {
                 self.outer.accumulate(self.window.matrix(columns), self.places(gradient), sum);
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_have_the_same_bits_either_way_round() {
+        let numbers = |count: usize, salt: usize| -> Vec<f32> {
+            (0..count).map(|i| ((i * 7919 + salt * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+        };
+        for (inputs, side, channels, kernel) in [
+            (1, 28, 16, 8),
+            (16, 13, 32, 4),
+            (1, 5, 1, 2),
+            (3, 4, 2, 4),
+            (1, 9, 17, 1),
+            (2, 9, 3, 1),
+            (40, 11, 33, 5),
+            (64, 17, 100, 3),
+        ] {
+            let input = Shape::Image { channels: inputs, height: side, width: side };
+            let conv = Conv2d::new(input, channels, kernel, 2, 0).expect("a small layer");
+            let (parameters, image) = (numbers(conv.parameters(), 1), numbers(input.size(), 2));
+            let biases = &parameters[conv.outer.weights()..];
+            let (mut one, mut other) = (vec![9.0; conv.output_size()], vec![7.0; conv.output_size()]);
+            conv.see(&image, |columns| {
+                conv.forward_by_number(&parameters, biases, columns, &mut one);
+                conv.forward_by_place(&parameters, biases, columns, &mut other);
+            });
+            let same = one.iter().zip(&other).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{inputs} × {side}² → {channels}, kernel {kernel}");
         }
     }
 }

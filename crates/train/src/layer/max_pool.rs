@@ -12,15 +12,21 @@ use veracity_core::Refusal;
 /// Places that are compared together, so that they stay in the nearest cache for all numbers of the window.
 const BLOCK: usize = 512;
 
+/// Places whose largest numbers are held in registers.
+const HELD: usize = 16;
+
 /// Keeps, for each place the window was compared at, which of its numbers was largest.
 #[derive(Debug)]
 pub(super) struct MaxPool {
     window: Window,
+    /// [`Window::offsets`].
+    offsets: Vec<usize>,
 }
 
 impl MaxPool {
     pub(super) fn new(input: Shape, kernel: usize, stride: usize) -> Result<MaxPool, Refusal> {
-        Ok(MaxPool { window: Window::new("max-pool", input, kernel, stride, 0)? })
+        let window = Window::new("max-pool", input, kernel, stride, 0)?;
+        Ok(MaxPool { window, offsets: window.offsets().collect() })
     }
 
     fn input_size(&self) -> usize {
@@ -58,7 +64,7 @@ impl Stage for MaxPool {
             input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output().size()));
         scratch::lend([self.kept()], |[best]| {
             for ((image, output), which) in examples.zip(kept.chunks_exact_mut(best.len())) {
-                dispatch(TakeLargest { window, image, best, which });
+                dispatch(TakeLargest { window, offsets: &self.offsets, image, best, which });
                 for (row, start) in output.chunks_exact_mut(window.along).zip(self.rows()) {
                     row.copy_from_slice(&best[start..][..window.along]);
                 }
@@ -86,6 +92,7 @@ impl Stage for MaxPool {
 /// Of one example, the largest number at each place, and which it was.
 struct TakeLargest<'a> {
     window: &'a Window,
+    offsets: &'a [usize],
     image: &'a [f32],
     best: &'a mut [f32],
     which: &'a mut [f32],
@@ -96,21 +103,11 @@ impl WithSimd for TakeLargest<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let TakeLargest { window, image, best, which } = self;
-        which.fill(0.0);
+        let TakeLargest { window, offsets, image, best, which } = self;
         if window.stride == 1 {
-            best.copy_from_slice(&image[..best.len()]);
-            let blocks = best.chunks_mut(BLOCK).zip(which.chunks_mut(BLOCK));
-            for ((best, which), start) in blocks.zip((0..).step_by(BLOCK)) {
-                for (number, offset) in window.offsets().enumerate().skip(1) {
-                    let seen = &image[start + offset..][..best.len()];
-                    for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
-                        (*best, *which) = larger((*best, *which), (*x, number as f32));
-                    }
-                }
-            }
-            return;
+            return take_side_by_side(offsets, image, best, which);
         }
+        which.fill(0.0);
         let rows = best.chunks_exact_mut(window.along).zip(which.chunks_exact_mut(window.along));
         for ((best, which), start) in rows.zip(window.row_starts()) {
             for (number, offset) in window.offsets().enumerate() {
@@ -120,6 +117,31 @@ impl WithSimd for TakeLargest<'_> {
                     (*best, *which) = larger((before, *which), (*x, number as f32));
                 }
             }
+        }
+    }
+}
+
+/// With stride 1: some places at a time, which stay in registers for all numbers of the window.
+#[inline(always)]
+fn take_side_by_side(offsets: &[usize], image: &[f32], best: &mut [f32], which: &mut [f32]) {
+    let (bests, best) = best.as_chunks_mut::<HELD>();
+    let (whiches, which) = which.as_chunks_mut::<HELD>();
+    let rest = bests.len() * HELD;
+    for ((bests, whiches), image) in bests.iter_mut().zip(whiches).zip((0..).map(|at| &image[at * HELD..])) {
+        let (mut best, mut which) = ([0.0; HELD], [0.0; HELD]);
+        best.copy_from_slice(&image[..HELD]);
+        for (number, offset) in offsets.iter().enumerate().skip(1) {
+            let (seen, number) = (&image[*offset..][..HELD], number as f32);
+            for at in 0..HELD {
+                (best[at], which[at]) = larger((best[at], which[at]), (seen[at], number));
+            }
+        }
+        (*bests, *whiches) = (best, which);
+    }
+    for (at, (best, which)) in (rest..).zip(best.iter_mut().zip(which)) {
+        (*best, *which) = (image[at], 0.0);
+        for (number, offset) in offsets.iter().enumerate().skip(1) {
+            (*best, *which) = larger((*best, *which), (image[at + offset], number as f32));
         }
     }
 }
@@ -166,6 +188,6 @@ impl WithSimd for GiveBack<'_> {
 /// counts as larger and stays: its example is found out and left out.
 #[inline(always)]
 fn larger(best: (f32, f32), new: (f32, f32)) -> (f32, f32) {
-    let keep = new.0 <= best.0 || best.0.is_nan();
+    let keep = (new.0 <= best.0) | best.0.is_nan();
     (if keep { best.0 } else { new.0 }, if keep { best.1 } else { new.1 })
 }

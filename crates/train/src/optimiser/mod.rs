@@ -6,6 +6,7 @@ mod schedule;
 pub use averaging::Averaging;
 pub use schedule::Schedule;
 
+use crate::private::PIECE;
 use veracity_core::Refusal;
 
 /// How parameters follow the gradient.
@@ -47,6 +48,32 @@ impl Default for Optimiser {
 pub(crate) struct Memory {
     pub first: Vec<f32>,
     pub second: Vec<f32>,
+}
+
+/// Some parameters side by side, with what is remembered of them.
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    parameters: &'a mut [f32],
+    first: &'a mut [f32],
+    second: &'a mut [f32],
+}
+
+impl<'a> Block<'a> {
+    /// All parameters, in blocks of [`PIECE`].
+    pub(crate) fn all(parameters: &'a mut [f32], memory: &'a mut Memory) -> Vec<Block<'a>> {
+        let Memory { first, second } = memory;
+        // What is not remembered is an empty block for each.
+        let mut first = first.chunks_mut(PIECE);
+        let mut second = second.chunks_mut(PIECE);
+        parameters
+            .chunks_mut(PIECE)
+            .map(|parameters| Block {
+                parameters,
+                first: first.next().unwrap_or_default(),
+                second: second.next().unwrap_or_default(),
+            })
+            .collect()
+    }
 }
 
 /// One step's numbers beside the gradient.
@@ -105,7 +132,8 @@ impl Optimiser {
     }
 
     /// One step along `sum` × scale, the mean gradient; parameters first shrink by decay × rate.
-    pub(crate) fn step(self, parameters: &mut [f32], sum: &[f32], stride: Stride, memory: &mut Memory) {
+    pub(crate) fn step(self, block: Block<'_>, sum: &[f32], stride: Stride) {
+        let Block { parameters, first, second } = block;
         let Stride { step, scale, rate, decay } = stride;
         if decay != 0.0 {
             parameters.iter_mut().for_each(|w| *w -= rate * decay * *w);
@@ -118,13 +146,13 @@ impl Optimiser {
                 }
             }
             Optimiser::Sgd { momentum } => {
-                for ((w, g), m) in parameters.iter_mut().zip(sum).zip(&mut memory.first) {
+                for ((w, g), m) in parameters.iter_mut().zip(sum).zip(first) {
                     *m = momentum * *m + scale * g;
                     *w -= rate * *m;
                 }
             }
             Optimiser::Nesterov { momentum } => {
-                for ((w, g), m) in parameters.iter_mut().zip(sum).zip(&mut memory.first) {
+                for ((w, g), m) in parameters.iter_mut().zip(sum).zip(first) {
                     let g = scale * g;
                     *m = momentum * *m + g;
                     *w -= rate * (g + momentum * *m);
@@ -134,7 +162,7 @@ impl Optimiser {
                 let seen = (step + 1) as f64;
                 let missing = |beta: f32| (1.0 - libm::pow(f64::from(beta), seen)) as f32;
                 let (mean, square) = (1.0 / missing(beta1), 1.0 / missing(beta2));
-                let moments = memory.first.iter_mut().zip(&mut memory.second);
+                let moments = first.iter_mut().zip(second);
                 for ((w, g), (m, v)) in parameters.iter_mut().zip(sum).zip(moments) {
                     let g = scale * g;
                     *m = beta1 * *m + (1.0 - beta1) * g;
@@ -155,7 +183,7 @@ mod tests {
         let (mut w, mut memory) = ([1.0f32], optimiser.memory(1));
         for (step, sum) in [8.0f32, -4.0, 2.0].into_iter().enumerate() {
             let stride = Stride { step: step as u64, scale: 0.25, rate: 0.1, decay };
-            optimiser.step(&mut w, &[sum], stride, &mut memory);
+            optimiser.step(Block::all(&mut w, &mut memory).remove(0), &[sum], stride);
         }
         f64::from(w[0])
     }

@@ -124,18 +124,22 @@ impl Calibrated {
         }
     }
 
-    /// Replaces a block by its sum with the same block of other parts, all on the grid, and noise.
-    pub(super) fn add(&self, values: &mut [f32], others: &[Part<'_>], rng: &mut Stream) {
+    /// Replaces a block, which begins at parameter `from`, by its sum with the same block of other parts, all on the grid, and noise.
+    pub(super) fn add(&self, values: &mut [f32], others: &[Part<'_>], from: usize, rng: &mut Stream) {
         match self.law {
             Law::Gaussian(grid) if others.is_empty() => grid.add_noise(values, rng),
             Law::Gaussian(_) => {
-                let mut normals = vec![0; values.len()];
-                vector::fill(&mut normals, rng);
-                self.add_drawn(values, others, &normals);
+                let mut normals = [0; CHUNK];
+                for (at, values) in values.chunks_mut(CHUNK).enumerate() {
+                    let normals = &mut normals[..values.len()];
+                    vector::fill(normals, rng);
+                    self.add_drawn(values, others, from + at * CHUNK, normals);
+                }
+                // What is left on the stack would undo the noise.
                 normals.zeroize();
             }
             Law::Laplace(grid) => {
-                for (at, value) in values.iter_mut().enumerate() {
+                for (value, at) in values.iter_mut().zip(from..) {
                     let steps = self.total(*value, others, at);
                     *value = grid.value(steps.saturating_add(grid.noise(rng)));
                 }
@@ -144,10 +148,18 @@ impl Calibrated {
     }
 
     /// As [`Calibrated::add`], with Gaussian noise that was drawn before.
-    pub(super) fn add_drawn(&self, values: &mut [f32], others: &[Part<'_>], normals: &[i32]) {
+    pub(super) fn add_drawn(&self, values: &mut [f32], others: &[Part<'_>], from: usize, normals: &[i32]) {
         let Some(grid) = self.gaussian_grid() else { return };
-        if others.is_empty() {
-            return grid.add_drawn(values, normals);
+        // Most sums are of one part or two, for which one pass is enough.
+        match *others {
+            [] => return grid.add_drawn(values, normals),
+            [Part::Floats(others)] => {
+                return grid.add_drawn_to_both(values, &others[from..][..normals.len()], normals);
+            }
+            [Part::Steps(steps)] => {
+                return grid.add_drawn_to_more(values, &steps[from..][..normals.len()], normals);
+            }
+            [_, _, ..] => {}
         }
         let mut totals = [0.0; CHUNK];
         for (at, (values, normals)) in values.chunks_mut(CHUNK).zip(normals.chunks(CHUNK)).enumerate() {
@@ -155,7 +167,7 @@ impl Calibrated {
             totals.fill(0.0);
             grid.add_steps(totals, values);
             for part in others {
-                part.block(at * CHUNK, values.len()).add_to(totals, self);
+                part.block(from + at * CHUNK, values.len()).add_to(totals, self);
             }
             grid.add_drawn_to_steps(totals, normals, values);
         }
@@ -250,7 +262,7 @@ mod tests {
                 .zip(law.noise(clean.len(), &mut family.stream(3)))
                 .map(|(value, noise)| law.value(law.steps(*value) + noise))
                 .collect();
-            law.add(&mut clean, &[], &mut family.stream(3));
+            law.add(&mut clean, &[], 0, &mut family.stream(3));
             assert!(clean.iter().zip(&apart).all(|(a, b)| a.to_bits() == b.to_bits()), "{law:?}");
         }
     }
@@ -271,8 +283,16 @@ mod tests {
             let others = [Part::Floats(&floats), Part::Steps(&steps)];
             let family = Entropy::seeded(4).family(Purpose::Noise, 0, 0);
             let drawn = law.noise(length, &mut family.stream(3));
+            for others in [&others[..1], &others[1..]] {
+                let mut sum = first.clone();
+                law.add(&mut sum, others, 0, &mut family.stream(3));
+                for at in 0..length {
+                    let total = law.total(first[at], others, at);
+                    assert_eq!(sum[at].to_bits(), law.value(total + drawn[at]).to_bits());
+                }
+            }
             let mut sum = first.clone();
-            law.add(&mut sum, &others, &mut family.stream(3));
+            law.add(&mut sum, &others, 0, &mut family.stream(3));
             let mut totals = steps.clone();
             law.add_steps(&mut totals, &first);
             law.add_steps(&mut totals, &floats);

@@ -11,6 +11,7 @@ mod rounding;
 pub(crate) use calibrated::CLIP_NORMS;
 pub use calibrated::Calibrated;
 pub use noises::Noises;
+pub(crate) use noises::{Drawing, PIECE};
 pub use rounding::Rounding;
 
 use crate::clip::Balance;
@@ -123,6 +124,19 @@ impl<'a> Noisy<'a> {
 /// # Promise  Its privacy is that of the mechanism of `noise`, Gaussian or Laplace, with its noise multiplier
 pub fn privatize<'a>(sum: ClippedSum<'a>, noise: &Calibrated, step: u64, rng: &mut Noises) -> Noisy<'a> {
     let ClippedSum { sum, others, place } = sum;
-    rng.add(place, noise, step, sum, &others);
+    let blocks = vec![(); sum.len().div_ceil(PIECE)];
+    rng.add(ClippedSum { sum: &mut *sum, others, place }, noise, step, blocks, |(), _| ());
     Noisy { sum }
+}
+
+/// As [`privatize`], and hands each block of [`PIECE`] noisy numbers to `then` with its target, while they are at hand.
+pub(crate) fn privatize_blocks<T: Send>(
+    sum: ClippedSum<'_>,
+    noise: &Calibrated,
+    step: u64,
+    rng: &mut Noises,
+    targets: Vec<T>,
+    then: impl Fn(T, Noisy<'_>) + Sync,
+) {
+    rng.add(sum, noise, step, targets, |target, sum| then(target, Noisy { sum }));
 }

@@ -2,15 +2,28 @@
 //!
 //! A tape holds what noise hides. Only seeded entropy can be taped, and nothing drawn from it is fit for release.
 
-use super::{Calibrated, Part, Place};
+use super::{Calibrated, ClippedSum, Part, Place};
+use crate::phases::{Phase, timed};
 use rayon::prelude::*;
-use std::fmt;
+use std::{
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 use veracity_core::{Adjacency, Refusal};
 use veracity_noise::{Call, Family, Tape, vector};
 use zeroize::Zeroize;
 
 /// Parameters that get their noise from one stream.
 const BLOCK: usize = 1 << 15;
+/// Parameters that get their noise, and are updated, by one thread at a time.
+pub(crate) const PIECE: usize = 1 << 13;
+/// Parameters whose noise is drawn ahead by one thread at a time.
+const DRAWN: usize = 1 << 11;
+/// Pieces beyond which other threads are asked.
+const PARALLEL: usize = 2;
 /// Parameters whose noise is worth another thread.
 const LEAST_AHEAD: usize = 1 << 12;
 /// Streams of a step are numbered by block; the last number is for the balance.
@@ -120,64 +133,67 @@ impl Noises {
         }
     }
 
-    /// Whether there is something to gain from [`Noises::draw_ahead`].
-    pub(crate) fn can_draw_ahead(&self, noise: &Calibrated, length: usize) -> bool {
-        length >= LEAST_AHEAD && noise.gaussian_grid().is_some() && matches!(self.recorder, Recorder::Silent)
-    }
-
-    /// Draws the noise of a step's gradient while its sum is still being made. What is added has the same bits with and
-    /// without.
-    pub(crate) fn draw_ahead(&mut self, step: u64, length: usize) {
+    /// The noise of a step's gradient, to be drawn while its sum is still being made, by whoever has time; nothing where there is
+    /// not enough to gain. What is added has the same bits with and without: what was not drawn to the end, and said to be by
+    /// [`Drawing::finish`], is drawn when it is added.
+    pub(crate) fn draw_ahead(&mut self, noise: &Calibrated, step: u64, length: usize) -> Option<Drawing<'_>> {
+        let is_silent = matches!(self.recorder, Recorder::Silent);
+        if length < LEAST_AHEAD || noise.gaussian_grid().is_none() || !is_silent {
+            return None;
+        }
         let (family, Ahead { normals, step: of }) = (&self.family, &mut self.ahead);
         normals.resize(length, 0);
-        normals.par_chunks_mut(BLOCK).enumerate().for_each(|(block, normals)| {
-            vector::fill(normals, &mut family.stream(number(Place::Gradient, step, block)));
-        });
-        *of = Some(step);
+        // What is there is of an earlier step.
+        *of = None;
+        let pieces = normals.chunks_mut(DRAWN).map(Mutex::new).collect();
+        Some(Drawing { family, step, pieces, next: AtomicUsize::new(0), done: AtomicUsize::new(0), of })
     }
 
-    /// Replaces a sum by that of all its parts with the noise of a step.
-    pub(super) fn add(
+    /// Replaces a sum by that of all its parts with the noise of a step, and hands each [`PIECE`] of it to `then` with the target
+    /// of that number.
+    pub(super) fn add<T: Send>(
         &mut self,
-        place: Place,
+        sum: ClippedSum<'_>,
         noise: &Calibrated,
         step: u64,
-        sum: &mut [f32],
-        others: &[Part<'_>],
+        targets: Vec<T>,
+        then: impl Fn(T, &[f32]) + Sync,
     ) {
-        match self.recorder {
-            Recorder::Silent => self.add_silently(place, noise, step, sum, others),
-            Recorder::Listening { .. } | Recorder::Recording { .. } | Recorder::Replaying { .. } => {
-                self.add_with_tape(place, noise, step, sum, others);
-            }
-        }
-    }
-
-    fn add_silently(
-        &mut self,
-        place: Place,
-        noise: &Calibrated,
-        step: u64,
-        sum: &mut [f32],
-        others: &[Part<'_>],
-    ) {
-        let ahead = place == Place::Gradient
+        let ClippedSum { sum, others, place } = sum;
+        // Pieces and targets go in pairs: with fewer targets, some numbers would get no noise.
+        assert_eq!(targets.len(), sum.len().div_ceil(PIECE), "every piece has a target");
+        let is_ahead = place == Place::Gradient
             && self.ahead.step.take() == Some(step)
             && noise.gaussian_grid().is_some();
-        let add = |(block, values): (usize, &mut [f32])| {
-            let others: Vec<Part<'_>> =
-                others.iter().map(|part| part.block(block * BLOCK, values.len())).collect();
-            if ahead {
-                noise.add_drawn(values, &others, &self.ahead.normals[block * BLOCK..][..values.len()]);
-            } else {
-                noise.add(values, &others, &mut self.family.stream(number(place, step, block)));
-            }
-        };
-        if sum.len() > BLOCK {
-            sum.par_chunks_mut(BLOCK).enumerate().for_each(add);
-        } else {
-            add((0, sum));
+        if !matches!(self.recorder, Recorder::Silent) {
+            self.add_with_tape(place, noise, step, sum, &others);
+            return sum.chunks(PIECE).zip(targets).for_each(|(values, target)| then(target, values));
         }
+        let (family, normals) = (&self.family, &self.ahead.normals);
+        if is_ahead {
+            let add = |(at, (values, target)): (usize, (&mut [f32], T))| {
+                let from = at * PIECE;
+                noise.add_drawn(values, &others, from, &normals[from..][..values.len()]);
+                then(target, values);
+            };
+            return match targets.len() > PARALLEL {
+                true => sum.par_chunks_mut(PIECE).zip(targets).enumerate().for_each(add),
+                false => sum.chunks_mut(PIECE).zip(targets).enumerate().for_each(add),
+            };
+        }
+        let add = |(block, (values, targets)): (usize, (&mut [f32], Vec<T>))| {
+            noise.add(values, &others, block * BLOCK, &mut family.stream(number(place, step, block)));
+            values.chunks(PIECE).zip(targets).for_each(|(values, target)| then(target, values));
+        };
+        if sum.len() <= BLOCK {
+            return add((0, (sum, targets)));
+        }
+        let mut targets = targets.into_iter();
+        let blocks: Vec<(&mut [f32], Vec<T>)> = sum
+            .chunks_mut(BLOCK)
+            .map(|values| (values, targets.by_ref().take(BLOCK / PIECE).collect()))
+            .collect();
+        blocks.into_par_iter().enumerate().for_each(add);
     }
 
     /// The same bits, on integers that can be kept.
@@ -230,6 +246,41 @@ impl Noises {
     }
 }
 
+/// Noise that is being drawn.
+pub(crate) struct Drawing<'a> {
+    family: &'a Family,
+    step: u64,
+    pieces: Vec<Mutex<&'a mut [i32]>>,
+    /// The first piece that nobody has taken.
+    next: AtomicUsize,
+    /// How many were drawn to their end.
+    done: AtomicUsize,
+    /// Where it is noted that all were.
+    of: &'a mut Option<u64>,
+}
+
+impl Drawing<'_> {
+    /// Draws what nobody has begun, piece by piece.
+    pub(crate) fn draw_rest(&self) {
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = self.pieces.get(at) else { return };
+            let Ok(mut normals) = piece.lock() else { return };
+            let (block, first) = (at * DRAWN / BLOCK, at * DRAWN % BLOCK);
+            let mut stream = self.family.stream(number(Place::Gradient, self.step, block));
+            timed(Phase::Noise, || vector::fill_from(first, &mut normals, &mut stream));
+            self.done.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Says that whoever drew has stopped. Only noise that is all there is used; old noise never is.
+    pub(crate) fn finish(self) {
+        if self.done.load(Ordering::Acquire) == self.pieces.len() {
+            *self.of = Some(self.step);
+        }
+    }
+}
+
 /// The number of a stream: no two sums of a run, nor two blocks of a sum, share one.
 ///
 /// # Assumes  Fewer than 2^40 steps, and 2^30 parameters and so 2^15 blocks, as plans and networks check
@@ -240,4 +291,39 @@ fn number(place: Place, step: u64, block: usize) -> u64 {
         Place::Balance => (1 << BLOCK_BITS) - 1,
     };
     step << BLOCK_BITS | within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Rounding, privatize};
+    use veracity_core::{ClipNorm, NoiseMultiplier};
+    use veracity_noise::{Entropy, Purpose};
+
+    /// Noise of an earlier step, or noise that nobody has drawn, would undo a release.
+    #[test]
+    fn noise_that_is_not_all_there_is_drawn_anew() {
+        let length = 2 * BLOCK + 100;
+        let (noise, clip) = (NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(1.0).unwrap());
+        let law = Calibrated::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap();
+        let noises = || Noises::new(Entropy::seeded(4).family(Purpose::Noise, 0, 0));
+        let noisy = |rng: &mut Noises, step| {
+            let mut sum = vec![0.5; length];
+            privatize(ClippedSum::of_gradients(&mut sum, Vec::new()), &law, step, rng);
+            sum
+        };
+        let in_time = [0, 1, 2].map(|step| noisy(&mut noises(), step));
+        let mut rng = noises();
+        for (step, in_time) in (0..).zip(&in_time) {
+            let drawing = rng.draw_ahead(&law, step, length).unwrap();
+            // All of the first step, nothing of the second; the third is forgotten.
+            if step == 0 {
+                drawing.draw_rest();
+            }
+            if step < 2 {
+                drawing.finish();
+            }
+            assert!(noisy(&mut rng, step) == *in_time, "step {step}");
+        }
+    }
 }

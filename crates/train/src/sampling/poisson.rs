@@ -149,6 +149,20 @@ mod tests {
         }
     }
 
+    /// Not a truth but a promise: a machine that draws other batches would repeat no recorded run.
+    #[test]
+    fn the_batches_of_a_seed_are_pinned() {
+        let drawn = [0.0357, 0.2, 0.0001].map(|rate| {
+            let (gaps, mut batch) = (gaps(rate), Vec::new());
+            (0..50).for_each(|step| gaps.draw(20_000, &mut batch, &mut streams().stream(step)));
+            batch.iter().fold(0u64, |sum, at| (sum ^ u64::from(*at)).wrapping_mul(0x0000_0100_0000_01b3))
+        });
+        assert_eq!(
+            drawn,
+            [12_262_964_538_579_290_280, 13_956_007_468_610_591_628, 4_869_894_510_338_584_632]
+        );
+    }
+
     #[test]
     fn a_looked_up_gap_is_the_first_whose_limit_exceeds_the_word() {
         for rate in [0.001, 0.0357, 0.2, 0.5, 0.93] {
