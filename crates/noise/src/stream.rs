@@ -134,6 +134,7 @@ impl Stream {
     }
 
     /// The key and the nonce of its blocks.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn key(&self) -> (&[u32; 8], u64) {
         (&self.key, self.nonce)
     }
