@@ -80,6 +80,9 @@ fn a_join_does_not_multiply_the_rows_of_one_person_without_end() {
     assert_eq!(alone.unwrap().sources[0].most, None);
 }
 
+/// What a mutant does to a statement.
+type Change<'a> = &'a dyn Fn(String) -> String;
+
 /// Mutants that move no sum too far, and yet give wrong ones: privacy holds, and the twin differs.
 #[test]
 fn wrong_sums_differ_from_the_twin() {
@@ -97,7 +100,7 @@ fn wrong_sums_differ_from_the_twin() {
         "SELECT AVG(hours) m FROM people",
         "SELECT AVG(p.hours) m FROM people p JOIN people q ON p.id = q.id",
     );
-    let changes: [(&str, &str, &dyn Fn(String) -> String); 4] = [
+    let changes: [(&str, &str, Change<'_>); 4] = [
         ("a missing value is the upper bound", alone, &upper_for_missing),
         ("a mean counts all rows", alone, &every_row),
         ("all rows of a person are joined", joined, &joined_without_end),
