@@ -18,7 +18,7 @@ use veracity::{
     query::{Question, Statistic},
     release, sql, strategy, train,
     training::{self, Wanted},
-    zoo,
+    web, zoo,
 };
 
 /// Commands that are about the command line itself.
@@ -59,6 +59,7 @@ fn call(command: &str, room: &Path) -> Result<bool, Error> {
             let settings = ReleaseSettings { claim, ..ReleaseSettings::default() };
             drop(release(&request, &Table::new(room.join("people.csv")), &settings)?);
         }
+        "serve" => drop(web::serving::Server::bind(0)?),
         "ledger" => {
             drop(Ledger::create(&room.join("ledger"), Terms::new(filter::Budget { epsilon, delta })?)?)
         }

@@ -48,6 +48,11 @@ pub(crate) enum Stored {
     Text(ByteArray),
     Number(f64),
     Whole(i128),
+    /// So many units of 10^−scale.
+    Decimal {
+        number: i128,
+        scale: i32,
+    },
 }
 
 impl Stored {
@@ -57,6 +62,7 @@ impl Stored {
             Stored::Text(bytes) => Cell::Text(bytes.data()),
             Stored::Number(number) => Cell::Number(*number),
             Stored::Whole(number) => Cell::Whole(*number),
+            Stored::Decimal { number, scale } => Cell::Decimal { number: *number, scale: *scale },
         }
     }
 }
@@ -324,7 +330,7 @@ fn values<T: DataType>(
 
 fn whole(kind: Kind, signed: i128, unsigned: i128) -> Stored {
     match kind {
-        Kind::Decimal { scale } => scaled_down(signed, scale),
+        Kind::Decimal { scale } => Stored::Decimal { number: signed, scale },
         Kind::Unsigned => Stored::Whole(unsigned),
         Kind::Plain | Kind::Half => Stored::Whole(signed),
     }
@@ -341,13 +347,8 @@ fn decimal(bytes: &[u8], scale: i32) -> Stored {
     if !keeps_sign || wide.iter().any(|byte| *byte != filler) {
         return Stored::Missing;
     }
-    scaled_down(bytes.iter().fold(sign, |number: i128, byte| number << 8 | i128::from(*byte)), scale)
-}
-
-/// The float nearest to number × 10^−scale, by way of its digits.
-fn scaled_down(number: i128, scale: i32) -> Stored {
-    // The widening of a sign is exact, and so is what the parser of floats makes of digits.
-    format!("{number}e{}", -i64::from(scale)).parse().map_or(Stored::Missing, Stored::Number)
+    let number = bytes.iter().fold(sign, |number: i128, byte| number << 8 | i128::from(*byte));
+    Stored::Decimal { number, scale }
 }
 
 /// Half precision: a sign, five bits of exponent, ten of fraction.
@@ -371,9 +372,8 @@ mod tests {
 
     fn number(stored: Stored) -> Option<f64> {
         match stored {
-            Stored::Number(number) => Some(number),
             Stored::Missing => None,
-            other => panic!("{other:?}"),
+            other => other.cell().number(crate::Notation::default()),
         }
     }
 

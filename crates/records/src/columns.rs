@@ -10,6 +10,7 @@ use crate::{
     idx, npy,
     source::{Opened, refuse},
     tabular::{Cell, Row, Tabular, short},
+    text::TextTable,
     texts::{Coding, Texts},
 };
 use veracity_core::Error;
@@ -104,6 +105,19 @@ pub fn check_columns(
         // Arrays have no header of names, so there is nothing to look up before their numbers are read.
         Format::Npy | Format::Idx | Format::Npz => Ok(()),
     }
+}
+
+/// Checks a file of text to its end, for another program that is to read it: what [`read_columns`] refuses is refused, such as a quote
+/// that does not close, and so are lines that end in different ways. Otherwise one row could decide what becomes of others.
+pub fn check_lines(source: &Source, form: Form, limits: &Limits) -> Result<(), Error> {
+    let opened = source.open(limits)?;
+    let file = opened.name.clone();
+    let mut table = TextTable::open(opened, form)?;
+    while table.next()?.is_some() {}
+    if table.lines_end_alike() {
+        return Ok(());
+    }
+    Err(refuse(&file, "lines that all end in the same way, found line feeds and carriage returns mixed"))
 }
 
 fn from_table(opened: Opened, form: Form, wanted: &[Wanted<'_>], limits: &Limits) -> Result<Columns, Error> {

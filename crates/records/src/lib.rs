@@ -55,7 +55,7 @@ mod zstd;
 
 pub use archive::read_npz;
 pub use array::{Array, Numbers};
-pub use columns::{Columns, Kind, Values, Wanted, check_columns, read_columns};
+pub use columns::{Columns, Kind, Values, Wanted, check_columns, check_lines, read_columns};
 pub use features::{Cells, Column, LabelColumn, Layout, Unknown, read_features};
 pub use idx::read_idx;
 pub use notation::Notation;

@@ -31,6 +31,8 @@ pub(crate) struct Lines<R> {
     is_torn: bool,
     /// Whether there is nothing more to come.
     has_ended: bool,
+    /// Line feeds and carriage returns outside of quotes, and how many of them come in pairs.
+    ends: Ends,
     header: Header,
     /// What an empty line became and the buffer did not hold, from the given place.
     waiting: (Vec<u8>, usize),
@@ -46,6 +48,14 @@ enum State {
     Quoted,
     /// After a quote inside a quoted cell: its end, or half of a doubled quote.
     AfterQuote,
+}
+
+/// How lines end.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Ends {
+    feeds: u64,
+    returns: u64,
+    pairs: u64,
 }
 
 /// The first line that is not empty.
@@ -70,6 +80,7 @@ impl<R> Lines<R> {
             opened: 0,
             is_torn: false,
             has_ended: false,
+            ends: Ends::default(),
             header,
             waiting: (Vec::new(), 0),
         }
@@ -79,6 +90,13 @@ impl<R> Lines<R> {
     /// the quote of another cell.
     pub(crate) fn open_quote(&self) -> Option<u64> {
         (self.state == State::Quoted && self.has_ended || self.is_torn).then_some(self.opened)
+    }
+
+    /// Whether all lines so far end in line feeds, or all in carriage returns with line feeds.
+    pub(crate) fn end_alike(&self) -> bool {
+        let Ends { feeds, returns, pairs } = self.ends;
+        // A carriage return may wait for its line feed.
+        returns == 0 || pairs == feeds && returns - pairs <= u64::from(self.last == b'\r' && !self.has_ended)
     }
 
     /// Whether the header was refused.
@@ -94,6 +112,11 @@ impl<R> Lines<R> {
             matches!(self.header, Header::Open { bytes: 0..3, .. }) && b"\xef\xbb\xbf".contains(&byte);
         let is_line = byte == b'\r' || byte == b'\n' && self.last != b'\r';
         self.line += u64::from(is_line);
+        if !matches!(self.state, State::Quoted) {
+            self.ends.feeds += u64::from(byte == b'\n');
+            self.ends.returns += u64::from(byte == b'\r');
+            self.ends.pairs += u64::from(byte == b'\n' && self.last == b'\r');
+        }
         self.state = match (self.state, byte) {
             (state, _) if is_mark => state,
             (State::Start, b'"') => {
@@ -142,6 +165,9 @@ impl<R> Lines<R> {
             0
         };
         self.line += feeds + returns - pairs;
+        self.ends.feeds += feeds;
+        self.ends.returns += returns;
+        self.ends.pairs += pairs;
         let is_end = *last == b'\n' || *last == b'\r';
         self.state = if is_end || *last == self.delimiter { State::Start } else { State::Plain };
         (self.at_start, self.last) = (is_end, *last);
@@ -290,7 +316,8 @@ mod tests {
                 let any_row = piece.iter().fold(false, |any, byte| bytes.is_empty_row(*byte) | any);
                 assert!(!(plain && any_row));
                 let left = |lines: &Lines<&[u8]>| {
-                    (lines.state as u8, lines.at_start, lines.last, lines.line, lines.opened, lines.is_torn)
+                    let quotes = (lines.opened, lines.is_torn);
+                    (lines.state as u8, lines.at_start, lines.last, lines.line, quotes, lines.ends)
                 };
                 assert_eq!(left(&pieces), left(&bytes), "{:?}", String::from_utf8_lossy(&text));
                 from += piece.len();

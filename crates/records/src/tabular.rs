@@ -27,6 +27,11 @@ pub(crate) enum Cell<'a> {
     Number(f64),
     /// A whole number that was stored as one.
     Whole(i128),
+    /// So many units of 10^−scale.
+    Decimal {
+        number: i128,
+        scale: i32,
+    },
 }
 
 /// One row.
@@ -116,6 +121,8 @@ impl<'a> Cell<'a> {
             Cell::Text(bytes) => notation.number(std::str::from_utf8(bytes).ok()?.trim()),
             Cell::Number(number) => Some(*number),
             Cell::Whole(number) => Some(*number as f64),
+            // The nearest float: what the parser of floats makes of digits is exact.
+            Cell::Decimal { number, scale } => format!("{number}e{}", -i64::from(*scale)).parse().ok(),
         }
     }
 
@@ -127,6 +134,42 @@ impl<'a> Cell<'a> {
             Cell::Number(number) if number.is_nan() => None,
             Cell::Number(number) => Some(Cow::Owned(number.to_string().into_bytes())),
             Cell::Whole(number) => Some(Cow::Owned(number.to_string().into_bytes())),
+            Cell::Decimal { number, scale } => Some(Cow::Owned(digits(*number, *scale).into_bytes())),
+        }
+    }
+}
+
+/// A decimal with all of its digits: two that differ are two texts, however long they are.
+fn digits(number: i128, scale: i32) -> String {
+    let Some(scale) = usize::try_from(scale).ok().filter(|scale| (1..=1000).contains(scale)) else {
+        return if scale == 0 { number.to_string() } else { format!("{number}e{}", -i64::from(scale)) };
+    };
+    let sign = if number < 0 { "-" } else { "" };
+    let all = format!("{:0>width$}", number.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = all.split_at(all.len() - scale);
+    format!("{sign}{whole}.{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As floats the first two would be one person.
+    #[test]
+    fn decimals_that_differ_are_texts_that_differ() {
+        for (number, scale, text) in [
+            (12_345_678_901_234_567_890, 0, "12345678901234567890"),
+            (12_345_678_901_234_567_891, 0, "12345678901234567891"),
+            (150, 2, "1.50"),
+            (-5, 3, "-0.005"),
+            (-12_345, 2, "-123.45"),
+            (0, 1, "0.0"),
+            (7, -3, "7e3"),
+            (i128::MIN, 38, "-1.70141183460469231731687303715884105728"),
+        ] {
+            assert_eq!(digits(number, scale), text);
+            let cell = Cell::Decimal { number, scale };
+            assert_eq!(cell.number(Notation::default()), text.parse().ok(), "{text}");
         }
     }
 }

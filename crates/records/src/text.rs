@@ -114,6 +114,11 @@ impl TextTable {
         &self.first
     }
 
+    /// Whether all lines so far end in the same way.
+    pub(crate) fn lines_end_alike(&self) -> bool {
+        self.reader.get_ref().end_alike()
+    }
+
     /// The next record.
     pub(crate) fn next(&mut self) -> Result<Option<&ByteRecord>, Error> {
         if std::mem::take(&mut self.is_first) {

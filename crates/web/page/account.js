@@ -6,7 +6,7 @@ import { details } from "./details.js";
 import { byId, element, say } from "./element.js";
 import { Engine } from "./engine.js";
 import { ASKS, DELTA, EPSILON, KINDS, fieldsOf } from "./kinds.js";
-import { isSolving, numberOf, questionOf } from "./question.js";
+import { isSolving, questionOf, wrongIn } from "./question.js";
 import { fromHash, initial, newEntry, toHash } from "./state.js";
 import { warmUp } from "./warm.js";
 
@@ -14,6 +14,10 @@ const quick = new Engine();
 let state = initial();
 let form = "command";
 let latest = 0;
+let begun = 0;
+
+// After so many milliseconds a question that nobody waits for is stopped, and any question is.
+const [HELD, PATIENCE] = [400, 20000];
 
 export function beginAccount() {
   state = fromHash(location.hash);
@@ -29,10 +33,20 @@ export function beginAccount() {
   byId("unit").addEventListener("input", ({ target }) => { state.unit = target.value; changed(); });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("copy").addEventListener("click", () => copy(textOf(state, form), "Copied."));
-  byId("link").addEventListener("click", () => copy(location.href, "The link is copied."));
+  byId("link").addEventListener("click", () => copy(location.href.replace(/#.*/, "") + toHash(state), "The link is copied."));
   addEventListener("hashchange", () => {
     if (location.hash.includes("=") && location.hash !== toHash(state)) { state = fromHash(location.hash); rebuild(); }
   });
+  // The address holds the question: a link to a part of the page must not replace it.
+  for (const link of document.querySelectorAll('nav a[href^="#"], a.skip')) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const part = byId(link.getAttribute("href").slice(1));
+      part.scrollIntoView();
+      part.setAttribute("tabindex", "-1");
+      part.focus({ preventScroll: true });
+    });
+  }
   rebuild();
 }
 
@@ -93,18 +107,32 @@ function changed() {
 async function answer() {
   const mine = ++latest;
   byId("answer").classList.add("stale");
-  const begun = performance.now();
-  const question = questionOf(state);
+  const wrong = wrongIn(state);
+  if (wrong) return tell({ error: wrong }, mine, null);
+  // A question that takes long, or has been given up, does not hold the next one.
+  if (quick.isBusy && performance.now() - begun > HELD) quick.restart();
+  begun = performance.now();
+  const [asked, question] = [begun, questionOf(state)];
+  const late = setTimeout(() => {
+    if (mine !== latest) return;
+    quick.restart();
+    tell({ error: "question takes too long here; the command line has no limit" }, mine, null);
+  }, PATIENCE);
   const found = await quick.ask(question);
+  clearTimeout(late);
   if (mine !== latest || !found) return;
-  byId("answer").classList.remove("stale");
-  // For whoever measures: how long the module took, and how long the reader waited.
   byId("answer").dataset.took = String(found.took);
-  byId("answer").dataset.waited = String(performance.now() - begun);
+  byId("answer").dataset.waited = String(performance.now() - asked);
+  tell(found, mine, question);
+  warmUp(quick);
+}
+
+function tell(found, mine, question) {
+  byId("answer").classList.remove("stale");
+  // For whoever measures: which answer this is.
   byId("answer").dataset.mine = String(mine);
   show(found);
   details(found.error ? null : { question, state: structuredClone(state), found });
-  warmUp(quick);
 }
 
 function show(found) {

@@ -62,7 +62,7 @@ async function run() {
 
 function tell(state, points, isOver) {
   const headline = byId("headline");
-  headline.className = `headline ${state.verdict === "refuted" ? "bad" : isOver ? "good" : ""}`;
+  headline.className = `headline ${state.verdict === "refuted" ? "bad" : isOver && state.verdict === "not-refuted" ? "good" : ""}`;
   headline.dataset.verdict = isOver ? state.verdict : "";
   say("headline", state.headline);
   draw(state, points, state.trials);

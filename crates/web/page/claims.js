@@ -38,7 +38,7 @@ async function take(files) {
   // Its size is known before a byte of it is read.
   if (file.size > LONGEST) return tell({ error: "file is longer than 1 MiB, expected a claim or a certificate" }, name);
   try {
-    await check(name, new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()));
+    await check(name, new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer()));
   } catch {
     tell({ error: "file is not text, expected a claim.json or a certificate.json" }, name);
   }

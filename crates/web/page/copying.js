@@ -1,12 +1,14 @@
-// The same question as a command line, as Python and as a TOML plan. Numbers are copied as they were typed.
+// The same question as a command line, as Python and as a TOML plan. Numbers are copied as they were typed, where everyone reads them so.
 
 import { fieldsOf } from "./kinds.js";
-import { isSolving, placeholders } from "./question.js";
+import { isSolving, numberOf, placeholders, wrongIn } from "./question.js";
 
 export const FORMS = { command: "Command line", python: "Python", toml: "TOML" };
 
 const quoted = (text) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
 const inShell = (text) => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const PLAIN = /^(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
+const number = (text) => (PLAIN.test(text.trim()) ? text.trim() : String(numberOf(text)));
 const shown = (entry, ask) => fieldsOf(entry.kind, ask).filter(({ name }) => name !== "times" || entry.values.times.trim() !== "1");
 const usual = (state) => (state.entries.length === 1 && state.entries[0].kind === "randomized-response" ? "replace-one" : "add-remove");
 
@@ -17,7 +19,7 @@ function toml(state) {
   for (const entry of state.entries) {
     if (lines.length) lines.push("");
     lines.push("[[mechanism]]", `kind = "${entry.kind}"`);
-    for (const { name } of shown(entry, state.ask)) lines.push(`${name} = ${entry.values[name].trim()}`);
+    for (const { name } of shown(entry, state.ask)) lines.push(`${name} = ${number(entry.values[name])}`);
     for (const [name, value] of Object.entries(placeholders(entry.kind, state.ask))) lines.push(`${name} = ${value}`);
   }
   return `${lines.join("\n")}\n`;
@@ -25,8 +27,8 @@ function toml(state) {
 
 function flags(state) {
   const words = [];
-  if (state.ask !== "delta") words.push("--delta", state.delta.trim());
-  if (state.ask !== "epsilon") words.push("--epsilon", state.epsilon.trim());
+  if (state.ask !== "delta") words.push("--delta", number(state.delta));
+  if (state.ask !== "epsilon") words.push("--epsilon", number(state.epsilon));
   if (isSolving(state.ask) && state.ask !== "noise") words.push("--solve", state.ask);
   return words;
 }
@@ -37,17 +39,17 @@ function command(state) {
     return `veracity ${verb} /dev/stdin ${flags(state).join(" ")} <<'PLAN'\n${toml(state)}PLAN\n`;
   }
   const [entry] = state.entries;
-  const words = shown(entry, state.ask).flatMap(({ name, flag }) => [flag, entry.values[name].trim()]);
+  const words = shown(entry, state.ask).flatMap(({ name, flag }) => [flag, number(entry.values[name])]);
   words.push(...flags(state));
   if (state.adjacency !== usual(state)) words.push("--adjacency", state.adjacency);
-  if (state.unit !== "example") words.push("--unit", inShell(state.unit));
+  // With an equals sign, what begins with a dash is a value, too.
+  if (state.unit !== "example") words.push(`--unit=${inShell(state.unit)}`, "");
   // A flag and its value to a line, as a person would break a long command.
-  const pairs = words.flatMap((word, i) => (i % 2 === 0 ? [`${word} ${words[i + 1]}`] : []));
+  const pairs = words.flatMap((word, i) => (i % 2 === 0 ? [`${word} ${words[i + 1]}`.trimEnd()] : []));
   return `${[`veracity ${verb} ${entry.kind}`, ...pairs].join(" \\\n  ")}\n`;
 }
 
 function python(state) {
-  const number = (text) => text.trim();
   const call = (entry) => {
     const given = shown(entry, state.ask).filter(({ name }) => name !== "times").map(({ name }) => `${name}=${number(entry.values[name])}`);
     given.push(...Object.entries(placeholders(entry.kind, state.ask)).map(([name, value]) => `${name}=${value}`));
@@ -70,6 +72,7 @@ function python(state) {
 
 // The text of one form. A plan says nothing of what is asked about it, so the command that asks stands above it.
 export function textOf(state, form) {
+  if (wrongIn(state)) return "";
   if (form === "command") return command(state);
   if (form === "python") return python(state);
   const verb = isSolving(state.ask) ? "calibrate" : "account";

@@ -20,6 +20,8 @@ export function details(asked) {
   turn += 1;
   if (slow.isBusy) slow.restart();
   byId("details").setAttribute("aria-busy", "true");
+  // What is shown of another question must not be taken for this one's.
+  byId("details").hidden = !asked;
   if (!asked) return;
   timer = setTimeout(() => run(asked, turn), PATIENCE);
 }

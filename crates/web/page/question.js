@@ -10,6 +10,20 @@ export function numberOf(text) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : NaN;
 }
 
+// What is wrong with what was typed, in one line, wherever it was: what is no number is never asked, nor copied.
+export function wrongIn(state) {
+  const many = state.entries.length > 1;
+  for (const [at, { kind, values }] of state.entries.entries()) {
+    for (const { name, label } of fieldsOf(kind, state.ask)) {
+      if (Number.isNaN(numberOf(values[name]))) return `${label.toLowerCase()}${many ? ` of mechanism ${at + 1}` : ""} is no number, expected one such as 10, 0.5 or 1e-5`;
+    }
+  }
+  const given = { epsilon: ["delta"], delta: ["epsilon"] }[state.ask] ?? ["epsilon", "delta"];
+  for (const name of given) if (Number.isNaN(numberOf(state[name]))) return `${name} is no number, expected one such as 10, 0.5 or 1e-5`;
+  if (/\p{C}|^$/u.test(state.unit)) return "unit is empty or has a control character, expected a word such as person";
+  return null;
+}
+
 // What is looked for has a placeholder, which nobody reads.
 export function placeholders(kind, ask) {
   const noise = { "discrete-gaussian": "sigma", "discrete-laplace": "scale" }[kind] ?? "noise_multiplier";

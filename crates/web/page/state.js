@@ -16,9 +16,17 @@ export function toHash(state) {
   if (state.adjacency !== "add-remove") words.set("adjacency", state.adjacency);
   if (state.unit !== "example") words.set("unit", state.unit);
   for (const { kind, values } of state.entries) {
-    words.append("m", [kind, ...Object.entries(values).map(([name, value]) => `${name}:${value}`)].join(" "));
+    words.append("m", [kind, ...Object.entries(values).map(([name, value]) => `${name}:${encodeURIComponent(value)}`)].join(" "));
   }
   return `#${words}`;
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 // What an address says, as far as it says something that there is; the rest is as at the start.
@@ -26,17 +34,17 @@ export function fromHash(hash) {
   const state = initial();
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const short = (text) => (text ?? "").slice(0, 40);
-  if (words.get("ask") in ASKS) state.ask = words.get("ask");
+  if (Object.hasOwn(ASKS, words.get("ask") ?? "")) state.ask = words.get("ask");
   for (const name of ["delta", "epsilon"]) if (words.has(name)) state[name] = short(words.get(name));
   if (["replace-one", "zero-out"].includes(words.get("adjacency"))) state.adjacency = words.get("adjacency");
-  if (words.get("unit")) state.unit = short(words.get("unit"));
+  if (words.has("unit")) state.unit = short(words.get("unit"));
   const entries = words.getAll("m").slice(0, MOST_ENTRIES).flatMap((text) => {
     const [kind, ...pairs] = text.split(" ");
     if (!Object.hasOwn(KINDS, kind)) return [];
     const entry = newEntry(kind);
     for (const pair of pairs) {
-      const [name, value] = pair.split(":");
-      if (Object.hasOwn(entry.values, name)) entry.values[name] = short(value);
+      const [name, ...value] = pair.split(":");
+      if (Object.hasOwn(entry.values, name)) entry.values[name] = short(decoded(value.join(":")));
     }
     return [entry];
   });

@@ -109,6 +109,8 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
         delta: Delta::new(read.claim.delta)?,
         adjacency: read.claim.adjacency.parse::<Adjacency>()?,
     };
+    let shown = Epsilon::new(read.epsilon_lower.get()?)?;
+    Epsilon::new(read.ceiling.get()?)?;
     let (mut statements, mut left) =
         (Vec::new(), vec!["that the trials were run, and give these counts: they are not here"]);
     match (proof(&read, &claim)?, read.proved) {
@@ -116,14 +118,26 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
         (None, Some(_)) => left.push("the proof: no mechanism is claimed"),
         (_, None) => {}
     }
-    match bound(&read, &claim)? {
+    let found = bound(&read, &claim)?;
+    match found {
         Some((epsilon, ceiling)) => {
             statements.push(Statement::numbers("epsilon_lower", read.epsilon_lower.get()?, epsilon));
             statements.push(Statement::numbers("ceiling", read.ceiling.get()?, ceiling));
         }
         None => left.push("the bound: it does not follow from these counts alone"),
     }
-    match verdict(&read, &claim)? {
+    // Whatever the trials were: more was shown than claimed, or the verdict is none that there is.
+    let is_refuted = read.verdict == "refuted";
+    let is_known = ["refuted", "not-refuted", "cannot-tell"].contains(&read.verdict.as_str());
+    if !is_known || (shown.get() > claim.epsilon.0.get() && read.basis == "proved" && !is_refuted) {
+        statements.push(Statement {
+            what: "verdict",
+            stated: one_line(&read.verdict),
+            found: if is_known { "refuted" } else { "no verdict of an audit" }.to_owned(),
+            holds: false,
+        });
+    }
+    match verdict(&read, &claim)?.filter(|_| found.is_some()) {
         Some(found) => statements.push(Statement {
             what: "verdict",
             stated: one_line(&read.verdict),

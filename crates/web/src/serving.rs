@@ -120,7 +120,11 @@ fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static 
         .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
         .map(|(_, value)| value.trim())
         .collect();
-    let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+    let mut ours = vec![format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+    // Browsers leave the usual port out.
+    if port == 80 {
+        ours.extend(["127.0.0.1".to_owned(), "localhost".to_owned()]);
+    }
     // A name of somebody else that leads here would let their pages read this one.
     if !matches!(hosts[..], [host] if ours.iter().any(|known| known == host)) {
         return Err((
@@ -164,6 +168,7 @@ mod tests {
         for (request, expected) in [
             (format!("GET / HTTP/1.1\r\n{host}"), "200"),
             (format!("GET /?x=1 HTTP/1.1\r\n{host}"), "200"),
+            ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(), "200"),
             (format!("HEAD /main.js HTTP/1.1\r\n{host}"), "200"),
             ("GET / HTTP/1.1\r\nhost: localhost:80\r\n\r\n".to_owned(), "200"),
             (format!("GET /../Cargo.toml HTTP/1.1\r\n{host}"), "404"),

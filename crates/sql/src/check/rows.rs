@@ -11,7 +11,8 @@ use veracity_core::{Count, Refusal};
 
 /// The most texts or numbers in a list.
 const LONGEST_LIST: usize = 1000;
-/// How many rows one unit can have after a join of private tables, where the catalog does not say how many it has in each.
+/// How many rows one unit can have after a join of private tables, where the catalog does not say how many it has in each and each row
+/// meets as many of a public table.
 const MOST_JOINED: u64 = 1_000_000;
 /// The most parts of an expression that is written several times.
 const LARGEST: usize = 10_000;
@@ -64,11 +65,13 @@ pub(super) fn check_joins(from: &[From], names: &mut Names) -> Result<(), Refusa
 /// Says how many rows of a unit are joined, where there are several private tables. Without it one unit of n rows would have n² in a
 /// join of a table to itself, and that an engine ran out of memory would tell of it.
 fn cap_joined(names: &mut Names) -> Result<(), Refusal> {
-    let private = names.sources.iter().filter(|source| !source.unit.is_empty()).count() as u32;
+    let private = names.sources.iter().filter(|source| !source.unit.is_empty()).count();
     if private < 2 {
         return Ok(());
     }
-    let usual = (1..=MOST_JOINED).take_while(|rows| rows.pow(private) <= MOST_JOINED).last().unwrap_or(1);
+    // A public table multiplies rows, too.
+    let tables = names.sources.len() as u32;
+    let usual = (1..=MOST_JOINED).take_while(|rows| rows.pow(tables) <= MOST_JOINED).last().unwrap_or(1);
     for source in &mut names.sources {
         if let RowsOf::Units { joined, .. } = source.table.rows_of {
             source.most = Some(joined.map_or_else(|| Count::new(usual), Ok)?);

@@ -4,6 +4,7 @@
 
 use super::{cells::Cells, together::Together};
 use crate::{Plan, Row, Secret, Summand, Totals, rank};
+use std::collections::HashSet;
 use veracity_records::Texts;
 
 /// The rows of one unit that count: their groups, and where they are.
@@ -50,7 +51,7 @@ impl<'a> Direct<'a> {
             .iter()
             .zip(&columns)
             .map(|(key, column)| {
-                let public = key.public.as_ref()?;
+                let public: HashSet<&String> = key.public.as_ref()?.iter().collect();
                 Some(column.distinct().iter().map(|text| public.contains(text)).collect())
             })
             .collect();

@@ -25,6 +25,10 @@ impl Header {
         };
         let Some(line) = String::from_utf8(line).ok().filter(is_text) else { return Ok(None) };
         let line = line.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']);
+        // Lines that end in carriage returns alone: what follows the header here are rows, which must decide nothing.
+        if line.contains('\r') {
+            return Ok(None);
+        }
         let usual = ['\t', ',', ';'].into_iter().find(|one| line.contains(*one)).unwrap_or(',');
         let delimiter = delimiter.map_or(usual, char::from);
         Ok(Some(Header { delimiter, names: names(line, delimiter) }))
