@@ -14,10 +14,9 @@ const quick = new Engine();
 let state = initial();
 let form = "command";
 let latest = 0;
-let begun = 0;
 
 // After so many milliseconds a question that nobody waits for is stopped, and any question is.
-const [HELD, PATIENCE] = [400, 20000];
+const [HELD, PATIENCE] = [2000, 20000];
 
 export function beginAccount() {
   state = fromHash(location.hash);
@@ -110,9 +109,8 @@ async function answer() {
   const wrong = wrongIn(state);
   if (wrong) return tell({ error: wrong }, mine, null);
   // A question that takes long, or has been given up, does not hold the next one.
-  if (quick.isBusy && performance.now() - begun > HELD) quick.restart();
-  begun = performance.now();
-  const [asked, question] = [begun, questionOf(state)];
+  if (quick.heldFor > HELD) quick.restart();
+  const [asked, question] = [performance.now(), questionOf(state)];
   const late = setTimeout(() => {
     if (mine !== latest) return;
     quick.restart();

@@ -33,14 +33,14 @@ export class Engine {
     const waiting = this.#waiting.get(data.id);
     if (!waiting) return;
     this.#waiting.delete(data.id);
-    waiting({ ...data.answer, took: data.took });
+    waiting.resolve({ ...data.answer, took: data.took });
     if (data.answer.broken) this.restart();
   }
 
   // The answer, or nothing where the question was given up.
   async ask(question) {
     const id = this.#next++;
-    const answer = new Promise((resolve) => this.#waiting.set(id, resolve));
+    const answer = new Promise((resolve) => this.#waiting.set(id, { resolve, since: performance.now() }));
     try {
       await this.#ready;
       if (this.#waiting.has(id)) this.#worker.postMessage({ id, question });
@@ -53,10 +53,16 @@ export class Engine {
 
   get isBusy() { return this.#waiting.size > 0; }
 
+  // For how long the first of what waits has been waiting, in milliseconds.
+  get heldFor() {
+    const [first] = this.#waiting.values();
+    return first ? performance.now() - first.since : 0;
+  }
+
   // Gives up all that is under way.
   restart() {
     this.#worker.terminate();
-    for (const waiting of this.#waiting.values()) waiting(null);
+    for (const { resolve } of this.#waiting.values()) resolve(null);
     this.#waiting.clear();
     this.#begin();
   }
