@@ -150,6 +150,29 @@ fn digits(number: i128, scale: i32) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
+/// A name as it is shown.
+pub(crate) fn short(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+/// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
+fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Error> {
+    let wrong = |why: &str| Error::invalid(format!("column is {}, expected {why} {file}", short(name)));
+    if header == Header::Counted {
+        let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
+        return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1, in"));
+    }
+    let mut places = first.iter().enumerate().filter(|(at, cell)| {
+        let cell = if *at == 0 { cell.strip_prefix(b"\xef\xbb\xbf").unwrap_or(cell) } else { cell };
+        cell.trim_ascii() == name.trim().as_bytes()
+    });
+    match (places.next(), places.next()) {
+        (Some((at, _)), None) => Ok(at),
+        (Some(_), Some(_)) => Err(wrong("a name that is there once, found it twice in the header of")),
+        (None, _) => Err(wrong("a name that is in the header of")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,28 +194,5 @@ mod tests {
             let cell = Cell::Decimal { number, scale };
             assert_eq!(cell.number(Notation::default()), text.parse().ok(), "{text}");
         }
-    }
-}
-
-/// A name as it is shown.
-pub(crate) fn short(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(80).collect()
-}
-
-/// The place of a column. The header's names are not listed: in a file without one, they are someone's data.
-fn place(file: &str, header: Header, first: &ByteRecord, name: &str) -> Result<usize, Error> {
-    let wrong = |why: &str| Error::invalid(format!("column is {}, expected {why} {file}", short(name)));
-    if header == Header::Counted {
-        let at = name.trim().parse::<usize>().ok().filter(|at| (1..=first.len()).contains(at));
-        return at.map(|at| at - 1).ok_or_else(|| wrong("the place of a column, counted from 1, in"));
-    }
-    let mut places = first.iter().enumerate().filter(|(at, cell)| {
-        let cell = if *at == 0 { cell.strip_prefix(b"\xef\xbb\xbf").unwrap_or(cell) } else { cell };
-        cell.trim_ascii() == name.trim().as_bytes()
-    });
-    match (places.next(), places.next()) {
-        (Some((at, _)), None) => Ok(at),
-        (Some(_), Some(_)) => Err(wrong("a name that is there once, found it twice in the header of")),
-        (None, _) => Err(wrong("a name that is in the header of")),
     }
 }
