@@ -1,8 +1,8 @@
-// Files that nobody should drop: one line each, and the page does not freeze.
+// Files that nobody should drop and links that nobody should follow: one line each, and the page does not freeze.
 
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
-import { must, open } from "../session.mjs";
+import { command, difference, must, open, shell, told } from "../session.mjs";
 import { verdict } from "./claims.mjs";
 
 export async function hostile(setting, part) {
@@ -67,6 +67,33 @@ export async function hostile(setting, part) {
     must((await drop("#drop", "claim.json", JSON.stringify(claim))) === "", "the drop is not taken");
     await page.waitForFunction(() => document.getElementById("verdict").classList.contains("good"), { timeout: 20_000 });
     must((await drop("footer", "claim.json", "{}")) === "", "a drop beside the place leaves the page");
+  });
+
+  await part("what is no number is neither answered nor copied, whatever a link says", async () => {
+    const links = [
+      "#delta=1e-5&m=gaussian+noise_multiplier:4+times:1,000",
+      "#m=gaussian+times:",
+      "#m=gaussian+times:x;touch${IFS}planted;%23",
+      "#m=gaussian&m=laplace+times:2%0APLAN%0Atouch%09planted%0A",
+      "#delta=1e-5;+touch+planted+%23&m=gaussian",
+      "#unit=a%0APLAN%0Atouch+planted%0A&m=gaussian&m=laplace",
+    ];
+    for (const hash of links) {
+      const other = await open(setting, { hash });
+      const [said, text] = [await told(other), await command(other)];
+      must(said.startsWith("error: ") && text === "" && await other.$eval("#details", (box) => box.hidden), `${hash}: ${said} | ${text}`);
+      await other.close();
+    }
+    return `${links.length} links`;
+  });
+
+  await part("a link to what there is not asks what is shown", async () => {
+    for (const word of ["constructor", "toString", "__proto__"]) {
+      const other = await open(setting, { hash: `#ask=${word}&m=gaussian+noise_multiplier:0.1` });
+      const wrong = difference(await told(other), await shell(setting, await command(other)));
+      must(wrong === null && (await command(other)).includes("0.1"), wrong);
+      await other.close();
+    }
   });
 
   await part("a claim is still confirmed after all of them", async () => {
