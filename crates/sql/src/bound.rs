@@ -1,18 +1,13 @@
 //! The caps of a plan, in SQL: how much of one unit counts.
 //!
 //! Rows that count are counted and summed for each unit and group first: a pair. A unit that is in more groups than its cap keeps
-//! those of the least ranks; a pair with more rows than its cap keeps the rows of the least ranks; all others need no rank, and
-//! their sums stand. Ranks are by a hash over a secret of this query, so that nobody can arrange which rows of a person count, and
-//! over nothing of other units: SHA-256 for groups, and for rows what `rank.rs` makes of the SHA-256 of their pair. Ties of groups
-//! are broken by the keys themselves, so that a unit is in no more groups than its cap even where hashes are equal. Rows that tie
-//! have the same whole numbers, and so the sums are the same whichever of them counts.
+//! those of the least hashes; a pair with more rows than its cap keeps as many as count, at even distances (`spread.rs`); nothing is
+//! chosen of the others, and their sums stand. What is chosen rests on SHA-256 over a secret of this query, so that nobody can arrange
+//! which rows of a person count, and on nothing of other units. Ties of groups are broken by the keys themselves, so that a unit is in
+//! no more groups than its cap even where hashes are equal. Rows that tie have the same whole numbers, and so the sums are the same
+//! whichever of them counts.
 
-use crate::{
-    Statement, Summand,
-    compile::Compiler,
-    dialect::Times,
-    rank::{OTHER_PRIME, PLACES, PRIME},
-};
+use crate::{Statement, Summand, compile::Compiler, dialect::Times, spread};
 use veracity_core::Refusal;
 
 impl Compiler<'_> {
@@ -35,11 +30,11 @@ impl Compiler<'_> {
             tables += &self.above();
             let of_row = sums.iter().enumerate().map(|(at, summand)| named(self.of_row(*summand), at));
             counted = format!(
-                "{counted} WHERE n <= {} UNION ALL SELECT {} FROM ({}) AS ranked WHERE r <= {}",
+                "{counted} WHERE n <= {} UNION ALL SELECT {} FROM ({}) AS turned WHERE {}",
                 self.most_rows(),
                 list(keys.iter().cloned().chain(of_row)),
-                self.ranked_rows(),
-                self.most_rows()
+                self.rows_of_many(),
+                self.is_counted()
             );
         }
         let totals = (0..sums.len()).map(|at| self.dialect.bigint(&format!("COALESCE(SUM(x{at}), 0)")));
@@ -62,14 +57,14 @@ impl Compiler<'_> {
         let grouped: Vec<String> = keys.iter().cloned().chain([format!("q{input}")]).collect();
         let shown = grouped.join(", ");
         let sql = format!(
-            "{}{} SELECT {shown}, {} FROM (SELECT {shown} FROM {} UNION ALL SELECT {shown} FROM ({}) AS ranked WHERE r <= {}) \
+            "{}{} SELECT {shown}, {} FROM (SELECT {shown} FROM {} UNION ALL SELECT {shown} FROM ({}) AS turned WHERE {}) \
              AS counted WHERE q{input} IS NOT NULL{}",
             self.tables(&[])?,
             self.above(),
             self.dialect.bigint("COUNT(*)"),
             self.rows_of_few(),
-            self.ranked_rows(),
-            self.most_rows(),
+            self.rows_of_many(),
+            self.is_counted(),
             group_by(&grouped)
         );
         Ok(Statement { sql, keys: keys.len(), numbers: 2 })
@@ -114,11 +109,11 @@ impl Compiler<'_> {
         Ok(format!("WITH {}", tables.join(", ")))
     }
 
-    /// One more table: pairs with more rows than count, each with its key.
+    /// One more table: pairs with more rows than count, each with how many, and with its key.
     fn above(&self) -> String {
         let others = self.pair_names().into_iter().map(|name| format!("{name} AS o{name}"));
         format!(
-            ", {} AS{} (SELECT {}, {} AS h FROM {} WHERE n > {})",
+            ", {} AS{} (SELECT {}, n, {} AS h FROM {} WHERE n > {})",
             self.name("above"),
             Times::Once.words(),
             list(others),
@@ -128,53 +123,30 @@ impl Compiler<'_> {
         )
     }
 
-    /// Rows of pairs that have more than count, with their ranks.
-    fn ranked_rows(&self) -> String {
+    /// Rows of pairs that have more than count, with their turned places as x.
+    fn rows_of_many(&self) -> String {
         let (of_pair, inputs) = (self.pair_names(), self.input_names());
         let same: Vec<String> = of_pair.iter().map(|name| format!("{name} = o{name}")).collect();
-        let placed = format!(
-            "SELECT {}, h, {} FROM {} INNER JOIN {} ON {}{}",
-            list(of_pair.iter().chain(&inputs).cloned()),
-            self.places(),
+        format!(
+            "SELECT {}, n, {} AS x FROM {} INNER JOIN {} ON {}",
+            list(self.key_names().into_iter().chain(inputs)),
+            spread::turned(&self.place(), "n", "h"),
             self.name("rows"),
             self.name("above"),
             same.join(" AND "),
-            self.dialect.once()
-        );
-        let shown = list(self.key_names().into_iter().chain(inputs));
-        self.ranked(&shown, &placed)
-    }
-
-    /// The places of a row's whole numbers on their grids, as `rank.rs` has them.
-    pub(crate) fn places(&self) -> String {
-        list(
-            (0..self.plan.inputs.len())
-                .map(|at| format!("COALESCE(q{at} - ({}) + 1, 0) AS v{at}", self.least(at))),
         )
     }
 
-    /// Columns of rows with their places and the key h of their pair, and with their rank in it as r: as `rank.rs` has it.
-    pub(crate) fn ranked(&self, shown: &str, placed: &str) -> String {
-        let (of_pair, inputs) = (self.pair_names(), self.input_names());
-        let joined = (1..inputs.len())
-            .fold("v0".to_owned(), |sum, at| format!("({sum} % {PRIME} * (h % {PRIME}) + v{at})"));
-        let all = list((0..inputs.len()).map(|at| format!("v{at}")));
-        let mixed = format!(
-            "SELECT {}, h, {all}, ({joined} % {PRIME} + h % {OTHER_PRIME}) % {PRIME} AS x FROM ({placed}) AS placed{}",
-            list(of_pair.iter().chain(&inputs).cloned()),
-            self.dialect.once()
-        );
-        let last = inputs.len() - 1;
-        let ties: String = (0..last).map(|at| format!(", v{at}")).collect();
-        format!(
-            "SELECT {shown}, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY \
-             ((x * x % {PRIME} + h % {PRIME}) * x) % {PRIME} * {PLACES} + v{last}{ties}) AS r FROM ({mixed}) AS mixed",
-            of_pair.join(", "),
-        )
+    /// The place of a row in its pair, by its whole numbers in order; those that are missing stand first.
+    pub(crate) fn place(&self) -> String {
+        let numbers = self.plan.inputs.iter().enumerate();
+        let order = numbers.map(|(at, input)| format!("COALESCE(q{at}, {})", input.grid.least - 1));
+        format!("ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {})", self.pair_names().join(", "), list(order))
     }
 
-    fn least(&self, input: usize) -> i64 {
-        self.plan.inputs[input].grid.least
+    /// Whether a row with its turned place x counts, of n in its pair.
+    pub(crate) fn is_counted(&self) -> String {
+        spread::is_counted("x", "n", self.most_rows())
     }
 
     /// Rows of pairs that have at most as many as count.
@@ -192,11 +164,11 @@ impl Compiler<'_> {
         )
     }
 
-    /// What a pair adds to a sum, where none or all of its rows are ranked.
+    /// What a pair adds to a sum, where it does not matter which of its rows count, or all of them do.
     pub(crate) fn of_pair(&self, summand: Summand, at: usize, of_rows: &[usize]) -> String {
         match summand {
             Summand::Units => "1".to_owned(),
-            // No row is ranked: which ones count is the same.
+            // Which of the rows count is the same.
             Summand::Rows if of_rows.is_empty() => {
                 let most = self.most_rows();
                 format!("CASE WHEN n < {most} THEN n ELSE {most} END")
@@ -217,11 +189,11 @@ impl Compiler<'_> {
         }
     }
 
-    /// What a ranked row adds to a sum.
+    /// What a row that counts adds to a sum.
     pub(crate) fn of_row(&self, summand: Summand) -> String {
         match summand {
             Summand::Rows => "1".to_owned(),
-            Summand::Units => "CASE WHEN r = 1 THEN 1 ELSE 0 END".to_owned(),
+            Summand::Units => "CASE WHEN x = 0 THEN 1 ELSE 0 END".to_owned(),
             Summand::Present(input) => format!("CASE WHEN q{input} IS NULL THEN 0 ELSE 1 END"),
             Summand::Total(input) => format!("q{input}"),
             Summand::Square(input) => {

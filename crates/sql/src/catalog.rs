@@ -21,7 +21,7 @@
 //!
 //! What is declared here is public and was not read off the data. A column that is not declared cannot be asked about.
 
-use crate::Dialect;
+use crate::{Dialect, spread};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -280,16 +280,12 @@ impl WrittenTable {
                 }
                 check_case("column", columns.keys().chain(&people))?;
                 let unit = self.unit.as_deref().unwrap_or(if people.len() == 1 { "person" } else { "unit" });
-                let count = |what: &'static str, number: Option<u64>| match number.unwrap_or(1) {
-                    number @ 1..=1_000_000 => Count::new(number),
-                    number => Err(Refusal::out_of_range(what, number, "1 to 10^6")),
-                };
                 let caps = Caps {
-                    groups: count("groups_per_person", self.groups_per_person)?,
-                    rows: count("rows_per_group", self.rows_per_group)?,
+                    groups: spread::cap("groups_per_person", self.groups_per_person.unwrap_or(1))?,
+                    rows: spread::cap("rows_per_group", self.rows_per_group.unwrap_or(1))?,
                 };
                 let joined =
-                    self.rows_in_joins.map(|number| count("rows_in_joins", Some(number))).transpose()?;
+                    self.rows_in_joins.map(|number| spread::cap("rows_in_joins", number)).transpose()?;
                 RowsOf::Units { columns: people, unit: PrivacyUnit::new(unit)?, caps, joined }
             }
         };

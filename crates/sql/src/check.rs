@@ -11,6 +11,7 @@ use crate::{
     catalog::RowsOf,
     parse::parse,
     plan::{Key, Output, OutputValue, Plan},
+    spread,
 };
 use aggregates::Aggregates;
 use names::Names;
@@ -68,8 +69,11 @@ pub fn check(query: &str, catalog: &Catalog, wanted: CapsWanted) -> Result<Plan,
         aggregates.add_units();
     }
     let Aggregates { inputs, sums, tallies, released, .. } = aggregates;
-    let caps =
-        Caps { groups: wanted.groups.unwrap_or(usual.groups), rows: wanted.rows.unwrap_or(usual.rows) };
+    let cap = |what, number: Count| spread::cap(what, number.get());
+    let caps = Caps {
+        groups: cap("groups_per_person", wanted.groups.unwrap_or(usual.groups))?,
+        rows: cap("rows_per_group", wanted.rows.unwrap_or(usual.rows))?,
+    };
     let mut plan = Plan {
         sources: names.sources,
         filter,

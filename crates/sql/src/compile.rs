@@ -112,7 +112,7 @@ impl Compiler<'_> {
         for (place, source) in plan.sources.iter().enumerate() {
             let view = match source.most {
                 None => self.view(source),
-                Some(most) => self.few_of_each_unit(source, most)?,
+                Some(most) => self.few_of_each_unit(source, place, most),
             };
             let view = format!("({view}) AS t{place}");
             match &source.join {

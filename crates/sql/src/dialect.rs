@@ -169,15 +169,6 @@ impl Dialect {
         }
     }
 
-    /// What stands at the end of a query inside of another, so that what it computes is computed once and not at each use.
-    pub(crate) fn once(self) -> &'static str {
-        match self {
-            Dialect::Postgres => " OFFSET 0",
-            // The others see by themselves what is the same.
-            Dialect::Sqlite | Dialect::DuckDb | Dialect::Spark => "",
-        }
-    }
-
     /// Whether a table of a statement can be computed once and read several times.
     pub(crate) fn keeps_tables(self) -> bool {
         self != Dialect::Spark

@@ -55,8 +55,8 @@ mod parse;
 mod plan;
 mod prepared;
 mod quantile;
-mod rank;
 mod scalar;
+mod spread;
 
 pub use answer::{Cell, Group, Noisy, Totals};
 pub use ast::{Comparison, Direction, JoinKind, Operator};

@@ -1,11 +1,10 @@
 //! The caps of a plan in one pass over its rows, for an engine that keeps no table of a statement.
 //!
 //! Such an engine would read the rows anew wherever a statement names them, some ten times where pairs are joined to their units
-//! (`bound.rs`). Here every step is a window over what the step before gave: the pair of a row is counted, its rows are ranked, the
-//! groups of its unit are counted and ranked. The same rows count: ranks are by the same hashes, with the same ties, and nothing is
-//! hashed that is within its cap.
+//! (`bound.rs`). Here every step is a window over what the step before gave: the rows of a pair are counted and put in order, the groups
+//! of a unit are counted and ranked. The same rows count, by the same hashes, and nothing is hashed that is within its cap.
 
-use crate::{Statement, bound::group_by, compile::Compiler};
+use crate::{Statement, bound::group_by, compile::Compiler, spread};
 use veracity_core::Refusal;
 
 impl Compiler<'_> {
@@ -46,25 +45,26 @@ impl Compiler<'_> {
         Ok(self.within_groups(pairs, "n", "COUNT(*)"))
     }
 
-    /// Rows within both caps, with their numbers, and with their rank in the pair as r.
+    /// Rows within both caps, with their numbers, and with their turned place in the pair as x.
     fn rows_that_count(&self) -> Result<String, Refusal> {
         let pair = self.pair_names().join(", ");
         let inputs: String = self.input_names().iter().map(|name| format!(", {name}")).collect();
-        let most = self.most_rows();
-        let counted = format!(
-            "SELECT {pair}{inputs}, COUNT(*) OVER (PARTITION BY {pair}) AS n FROM ({}) AS base",
+        let placed = format!(
+            "SELECT {pair}{inputs}, COUNT(*) OVER (PARTITION BY {pair}) AS n, {} AS p FROM ({}) AS base",
+            self.place(),
             self.base()?
         );
-        let placed = format!(
-            "SELECT {pair}{inputs}, CASE WHEN n > {most} THEN {} END AS h, {} FROM ({counted}) AS sized",
-            self.dialect.first_bits(&self.hash_of_pair()),
-            self.places()
+        let hash = self.dialect.first_bits(&self.hash_of_pair());
+        let key = format!("CASE WHEN n > {} THEN {hash} ELSE 0 END", self.most_rows());
+        let turned = spread::turned("p", "n", &key);
+        let rows = format!(
+            "SELECT {pair}{inputs}, x FROM (SELECT {pair}{inputs}, n, {turned} AS x FROM ({placed}) AS placed) AS turned \
+             WHERE {}",
+            self.is_counted()
         );
-        let ranked = self.ranked(&format!("{pair}{inputs}"), &placed);
-        let rows = format!("SELECT {pair}{inputs}, r FROM ({ranked}) AS ranked WHERE r <= {most}");
-        // Each pair has one row of rank 1.
-        let pairs = "SUM(CASE WHEN r = 1 THEN 1 ELSE 0 END)";
-        Ok(self.within_groups(rows, &format!("r{inputs}"), pairs))
+        // Each pair has one row that is turned to place 0, and it counts.
+        let pairs = "SUM(CASE WHEN x = 0 THEN 1 ELSE 0 END)";
+        Ok(self.within_groups(rows, &format!("x{inputs}"), pairs))
     }
 
     /// What is left of pairs or of their rows where each unit keeps as many groups as count, those of the least ranks. `others` are

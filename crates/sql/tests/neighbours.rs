@@ -109,7 +109,7 @@ fn mutants() -> Vec<Mutant> {
             name: "rows are capped after they were summed",
             query: "SELECT sex, SUM(hours) FROM people GROUP BY sex",
             world: one_key,
-            sql: |_, sql| replaced(sql, "r <= 1", "r >= 1"),
+            sql: |_, sql| replaced(sql, "x * 1 % n < 1", "x >= 0"),
             ..SOUND
         },
         Mutant {
@@ -120,7 +120,7 @@ fn mutants() -> Vec<Mutant> {
             ..SOUND
         },
         Mutant {
-            name: "rows of others are ranked as a person's own",
+            name: "rows of others stand among a person's own",
             query: "SELECT SUM(hours) FROM people",
             world: |world| {
                 one_key(world);
@@ -133,7 +133,7 @@ fn mutants() -> Vec<Mutant> {
             name: "rows in a median are not capped",
             query: "SELECT MEDIAN(hours) FROM people",
             world: one_key,
-            sql: |_, sql| sql.replace("r <= 1", "r >= 1"),
+            sql: |_, sql| sql.replace("x * 1 % n < 1", "x >= 0"),
             ..SOUND
         },
         Mutant {
@@ -168,7 +168,7 @@ fn mutants() -> Vec<Mutant> {
             name: "a join multiplies rows without a cap",
             query: "SELECT COUNT(*), SUM(size) FROM people JOIN places ON size IS NOT NULL",
             world: one_key,
-            sql: |_, sql| replaced(sql, "r <= 1", "r >= 1"),
+            sql: |_, sql| replaced(sql, "x * 1 % n < 1", "x >= 0"),
             ..SOUND
         },
         Mutant {

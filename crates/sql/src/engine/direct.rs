@@ -3,7 +3,7 @@
 //! It gives the whole numbers that a statement gives, many times faster than SQLite runs one.
 
 use super::{cells::Cells, together::Together};
-use crate::{Plan, Row, Secret, Summand, Totals, rank};
+use crate::{Plan, Row, Secret, Summand, Totals, spread};
 use std::collections::HashSet;
 use veracity_records::Texts;
 
@@ -28,8 +28,8 @@ struct Direct<'a> {
     sums: Vec<i64>,
     /// For each tally, the group and the value of each row.
     tallies: Vec<Vec<(u32, i64)>>,
-    /// Rows of a pair with their ranks.
-    ranked: Vec<(i64, u32)>,
+    /// Rows of a pair in order.
+    in_order: Vec<u32>,
 }
 
 /// The whole numbers of a plan that has one table.
@@ -81,7 +81,7 @@ impl<'a> Direct<'a> {
             occurs: vec![plan.keys.is_empty(); groups.len()],
             sums: vec![0; groups.len() * summands.len()],
             tallies: vec![Vec::new(); plan.tallies.len()],
-            ranked: Vec::new(),
+            in_order: Vec::new(),
             units,
             groups,
         }
@@ -128,7 +128,7 @@ impl<'a> Direct<'a> {
             text.push('|');
             text += part;
         }
-        rank::key(text.as_bytes())
+        spread::key(text.as_bytes())
     }
 
     /// Adds what the cap on rows leaves of a pair.
@@ -140,31 +140,23 @@ impl<'a> Direct<'a> {
             self.add(group, pair.len().min(most) as i64, pair.iter().map(|(_, row)| *row));
             return;
         }
-        let mut ranked = std::mem::take(&mut self.ranked);
-        ranked.clear();
-        self.rank(self.key(unit, group), pair, &mut ranked);
-        ranked.select_nth_unstable_by(most - 1, |a, b| {
-            a.0.cmp(&b.0).then_with(|| self.places(a.1).cmp(self.places(b.1)))
+        let mut rows = std::mem::take(&mut self.in_order);
+        rows.clear();
+        rows.extend(pair.iter().map(|(_, row)| *row));
+        // One that is missing stands first.
+        rows.sort_unstable_by(|a, b| {
+            let numbers = |row: u32| self.wholes.iter().map(move |wholes| wholes[row as usize]);
+            numbers(*a).cmp(numbers(*b))
         });
-        self.add(group, most as i64, ranked[..most].iter().map(|(_, row)| *row));
-        self.ranked = ranked;
-    }
-
-    /// The ranks of the rows of a pair.
-    fn rank(&self, key: i64, pair: &Mine, ranked: &mut Vec<(i64, u32)>) {
-        let mut places = Vec::with_capacity(self.wholes.len());
-        for (_, row) in pair {
-            places.clear();
-            places.extend(self.places(*row));
-            ranked.push((rank::rank(key, &places), *row));
-        }
-    }
-
-    /// The places of the whole numbers of a row.
-    fn places(&self, row: u32) -> impl Iterator<Item = i64> {
-        self.wholes.iter().zip(&self.plan.inputs).map(move |(wholes, input)| {
-            rank::place(Some(wholes[row as usize]).filter(|whole| *whole != MISSING), &input.grid)
-        })
+        let key = self.key(unit, group);
+        let mut place = 0;
+        let all = rows.len();
+        rows.retain(|_| {
+            place += 1;
+            spread::counts(place, all, most, key)
+        });
+        self.add(group, most as i64, rows.iter().copied());
+        self.in_order = rows;
     }
 
     /// Adds the rows of a pair that count: how many, and which.

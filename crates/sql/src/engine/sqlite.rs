@@ -4,7 +4,7 @@
 //! joins them.
 
 use super::{Engine, Needed, cells::Cells, columns_of, direct, header::Header};
-use crate::{Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, rank};
+use crate::{Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, spread};
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use std::{
     collections::BTreeMap,
@@ -35,7 +35,7 @@ impl Sqlite {
         connection
             .create_scalar_function("veracity_sha256", 1, flags, |context| {
                 // Neither a missing text nor a number gets here: texts are joined, and none of them is missing.
-                Ok(rank::key(context.get_raw(0).as_bytes().unwrap_or_default()))
+                Ok(spread::key(context.get_raw(0).as_bytes().unwrap_or_default()))
             })
             .map_err(failed)?;
         connection

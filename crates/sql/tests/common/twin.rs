@@ -29,12 +29,12 @@ struct Counted {
 /// The whole numbers of a plan; `secret` as an engine is given it.
 pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
     let kept = capped(plan, rows_that_count(plan, tables, secret), secret);
-    let mut groups: BTreeMap<Vec<String>, Vec<(Counted, bool)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<String>, Vec<Counted>> = BTreeMap::new();
     if plan.keys.is_empty() {
         groups.insert(Vec::new(), Vec::new());
     }
-    for (row, is_first) in kept {
-        groups.entry(row.keys.clone()).or_default().push((row, is_first));
+    for row in kept {
+        groups.entry(row.keys.clone()).or_default().push(row);
     }
     let sums = groups.iter().map(|(keys, rows)| {
         let mut numbers: Vec<i64> = plan.sums.iter().map(|summand| total(plan, *summand, rows)).collect();
@@ -48,7 +48,7 @@ pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
         let mut tally = Vec::new();
         for (keys, rows) in &groups {
             let mut counts: BTreeMap<i64, i64> = BTreeMap::new();
-            for whole in rows.iter().filter_map(|(row, _)| row.wholes[*input]) {
+            for whole in rows.iter().filter_map(|row| row.wholes[*input]) {
                 *counts.entry(whole).or_default() += 1;
             }
             let rows = counts.iter().map(|(whole, n)| Row { keys: keys.clone(), numbers: vec![*whole, *n] });
@@ -63,7 +63,7 @@ pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
 /// The numbers that count, as floats: what an answer is the truth of. One list for each group and input.
 pub fn values(plan: &Plan, tables: &[Data], secret: &str) -> BTreeMap<Vec<String>, Vec<Vec<f64>>> {
     let mut groups: BTreeMap<Vec<String>, Vec<Vec<f64>>> = BTreeMap::new();
-    for (row, _) in capped(plan, rows_that_count(plan, tables, secret), secret) {
+    for row in capped(plan, rows_that_count(plan, tables, secret), secret) {
         let lists = groups.entry(row.keys).or_insert_with(|| vec![Vec::new(); plan.inputs.len()]);
         for (list, float) in lists.iter_mut().zip(row.floats) {
             list.extend(float);
@@ -72,11 +72,11 @@ pub fn values(plan: &Plan, tables: &[Data], secret: &str) -> BTreeMap<Vec<String
     groups
 }
 
-fn total(plan: &Plan, summand: Summand, rows: &[(Counted, bool)]) -> i64 {
-    let wholes = |input: usize| rows.iter().filter_map(move |(row, _)| row.wholes[input]);
+fn total(plan: &Plan, summand: Summand, rows: &[Counted]) -> i64 {
+    let wholes = |input: usize| rows.iter().filter_map(move |row| row.wholes[input]);
     match summand {
         Summand::Rows => rows.len() as i64,
-        Summand::Units => rows.iter().map(|(row, _)| &row.unit).collect::<BTreeSet<_>>().len() as i64,
+        Summand::Units => rows.iter().map(|row| &row.unit).collect::<BTreeSet<_>>().len() as i64,
         Summand::Present(input) => wholes(input).count() as i64,
         Summand::Total(input) => wholes(input).sum(),
         Summand::Square(input) => {
@@ -86,8 +86,8 @@ fn total(plan: &Plan, summand: Summand, rows: &[(Counted, bool)]) -> i64 {
     }
 }
 
-/// Rows within the caps, each with whether it is the first of its unit in its group.
-fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<(Counted, bool)> {
+/// Rows within the caps.
+fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<Counted> {
     let mut units: BTreeMap<Vec<String>, BTreeMap<Vec<String>, Vec<Counted>>> = BTreeMap::new();
     for row in rows {
         units.entry(row.unit.clone()).or_default().entry(row.keys.clone()).or_default().push(row);
@@ -102,10 +102,9 @@ fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<(Counted, bool)>
             .collect();
         ranked.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         for (_, keys, mut rows) in ranked.into_iter().take(most_groups) {
-            let key = i128::from(rank(unit.iter().chain(&keys).cloned().collect()));
-            rows.sort_by_key(|row| rank_of_row(plan, key, row));
-            rows.truncate(most_rows);
-            kept.extend(rows.into_iter().enumerate().map(|(at, row)| (row, at == 0)));
+            // A number that is missing stands before the others.
+            rows.sort_by(|a, b| a.wholes.cmp(&b.wholes));
+            kept.extend(spread(rows, most_rows, rank(unit.iter().chain(&keys).cloned().collect())));
         }
     }
     kept
@@ -118,62 +117,46 @@ fn first_bits(secret: &str, parts: Vec<String>) -> u64 {
     digest[..8].iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte)) >> 4
 }
 
-/// As many lines of each unit as are joined to another private table: those of the least hashes, then of the least values.
-fn few_of_each_unit(source: &Source, lines: Vec<Line>, secret: &str) -> Vec<Line> {
+/// So many of some rows that stand in order, at even distances: the one that the key turns to 0, and from there those at or next after
+/// each m-th part of the way around.
+fn spread<T>(rows: Vec<T>, most: usize, key: u64) -> Vec<T> {
+    let all = rows.len();
+    if all <= most {
+        return rows;
+    }
+    let chosen: BTreeSet<usize> = (0..most).map(|part| (part * all).div_ceil(most)).collect();
+    let turned = |at: usize| (at + 1 + (key % all as u64) as usize) % all;
+    rows.into_iter().enumerate().filter(|(at, _)| chosen.contains(&turned(*at))).map(|(_, row)| row).collect()
+}
+
+/// As many lines of each unit as are joined to another private table, at even distances in the order of their values.
+fn few_of_each_unit(source: &Source, place: usize, lines: Vec<Line>, secret: &str) -> Vec<Line> {
     let Some(most) = source.most else { return lines };
     let mut units: BTreeMap<Vec<Option<String>>, Vec<Line>> = BTreeMap::new();
     for line in lines {
         units.entry(line.unit.clone()).or_default().push(line);
     }
-    let hash = |line: &Line| {
-        let cells =
-            line.cells.iter().zip(&source.columns).map(|(cell, (_, declared))| match (cell, declared) {
-                (Cell::Number(x), Column::Number(bounds)) => {
-                    // The range has 31 bits, as it has for means.
-                    let exponent = 30 - (bounds.upper() - bounds.lower()).log2().floor() as i32;
-                    (((x - bounds.lower()) * 2f64.powi(exponent) + 0.5).floor() as i64).to_string()
-                }
-                (cell, _) => cell.text().unwrap_or("").to_owned(),
-            });
-        first_bits(secret, line.unit.iter().flatten().cloned().chain(cells).collect())
-    };
-    let before = |a: &Line, b: &Line| {
-        let values = |line: &Line| -> Vec<(bool, f64, String)> {
-            let value = |cell: &Cell| {
-                let missing = matches!(cell, Cell::Null);
-                (!missing, cell.number().unwrap_or(0.0), cell.text().unwrap_or("").to_owned())
-            };
-            line.cells.iter().map(value).collect()
+    let values = |line: &Line| -> Vec<(bool, f64, String)> {
+        let value = |cell: &Cell| {
+            let missing = matches!(cell, Cell::Null);
+            (!missing, cell.number().unwrap_or(0.0), cell.text().unwrap_or("").to_owned())
         };
-        let by_value = values(a).partial_cmp(&values(b)).expect("no NaN is left");
-        hash(a).cmp(&hash(b)).then(by_value)
+        line.cells.iter().map(value).collect()
     };
-    for (unit, lines) in &mut units {
+    let mut few = Vec::new();
+    for (unit, mut lines) in units {
         // Lines of nobody are never counted.
-        if unit.iter().all(Option::is_some) {
-            lines.sort_by(before);
-            lines.truncate(most.get() as usize);
-        }
+        let Some(unit) = unit.into_iter().collect::<Option<Vec<String>>>() else { continue };
+        lines.sort_by(|a, b| values(a).partial_cmp(&values(b)).expect("no NaN is left"));
+        let key = first_bits(secret, unit.into_iter().chain([format!("table {place}")]).collect());
+        few.extend(spread(lines, most.get() as usize, key));
     }
-    units.into_values().flatten().collect()
-}
-
-/// The polynomial of a row, and then its whole numbers from the last on.
-fn rank_of_row(plan: &Plan, key: i128, row: &Counted) -> (i128, Vec<i128>) {
-    let p = (1 << 30) - 35;
-    let place = |(whole, input): (&Option<i64>, &Input)| {
-        whole.map_or(0, |whole| i128::from(whole) - i128::from(input.grid.least) + 1)
-    };
-    let mut places: Vec<i128> = row.wholes.iter().zip(&plan.inputs).map(place).collect();
-    let sum = places.iter().fold(0, |sum, place| sum * (key % p) % p + place);
-    let x = sum + key % ((1 << 30) + 3);
-    let last = places.pop();
-    (((x % p).pow(3) + key * x) % p, last.into_iter().chain(places).collect())
+    few
 }
 
 fn rows_that_count(plan: &Plan, tables: &[Data], secret: &str) -> Vec<Counted> {
-    let few = |source| few_of_each_unit(source, read(source, tables), secret);
-    let lines: Vec<Vec<Line>> = plan.sources.iter().map(few).collect();
+    let few = |(place, source)| few_of_each_unit(source, place, read(source, tables), secret);
+    let lines: Vec<Vec<Line>> = plan.sources.iter().enumerate().map(few).collect();
     let mut joined: Vec<Joined<'_>> = lines[0].iter().map(|line| vec![Some(line)]).collect();
     for (source, lines) in plan.sources.iter().zip(&lines).skip(1) {
         let (kind, on) = source.join.as_ref().expect("only the first table is not joined");
