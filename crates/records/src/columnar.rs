@@ -139,6 +139,14 @@ impl ColumnarTable {
         })
     }
 
+    /// The names of all columns of whatever kind, from the schema alone; nothing where that cannot be read.
+    pub(crate) fn schema_names(opened: Opened) -> Option<Vec<String>> {
+        let (_, bytes) = opened.whole().ok()?;
+        let reader = guarded(|| open(bytes)).flatten()?;
+        let columns = reader.metadata().file_metadata().schema_descr().root_schema().get_fields();
+        Some(columns.iter().map(|column| column.name().to_owned()).collect())
+    }
+
     /// The names of all columns that can be read, from the schema alone.
     pub(crate) fn all_names(opened: Opened, limits: &Limits) -> Result<Vec<String>, Error> {
         let table = ColumnarTable::open(opened, &[], limits)?;

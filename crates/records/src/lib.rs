@@ -60,7 +60,7 @@ pub use features::{Cells, Column, LabelColumn, Layout, Unknown, read_features};
 pub use idx::read_idx;
 pub use notation::Notation;
 pub use npy::read_npy;
-pub use outline::{Outline, outline};
+pub use outline::{Outline, outline, parquet_names};
 pub use scale::{Onto, Scale};
 pub use source::{Limits, Source};
 pub use table::{LabelKind, Labels, Table, assemble};

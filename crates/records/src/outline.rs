@@ -49,6 +49,12 @@ pub fn outline(source: &Source, limits: &Limits) -> Result<Outline, Error> {
     }
 }
 
+/// The names of all columns of a Parquet file, whether they can be read or not; nothing of another file, or of one whose schema is damaged.
+pub fn parquet_names(source: &Source, limits: &Limits) -> Option<Vec<String>> {
+    let opened = source.open(limits).ok()?;
+    if opened.format == Format::Parquet { ColumnarTable::schema_names(opened) } else { None }
+}
+
 fn names_of(mut opened: Opened) -> Result<Vec<String>, Error> {
     // Readers read ahead, and tell of quotes that do not close wherever they are: what follows the header must not reach them.
     let header = first_line(&mut opened.stream).map_err(|error| explain(&opened.name, error))?;

@@ -3,7 +3,10 @@
 //! The program is started once for each statement, reads it on its standard input and prints JSON. Where it is not on the path, the
 //! environment variable `VERACITY_DUCKDB` says where it is. From Python a connection is asked instead.
 
-use super::{Engine, Needed, columns_of, header::Header};
+use super::{
+    Engine, Needed, columns_of,
+    header::{Header, check_schema},
+};
 use crate::{Dialect, Place, Plan, Row, Source, Statement};
 use serde_json::Value;
 use std::{
@@ -136,21 +139,20 @@ fn reader(path: &Path, needed: &Needed<'_>) -> Result<String, Error> {
     let name = text.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     if is_parquet(path) {
+        check_schema(path, needed.keys().copied())?;
         Ok(format!("SELECT * FROM read_parquet({quoted})"))
     } else if ends(&[".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"]) {
         // Cells stay texts until they are read as what the catalog says. Nothing of the form is guessed, since a guess rests on rows and
         // one row would move it; and none fails: one that is too short or too long, a quote that never closes, a line within quotes (for
         // which one thread must read them all), a cell of some megabytes (of more than 64, one does).
-        let Some(Header { delimiter, names }) = Header::of(path, None)? else {
+        let Some(header) = Header::of(path, None)? else {
             return Err(Error::file("table", path, "a header in one line of UTF-8"));
         };
+        let Header { delimiter, names } = &header;
         let columns: Vec<String> =
             names.iter().map(|name| format!("{}: 'VARCHAR'", Dialect::DuckDb.text(name))).collect();
         let cells = needed.iter().map(|(name, kind)| {
-            let found = names.iter().find(|known| known.trim() == name.trim());
-            let found = found
-                .ok_or_else(|| Error::file("table", path, format!("a header with the column {name}")))?;
-            let column = Dialect::DuckDb.identifier(found);
+            let column = Dialect::DuckDb.identifier(header.column(path, name)?);
             Ok(format!("{} AS {}", cell(&column, *kind), Dialect::DuckDb.identifier(name)))
         });
         let cells = cells.collect::<Result<Vec<String>, Error>>()?.join(", ");

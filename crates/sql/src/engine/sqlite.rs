@@ -3,7 +3,12 @@
 //! A query of one table is answered from its columns as they were read; several tables are loaded into SQLite in memory, which
 //! joins them.
 
-use super::{Engine, Needed, cells::Cells, columns_of, direct, header::Header};
+use super::{
+    Engine, Needed,
+    cells::Cells,
+    columns_of, direct,
+    header::{Header, check_schema},
+};
 use crate::{Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, spread};
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use std::{
@@ -187,7 +192,7 @@ fn failed(error: rusqlite::Error) -> Error {
 }
 
 impl Sqlite {
-    /// Refuses what is no file, and a file of text whose first line does not have the names of the columns.
+    /// Refuses what is no file, and a file whose first line or schema does not have each of the columns once.
     fn look_at(&self, path: &Path, source: &Source) -> Result<(), Error> {
         let about = std::fs::metadata(path).map_err(|error| Error::unreadable("table", path, error))?;
         if !about.is_file() {
@@ -197,13 +202,11 @@ impl Sqlite {
         if self.form.header != veracity_records::Header::default() {
             return Ok(());
         }
-        let Some(header) = Header::of(path, self.form.delimiter)? else { return Ok(()) };
-        let missing = columns_of(source)
-            .map(|(name, _)| name)
-            .find(|name| !header.names.iter().any(|known| known.trim() == name.trim()));
-        missing.map_or(Ok(()), |name| {
-            Err(Error::file("table", path, format!("a header with the column {name}")))
-        })
+        let mut names = columns_of(source).map(|(name, _)| name);
+        match Header::of(path, self.form.delimiter)? {
+            Some(header) => names.try_for_each(|name| header.column(path, name).map(drop)),
+            None => check_schema(path, names),
+        }
     }
 }
 
