@@ -29,8 +29,7 @@ impl Listed {
 /// # Reference  [KairouzOhViswanath15] Theorem 3.2
 pub(super) fn two_point(epsilon: f64) -> Listed {
     let keep = -(-epsilon).exp().ln_1p();
-    let atoms =
-        vec![Atom { log_mass: keep, loss: epsilon }, Atom { log_mass: keep - epsilon, loss: -epsilon }];
+    let atoms = vec![Atom::new(keep, epsilon), Atom::new(keep - epsilon, -epsilon)];
     Listed { atoms, spacing: 2.0 * epsilon }
 }
 
@@ -45,22 +44,19 @@ pub(super) fn randomized_response(buckets: u32, noise: f64, neighbours: Neighbou
     let (against_blank, below_blank) = ((truth * (k - 1.0)).ln_1p(), noise.ln());
     let atoms = match (neighbours, order) {
         (Neighbours::Replaced, _) => {
-            let mut atoms =
-                vec![Atom { log_mass: log_keep, loss: gap }, Atom { log_mass: other.ln(), loss: -gap }];
+            let mut atoms = vec![Atom::new(log_keep, gap), Atom::new(other.ln(), -gap)];
             if buckets > 2 {
-                atoms.push(Atom { log_mass: ((k - 2.0) * other).ln(), loss: 0.0 });
+                atoms.push(Atom::new(((k - 2.0) * other).ln(), 0.0));
             }
             atoms
         }
         // Against a blank, which reports every bucket with probability 1/k.
-        (Neighbours::Present, Order::PresentFirst) => vec![
-            Atom { log_mass: log_keep, loss: against_blank },
-            Atom { log_mass: ((k - 1.0) * other).ln(), loss: below_blank },
-        ],
-        (Neighbours::Present, Order::AbsentFirst) => vec![
-            Atom { log_mass: -k.ln(), loss: -against_blank },
-            Atom { log_mass: ((k - 1.0) / k).ln(), loss: -below_blank },
-        ],
+        (Neighbours::Present, Order::PresentFirst) => {
+            vec![Atom::new(log_keep, against_blank), Atom::new(((k - 1.0) * other).ln(), below_blank)]
+        }
+        (Neighbours::Present, Order::AbsentFirst) => {
+            vec![Atom::new(-k.ln(), -against_blank), Atom::new(((k - 1.0) / k).ln(), -below_blank)]
+        }
     };
     let spacing = match neighbours {
         Neighbours::Replaced if buckets > 2 => gap,
@@ -80,12 +76,12 @@ pub(super) fn discrete_laplace(scale: f64, shift: u64) -> Result<Listed, Refusal
     let log_edge = -(1.0 + (-1.0 / scale).exp()).ln();
     let mut atoms = vec![
         // Everything at or above the centre, and everything at or below the moved one.
-        Atom { log_mass: log_edge, loss: d / scale },
-        Atom { log_mass: log_edge - d / scale, loss: -d / scale },
+        Atom::new(log_edge, d / scale),
+        Atom::new(log_edge - d / scale, -d / scale),
     ];
     for x in 1..shift {
         let x = x as f64;
-        atoms.push(Atom { log_mass: log_norm - x / scale, loss: (d - 2.0 * x) / scale });
+        atoms.push(Atom::new(log_norm - x / scale, (d - 2.0 * x) / scale));
     }
     Ok(Listed { atoms, spacing: 2.0 / scale })
 }
@@ -136,7 +132,7 @@ fn gaussian_atoms(sigma: f64, shift: u64, shown: Shown) -> Result<Vec<Atom>, Ref
     let atom = |x: i64| {
         let x = x as f64;
         let log_weight = -0.5 * (x / sigma) * (x / sigma);
-        Atom { log_mass: log_weight - log_norm, loss: (0.5 * d * d - d * x) / (sigma * sigma) }
+        Atom::new(log_weight - log_norm, (0.5 * d * d - d * x) / (sigma * sigma))
     };
     let first = -reach..=reach;
     if shown == Shown::ByFirst {
@@ -175,10 +171,10 @@ pub(super) fn sampled_declared(rate: f64, epsilon: f64, delta: f64, order: Order
         Order::AbsentFirst => (0.0, delta, -(-rate).ln_1p()),
     };
     for atom in &mut atoms {
-        atom.log_mass += (-delta).ln_1p() - (-infinite).ln_1p();
+        *atom = Atom::new(atom.log_mass + ((-delta).ln_1p() - (-infinite).ln_1p()), atom.loss);
     }
     if only_absent > 0.0 {
-        atoms.push(Atom { log_mass: only_absent.ln() - (-infinite).ln_1p(), loss });
+        atoms.push(Atom::new(only_absent.ln() - (-infinite).ln_1p(), loss));
     }
     let defect = match order {
         Order::PresentFirst => -infinite / (1.0 - infinite),
@@ -217,8 +213,7 @@ pub(super) fn declared_list(losses: &LossDistribution, order: Order) -> Result<P
     }
     let total = compensated(finite.iter().map(|(_, mass)| *mass));
     let present = finite.iter().filter(|(_, mass)| *mass > 0.0);
-    let atoms: Vec<Atom> =
-        present.map(|&(loss, mass)| Atom { log_mass: mass.ln() - total.ln(), loss }).collect();
+    let atoms: Vec<Atom> = present.map(|&(loss, mass)| Atom::new(mass.ln() - total.ln(), loss)).collect();
     if atoms.is_empty() {
         return Err(Refusal::NotCertified("every listed loss is infinite; this protects nobody".to_owned()));
     }
@@ -252,11 +247,10 @@ fn sampled(atoms: &[Atom], rate: f64, situation: Situation) -> Vec<Atom> {
         };
         match situation {
             // The sum of both ways to the outcome: the larger of them sets the rounding.
-            Situation::Remove | Situation::Replace => Atom {
-                log_mass: log_add((-rate).ln_1p() + log_absent, rate.ln() + atom.log_mass),
-                loss: ratio,
-            },
-            Situation::Add => Atom { log_mass: log_absent, loss: -ratio },
+            Situation::Remove | Situation::Replace => {
+                Atom::new(log_add((-rate).ln_1p() + log_absent, rate.ln() + atom.log_mass), ratio)
+            }
+            Situation::Add => Atom::new(log_absent, -ratio),
         }
     };
     atoms.iter().map(moved).collect()

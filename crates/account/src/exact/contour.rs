@@ -8,6 +8,7 @@
 
 use super::composed::{Composed, Saddle, tilt_all};
 use super::horizon::Horizon;
+use super::modulus::Modulus;
 use super::placement::{Care, Placement, high_alias};
 use super::points::Fineness;
 use num_complex::Complex64;
@@ -215,17 +216,17 @@ impl Contour {
             let denominator = z * (z + 1.0);
             let value = exponent.exp() / denominator;
             // A node whose relative error is not small counts as error altogether.
-            let relative = (error + UNIT * (32.0 + 4.0 * exponent.norm())).exp_m1();
-            let size = value.norm().max(f64::MIN_POSITIVE);
+            let relative = (error + UNIT * (32.0 + 4.0 * exponent.modulus())).exp_m1();
+            let size = value.modulus().max(f64::MIN_POSITIVE);
             let (kept, lost) = if relative < 0.5 {
                 (value, size * relative)
             } else {
-                (Complex64::new(0.0, 0.0), ((exponent.re + error).min(0.0)).exp() / denominator.norm())
+                (Complex64::new(0.0, 0.0), ((exponent.re + error).min(0.0)).exp() / denominator.modulus())
             };
-            let size = kept.norm().max(f64::MIN_POSITIVE);
+            let size = kept.modulus().max(f64::MIN_POSITIVE);
             let half = if k == 0 { 0.5 } else { 1.0 };
             self.node_error += half * lost;
-            self.density_error += half * lost * denominator.norm();
+            self.density_error += half * lost * denominator.modulus();
             self.phase_error += size * y;
             self.total_size += size;
             self.nodes.push(kept * half);
@@ -347,8 +348,8 @@ impl Drawn {
         let denominator = z * (z + 1.0);
         let node = value / denominator;
         let half = if k == 0 { 0.5 } else { 1.0 };
-        let size = node.norm().max(f64::MIN_POSITIVE);
-        line.node_error += half * (error / denominator.norm() + 8.0 * UNIT * size);
+        let size = node.modulus().max(f64::MIN_POSITIVE);
+        line.node_error += half * (error / denominator.modulus() + 8.0 * UNIT * size);
         line.phase_error += size * y;
         line.total_size += size;
         line.nodes.push(half * node);
@@ -403,7 +404,7 @@ pub(super) fn accumulate(
         let (log_modulus, modulus) = if square > -0.75 {
             (0.5 * square.ln_1p(), (1.0 + square).sqrt())
         } else {
-            let modulus = (1.0 + value.re).hypot(value.im);
+            let modulus = (value + 1.0).modulus();
             (modulus.max(1e-300).ln(), modulus)
         };
         let log = Complex64::new(log_modulus, value.im.atan2(1.0 + value.re));
@@ -413,9 +414,9 @@ pub(super) fn accumulate(
         let share = bound / modulus.max(1e-300);
         if share < 0.25 {
             exponents[k] += times * log;
-            let cancelled = value.norm() / modulus.max(1e-300);
-            errors[k] +=
-                times * (1.2 * share + UNIT * (4.0 * log.norm() + 4.0 * value.norm() + 8.0 * cancelled));
+            let cancelled = value.modulus() / modulus.max(1e-300);
+            errors[k] += times
+                * (1.2 * share + UNIT * (4.0 * log.modulus() + 4.0 * value.modulus() + 8.0 * cancelled));
         } else {
             // The value drowns in its error: keep only a bound on the modulus.
             exponents[k] += times * (modulus + bound).min(1.0).ln();

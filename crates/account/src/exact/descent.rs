@@ -130,7 +130,7 @@ mod tests {
             atoms::discrete_gaussian(7.0, 3).unwrap().atoms,
             atoms::discrete_gaussian(900.0, 1).unwrap().atoms,
             atoms::discrete_gaussian(40.0, 100_000).unwrap().atoms,
-            (0..129).map(|i| Atom { log_mass: -(i as f64), loss: (i as f64 * 1.7).sin() * 3.0 }).collect(),
+            (0..129).map(|i| Atom::new(-(i as f64), (i as f64 * 1.7).sin() * 3.0)).collect(),
         ];
         for list in &lists {
             let largest = list.iter().map(|atom| atom.loss).fold(0.0, f64::max);
@@ -150,7 +150,7 @@ mod tests {
     fn the_truth_lies_between_the_sides() {
         // Python's decimal, 40 digits: (1-exp(-2))/2 + (1-exp(-1))/4, for epsilon 1.
         let list = [(0.5f64, 3.0), (0.25, 2.0), (0.125, 1.0), (0.125, -1.0)]
-            .map(|(mass, loss)| Atom { log_mass: mass.ln(), loss });
+            .map(|(mass, loss)| Atom::new(mass.ln(), loss));
         let (lower, upper) = Descent::new(&list).delta(1.0);
         let truth = 0.590_362_498_088_833_1;
         assert!(lower <= truth && truth <= upper && upper - lower < 1e-13, "{lower} {upper}");

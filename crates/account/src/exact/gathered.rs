@@ -8,6 +8,7 @@
 
 use super::contour::accumulate;
 use super::law::Tilted;
+use super::modulus::Modulus;
 use super::points::Fineness;
 use num_complex::Complex64;
 use std::cell::RefCell;
@@ -112,8 +113,8 @@ impl Gathered {
         let half = (0.5 * mean.im).sin();
         let (growth, modulus) = (mean.re.exp_m1(), mean.re.exp());
         let value = Complex64::new(growth * cos - 2.0 * half * half, modulus * sin);
-        let added = UNIT * (8.0 + self.laws.len() as f64) * mean.norm();
-        (value, modulus * (blur / self.uses + added).exp_m1() + 8.0 * UNIT * value.norm())
+        let added = UNIT * (8.0 + self.laws.len() as f64) * mean.modulus();
+        (value, modulus * (blur / self.uses + added).exp_m1() + 8.0 * UNIT * value.modulus())
     }
 
     /// The arguments k at which the product is not certified to be below e^{−DEEP}, zero among them; nothing where there

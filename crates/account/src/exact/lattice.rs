@@ -6,6 +6,7 @@
 
 use super::composed::{Composed, Saddle, tilt_all};
 use super::contour::{Value, accumulate, at_least_zero};
+use super::modulus::Modulus;
 use super::placement::{Care, Placement, high_alias};
 use super::points::Fineness;
 use num_complex::Complex64;
@@ -94,14 +95,14 @@ impl LatticeSum {
             let value = exponent.exp() * (if alone { 1.0 } else { 2.0 } / count as f64);
             let geometric = |z: Complex64| 1.0 / (1.0 - (-z * self.spacing).exp());
             let relative =
-                (error + UNIT * (32.0 + 4.0 * exponent.norm() + 4.0 / (self.c * self.spacing))).exp_m1();
+                (error + UNIT * (32.0 + 4.0 * exponent.modulus() + 4.0 / (self.c * self.spacing))).exp_m1();
             // A node whose relative error is not small counts as error altogether.
             let (value, lost) = if relative < 0.5 {
-                (value, value.norm() * relative)
+                (value, value.modulus() * relative)
             } else {
                 (Complex64::new(0.0, 0.0), 2.0 / count as f64 * (exponent.re + error).min(0.0).exp())
             };
-            self.phase_error += value.norm() * z.im;
+            self.phase_error += value.modulus() * z.im;
             self.nodes.push(Node { value, lost, first: geometric(z), second: geometric(z + 1.0) });
         }
     }
@@ -122,10 +123,11 @@ impl LatticeSum {
             let falling = decay * (turned * node.second).re;
             sum += (turned * node.first).re - falling;
             slope -= falling;
-            let kernel = node.first.norm() + decay * node.second.norm();
-            error += kernel * (node.lost + 64.0 * UNIT * node.value.norm());
+            let kernel = node.first.modulus() + decay * node.second.modulus();
+            error += kernel * (node.lost + 64.0 * UNIT * node.value.modulus());
         }
-        let largest = self.nodes.first().map_or(0.0, |node| node.first.norm() + decay * node.second.norm());
+        let largest =
+            self.nodes.first().map_or(0.0, |node| node.first.modulus() + decay * node.second.modulus());
         let position = 8.0 * UNIT * (self.offset.abs() + point.abs() + epsilon.abs() + self.spacing);
         error += self.phase_error * position * largest;
         let scale = (self.log_scale - self.c * point).exp();

@@ -4,6 +4,7 @@
 //! abscissa chosen, its transform along the contour with error bounds.
 
 use super::gathered::Gathered;
+use super::modulus::Modulus;
 use super::points::{Fineness, Points};
 use super::sampled::SampledGaussian;
 use num_complex::Complex64;
@@ -30,6 +31,16 @@ pub(super) enum Law {
 pub(super) struct Atom {
     pub log_mass: f64,
     pub loss: f64,
+    /// The probability itself.
+    mass: f64,
+    /// 1 − e^{−loss}.
+    fall: f64,
+}
+
+impl Atom {
+    pub(super) fn new(log_mass: f64, loss: f64) -> Atom {
+        Atom { log_mass, loss, mass: log_mass.exp(), fall: -(-loss).exp_m1() }
+    }
 }
 
 /// A law tilted by e^{cL}.
@@ -277,9 +288,9 @@ impl LaplaceLine {
         let first = (z + 1.0) * (self.up * (turn + 1.0) + turn);
         let second = z * (self.down * (turn.conj() + 1.0) + turn.conj());
         let excess = (first + second) / (2.0 * z + 1.0);
-        let rounding = (first.norm() + second.norm()) / (2.0 * z + 1.0).norm();
+        let rounding = (first.modulus() + second.modulus()) / (2.0 * z + 1.0).modulus();
         let deviation = (excess - self.base) / (1.0 + self.base);
-        (deviation, ulps * rounding + self.base_error + 8.0 * UNIT * deviation.norm())
+        (deviation, ulps * rounding + self.base_error + 8.0 * UNIT * deviation.modulus())
     }
 }
 
@@ -287,34 +298,49 @@ impl LaplaceLine {
 fn laplace_envelope(epsilon: f64, c: f64, y: f64) -> f64 {
     let decay = (-(2.0 * c + 1.0) * epsilon).exp();
     let z = Complex64::new(c, y);
-    let falling = ((z + 1.0) / (2.0 * z + 1.0)).norm();
+    let falling = ((z + 1.0) / (2.0 * z + 1.0)).modulus();
     let least = ((c + 1.0) + c * decay) / (2.0 * c + 1.0);
     ((falling + 0.5 * decay) / least * (1.0 + 1e-13)).min(1.0)
 }
 
 fn atoms_scout(atoms: &[Atom], defect: f64, c: f64) -> [f64; 3] {
-    let top = atoms.iter().map(|a| a.log_mass + c * a.loss).fold(f64::NEG_INFINITY, f64::max);
+    // Where e^{K(c)} is near one, one exponential of each atom tells all of it.
     let (mut mass, mut first, mut second, mut excess) = (0.0, 0.0, 0.0, c * defect);
+    for atom in atoms {
+        let growth = (c * atom.loss).exp_m1();
+        let weight = atom.mass * (growth + 1.0);
+        mass += weight;
+        first += weight * atom.loss;
+        second += weight * atom.loss * atom.loss;
+        excess += atom.mass * (growth - c * atom.fall);
+    }
+    // A sum that is no number, of a mass below all floats and a growth above them, is not in the range.
+    if (0.61..1.64).contains(&mass) && excess > -0.9 {
+        return moments(excess.ln_1p(), [mass, first, second]);
+    }
+    let top = atoms.iter().map(|a| a.log_mass + c * a.loss).fold(f64::NEG_INFINITY, f64::max);
+    let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
     for atom in atoms {
         let weight = (atom.log_mass + c * atom.loss - top).exp();
         mass += weight;
         first += weight * atom.loss;
         second += weight * atom.loss * atom.loss;
-        excess += atom_excess(atom, c).0;
     }
+    moments(top + mass.ln(), [mass, first, second])
+}
+
+/// K(c) with the mean and the variance of weights, from their sums.
+fn moments(k: f64, [mass, first, second]: [f64; 3]) -> [f64; 3] {
     let mean = first / mass;
-    let direct = top + mass.ln();
-    let k = if direct.abs() < 0.5 && excess > -0.9 { excess.ln_1p() } else { direct };
     [k, mean, (second / mass - mean * mean).max(0.0)]
 }
 
 /// P(e^{cL} − 1 − c(1 − e^{−L})) of one atom: E_P[1 − e^{−L}] is known, zero as a rule, so the sum over atoms gives
 /// e^{K(c)} − 1, and each term is of second order in the loss. Also the size of what cancels.
 fn atom_excess(atom: &Atom, c: f64) -> (f64, f64) {
-    let mass = atom.log_mass.exp();
     let growth = (c * atom.loss).exp_m1();
-    let linear = -c * (-atom.loss).exp_m1();
-    (mass * (growth - linear), mass * (growth.abs() + linear.abs()))
+    let linear = c * atom.fall;
+    (atom.mass * (growth - linear), atom.mass * (growth.abs() + linear.abs()))
 }
 
 fn atoms_tilted(atoms: &[Atom], defect: f64, c: f64) -> Option<Points> {

@@ -18,6 +18,7 @@ mod lattice;
 mod law;
 mod line;
 mod majorant;
+mod modulus;
 mod one_jump;
 mod pairs;
 mod placement;

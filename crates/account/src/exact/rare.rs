@@ -14,6 +14,7 @@ use super::contour::{Contour, Drawn, FarLosses, accumulate, exp_m1};
 use super::label::Label;
 use super::labelled::{FarMass, Grid, Labelled, Panels, Rest, Tilt, log_kappa};
 use super::law::Law;
+use super::modulus::Modulus;
 use super::points::Fineness;
 use super::sampled::SampledGaussian;
 use num_complex::Complex64;
@@ -330,11 +331,11 @@ fn nodes(
         let log = log_over(ratio * jump);
         let u = times * ratio * jump * log;
         let value = exponent.exp() * jump * log * exp_over(u);
-        let steep = (exponent.re + blurs[k] + 1.01 * u.norm()).exp() / (deviations[k] + 1.0).norm();
-        let off = jumps.errors[k] + (jumps.values[k] + 1.0).norm() * UNIT * 64.0;
-        let relative = (blurs[k] * (1.0 + 1.0 / times) + UNIT * (64.0 + 4.0 * exponent.norm())).exp_m1();
-        let size = (exponent.re + 1.01 * u.norm()).exp() * jump.norm();
-        drawn.push(value, 1.1 * steep * off + size * (relative + 8.0 * UNIT * u.norm()));
+        let steep = (exponent.re + blurs[k] + 1.01 * u.modulus()).exp() / (deviations[k] + 1.0).modulus();
+        let off = jumps.errors[k] + (jumps.values[k] + 1.0).modulus() * UNIT * 64.0;
+        let relative = (blurs[k] * (1.0 + 1.0 / times) + UNIT * (64.0 + 4.0 * exponent.modulus())).exp_m1();
+        let size = (exponent.re + 1.01 * u.modulus()).exp() * jump.modulus();
+        drawn.push(value, 1.1 * steep * off + size * (relative + 8.0 * UNIT * u.modulus()));
     }
     drawn
 }
