@@ -111,13 +111,7 @@ async function answer() {
   // A question that takes long, or has been given up, does not hold the next one.
   if (quick.heldFor > HELD) quick.restart();
   const [asked, question] = [performance.now(), questionOf(state)];
-  const late = setTimeout(() => {
-    if (mine !== latest) return;
-    quick.restart();
-    tell({ error: "question takes too long here; the command line has no limit" }, mine, null);
-  }, PATIENCE);
-  const found = await quick.ask(question);
-  clearTimeout(late);
+  const found = await quick.ask(question, PATIENCE);
   if (mine !== latest || !found) return;
   byId("answer").dataset.took = String(found.took);
   byId("answer").dataset.waited = String(performance.now() - asked);

@@ -48,13 +48,7 @@ async function check(name, text) {
   const mine = ++latest;
   if (engine.isBusy) engine.restart();
   tell({ waiting: "Computing it again …" }, name);
-  const late = setTimeout(() => {
-    if (mine !== latest) return;
-    engine.restart();
-    tell({ error: "file takes too long to check here; the command line has no limit" }, name);
-  }, PATIENCE);
-  const found = await engine.ask({ ask: "verify", text });
-  clearTimeout(late);
+  const found = await engine.ask({ ask: "verify", text }, PATIENCE);
   if (mine === latest && found) tell(found, name);
 }
 

@@ -7,7 +7,9 @@ import { down, up } from "./rounding.js";
 
 const METHODS = ["exact", "gdp", "rdp", "moments", "zcdp", "optimal", "advanced-kov", "advanced", "basic", "gdp-clt", "edgeworth", "pld"];
 const LEAST_DELTA = 1e-10;
-const PATIENCE = 120;
+// How long the question must have stood still, and how long a part may take, in milliseconds.
+const REST = 120;
+const PATIENCE = 60_000;
 
 const slow = new Engine();
 const profile = new Chart(byId("profile"), "Privacy profile");
@@ -23,7 +25,7 @@ export function details(asked) {
   // What is shown of another question must not be taken for this one's.
   byId("details").hidden = !asked;
   if (!asked) return;
-  timer = setTimeout(() => run(asked, turn), PATIENCE);
+  timer = setTimeout(() => run(asked, turn), REST);
 }
 
 // The question with what was found in its place, and the δ or ε that it was asked at.
@@ -43,8 +45,8 @@ async function run(asked, mine) {
   const told = asked.found.answer ?? asked.found;
   const [epsilon, delta] = told.asked === "epsilon" ? [told.upper, question.delta] : [question.epsilon, told.upper];
   const steps = [
-    async () => drawCurves(await slow.ask({ ask: "curves", subject: question.subject, delta: delta ?? 1e-5 }), [epsilon, delta]),
-    async () => tell(await slow.ask({ ask: "explain", ...question })),
+    async () => drawCurves(await slow.ask({ ask: "curves", subject: question.subject, delta: delta ?? 1e-5 }, PATIENCE), [epsilon, delta]),
+    async () => tell(await slow.ask({ ask: "explain", ...question }, PATIENCE)),
     async () => compare(question, told.asked, mine),
   ];
   for (const step of steps) {
@@ -118,7 +120,7 @@ async function compare(question, asked, mine) {
   // The grid is asked last, since it takes longest, and stands second, since it is the sharpest but one.
   byId("others").tBodies[0].replaceChildren(rows[0], rows[at], ...rows.slice(1, at));
   for (const [i, method] of METHODS.entries()) {
-    const found = await slow.ask({ ask: "account", ...question, method });
+    const found = await slow.ask({ ask: "account", ...question, method }, PATIENCE);
     if (!found || mine !== turn) return;
     const cells = rows[i].cells;
     const { lower = "–", upper = "–", standing = found.error } = found;

@@ -37,18 +37,38 @@ export class Engine {
     if (data.answer.broken) this.restart();
   }
 
-  // The answer, or nothing where the question was given up.
-  async ask(question) {
+  // The answer; an error where there is none within so many milliseconds; nothing where the question was given up.
+  async ask(question, within) {
     const id = this.#next++;
-    const answer = new Promise((resolve) => this.#waiting.set(id, { resolve, since: performance.now() }));
+    const answer = new Promise((resolve) => this.#waiting.set(id, { resolve, question, since: performance.now() }));
+    const late = within && setTimeout(() => this.#giveUp(id), within);
+    await this.#post(id);
+    return answer.finally(() => clearTimeout(late));
+  }
+
+  async #post(id) {
     try {
       await this.#ready;
-      if (this.#waiting.has(id)) this.#worker.postMessage({ id, question });
+      const waiting = this.#waiting.get(id);
+      if (waiting) this.#worker.postMessage({ id, question: waiting.question });
     } catch (error) {
+      this.#waiting.get(id)?.resolve({ error: `${error.message}, expected it beside the page` });
       this.#waiting.delete(id);
-      return { error: `${error.message}, expected it beside the page` };
     }
-    return answer;
+  }
+
+  // What has taken too long holds the worker: the others are asked anew.
+  #giveUp(id) {
+    const late = this.#waiting.get(id);
+    if (!late) return;
+    this.#waiting.delete(id);
+    late.resolve({ error: "answer takes too long here; the command line has no limit" });
+    this.#worker.terminate();
+    this.#begin();
+    for (const [other, waiting] of this.#waiting) {
+      waiting.since = performance.now();
+      this.#post(other);
+    }
   }
 
   get isBusy() { return this.#waiting.size > 0; }

@@ -6,17 +6,17 @@
 
 use crate::{PAGE, POLICY, PageFile};
 use std::{
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use veracity_core::Error;
 
 /// The longest head of a request.
-const LONGEST_HEAD: u64 = 16 * 1024;
-/// How long a browser may take to say or to read something.
+const LONGEST_HEAD: usize = 16 * 1024;
+/// How long a browser may take to say what it wants, and to read a part of it.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most connections at a time.
 const MOST_CONNECTIONS: usize = 64;
@@ -71,22 +71,31 @@ impl Server {
 }
 
 fn answer(mut stream: TcpStream, port: u16) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let head = head(&stream)?;
+    let head = head(&mut stream, PATIENCE)?;
     stream.write_all(&respond(&head, port))
 }
 
-/// The line of a request and its headers, up to the empty line or the limit.
-fn head(stream: &TcpStream) -> io::Result<String> {
-    let mut reader = BufReader::new(stream.take(LONGEST_HEAD));
-    let mut head = Vec::new();
-    while reader.read_until(b'\n', &mut head)? > 0 {
-        if head.ends_with(b"\r\n\r\n") || head.ends_with(b"\n\n") {
-            break;
+/// The line of a request and its headers, up to the empty line or the limit. One that comes byte by byte has no longer than another.
+fn head(stream: &mut TcpStream, patience: Duration) -> io::Result<String> {
+    let (begun, mut head, mut piece) = (Instant::now(), Vec::new(), [0; 1024]);
+    while head.len() < LONGEST_HEAD && !is_whole(&head) {
+        let left = patience.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut piece)? {
+            0 => break,
+            read => head.extend_from_slice(&piece[..read]),
         }
     }
     Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// Whether the empty line after the headers has come.
+fn is_whole(head: &[u8]) -> bool {
+    head.ends_with(b"\r\n\r\n") || head.ends_with(b"\n\n")
 }
 
 /// The whole response to the head of a request.
@@ -94,7 +103,8 @@ fn respond(head: &str, port: u16) -> Vec<u8> {
     match wanted(head, port) {
         Ok((file, has_body)) => response("200 OK", file.kind, file.bytes, has_body),
         Err((status, why)) => {
-            response(status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes(), true)
+            let has_body = !head.starts_with("HEAD ");
+            response(status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes(), has_body)
         }
     }
 }
@@ -102,7 +112,7 @@ fn respond(head: &str, port: u16) -> Vec<u8> {
 /// The file that is asked for, and whether its bytes are; or what is wrong.
 fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static str, &'static str)> {
     let bad = ("400 Bad Request", "request is not readable, expected GET of a file of the page");
-    if !(head.ends_with("\r\n\r\n") || head.ends_with("\n\n")) {
+    if !is_whole(head.as_bytes()) {
         return Err(bad);
     }
     let mut lines = head.lines();
@@ -191,7 +201,9 @@ mod tests {
     fn a_head_has_no_body_and_every_response_the_policy() {
         let host = "Host: 127.0.0.1:80\r\n\r\n";
         let text = |request: String| String::from_utf8_lossy(&respond(&request, 80)).into_owned();
-        assert!(text(format!("HEAD / HTTP/1.1\r\n{host}")).ends_with("\r\n\r\n"));
+        for path in ["/", "/nothing"] {
+            assert!(text(format!("HEAD {path} HTTP/1.1\r\n{host}")).ends_with("\r\n\r\n"), "{path}");
+        }
         for path in ["/", "/nothing"] {
             assert!(
                 text(format!("GET {path} HTTP/1.1\r\n{host}"))
@@ -212,5 +224,29 @@ mod tests {
         let mut told = String::new();
         stream.read_to_string(&mut told).unwrap();
         assert!(told.starts_with("HTTP/1.1 200 OK") && told.contains("text/css"), "{told}");
+    }
+
+    /// A browser that says a byte every now and then, without end, is given up.
+    #[test]
+    fn a_head_that_never_ends_is_given_up() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut browser = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let talking = thread::spawn(move || {
+            while browser.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        // Every read has its byte long before this is over.
+        let patience = Duration::from_millis(300);
+        assert!(head(&mut stream, patience).is_err());
+        drop(stream);
+        talking.join().unwrap();
+        // One that is said in pieces, in time, is read.
+        let mut browser = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        browser.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+        browser.write_all(b"Host: localhost\r\n\r\n").unwrap();
+        assert!(head(&mut stream, Duration::from_secs(60)).unwrap().contains("localhost"));
     }
 }

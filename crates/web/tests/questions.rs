@@ -101,3 +101,34 @@ fn the_example_of_the_page_holds_and_its_forgery_does_not() {
     assert_ne!(forged, claim);
     assert_eq!(verify(&forged)["stands"], false);
 }
+
+/// A certificate whose bound needs its trials: what it says of itself must still agree.
+#[test]
+fn a_certificate_that_contradicts_itself_does_not_stand() {
+    let certificate = |verdict: &str, epsilon_lower: f64| {
+        let text = json!({
+            "schema": "veracity.certificate/2",
+            "verdict": verdict,
+            "epsilon_lower": epsilon_lower,
+            "ceiling": 5.0,
+            "basis": "proved",
+            "significance": 0.05,
+            "claim": { "epsilon": 2.0, "delta": 1e-5, "adjacency": "add-remove", "mechanism": null },
+            "proved": null,
+            "method": { "bound": "band", "threshold": "all", "group_size": 1 },
+            "counted": {},
+            "curve": {},
+            "trials": 1000,
+        });
+        answer(&json!({ "ask": "verify", "text": text.to_string() }))
+    };
+    // More is shown than claimed, or the verdict is none.
+    for (verdict, shown) in [("not-refuted", 3.0), ("cannot-tell", 3.0), ("fine", 1.0), ("", 1.0)] {
+        let told = certificate(verdict, shown);
+        assert_eq!(told["stands"], false, "{verdict} {shown}: {told}");
+    }
+    for (verdict, shown) in [("not-refuted", 1.0), ("cannot-tell", 1.0), ("refuted", 3.0)] {
+        let told = certificate(verdict, shown);
+        assert!(told["error"].is_null() && told["stands"] != false, "{verdict} {shown}: {told}");
+    }
+}
