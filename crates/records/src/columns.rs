@@ -13,6 +13,7 @@ use crate::{
     text::TextTable,
     texts::{Coding, Texts},
 };
+use std::{num::NonZero, panic::resume_unwind, thread};
 use veracity_core::Error;
 
 /// A column that is asked for.
@@ -80,7 +81,8 @@ pub fn read_columns(
     let opened = source.open(limits)?;
     let file = opened.name.clone();
     match opened.format {
-        Format::Text | Format::Parquet => from_table(opened, form, wanted, limits),
+        Format::Parquet if opened.can_be_opened_again() => side_by_side(source, form, wanted, limits),
+        Format::Text | Format::Parquet => from_table(opened, form, wanted, wanted.len(), limits),
         Format::Npy => from_array(&file, &npy::read(opened, limits)?, wanted, limits),
         Format::Idx => from_array(&file, &idx::read(opened, limits)?, wanted, limits),
         Format::Npz => from_archive(&file, source, wanted, limits),
@@ -120,7 +122,45 @@ pub fn check_lines(source: &Source, form: Form, limits: &Limits) -> Result<(), E
     Err(refuse(&file, "lines that all end in the same way, found line feeds and carriage returns mixed"))
 }
 
-fn from_table(opened: Opened, form: Form, wanted: &[Wanted<'_>], limits: &Limits) -> Result<Columns, Error> {
+/// Columns of a Parquet file, which lie apart from one another: each core reads some of them.
+fn side_by_side(
+    source: &Source,
+    form: Form,
+    wanted: &[Wanted<'_>],
+    limits: &Limits,
+) -> Result<Columns, Error> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get).clamp(1, wanted.len().max(1));
+    let some = |core: usize| {
+        let mine: Vec<Wanted<'_>> = wanted.iter().skip(core).step_by(cores).copied().collect();
+        from_table(source.open(limits)?, form, &mine, wanted.len(), limits)
+    };
+    if cores == 1 {
+        return some(0);
+    }
+    let all = thread::scope(|scope| {
+        let cores: Vec<_> = (0..cores).map(|core| scope.spawn(move || some(core))).collect();
+        cores.into_iter().map(|core| core.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let all: Result<Vec<Columns>, Error> = all;
+    let all = all?;
+    let rows = all[0].rows;
+    // The file may have been written anew in between.
+    if all.iter().any(|some| some.rows != rows) {
+        return Err(refuse(&source.name(), "a file that stays as it is while it is read"));
+    }
+    let mut all: Vec<_> = all.into_iter().map(|some| some.values.into_iter()).collect();
+    let values = (0..wanted.len()).filter_map(|at| all[at % cores].next()).collect();
+    Ok(Columns { rows, values })
+}
+
+/// Some columns of a table, of so many that are read in all.
+fn from_table(
+    opened: Opened,
+    form: Form,
+    wanted: &[Wanted<'_>],
+    all: usize,
+    limits: &Limits,
+) -> Result<Columns, Error> {
     let file = opened.name.clone();
     let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name).collect();
     let mut table = Tabular::open(opened, form, &names, limits)?;
@@ -134,7 +174,7 @@ fn from_table(opened: Opened, form: Form, wanted: &[Wanted<'_>], limits: &Limits
         Tabular::Text(table, _) => {
             while let Some(row) = table.next()?.map(Row::Text) {
                 rows += 1;
-                check_room(&file, rows, columns.len(), limits)?;
+                check_room(&file, rows, all, limits)?;
                 let is_whole = row.len() == width;
                 for (at, reading) in &mut columns {
                     reading.add(if is_whole { row.cell(*at) } else { Cell::Missing }, form.notation);
@@ -144,7 +184,7 @@ fn from_table(opened: Opened, form: Form, wanted: &[Wanted<'_>], limits: &Limits
         Tabular::Columnar(table) => {
             while let Some(batch) = table.next_batch()? {
                 rows += batch.first().map_or(0, Vec::len);
-                check_room(&file, rows, columns.len(), limits)?;
+                check_room(&file, rows, all, limits)?;
                 for (at, reading) in &mut columns {
                     batch[*at].iter().for_each(|stored| reading.add(stored.cell().trimmed(), form.notation));
                 }

@@ -197,6 +197,11 @@ impl Opened {
         Err(refuse(&self.name, format!("{}, found {}", format.name(), self.format.name())))
     }
 
+    /// Whether what it was opened from can be opened again, at no more than the price of a file.
+    pub(crate) fn can_be_opened_again(&self) -> bool {
+        matches!(self.whole, Some(Bytes::File(..) | Bytes::Memory(_)))
+    }
+
     /// All bytes, to be read in any order. What came packed or through a pipe is taken into memory.
     pub(crate) fn whole(self) -> Result<(String, Bytes), Error> {
         let Opened { name, mut stream, whole, .. } = self;
