@@ -35,7 +35,30 @@ fn unwritable(error: serde_json::Error) -> Error {
     Error::invalid(format!("answer cannot be written as JSON: {error}"))
 }
 
-/// A file as JSON text.
+/// A file as JSON text. Control characters are all escaped, since what a terminal would obey is taken off on the way there.
 pub fn json(value: &impl serde::Serialize) -> Result<String, Error> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(unwritable)
+    let text = serde_json::to_string_pretty(value).map_err(unwritable)?;
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for letter in text.chars() {
+        match letter {
+            '\u{7f}'..='\u{9f}' => escaped += &format!("\\u{:04x}", u32::from(letter)),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped.push('\n');
+    Ok(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_is_lost_on_the_way() {
+        let texts = ["a\u{7f}b", "a\u{9f}b", "a\u{1b}[31mb", "a\u{e9}b"];
+        let written = json(&texts).unwrap();
+        assert!(written.trim_end().chars().all(|letter| letter == '\n' || !letter.is_control()), "{written}");
+        let read: Vec<String> = serde_json::from_str(&written).unwrap();
+        assert_eq!(read, texts);
+    }
 }

@@ -54,11 +54,11 @@ mod tests {
     /// How often each place counts, over all starts; and for each start, how many count.
     fn enumerated(rows: usize, counts: impl Fn(usize, i64) -> bool) -> (Vec<usize>, Vec<usize>) {
         let (mut of_place, mut of_start) = (vec![0; rows], vec![0; rows]);
-        for start in 0..rows {
-            for place in 1..=rows {
-                let counted = usize::from(counts(place, start as i64));
-                of_place[place - 1] += counted;
-                of_start[start] += counted;
+        for (start, of_start) in of_start.iter_mut().enumerate() {
+            for (place, of_place) in of_place.iter_mut().enumerate() {
+                let counted = usize::from(counts(place + 1, start as i64));
+                *of_place += counted;
+                *of_start += counted;
             }
         }
         (of_place, of_start)
