@@ -114,13 +114,18 @@ impl Source {
         }
     }
 
-    /// Its first line, unpacked, or as much of it as `most` bytes hold.
-    pub fn first_line(&self, limits: &Limits, most: u64) -> Result<Vec<u8>, Error> {
+    /// Its first line that is not empty, unpacked, or as much of it as `most` bytes hold, and how many empty ones are above it.
+    pub fn first_line(&self, limits: &Limits, most: u64) -> Result<(Vec<u8>, usize), Error> {
         let Opened { name, stream, .. } = self.open(limits)?;
-        let mut line = Vec::new();
-        let read = BufReader::new(stream.take(most)).read_until(b'\n', &mut line);
-        read.map_err(|error| explain(&name, error))?;
-        Ok(line)
+        let (mut lines, mut line, mut empty) = (BufReader::new(stream.take(most)), Vec::new(), 0);
+        loop {
+            line.clear();
+            let read = lines.read_until(b'\n', &mut line).map_err(|error| explain(&name, error))?;
+            if read == 0 || !matches!(&line[..], b"\n" | b"\r\n") {
+                return Ok((line, empty));
+            }
+            empty += 1;
+        }
     }
 
     /// Opens it, unpacks it where it is packed, and recognises what is in it.

@@ -132,7 +132,8 @@ impl<'a> Cell<'a> {
             Cell::Missing => None,
             Cell::Text(bytes) => Some(Cow::Borrowed(*bytes)),
             Cell::Number(number) if number.is_nan() => None,
-            Cell::Number(number) => Some(Cow::Owned(number.to_string().into_bytes())),
+            // The two zeros are one.
+            Cell::Number(number) => Some(Cow::Owned((number + 0.0).to_string().into_bytes())),
             Cell::Whole(number) => Some(Cow::Owned(number.to_string().into_bytes())),
             Cell::Decimal { number, scale } => Some(Cow::Owned(digits(*number, *scale).into_bytes())),
         }

@@ -43,7 +43,7 @@ impl Compiler<'_> {
             list(keys.iter().cloned().chain(totals)),
             group_by(&keys)
         );
-        Ok(Statement { sql, keys: keys.len(), numbers: sums.len() })
+        Ok(Statement { sql, keys: keys.len(), numbers: sums.len(), is_of_sums: true })
     }
 
     /// What is summed. A query of quantiles alone still has groups.
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             self.is_counted(),
             group_by(&grouped)
         );
-        Ok(Statement { sql, keys: keys.len(), numbers: 2 })
+        Ok(Statement { sql, keys: keys.len(), numbers: 2, is_of_sums: false })
     }
 
     /// The tables of a statement: rows that count, pairs of a unit and a group, and pairs within the cap on groups. `extra` is what
@@ -216,19 +216,19 @@ impl Compiler<'_> {
 
     /// The hash of a unit and a group, over the secret.
     pub(crate) fn hash_of_pair(&self) -> String {
-        self.hash_of_unit(self.key_names().into_iter())
+        self.hash_of_unit("", self.key_names())
     }
 
-    /// The hash of a unit and some texts, over the secret.
-    pub(crate) fn hash_of_unit(&self, texts: impl Iterator<Item = String>) -> String {
+    /// The hash of a unit and some texts, over the secret and what it is for.
+    pub(crate) fn hash_of_unit(&self, purpose: &str, texts: Vec<String>) -> String {
         let units = self
             .unit_names()
             .into_iter()
             .enumerate()
             .map(|(at, name)| if self.is_whole_unit(at) { self.dialect.digits(&name) } else { name });
-        let joined: Vec<String> =
-            std::iter::once(self.dialect.text(self.secret.digits())).chain(units).chain(texts).collect();
-        self.dialect.sha256(&joined.join(" || '|' || "))
+        let secret = self.dialect.text(&format!("{}{purpose}", self.secret.digits()));
+        let joined: Vec<String> = std::iter::once(secret).chain(units).chain(texts).collect();
+        self.dialect.sha256(&joined.join(&format!(" || {} || ", self.dialect.text(&self.secret.bar()))))
     }
 
     pub(crate) fn most_rows(&self) -> u64 {

@@ -20,6 +20,8 @@ pub struct Statement {
     pub keys: usize,
     /// How many are whole numbers.
     pub numbers: usize,
+    /// Whether it is the one of the sums, which without keys has exactly one row.
+    pub is_of_sums: bool,
 }
 
 /// What an engine answers.
@@ -47,6 +49,11 @@ impl Secret {
     /// Its digits, for an engine.
     pub(crate) fn digits(&self) -> &str {
         &self.0
+    }
+
+    /// What stands between the parts of a text that is hashed: a bar, and digits that nobody knows who writes a part.
+    pub(crate) fn bar(&self) -> String {
+        format!("|{}", &self.0[..4])
     }
 }
 

@@ -91,9 +91,11 @@ impl Dialect {
             // Texts were loaded as such; a cast would hide that rows are sorted by them.
             Dialect::Sqlite => format!("{column} COLLATE BINARY"),
             // A cast keeps the collation of a column.
-            Dialect::DuckDb => format!("CAST({column} AS VARCHAR) COLLATE \"C\""),
+            Dialect::DuckDb => {
+                format!("{} COLLATE \"C\"", digits_or_text(column, "'DOUBLE', 'FLOAT'", "VARCHAR"))
+            }
             Dialect::Postgres => format!("CAST({column} AS TEXT) COLLATE \"C\""),
-            Dialect::Spark => format!("CAST({column} AS STRING)"),
+            Dialect::Spark => digits_or_text(column, "'double', 'float'", "STRING"),
         }
     }
 
@@ -192,6 +194,17 @@ impl Dialect {
     }
 }
 
+/// A column as texts, of whatever type it is. Programs that write a table often store whole numbers as floats once a single cell is missing:
+/// a float that is a whole number is written as one, so that one row does not change the texts of all others.
+fn digits_or_text(column: &str, floats: &str, text: &str) -> String {
+    let (plain, number) = (format!("CAST({column} AS {text})"), format!("TRY_CAST({column} AS DOUBLE)"));
+    format!(
+        "(CASE WHEN typeof({column}) NOT IN ({floats}) THEN {plain} \
+         WHEN {number} = FLOOR({number}) AND ABS({number}) < 9e15 THEN CAST(TRY_CAST({column} AS BIGINT) AS {text}) \
+         WHEN NOT isnan({number}) THEN {plain} END)"
+    )
+}
+
 /// A float as an integer times or over a power of two that is a product of integers: every step is exact.
 fn exact_quotient(x: f64) -> String {
     let bits = x.abs().to_bits();
@@ -229,7 +242,7 @@ mod tests {
     /// What engines were found to differ in: a cast that keeps a collation, and one that fails on a cell; a product that fails.
     #[test]
     fn nothing_rests_on_the_collation_of_a_column_nor_fails_on_a_cell() {
-        assert_eq!(Dialect::DuckDb.as_text("x"), "CAST(x AS VARCHAR) COLLATE \"C\"");
+        assert!(Dialect::DuckDb.as_text("x").ends_with(" COLLATE \"C\""));
         assert!(Dialect::DuckDb.as_float("x").contains("TRY_CAST(x AS DOUBLE)"));
         assert!(Dialect::Spark.as_float("x").contains("TRY_CAST(x AS DOUBLE)"));
         assert!(Dialect::Postgres.product("x", "y").contains("OFFSET 0"));

@@ -97,6 +97,12 @@ impl Asking {
         compile(&self.prepared.plan, dialect, &secret(&self.entropy))
     }
 
+    /// Asks an engine that has loaded the tables, adds noise, and writes the claim before anything is returned.
+    pub fn ask(self, engine: &mut dyn Engine) -> Result<QueryDone, Error> {
+        let totals = engine.totals(&self.prepared.plan, &secret(&self.entropy))?;
+        self.finish(&totals)
+    }
+
     /// Adds noise to what the engine gave, and writes the claim before anything is returned.
     pub fn finish(self, totals: &Totals) -> Result<QueryDone, Error> {
         let prepared = &self.prepared;
@@ -122,9 +128,7 @@ pub fn ask(
     engine: &mut dyn Engine,
     settings: &QuerySettings,
 ) -> Result<QueryDone, Error> {
-    let asking = Asking::begin(prepared.clone(), settings)?;
-    let totals = engine.totals(&prepared.plan, &secret(&asking.entropy))?;
-    asking.finish(&totals)
+    Asking::begin(prepared.clone(), settings)?.ask(engine)
 }
 
 /// Answers a query about the tables of a catalog, in one call: by the engine of this name, or by that of its first table.
@@ -187,7 +191,7 @@ pub fn engine_for(prepared: &Prepared, named: Option<&str>, form: Form) -> Resul
     };
     match named.unwrap_or(place) {
         "sqlite" => Ok(Box::new(Sqlite::open(form, Limits::default())?)),
-        "duckdb" => Ok(Box::new(DuckDb::new())),
+        "duckdb" => Ok(Box::new(DuckDb::with_form(form)?)),
         "postgres" => postgres(prepared),
         other => {
             let other: String = other.chars().filter(|c| !c.is_control()).take(40).collect();

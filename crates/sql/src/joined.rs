@@ -24,7 +24,7 @@ impl Compiler<'_> {
              ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {order}) AS p FROM ({}) AS owned",
             self.view(source)
         );
-        let hash = self.hash_of_unit(std::iter::once(self.dialect.text(&format!("table {table}"))));
+        let hash = self.hash_of_unit(&format!(" table {table}"), Vec::new());
         let key = format!("CASE WHEN n > {most} THEN {} ELSE 0 END", self.dialect.first_bits(&hash));
         let turned = spread::turned("p", "n", &key);
         format!(

@@ -20,7 +20,7 @@ impl Compiler<'_> {
         };
         let shown: Vec<String> = keys.iter().cloned().chain((0..sums.len()).map(total)).collect();
         let sql = format!("SELECT {} FROM ({counted}) AS counted{}", shown.join(", "), group_by(&keys));
-        Ok(Statement { sql, keys: keys.len(), numbers: sums.len() })
+        Ok(Statement { sql, keys: keys.len(), numbers: sums.len(), is_of_sums: true })
     }
 
     /// The statement that counts the values of an input.
@@ -34,7 +34,7 @@ impl Compiler<'_> {
             self.rows_that_count()?,
             group_by(&shown)
         );
-        Ok(Statement { sql, keys: keys.len(), numbers: 2 })
+        Ok(Statement { sql, keys: keys.len(), numbers: 2, is_of_sums: false })
     }
 
     /// Pairs within the cap on groups, with how many rows they have as n.

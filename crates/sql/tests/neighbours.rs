@@ -215,13 +215,10 @@ fn mutants() -> Vec<Mutant> {
         Mutant {
             name: "groups whose hashes tie are all kept",
             query: "SELECT sex, edu, COUNT(*) FROM people GROUP BY sex, edu",
-            world: |world| {
-                // The two groups a|b, c and a, b|c are one text when they are joined by |.
-                world.keys.insert("sex", vec!["a|b".to_owned(), "a".to_owned()]);
-                world.keys.insert("edu", vec!["c".to_owned(), "b|c".to_owned()]);
-                world.caps = (1, 1);
-            },
+            world: |world| world.caps = (1, 1),
             sql: |_, sql| {
+                // All hashes of a unit tie.
+                let sql = replaced(sql, "veracity_sha256(", "0 * veracity_sha256(");
                 let ranked = "ROW_NUMBER() OVER (PARTITION BY u0 ORDER";
                 let tied = replaced(sql, ranked, &ranked.replace("ROW_NUMBER", "DENSE_RANK"));
                 replaced(tied, ", k0, k1) AS g", ") AS g")

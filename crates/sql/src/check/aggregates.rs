@@ -78,7 +78,7 @@ impl Aggregates {
             return Err(Refusal::invalid("query has DISTINCT, expected it in COUNT(DISTINCT person) alone"));
         }
         match (name, arguments) {
-            ("count", [of]) if distinct => units(of, names),
+            ("count", all) if distinct => units(all, names),
             ("count", [of]) => self.present(of, names),
             ("sum", [of]) => Ok(Aggregate::Sum(self.input(of, names, Grid::of_sums)?)),
             ("avg" | "mean", [of]) => Ok(Aggregate::Mean(self.input(of, names, Grid::of_means)?)),
@@ -153,15 +153,26 @@ fn one() -> Grid {
     Grid { offset: 0.0, exponent: 0, least: 0, most: 1 }
 }
 
-fn units(of: &Expr, names: &mut Names) -> Result<Aggregate, Refusal> {
-    if let Expr::Column(table, name) = of
-        && let Found::Unit(place, _) = names.find(table.as_ref(), name)?
-        && names.sources[place].unit.len() == 1
-    {
+/// Persons: all of the columns that tell them apart, of one table.
+fn units(all: &[Expr], names: &mut Names) -> Result<Aggregate, Refusal> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for one in all {
+        if let Expr::Column(table, name) = one
+            && let Found::Unit(place, at) = names.find(table.as_ref(), name)?
+        {
+            found.push((place, at));
+        }
+    }
+    found.sort_unstable();
+    let is_unit = |place: usize| {
+        let columns = (0..names.sources[place].unit.len()).map(|at| (place, at));
+        all.len() == found.len() && found.iter().copied().eq(columns)
+    };
+    if let Some((place, _)) = found.first().copied().filter(|(place, _)| is_unit(*place)) {
         if matches!(names.sources[place].join, Some((JoinKind::Left, _))) {
             return Err(Refusal::invalid(format!(
                 "COUNT(DISTINCT …) is of the person of a left join, which may be missing, expected that of the first table: {}",
-                names.sources[0].unit[0]
+                names.sources[0].unit.join(", ")
             )));
         }
         return Ok(Aggregate::Units);

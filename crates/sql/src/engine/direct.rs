@@ -16,7 +16,7 @@ const MISSING: i64 = i64::MIN;
 /// A plan at work on the rows of a table.
 struct Direct<'a> {
     plan: &'a Plan,
-    secret: &'a str,
+    secret: &'a Secret,
     units: Together<'a>,
     groups: Together<'a>,
     /// For each input the whole number of each row.
@@ -34,7 +34,7 @@ struct Direct<'a> {
 
 /// The whole numbers of a plan that has one table.
 pub(crate) fn totals(plan: &Plan, cells: &Cells, secret: &Secret) -> Totals {
-    let mut direct = Direct::new(plan, cells, secret.digits());
+    let mut direct = Direct::new(plan, cells, secret);
     let (starts, mut order) = direct.by_unit(cells.rows);
     for unit in 0..direct.units.len() {
         direct.add_unit(unit as u32, &mut order[starts[unit] as usize..starts[unit + 1] as usize]);
@@ -43,7 +43,7 @@ pub(crate) fn totals(plan: &Plan, cells: &Cells, secret: &Secret) -> Totals {
 }
 
 impl<'a> Direct<'a> {
-    fn new(plan: &'a Plan, cells: &'a Cells, secret: &'a str) -> Direct<'a> {
+    fn new(plan: &'a Plan, cells: &'a Cells, secret: &'a Secret) -> Direct<'a> {
         let columns: Vec<&Texts> =
             plan.keys.iter().filter_map(|key| cells.texts(key.column.column)).collect();
         let allowed: Vec<Option<Vec<bool>>> = plan
@@ -123,9 +123,9 @@ impl<'a> Direct<'a> {
 
     /// The key of a pair, as a statement has it.
     fn key(&self, unit: u32, group: u32) -> i64 {
-        let mut text = self.secret.to_owned();
+        let (mut text, bar) = (self.secret.digits().to_owned(), self.secret.bar());
         for part in self.units.texts(unit).chain(self.groups.texts(group)) {
-            text.push('|');
+            text += &bar;
             text += part;
         }
         spread::key(text.as_bytes())

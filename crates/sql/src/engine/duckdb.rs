@@ -5,10 +5,10 @@
 
 use super::{
     Engine, Needed, columns_of,
-    header::{Header, check_schema},
+    header::{Header, column_in_schema},
 };
 use crate::{Dialect, Place, Plan, Row, Source, Statement};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::Write,
@@ -16,7 +16,7 @@ use std::{
     process::{Command, Stdio},
 };
 use veracity_core::Error;
-use veracity_records::{Form, Kind, Limits, Source as File, check_lines};
+use veracity_records::{Form, Header as RowsHeader, Kind, Limits, Notation, Source as File, check_lines};
 
 /// The environment variable that says where the program is.
 const PROGRAM: &str = "VERACITY_DUCKDB";
@@ -25,6 +25,8 @@ const PROGRAM: &str = "VERACITY_DUCKDB";
 #[derive(Debug)]
 pub struct DuckDb {
     program: String,
+    /// The byte between cells of files of text, where it is given.
+    delimiter: Option<u8>,
     /// A database file; none for files of tables.
     database: Option<String>,
     /// Views of files.
@@ -40,7 +42,27 @@ impl DuckDb {
     /// The program on the path, or where the environment says.
     pub fn new() -> DuckDb {
         let program = std::env::var(PROGRAM).unwrap_or_else(|_| "duckdb".to_owned());
-        DuckDb { program, database: None, views: String::new(), whole_units: Vec::new() }
+        DuckDb { program, delimiter: None, database: None, views: String::new(), whole_units: Vec::new() }
+    }
+
+    /// The same for files of text of this form, which must have a header and numbers as DuckDB reads them.
+    pub fn with_form(form: Form) -> Result<DuckDb, Error> {
+        if form.header != RowsHeader::default() || form.notation != Notation::default() {
+            return Err(Error::invalid(
+                "file has no header or numbers of its own notation, expected neither for duckdb; leave --engine duckdb out",
+            ));
+        }
+        Ok(DuckDb { delimiter: form.delimiter, ..DuckDb::new() })
+    }
+
+    /// Refuses a program that does not answer: an answer that is missing must not pass for one without rows.
+    fn must_answer(&self) -> Result<(), Error> {
+        match self.script("SELECT 42 AS veracity")? {
+            found if found == json!([{ "veracity": 42 }]) => Ok(()),
+            _ => Err(Error::invalid(format!(
+                "duckdb does not answer a question, expected its program on the path, or in {PROGRAM}"
+            ))),
+        }
     }
 
     /// Which columns of the unit hold whole numbers in every table that has them, by what is public: the types of columns.
@@ -94,6 +116,7 @@ impl DuckDb {
             return Err(failed());
         }
         let text = String::from_utf8(output.stdout).map_err(|_| failed())?;
+        // It prints nothing where there are no rows.
         if text.trim().is_empty() {
             return Ok(Value::Array(Vec::new()));
         }
@@ -133,31 +156,37 @@ fn cell(column: &str, kind: Kind) -> String {
 }
 
 /// How DuckDB reads the columns of a file as a table.
-fn reader(path: &Path, needed: &Needed<'_>) -> Result<String, Error> {
+fn reader(path: &Path, needed: &Needed<'_>, delimiter: Option<u8>) -> Result<String, Error> {
     let text = path.to_str().ok_or_else(|| Error::file("table", path, "a path in UTF-8"))?;
     let quoted = Dialect::DuckDb.text(text);
     let name = text.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     if is_parquet(path) {
-        check_schema(path, needed.keys().copied())?;
-        Ok(format!("SELECT * FROM read_parquet({quoted})"))
+        let names = |name: &&str| {
+            let found = column_in_schema(path, name)?;
+            let quoted =
+                [found.as_deref().unwrap_or(name), name].map(|name| Dialect::DuckDb.identifier(name));
+            Ok(format!("{} AS {}", quoted[0], quoted[1]))
+        };
+        let columns = needed.keys().map(names).collect::<Result<Vec<String>, Error>>()?.join(", ");
+        Ok(format!("SELECT {columns} FROM read_parquet({quoted})"))
     } else if ends(&[".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"]) {
         // Cells stay texts until they are read as what the catalog says. Nothing of the form is guessed, since a guess rests on rows and
         // one row would move it; and none fails: one that is too short or too long, a quote that never closes, a line within quotes (for
         // which one thread must read them all), a cell of some megabytes (of more than 64, one does).
-        let Some(header) = Header::of(path, None)? else {
-            return Err(Error::file("table", path, "a header in one line of UTF-8"));
+        let Some(header) = Header::of(path, delimiter)?.filter(|header| !header.is_below_blanks) else {
+            return Err(Error::file("table", path, "a header in its first line, of UTF-8"));
         };
-        let Header { delimiter, names } = &header;
-        let columns: Vec<String> =
-            names.iter().map(|name| format!("{}: 'VARCHAR'", Dialect::DuckDb.text(name))).collect();
+        // By their places: names may be empty, or the same to DuckDB.
+        let columns: Vec<String> = (0..header.names.len()).map(|at| format!("'v{at}': 'VARCHAR'")).collect();
+        let delimiter = Dialect::DuckDb.text(&header.delimiter.to_string());
         let cells = needed.iter().map(|(name, kind)| {
-            let column = Dialect::DuckDb.identifier(header.column(path, name)?);
+            let column = format!("v{}", header.place(path, name)?);
             Ok(format!("{} AS {}", cell(&column, *kind), Dialect::DuckDb.identifier(name)))
         });
         let cells = cells.collect::<Result<Vec<String>, Error>>()?.join(", ");
         Ok(format!(
-            "SELECT {cells} FROM read_csv({quoted}, columns = {{{}}}, auto_detect = false, delim = '{delimiter}', quote = '\"', escape = '\"', comment = '', \
+            "SELECT {cells} FROM read_csv({quoted}, columns = {{{}}}, auto_detect = false, delim = {delimiter}, quote = '\"', escape = '\"', comment = '', \
              skip = 0, header = true, null_padding = true, ignore_errors = true, strict_mode = false, parallel = false, \
              max_line_size = 67108864)",
             columns.join(", ")
@@ -189,7 +218,7 @@ impl Engine for DuckDb {
                         return Err(Error::file("table", &path, "a readable file"));
                     }
                     let name = source.table.name.as_str();
-                    views.insert(name, reader(&path, &needed[name])?);
+                    views.insert(name, reader(&path, &needed[name], self.delimiter)?);
                 }
                 Place::Engine { engine, url, .. } if engine == "duckdb" => databases.extend(url.as_deref()),
                 Place::Engine { .. } => {
@@ -218,6 +247,7 @@ impl Engine for DuckDb {
         let view = |(name, reader): (&&str, &String)| {
             format!("CREATE VIEW {} AS {reader};\n", Dialect::DuckDb.identifier(name))
         };
+        self.must_answer()?;
         self.views = views.iter().map(view).collect();
         self.whole_units = self.find_whole_units(plan)?;
         Ok(())
@@ -232,7 +262,8 @@ impl Engine for DuckDb {
                 && !is_parquet(path)
                 && !paths.contains(&path)
             {
-                check_lines(&File::at(path, &limits)?, Form::default(), &limits)?;
+                let form = Form { delimiter: self.delimiter, ..Form::default() };
+                check_lines(&File::at(path, &limits)?, form, &limits)?;
                 paths.push(path);
             }
         }
@@ -253,6 +284,10 @@ impl Engine for DuckDb {
             format!("SELECT {} FROM ({}) AS answered({})", texts.join(", "), statement.sql, names.join(", "));
         let found = self.script(&script)?;
         let rows = found.as_array().ok_or_else(failed)?;
+        // Without keys there is one group, whatever the rows are.
+        if statement.keys == 0 && statement.is_of_sums && rows.len() != 1 {
+            return Err(failed());
+        }
         rows.iter().map(|row| read(row, &names, statement.keys).ok_or_else(failed)).collect()
     }
 }

@@ -12,6 +12,8 @@ pub(super) struct Header {
     /// What is between cells.
     pub(super) delimiter: char,
     pub(super) names: Vec<String>,
+    /// Whether it stands below lines that are empty.
+    pub(super) is_below_blanks: bool,
 }
 
 impl Header {
@@ -19,7 +21,9 @@ impl Header {
     /// itself unless that is given: a tab if it has one, else a comma, else a semicolon.
     pub(super) fn of(path: &Path, delimiter: Option<u8>) -> Result<Option<Header>, Error> {
         let limits = Limits::default();
-        Ok(Header::in_line(Source::at(path, &limits)?.first_line(&limits, LONGEST)?, delimiter))
+        let (line, blanks) = Source::at(path, &limits)?.first_line(&limits, LONGEST)?;
+        let header = Header::in_line(line, delimiter);
+        Ok(header.map(|header| Header { is_below_blanks: blanks > 0, ..header }))
     }
 
     fn in_line(line: Vec<u8>, delimiter: Option<u8>) -> Option<Header> {
@@ -27,7 +31,8 @@ impl Header {
             line.matches('"').count().is_multiple_of(2) && !line.contains('\0') && !line.starts_with("PAR1")
         };
         let line = String::from_utf8(line).ok().filter(is_text)?;
-        let line = line.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']);
+        let line = line.trim_start_matches('\u{feff}');
+        let line = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
         // Lines that end in carriage returns alone: what follows the header here are rows, which must decide nothing.
         if line.contains('\r') {
             return None;
@@ -36,26 +41,27 @@ impl Header {
         let outside: String = line.split('"').step_by(2).collect();
         let usual = ['\t', ',', ';'].into_iter().find(|one| outside.contains(*one)).unwrap_or(',');
         let delimiter = delimiter.map_or(usual, char::from);
-        Some(Header { delimiter, names: names(line, delimiter) })
+        Some(Header { delimiter, names: names(line, delimiter), is_below_blanks: false })
     }
 
-    /// The one column of this name, as the file has it.
-    pub(super) fn column(&self, path: &Path, name: &str) -> Result<&str, Error> {
-        one_of(self.names.iter().map(String::as_str), path, name)
+    /// The place of the one column of this name.
+    pub(super) fn place(&self, path: &Path, name: &str) -> Result<usize, Error> {
+        one_of(&self.names, path, name)
     }
 }
 
-/// Refuses a file of Parquet that does not have each of the columns once. Which kinds they have is not looked at: programs choose them by
-/// what is in the rows.
-pub(super) fn check_schema<'a>(path: &Path, mut wanted: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+/// The one column of this name of a Parquet file, as its schema has it; nothing where that cannot be read, or is another format's. Which
+/// kind it has is not looked at: programs choose it by what is in the rows.
+pub(super) fn column_in_schema(path: &Path, name: &str) -> Result<Option<String>, Error> {
     let limits = Limits { bytes: u64::MAX, ..Limits::default() };
-    let Some(names) = parquet_names(&Source::at(path, &limits)?, &limits) else { return Ok(()) };
-    wanted.try_for_each(|name| one_of(names.iter().map(String::as_str), path, name).map(drop))
+    let Some(mut names) = parquet_names(&Source::at(path, &limits)?, &limits) else { return Ok(None) };
+    let place = one_of(&names, path, name)?;
+    Ok(Some(names.swap_remove(place)))
 }
 
-/// The one of some names that is asked for.
-fn one_of<'a>(names: impl Iterator<Item = &'a str>, path: &Path, name: &str) -> Result<&'a str, Error> {
-    let mut same = names.filter(|known| known.trim() == name.trim());
+/// The place of the one of some names that is asked for.
+fn one_of(names: &[String], path: &Path, name: &str) -> Result<usize, Error> {
+    let mut same = (0..names.len()).filter(|at| names[*at].trim() == name.trim());
     match (same.next(), same.next()) {
         (Some(found), None) => Ok(found),
         (Some(_), Some(_)) => Err(Error::file("table", path, format!("one column {name}, found several"))),
@@ -96,12 +102,13 @@ mod tests {
         assert_eq!((odd.delimiter, odd.names.len()), (';', 3));
         let twice = header("id,k,id\n").unwrap();
         let column =
-            |name: &str| twice.column(Path::new("people.csv"), name).map_err(|error| error.to_string());
-        assert_eq!(column("k").unwrap(), "k");
+            |name: &str| twice.place(Path::new("people.csv"), name).map_err(|error| error.to_string());
+        assert_eq!(column("k").unwrap(), 1);
         assert!(column("id").unwrap_err().contains("one column id, found several"));
         assert!(column("x").unwrap_err().contains("a header with the column x"));
         // Lines that end in carriage returns alone: what would follow the header are rows.
-        assert!(header("id,k\r1,a\r2,b\r").is_none());
+        assert!(header("id,k\r1,a\r2,b\r").is_none() && header("id,k\r").is_none());
+        assert_eq!(header("id,k\r\n").unwrap().names, ["id", "k"]);
         assert!(header("id,\"k\n1,a\n").is_none());
     }
 }

@@ -7,7 +7,7 @@ use super::{
     Engine, Needed,
     cells::Cells,
     columns_of, direct,
-    header::{Header, check_schema},
+    header::{Header, column_in_schema},
 };
 use crate::{Dialect, Place, Plan, Row, Secret, Statement, Totals, plan::Source, spread};
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
@@ -204,8 +204,8 @@ impl Sqlite {
         }
         let mut names = columns_of(source).map(|(name, _)| name);
         match Header::of(path, self.form.delimiter)? {
-            Some(header) => names.try_for_each(|name| header.column(path, name).map(drop)),
-            None => check_schema(path, names),
+            Some(header) => names.try_for_each(|name| header.place(path, name).map(drop)),
+            None => names.try_for_each(|name| column_in_schema(path, name).map(drop)),
         }
     }
 }

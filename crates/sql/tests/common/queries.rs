@@ -84,7 +84,12 @@ impl Scope<'_> {
     fn aggregate(&mut self) -> String {
         match self.dice.below(14) {
             0 => "COUNT(*)".to_owned(),
-            1 if self.world.units == 1 => format!("COUNT(DISTINCT p.{})", self.world.names.quoted("id")),
+            1 => {
+                let unit = ["id", "day"][..self.world.units].iter();
+                let unit: Vec<String> =
+                    unit.map(|name| format!("p.{}", self.world.names.quoted(name))).collect();
+                format!("COUNT(DISTINCT {})", unit.join(", "))
+            }
             2 => {
                 let text = *self.dice.pick(&self.texts);
                 format!("COUNT({})", self.column(text))

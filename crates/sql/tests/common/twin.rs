@@ -112,7 +112,8 @@ fn capped(plan: &Plan, rows: Vec<Counted>, secret: &str) -> Vec<Counted> {
 
 /// The first 60 bits of SHA-256 over texts.
 fn first_bits(secret: &str, parts: Vec<String>) -> u64 {
-    let text = std::iter::once(secret.to_owned()).chain(parts).collect::<Vec<_>>().join("|");
+    let bar = format!("|{}", &secret[..4]);
+    let text = std::iter::once(secret.to_owned()).chain(parts).collect::<Vec<_>>().join(&bar);
     let digest = Sha256::digest(text.as_bytes());
     digest[..8].iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte)) >> 4
 }
@@ -148,7 +149,7 @@ fn few_of_each_unit(source: &Source, place: usize, lines: Vec<Line>, secret: &st
         // Lines of nobody are never counted.
         let Some(unit) = unit.into_iter().collect::<Option<Vec<String>>>() else { continue };
         lines.sort_by(|a, b| values(a).partial_cmp(&values(b)).expect("no NaN is left"));
-        let key = first_bits(secret, unit.into_iter().chain([format!("table {place}")]).collect());
+        let key = first_bits(&format!("{secret} table {place}"), unit);
         few.extend(spread(lines, most.get() as usize, key));
     }
     few

@@ -7,15 +7,16 @@ mod printing;
 use crate::{
     Outcome,
     args::QueryArgs,
-    charging::{self, Beginning, Charged, Printed},
+    charging::{self, Beginning, Charged, Printed, Purchase},
     meaning::form,
     text,
 };
 use files::Wanted;
+use std::path::PathBuf;
 use veracity::{
     Count, Delta, Epsilon, Error,
     spec::Whole,
-    sql::{CapsWanted, Catalog, QueryRequest, QuerySettings, ask, engine_for},
+    sql::{Asking, CapsWanted, Catalog, QueryRequest, QuerySettings, engine_for},
 };
 
 /// Rows of a group that a preview assumes where it is told none.
@@ -36,20 +37,22 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
     let wanted = Wanted::new(args, &prepared.plan)?;
     let settings =
         QuerySettings { claim: answer.claim.clone(), dataset: answer.dataset.clone(), seed: answer.seed };
-    let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
-    // What is wrong with the tables as such need not cost anything; what a row decides is charged first.
-    engine.check(&prepared.plan)?;
     let dataset = answer.dataset.as_deref().unwrap_or(&prepared.plan.sources[0].table.name);
-    let what = (dataset, args.query.as_str());
-    let charged = match charging::charge(&answer.charge, &prepared.subject, what, Beginning::Fresh)? {
-        Charged::Known { printed, from } => {
-            printed.must_be_of(catalog.digest(), "catalog")?;
-            let written = wanted.write(&printed.object)?;
-            return Outcome::done(printed.text_again(answer.json, &from)? + &written);
-        }
-        charged => charged,
+    let purchase = Purchase::new(&answer.charge, &prepared.subject, (dataset, &args.query))?;
+    // Whoever asks again needs neither the tables nor an engine.
+    let known = purchase.as_ref().map(Purchase::recall).transpose()?.flatten();
+    if let Some(Charged::Known { printed, from }) = known {
+        return again(args, &catalog, &wanted, &printed, &from);
+    }
+    let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
+    // What is wrong with the tables as such, or with the place of the claim, need not cost anything; what a row decides is charged first.
+    engine.check(&prepared.plan)?;
+    let asking = Asking::begin(prepared.clone(), &settings)?;
+    let charged = match purchase.map(|purchase| purchase.charge(Beginning::Fresh)).transpose()? {
+        Some(Charged::Known { printed, from }) => return again(args, &catalog, &wanted, &printed, &from),
+        charged => charged.unwrap_or(Charged::Unasked),
     };
-    let done = match engine.load(&prepared.plan).and_then(|()| ask(&prepared, &mut *engine, &settings)) {
+    let done = match engine.load(&prepared.plan).and_then(|()| asking.ask(&mut *engine)) {
         Ok(done) => done,
         Err(error) => {
             charged.forgo();
@@ -64,6 +67,19 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
     charged.keep(&printed)?;
     let written = wanted.write(&printed.object)?;
     Outcome::done(printed.text(answer.json)? + &written)
+}
+
+/// An answer that was given before, under the same request id.
+fn again(
+    args: &QueryArgs,
+    catalog: &Catalog,
+    wanted: &Wanted,
+    printed: &Printed,
+    from: &(u64, PathBuf),
+) -> Result<Outcome, Error> {
+    printed.must_be_of(catalog.digest(), "catalog")?;
+    let written = wanted.write(&printed.object)?;
+    Outcome::done(printed.text_again(args.answer.json, from)? + &written)
 }
 
 fn request(args: &QueryArgs) -> Result<QueryRequest, Error> {
