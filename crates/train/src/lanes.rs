@@ -10,7 +10,7 @@ use crate::{
     dealing::Dealer,
     explicit::{Measure, WrittenOut},
     pass::Pass,
-    private::{Drawing, Part},
+    private::{Ahead, Part},
 };
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,6 +81,11 @@ impl Lanes {
         Lanes { workers: (0..lanes.clamp(1, most)).map(worker).collect() }
     }
 
+    /// How many threads make a sum.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
     /// The sum of the last batch, as it stands in memory now; with its noise, once that was added.
     pub(crate) fn total(&self) -> &[f32] {
         &self.workers[0].lane
@@ -89,12 +94,12 @@ impl Lanes {
     /// The sum of the clipped gradients of a batch in parts, of which the first is to take the total, and on which side of the
     /// clip norm they were.
     ///
-    /// Noise does not wait for the sum that it hides: who finds no lane to sum draws some of what `drawing` wants.
+    /// Noise does not wait for the sum that it hides: who finds no lane to sum draws some of it.
     pub(crate) fn clipped_sum(
         &mut self,
         batch: Batch<'_>,
         noise: &Calibrated,
-        drawing: Option<&Drawing<'_>>,
+        ahead: Option<&Ahead>,
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
         let next = AtomicUsize::new(0);
         let sum_lanes = |worker: &mut Worker| {
@@ -113,12 +118,13 @@ impl Lanes {
         };
         let work = |worker: Option<&mut Worker>| {
             worker.into_iter().for_each(sum_lanes);
-            drawing.into_iter().for_each(Drawing::draw_rest);
+            ahead.into_iter().for_each(|ahead| ahead.draw(batch.step));
         };
-        let idle = drawing.map_or(0, |_| rayon::current_num_threads().saturating_sub(self.workers.len()));
         match &mut self.workers[..] {
-            [worker] if idle == 0 => work(Some(worker)),
+            // Another thread was asked for its noise, and what is left is drawn as it is added.
+            [worker] => sum_lanes(worker),
             workers => {
+                let idle = ahead.map_or(0, |_| rayon::current_num_threads().saturating_sub(workers.len()));
                 let all: Vec<Option<&mut Worker>> =
                     workers.iter_mut().map(Some).chain((0..idle).map(|_| None)).collect();
                 all.into_par_iter().with_max_len(1).for_each(work);
