@@ -101,7 +101,7 @@ impl Lanes {
         noise: &Calibrated,
         ahead: Option<&Ahead>,
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
-        let next = AtomicUsize::new(0);
+        let (next, summing) = (AtomicUsize::new(0), AtomicUsize::new(self.workers.len()));
         let sum_lanes = |worker: &mut Worker| {
             worker.begin();
             loop {
@@ -117,8 +117,13 @@ impl Lanes {
             }
         };
         let work = |worker: Option<&mut Worker>| {
-            worker.into_iter().for_each(sum_lanes);
-            ahead.into_iter().for_each(|ahead| ahead.draw(batch.step));
+            if let Some(worker) = worker {
+                sum_lanes(worker);
+                summing.fetch_sub(1, Ordering::Relaxed);
+            }
+            // What nobody found the time for is drawn as it is added, and is then still in the nearest cache.
+            let are_summing = || summing.load(Ordering::Relaxed) > 0;
+            ahead.into_iter().for_each(|ahead| ahead.draw_while(batch.step, are_summing));
         };
         match &mut self.workers[..] {
             // Another thread was asked for its noise, and what is left is drawn as it is added.

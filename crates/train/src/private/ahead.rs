@@ -98,11 +98,6 @@ impl Ahead {
         self.length
     }
 
-    /// Draws what is missing of a step, but for what others are drawing.
-    pub(crate) fn draw(&self, step: u64) {
-        self.draw_while(step, || true);
-    }
-
     /// Has another thread draw noise of this step and of some that follow, if there is one that has time.
     pub(super) fn ask(self: &Arc<Self>, step: u64) {
         self.now.store(step, Ordering::Relaxed);
@@ -141,7 +136,8 @@ impl Ahead {
         }
     }
 
-    fn draw_while(&self, step: u64, is_wanted: impl Fn() -> bool) {
+    /// Draws what is missing of a step, but for what others are drawing, as long as it is wanted.
+    pub(crate) fn draw_while(&self, step: u64, is_wanted: impl Fn() -> bool) {
         for (at, piece) in self.pieces(step).iter().enumerate() {
             if !is_wanted() {
                 return;
