@@ -102,14 +102,11 @@ impl Lanes {
         ahead: Option<&Ahead>,
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
         let (next, summing) = (AtomicUsize::new(0), AtomicUsize::new(self.workers.len()));
+        let order = batch.dealer.longest_first();
         let sum_lanes = |worker: &mut Worker| {
             worker.begin();
-            loop {
-                let sum = next.fetch_add(1, Ordering::Relaxed);
-                if sum >= batch.dealer.sums() {
-                    break;
-                }
-                let records = batch.dealer.records(sum);
+            while let Some(sum) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let records = batch.dealer.records(*sum);
                 if !records.is_empty() {
                     worker.lay_aside(noise);
                     worker.add(batch, records);

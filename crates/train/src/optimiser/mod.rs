@@ -187,7 +187,7 @@ mod tests {
         let (mut w, mut memory) = ([1.0f32], optimiser.memory(1));
         for (step, sum) in [8.0f32, -4.0, 2.0].into_iter().enumerate() {
             let stride = Stride { step: step as u64, scale: 0.25, rate: 0.1, decay };
-            optimiser.step(Block::all(&mut w, &mut memory).remove(0), &[sum], stride);
+            optimiser.step(Block::all(&mut w, &mut memory), &[sum], stride);
         }
         f64::from(w[0])
     }
