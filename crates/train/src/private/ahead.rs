@@ -31,6 +31,8 @@ const MOST_STEPS: usize = 16;
 /// The noise of one model's next steps. What is left of it is wiped when it is dropped: it would undo what it was added to.
 pub(crate) struct Ahead {
     family: Arc<Family>,
+    /// The process that made it: its threads do not live in a forked child, which would ask them in vain.
+    process: Process,
     length: usize,
     /// One buffer for each of some steps that follow one another.
     ring: Vec<Vec<Mutex<Piece>>>,
@@ -84,6 +86,7 @@ impl Ahead {
         let pieces = || (0..length.div_ceil(DRAWN)).map(|_| Mutex::default()).collect();
         Ahead {
             family,
+            process: Process::current(),
             length,
             ring: (0..steps).map(|_| pieces()).collect(),
             now: AtomicU64::new(0),
@@ -102,7 +105,8 @@ impl Ahead {
     pub(super) fn ask(self: &Arc<Self>, step: u64) {
         self.now.store(step, Ordering::Relaxed);
         let ready = self.until.load(Ordering::Relaxed).saturating_sub(step);
-        if ready > self.ring.len() as u64 / 2 || self.is_asked.swap(true, Ordering::Acquire) {
+        let enough = ready > self.ring.len() as u64 / 2 || self.process != Process::current();
+        if enough || self.is_asked.swap(true, Ordering::Acquire) {
             return;
         }
         let ahead = Arc::clone(self);
