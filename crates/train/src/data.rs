@@ -138,9 +138,14 @@ impl Dataset {
             Labels::Values(values) if values.iter().any(|x| !x.is_finite()) => {
                 wrong("a label is not a finite number, expected all of them to be")
             }
-            Labels::Classes { .. } | Labels::Values(_) => {
-                Ok(Dataset { features, people: None, packed: None, measured: Measured::default(), width, labels })
-            }
+            Labels::Classes { .. } | Labels::Values(_) => Ok(Dataset {
+                features,
+                people: None,
+                packed: None,
+                measured: Measured::default(),
+                width,
+                labels,
+            }),
         }
     }
 

@@ -123,13 +123,7 @@ impl Stage for Linear {
         true
     }
 
-    fn square_norms_of(
-        &self,
-        of_inputs: &[f32],
-        _: Trace<'_>,
-        output_gradient: &[f32],
-        norms: &mut [f32],
-    ) {
+    fn square_norms_of(&self, of_inputs: &[f32], _: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
         let outputs = output_gradient.chunks(AT_ONCE * self.outputs);
         let examples = of_inputs.chunks(AT_ONCE).zip(outputs).zip(norms.chunks_mut(AT_ONCE));
         for ((of_inputs, outputs), norms) in examples {

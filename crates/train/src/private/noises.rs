@@ -159,7 +159,9 @@ impl Noises {
             let add = |Piece { first, values, target }: Piece<'_, T>| {
                 for (at, values) in values.chunks_mut(ahead::DRAWN).enumerate() {
                     let from = first + at * ahead::DRAWN;
-                    ahead.with(step, from / ahead::DRAWN, |normals| noise.add_drawn(values, &others, from, normals));
+                    ahead.with(step, from / ahead::DRAWN, |normals| {
+                        noise.add_drawn(values, &others, from, normals)
+                    });
                 }
                 then(target, values);
             };
