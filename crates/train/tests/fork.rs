@@ -10,9 +10,7 @@ use std::{
 };
 use veracity_core::{ClipNorm, Count, NoiseMultiplier};
 use veracity_noise::Entropy;
-use veracity_train::{
-    Dataset, Draws, Labels, Layer, Loss, Network, Plan, Privacy, Run, Sampling, Schedule, Shape,
-};
+use veracity_train::{Dataset, Draws, Layer, Loss, Network, Plan, Privacy, Run, Sampling, Schedule, Shape};
 
 /// Enough parameters that their noise is drawn ahead, and few enough that a child needs no threads.
 const INPUTS: usize = 600;

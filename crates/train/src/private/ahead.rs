@@ -25,8 +25,10 @@ pub(super) const DRAWN: usize = 1 << 11;
 pub(super) const LEAST: usize = 1 << 12;
 /// Numbers in a ring, unless two steps have more.
 const ROOM: usize = 1 << 17;
-/// The most steps that are drawn ahead.
+/// The most steps of a ring.
 const MOST_STEPS: usize = 16;
+/// Parameters beyond which there is memory for one step and no more.
+const LARGE: usize = 1 << 21;
 
 /// The noise of one model's next steps. What is left of it is wiped when it is dropped: it would undo what it was added to.
 pub(crate) struct Ahead {
@@ -80,9 +82,13 @@ impl fmt::Debug for Ahead {
 }
 
 impl Ahead {
-    /// Room for the noise of so many parameters, of which nothing is drawn yet.
-    pub(super) fn new(family: Arc<Family>, length: usize) -> Ahead {
-        let steps = (ROOM / length.max(1)).clamp(2, MOST_STEPS);
+    /// Room for the noise of so many parameters, of which nothing is drawn yet: that of some steps, where `summing`, the threads
+    /// that make a sum, leave another one free.
+    pub(super) fn new(family: Arc<Family>, length: usize, summing: usize) -> Ahead {
+        let steps = match summing == 1 && length <= LARGE {
+            true => (ROOM / length.max(1)).clamp(2, MOST_STEPS),
+            false => 1,
+        };
         let pieces = || (0..length.div_ceil(DRAWN)).map(|_| Mutex::default()).collect();
         Ahead {
             family,

@@ -127,7 +127,7 @@ impl Noises {
             return None;
         }
         if self.ahead.as_ref().is_none_or(|Drawn(ahead)| ahead.length() != length) {
-            self.ahead = Some(Drawn(Arc::new(Ahead::new(Arc::clone(&self.family), length))));
+            self.ahead = Some(Drawn(Arc::new(Ahead::new(Arc::clone(&self.family), length, summing))));
         }
         let Drawn(ahead) = self.ahead.as_ref()?;
         if summing == 1 {
@@ -155,7 +155,6 @@ impl Noises {
             place == Place::Gradient && ahead.length() == sum.len() && noise.gaussian_grid().is_some()
         };
         if let Some(ahead) = self.ahead.as_ref().map(|Drawn(ahead)| &**ahead).filter(fits) {
-            ahead.pass(step);
             let add = |Piece { first, values, target }: Piece<'_, T>| {
                 for (at, values) in values.chunks_mut(ahead::DRAWN).enumerate() {
                     let from = first + at * ahead::DRAWN;
@@ -166,10 +165,11 @@ impl Noises {
                 then(target, values);
             };
             let pieces = pieces(sum, target, PIECE);
-            return match pieces.len() > PARALLEL {
+            match pieces.len() > PARALLEL {
                 true => pieces.into_par_iter().for_each(add),
                 false => pieces.into_iter().for_each(add),
-            };
+            }
+            return ahead.pass(step);
         }
         let family = &*self.family;
         let add = |Piece { first, values, target }: Piece<'_, T>| {
