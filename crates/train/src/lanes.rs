@@ -10,7 +10,7 @@ use crate::{
     dealing::Dealer,
     explicit::{Measure, WrittenOut},
     pass::Pass,
-    private::{Ahead, Part},
+    private::{Ahead, Part, is_shared},
 };
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -102,6 +102,7 @@ impl Lanes {
         ahead: Option<&Ahead>,
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
         let (next, summing) = (AtomicUsize::new(0), AtomicUsize::new(self.workers.len()));
+        let is_little = !is_shared(batch.parameters.len());
         let order = batch.dealer.longest_first();
         let sum_lanes = |worker: &mut Worker| {
             worker.begin();
@@ -118,9 +119,10 @@ impl Lanes {
                 sum_lanes(worker);
                 summing.fetch_sub(1, Ordering::Relaxed);
             }
-            // What nobody found the time for is drawn as it is added, and is then still in the nearest cache.
-            let are_summing = || summing.load(Ordering::Relaxed) > 0;
-            ahead.into_iter().for_each(|ahead| ahead.draw_while(batch.step, are_summing));
+            // What nobody found the time for is drawn as it is added, and is then still in the nearest cache; but not where one thread
+            // alone adds it.
+            let is_wanted = || is_little || summing.load(Ordering::Relaxed) > 0;
+            ahead.into_iter().for_each(|ahead| ahead.draw_while(batch.step, is_wanted));
         };
         match &mut self.workers[..] {
             // Another thread was asked for its noise, and what is left is drawn as it is added.

@@ -8,7 +8,7 @@ use crate::{
     lanes::{Batch, Lanes},
     optimiser::{Block, Memory, Stride},
     phases::{Phase, timed},
-    private::{CLIP_NORMS, PIECE, Piece, pieces, privatize_into},
+    private::{CLIP_NORMS, PIECE, Piece, is_shared, pieces, privatize_into},
     privatize,
     sampling::Sampler,
 };
@@ -309,7 +309,7 @@ impl<'a> Run<'a> {
                     let step = |Piece { values, target, .. }: Piece<'_, Block<'_>>| {
                         plan.optimiser.step(target, values, stride);
                     };
-                    match sum.len() > 2 * PIECE {
+                    match is_shared(sum.len()) {
                         true => pieces(sum, all, PIECE).into_par_iter().for_each(step),
                         false => plan.optimiser.step(all, sum, stride),
                     }

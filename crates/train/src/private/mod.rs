@@ -13,7 +13,7 @@ pub(crate) use ahead::Ahead;
 pub(crate) use calibrated::CLIP_NORMS;
 pub use calibrated::Calibrated;
 pub use noises::Noises;
-pub(crate) use noises::{PIECE, Piece, Target, pieces};
+pub(crate) use noises::{PIECE, Piece, Target, is_shared, pieces};
 pub use rounding::Rounding;
 
 use crate::clip::Balance;

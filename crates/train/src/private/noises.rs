@@ -232,6 +232,11 @@ impl Noises {
     }
 }
 
+/// Whether threads share the pass that adds noise to so many parameters.
+pub(crate) fn is_shared(parameters: usize) -> bool {
+    parameters > PARALLEL * PIECE
+}
+
 /// What becomes of a noisy sum, number by number.
 pub(crate) trait Target: Send + Sized {
     /// That of the first so many numbers, and that of the others.
