@@ -20,6 +20,8 @@ fn main() {
             }
         });
     }
+    // A stream of their own, as training has one for each step: after single draws, words are made another way.
+    let mut stream = entropy.stream(Purpose::Noise, Key { step: 1, ..Key::default() });
     let mut normals = vec![0; 1 << 16];
     let mut bytes = vec![0; 4 << 16];
     say("keystream words", 1 << 16, &mut stream, |stream| stream.fill(black_box(&mut bytes)));

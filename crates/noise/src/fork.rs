@@ -17,6 +17,26 @@ static SALT: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 static SALTED: AtomicU64 = AtomicU64::new(0);
 static CLAIMED: AtomicU64 = AtomicU64::new(0);
 
+/// A process, among one and its forked children. What one has drawn ahead, no other may use: the same noise would be added twice.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_noise::Process;
+///
+/// assert_eq!(Process::current(), Process::current());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process(u64);
+
+impl Process {
+    /// The one that asks.
+    #[inline]
+    pub fn current() -> Process {
+        Process(generation())
+    }
+}
+
 /// How many forks lie between this process and the one that first asked.
 #[inline]
 pub(crate) fn generation() -> u64 {

@@ -34,6 +34,7 @@ pub mod vectors;
 pub use additive::Noise;
 pub use bits::Bits;
 pub use entropy::{Entropy, Family, Key, Purpose, RootAside};
+pub use fork::Process;
 pub use ratio::Ratio;
 pub use stream::Stream;
 pub use tape::{Call, Departure, Distance, NoiseStream, Tape};

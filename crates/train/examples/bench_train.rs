@@ -216,12 +216,12 @@ fn digits() -> Result<Dataset, Refusal> {
     let rows = veracity_train::DIGITS.chunks_exact(65);
     let features = rows.clone().flat_map(|row| row[1..].iter().map(|x| f32::from(*x) / 16.0)).collect();
     let labels = Labels::Classes { of: rows.map(|row| u32::from(row[0])).collect(), classes: 10 };
-    Dataset::new(features, 64, labels)
+    Ok(Dataset::new(features, 64, labels)?.packed())
 }
 
 /// Numbers between 0 and 1 that look like nothing; speed does not depend on what they are.
 fn synthetic(rows: usize, width: usize) -> Result<Dataset, Refusal> {
     let features = (0..rows * width).map(|i| (i.wrapping_mul(2_654_435_761) >> 16 & 255) as f32 / 255.0);
     let of = (0..rows as u32).map(|i| i % 10).collect();
-    Dataset::new(features.collect(), width, Labels::Classes { of, classes: 10 })
+    Ok(Dataset::new(features.collect(), width, Labels::Classes { of, classes: 10 })?.packed())
 }

@@ -1,7 +1,7 @@
 //! Records to learn from: features side by side, and a label for each.
 
-use crate::packed::Packed;
-use std::ops::Range;
+use crate::{narrow::square_norms, packed::Packed};
+use std::{ops::Range, sync::OnceLock};
 use veracity_core::Refusal;
 
 /// The label of each record: what a model predicts from its features.
@@ -103,8 +103,19 @@ pub struct Dataset {
     features: Vec<f32>,
     people: Option<People>,
     packed: Option<Packed>,
+    measured: Measured,
     width: usize,
     labels: Labels,
+}
+
+/// The squared norms of all records, once someone has asked for one. They follow from the features, and are not compared.
+#[derive(Debug, Clone, Default)]
+struct Measured(OnceLock<Vec<f32>>);
+
+impl PartialEq for Measured {
+    fn eq(&self, _: &Measured) -> bool {
+        true
+    }
 }
 
 impl Dataset {
@@ -127,9 +138,14 @@ impl Dataset {
             Labels::Values(values) if values.iter().any(|x| !x.is_finite()) => {
                 wrong("a label is not a finite number, expected all of them to be")
             }
-            Labels::Classes { .. } | Labels::Values(_) => {
-                Ok(Dataset { features, people: None, packed: None, width, labels })
-            }
+            Labels::Classes { .. } | Labels::Values(_) => Ok(Dataset {
+                features,
+                people: None,
+                packed: None,
+                measured: Measured::default(),
+                width,
+                labels,
+            }),
         }
     }
 
@@ -216,6 +232,17 @@ impl Dataset {
         let own = if self.packed.is_some() { None } else { Packed::new(&self.features) };
         let (levels, unit) = self.packed.as_ref().or(own.as_ref())?.levels();
         Some((levels.to_vec(), unit))
+    }
+
+    /// The squared norm of the features of one record, as [`square_norms`] measures it.
+    #[inline]
+    pub(crate) fn square_norm(&self, at: usize) -> f32 {
+        let all = || {
+            let mut norms = vec![0.0; self.len()];
+            square_norms(&self.features, self.width, &mut norms);
+            norms
+        };
+        self.measured.0.get_or_init(all)[at]
     }
 
     /// Copies the features of one record.

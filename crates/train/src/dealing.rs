@@ -6,6 +6,7 @@
 //! for is summed alone.
 
 use crate::{Crafted, Plan, World, sampling::Sampling};
+use std::cmp::Reverse;
 use veracity_noise::{Bits, Family};
 
 /// How many records a lane should have. More make more of the roundings of float sums; fewer make more lanes to be added up, which
@@ -142,6 +143,13 @@ impl Dealer {
         self.lanes.len() + self.single.len()
     }
 
+    /// All of them, those of many records first: so that nobody begins a long one when others have nothing left to do.
+    pub(crate) fn longest_first(&self) -> Vec<usize> {
+        let mut sums: Vec<usize> = (0..self.sums()).collect();
+        sums.sort_by_key(|sum| Reverse(self.records(*sum).len()));
+        sums
+    }
+
     /// The records of one of them.
     pub(crate) fn records(&self, sum: usize) -> &[u32] {
         match sum.checked_sub(self.lanes.len()) {
@@ -235,6 +243,19 @@ mod tests {
                     assert!(more.len() - fewer.len() <= 1);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn long_lanes_come_first_and_none_is_left_out() {
+        let data = data(3000);
+        for sampling in samplings(1000, 3000) {
+            let mut dealer = dealer(sampling);
+            let batch: Vec<u32> = (0..1000).collect();
+            dealer.deal(&batch, World::from(&data), 0, &Entropy::seeded(1).family(Purpose::Batch, 0, 0));
+            let order = dealer.longest_first();
+            assert!(order.is_sorted_by_key(|sum| Reverse(dealer.records(*sum).len())));
+            assert_eq!(order.iter().map(|sum| dealer.records(*sum).len()).sum::<usize>(), 1000);
         }
     }
 

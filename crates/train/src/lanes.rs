@@ -10,7 +10,7 @@ use crate::{
     dealing::Dealer,
     explicit::{Measure, WrittenOut},
     pass::Pass,
-    private::{Drawing, Part},
+    private::{Ahead, Part, is_shared},
 };
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,6 +81,11 @@ impl Lanes {
         Lanes { workers: (0..lanes.clamp(1, most)).map(worker).collect() }
     }
 
+    /// How many threads make a sum.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
     /// The sum of the last batch, as it stands in memory now; with its noise, once that was added.
     pub(crate) fn total(&self) -> &[f32] {
         &self.workers[0].lane
@@ -89,22 +94,20 @@ impl Lanes {
     /// The sum of the clipped gradients of a batch in parts, of which the first is to take the total, and on which side of the
     /// clip norm they were.
     ///
-    /// Noise does not wait for the sum that it hides: who finds no lane to sum draws some of what `drawing` wants.
+    /// Noise does not wait for the sum that it hides: who finds no lane to sum draws some of it.
     pub(crate) fn clipped_sum(
         &mut self,
         batch: Batch<'_>,
         noise: &Calibrated,
-        drawing: Option<&Drawing<'_>>,
+        ahead: Option<&Ahead>,
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
-        let next = AtomicUsize::new(0);
+        let (next, summing) = (AtomicUsize::new(0), AtomicUsize::new(self.workers.len()));
+        let is_little = !is_shared(batch.parameters.len());
+        let order = batch.dealer.longest_first();
         let sum_lanes = |worker: &mut Worker| {
             worker.begin();
-            loop {
-                let sum = next.fetch_add(1, Ordering::Relaxed);
-                if sum >= batch.dealer.sums() {
-                    break;
-                }
-                let records = batch.dealer.records(sum);
+            while let Some(sum) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let records = batch.dealer.records(*sum);
                 if !records.is_empty() {
                     worker.lay_aside(noise);
                     worker.add(batch, records);
@@ -112,13 +115,20 @@ impl Lanes {
             }
         };
         let work = |worker: Option<&mut Worker>| {
-            worker.into_iter().for_each(sum_lanes);
-            drawing.into_iter().for_each(Drawing::draw_rest);
+            if let Some(worker) = worker {
+                sum_lanes(worker);
+                summing.fetch_sub(1, Ordering::Relaxed);
+            }
+            // What nobody found the time for is drawn as it is added, and is then still in the nearest cache; but not where one thread
+            // alone adds it.
+            let is_wanted = || is_little || summing.load(Ordering::Relaxed) > 0;
+            ahead.into_iter().for_each(|ahead| ahead.draw_while(batch.step, is_wanted));
         };
-        let idle = drawing.map_or(0, |_| rayon::current_num_threads().saturating_sub(self.workers.len()));
         match &mut self.workers[..] {
-            [worker] if idle == 0 => work(Some(worker)),
+            // Another thread was asked for its noise, and what is left is drawn as it is added.
+            [worker] => sum_lanes(worker),
             workers => {
+                let idle = ahead.map_or(0, |_| rayon::current_num_threads().saturating_sub(workers.len()));
                 let all: Vec<Option<&mut Worker>> =
                     workers.iter_mut().map(Some).chain((0..idle).map(|_| None)).collect();
                 all.into_par_iter().with_max_len(1).for_each(work);

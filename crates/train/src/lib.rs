@@ -59,6 +59,7 @@ pub mod replay;
 mod run;
 mod sampling;
 mod shape;
+mod tiles;
 mod vectors;
 mod views;
 pub mod whole;

@@ -384,6 +384,40 @@ fn gather_columns<S: Simd, const R: usize, const V: usize>(
     }
 }
 
+/// Multiplies each row of as many numbers as there are `totals` with its factor, and adds it to them.
+pub(crate) fn scale_rows(rows: &mut [f32], factors: &[f32], totals: &mut [f32]) {
+    dispatch(ScaleRows { rows, factors, totals });
+}
+
+struct ScaleRows<'a> {
+    rows: &'a mut [f32],
+    factors: &'a [f32],
+    totals: &'a mut [f32],
+}
+
+impl WithSimd for ScaleRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        // Ten outputs are the commonest: the compiler keeps their totals in registers.
+        match self.totals.as_chunks_mut::<10>() {
+            ([totals], []) => scale_each(self.rows, self.factors, totals),
+            _ => scale_each(self.rows, self.factors, self.totals),
+        }
+    }
+}
+
+#[inline(always)]
+fn scale_each(rows: &mut [f32], factors: &[f32], totals: &mut [f32]) {
+    for (row, factor) in rows.chunks_exact_mut(totals.len()).zip(factors) {
+        for (x, total) in row.iter_mut().zip(&mut *totals) {
+            *x *= factor;
+            *total += *x;
+        }
+    }
+}
+
 struct SquareNorms<'a> {
     rows: &'a [f32],
     width: usize,
@@ -395,7 +429,11 @@ impl WithSimd for SquareNorms<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for (row, norm) in self.rows.chunks_exact(self.width).zip(self.norms) {
+        let rows = self.rows.chunks_exact(self.width).zip(self.norms);
+        if self.width <= PIECE {
+            return rows.for_each(|(row, norm)| *norm = dot_one(simd, row, row));
+        }
+        for (row, norm) in rows {
             let pieces = row.chunks(PIECE).map(|piece| f64::from(dot_one(simd, piece, piece)));
             *norm = pieces.sum::<f64>() as f32;
         }

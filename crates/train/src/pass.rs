@@ -20,6 +20,8 @@ pub(crate) struct Pass {
     gradients: Vec<Vec<f32>>,
     /// What each stage keeps.
     kept: Vec<Vec<f32>>,
+    /// The squared norms of the network's own inputs, where they are known.
+    of_inputs: Vec<f32>,
     /// One row of `capacity` numbers for each stage, as are the factors.
     square_norms: Vec<f32>,
     factors: Vec<f32>,
@@ -37,6 +39,7 @@ impl Pass {
             values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
             gradients,
             kept: network.stages().iter().map(|stage| sized(stage.kept())).collect(),
+            of_inputs: Vec::new(),
             square_norms: vec![0.0; capacity * network.stages().len()],
             factors: vec![0.0; capacity * network.stages().len()],
             capacity,
@@ -64,7 +67,13 @@ impl Pass {
         timed(Phase::Forward, || self.forward(network, parameters, count));
         let labels = records.iter().map(|record| data.label(*record as usize));
         timed(Phase::Backward, || self.backward(network, parameters, plan.loss, labels, count));
-        let balance = timed(Phase::Norms, || self.factors(network, clip, count));
+        let balance = timed(Phase::Norms, || {
+            if network.stages()[0].measures_inputs() {
+                self.of_inputs.clear();
+                self.of_inputs.extend(records.iter().map(|record| data.square_norm(*record as usize)));
+            }
+            self.factors(network, clip, count)
+        });
         timed(Phase::Sum, || self.add_clipped(network, count, sum));
         balance
     }
@@ -132,6 +141,8 @@ impl Pass {
         count: usize,
         sum: &mut [f32],
     ) -> Balance {
+        // Nobody has said whose they are.
+        self.of_inputs.clear();
         let balance = self.factors(network, clip, count);
         self.add_clipped(network, count, sum);
         balance
@@ -143,12 +154,13 @@ impl Pass {
         let capacity = self.capacity;
         self.square_norms.fill(0.0);
         for (at, stage) in network.stages().iter().enumerate() {
-            let outputs = network.shapes()[at + 1].size();
-            stage.square_norms(
-                trace(&self.values, &mut self.kept, network, at, count),
-                &self.gradients[at + 1][..count * outputs],
-                &mut self.square_norms[at * capacity..][..count],
-            );
+            let trace = trace(&self.values, &mut self.kept, network, at, count);
+            let gradients = &self.gradients[at + 1][..count * network.shapes()[at + 1].size()];
+            let norms = &mut self.square_norms[at * capacity..][..count];
+            match at == 0 && !self.of_inputs.is_empty() {
+                true => stage.square_norms_of(&self.of_inputs, trace, gradients, norms),
+                false => stage.square_norms(trace, gradients, norms),
+            }
         }
         let balance = clip.factors(&self.square_norms, capacity, count, &mut self.factors);
         for example in 0..count {

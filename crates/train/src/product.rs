@@ -3,6 +3,8 @@
 //! [`multiply`] is for matrices of one example, and for sums over examples, where any order of additions will do.
 //! [`multiply_rows`] is for matrices that have a row for each example: there a row must not know its company.
 
+use crate::tiles::multiply_small;
+
 /// A matrix in a slice: rows × columns, with the distance from one row, and from one column, to the next.
 #[derive(Clone, Copy)]
 pub(crate) struct Matrix<'a> {
@@ -60,13 +62,19 @@ pub(crate) enum Into {
 
 /// `target` = or += `left` × `right`, with `target` row after row and without gaps. One thread: who calls decides on those,
 /// so that the bits do not depend on their number.
-#[allow(unsafe_code)]
 pub(crate) fn multiply(target: &mut [f32], into: Into, left: Matrix<'_>, right: Matrix<'_>) {
     let (rows, inner, columns) = (left.rows, left.columns, right.columns);
     assert!(inner == right.rows && left.fits() && right.fits() && target.len() == rows * columns);
-    if target.is_empty() {
-        return;
+    if !target.is_empty() && !multiply_small(target, into, left, right) {
+        multiply_by_crate(target, into, left, right);
     }
+}
+
+/// As [`multiply`], for a target that is not empty, by the product crate.
+#[allow(unsafe_code)]
+pub(crate) fn multiply_by_crate(target: &mut [f32], into: Into, left: Matrix<'_>, right: Matrix<'_>) {
+    let (rows, inner, columns) = (left.rows, left.columns, right.columns);
+    assert!(inner == right.rows && left.fits() && right.fits() && target.len() == rows * columns);
     let add = into == Into::Add;
     // SAFETY: the assertion keeps every index that the shapes and steps allow within the three slices, which do not
     // overlap, since one of them is borrowed for writing.
@@ -96,7 +104,7 @@ pub(crate) fn multiply(target: &mut [f32], into: Into, left: Matrix<'_>, right: 
 }
 
 /// Numbers that the product crate adds up in one go, whatever the cache of the machine and the sizes of the matrices.
-const DEEP: usize = 512;
+pub(crate) const DEEP: usize = 512;
 /// Rows and columns beyond which the product crate has one way to multiply, in tiles. Its other ways are for products of up to
 /// 256 numbers, and for single rows and columns.
 const TALL: usize = 16;

@@ -8,7 +8,7 @@ use crate::{
     lanes::{Batch, Lanes},
     optimiser::{Block, Memory, Stride},
     phases::{Phase, timed},
-    private::{CLIP_NORMS, Drawing, PIECE, privatize_blocks},
+    private::{CLIP_NORMS, PIECE, Piece, is_shared, pieces, privatize_into},
     privatize,
     sampling::Sampler,
 };
@@ -291,13 +291,12 @@ impl<'a> Run<'a> {
         let (lanes, noises) = (&mut self.lanes, &mut self.noises);
         let balance = match &self.guard {
             Some(Guard { gradient: noise, .. }) => {
-                let drawing = noises.draw_ahead(noise, step, batch.parameters.len());
-                let (sum, others, balance) = lanes.clipped_sum(batch, noise, drawing.as_ref());
-                drawing.into_iter().for_each(Drawing::finish);
+                let ahead = noises.draw_ahead(noise, step, batch.parameters.len(), lanes.workers());
+                let (sum, others, balance) = lanes.clipped_sum(batch, noise, ahead);
                 let sum = ClippedSum::of_gradients(sum, others);
-                let blocks = Block::all(&mut self.state.parameters, &mut self.memory);
+                let all = Block::all(&mut self.state.parameters, &mut self.memory);
                 timed(Phase::Update, || {
-                    privatize_blocks(sum, noise, step, noises, blocks, |block, noisy| {
+                    privatize_into(sum, noise, step, noises, all, |block, noisy| {
                         plan.optimiser.step(block, noisy.values(), stride);
                     });
                 });
@@ -305,12 +304,14 @@ impl<'a> Run<'a> {
             }
             None => {
                 let sum = lanes.plain_sum(batch);
-                let blocks = Block::all(&mut self.state.parameters, &mut self.memory);
+                let all = Block::all(&mut self.state.parameters, &mut self.memory);
                 timed(Phase::Update, || {
-                    let step = |(block, sum): (Block<'_>, &[f32])| plan.optimiser.step(block, sum, stride);
-                    match blocks.len() > 2 {
-                        true => blocks.into_par_iter().zip(sum.par_chunks(PIECE)).for_each(step),
-                        false => blocks.into_iter().zip(sum.chunks(PIECE)).for_each(step),
+                    let step = |Piece { values, target, .. }: Piece<'_, Block<'_>>| {
+                        plan.optimiser.step(target, values, stride);
+                    };
+                    match is_shared(sum.len()) {
+                        true => pieces(sum, all, PIECE).into_par_iter().for_each(step),
+                        false => plan.optimiser.step(all, sum, stride),
                     }
                 });
                 0

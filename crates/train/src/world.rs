@@ -248,6 +248,13 @@ impl<'a> World<'a> {
         records.copy_row(at, to);
     }
 
+    /// The squared norm of its features.
+    #[inline]
+    pub(crate) fn square_norm(&self, position: usize) -> f32 {
+        let (records, at) = self.place(position);
+        records.square_norm(at)
+    }
+
     /// Its label.
     #[inline]
     pub(crate) fn label(&self, position: usize) -> Label {

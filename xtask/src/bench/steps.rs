@@ -19,8 +19,8 @@ const TASKS: [(&str, &str, &str); 8] = [
     ("cnn", "256", "convolutional"),
     ("digits", "64", "64→10"),
 ];
-/// As `veracity_train::phases` calls them.
-const PHASES: [&str; 8] = ["Sampling", "Fetching", "Forward", "Backward", "Norms", "Sum", "Noise", "Update"];
+/// As `veracity_train::phases` calls them. One thread draws noise as it adds it, which is part of the update.
+const PHASES: [&str; 7] = ["Sampling", "Fetching", "Forward", "Backward", "Norms", "Sum", "Update"];
 /// The value of `VERACITY_VECTORS`, and how it is called.
 const VECTORS: [(&str, &str); 2] = [("avx2", "AVX2"), ("all", "as wide as the machine has")];
 
@@ -107,9 +107,7 @@ fn print_row(said: &str, [title, batch, protection]: [&str; 3], floors: &Floors)
     let noise = match protection {
         "private" => {
             let floor = 1e6 * of("parameters") / floors.words;
-            // Small models draw their noise as they add it.
-            let spent = if of("Noise") > 0.0 { of("Noise") } else { of("Update") };
-            format!("{}, {:.0} %", digits(floor), 100.0 * floor / spent)
+            format!("{}, {:.0} %", digits(floor), 100.0 * floor / of("Update"))
         }
         _ => String::new(),
     };
@@ -134,7 +132,7 @@ mod tests {
     #[test]
     fn a_step_that_was_not_measured_is_no_success() {
         let floors = Floors { gflops: 100.0, words: 1e9, normals: 5e8 };
-        let said = "{\"Forward\": 2.0, \"Noise\": 1, \"total\": 9.5, \"flops\": 1000, \"parameters\": 10}";
+        let said = "{\"Forward\": 2.0, \"Update\": 1, \"total\": 9.5, \"flops\": 1000, \"parameters\": 10}";
         assert!(print_row(said, ["a model", "64", "private"], &floors));
         assert!(!print_row("Traceback", ["a model", "64", "plain"], &floors));
         assert_eq!((digits(9.96), digits(12.3)), ("10.0".into(), "12".into()));

@@ -108,16 +108,11 @@ impl Grid {
         widest().dispatch(Addition { values, noise, grid: *self });
     }
 
-    /// As [`add_drawn`](Grid::add_drawn), for the sum of two vectors, each of which is rounded to the grid by itself.
-    pub fn add_drawn_to_both(&self, values: &mut [f32], others: &[f32], noise: &[i32]) {
+    /// As [`add_drawn`](Grid::add_drawn), for the sum of two vectors: one that is rounded to the grid, and another of floats, which
+    /// is rounded by itself, or of totals in grid steps.
+    pub fn add_drawn_to_sum<T: Addend>(&self, values: &mut [f32], others: &[T], noise: &[i32]) {
         assert!(values.len() == noise.len() && values.len() == others.len(), "every value gets noise");
-        widest().dispatch(Both { values, others, noise, grid: *self });
-    }
-
-    /// As [`add_drawn`](Grid::add_drawn), for the sum of a vector, which is rounded to the grid, and totals in grid steps.
-    pub fn add_drawn_to_more(&self, values: &mut [f32], totals: &[f64], noise: &[i32]) {
-        assert!(values.len() == noise.len() && values.len() == totals.len(), "every value gets noise");
-        widest().dispatch(More { values, totals, noise, grid: *self });
+        widest().dispatch(SumWithNoise { values, others, noise, grid: *self });
     }
 
     /// Adds the places of `values` to `totals`, which count grid steps: whole numbers, whose sums are exact, and the same in
@@ -182,39 +177,41 @@ impl WithSimd for Steps<'_> {
     }
 }
 
-struct Both<'a> {
+/// A number that is added to another one on the grid.
+pub trait Addend: Copy {
+    /// Its place there.
+    fn steps_on(self, grid: Grid) -> f64;
+}
+
+impl Addend for f32 {
+    #[inline(always)]
+    fn steps_on(self, grid: Grid) -> f64 {
+        grid.steps(self)
+    }
+}
+
+/// Grid steps.
+impl Addend for f64 {
+    #[inline(always)]
+    fn steps_on(self, _: Grid) -> f64 {
+        self
+    }
+}
+
+struct SumWithNoise<'a, T> {
     values: &'a mut [f32],
-    others: &'a [f32],
+    others: &'a [T],
     noise: &'a [i32],
     grid: Grid,
 }
 
-impl WithSimd for Both<'_> {
+impl<T: Addend> WithSimd for SumWithNoise<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for ((value, other), &k) in self.values.iter_mut().zip(self.others).zip(self.noise) {
-            let total = self.grid.steps(*value) + self.grid.steps(*other);
-            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
-        }
-    }
-}
-
-struct More<'a> {
-    values: &'a mut [f32],
-    totals: &'a [f64],
-    noise: &'a [i32],
-    grid: Grid,
-}
-
-impl WithSimd for More<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for ((value, total), &k) in self.values.iter_mut().zip(self.totals).zip(self.noise) {
-            let total = self.grid.steps(*value) + total;
+            let total = self.grid.steps(*value) + other.steps_on(self.grid);
             *value = (self.grid.granularity * (total + f64::from(k))) as f32;
         }
     }

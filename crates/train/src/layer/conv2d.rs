@@ -7,6 +7,7 @@ use super::{Stage, Trace, initial, outer::Outer, scratch, sums, window::Window};
 use crate::{
     Shape,
     product::{Into, Matrix, multiply},
+    tiles::is_small,
 };
 use veracity_core::Refusal;
 use veracity_noise::Stream;
@@ -80,22 +81,36 @@ impl Conv2d {
         multiply(output, Into::Add, self.weights(parameters), columns);
     }
 
-    /// The same, place by place: outputs are made that way round too, and turned. The product crate would turn what the window
-    /// sees instead, which is more. Every output has the same bits as the other way round.
-    fn forward_by_place(&self, parameters: &[f32], biases: &[f32], columns: &[f32], output: &mut [f32]) {
+    /// The same, place by place: outputs are made that way round too, and turned. The product crate would turn what the window sees
+    /// instead, which is more. Every output has the same bits as the other way round.
+    fn forward_by_place(&self, weights: Matrix<'_>, biases: &[f32], columns: &[f32], output: &mut [f32]) {
         let (places, channels) = (self.window.places(), self.channels());
-        scratch::lend([places * channels], |[turned]| {
-            for place in turned.chunks_exact_mut(channels) {
+        scratch::lend([places * channels], |[by_place]| {
+            for place in by_place.chunks_exact_mut(channels) {
                 place.copy_from_slice(biases);
             }
-            let weights = self.weights(parameters).transposed();
-            multiply(turned, Into::Add, self.window.matrix(columns), weights);
+            multiply(by_place, Into::Add, self.window.matrix(columns), weights);
             for (channel, plane) in output.chunks_exact_mut(places).enumerate() {
-                for (output, place) in plane.iter_mut().zip(turned.chunks_exact(channels)) {
+                for (output, place) in plane.iter_mut().zip(by_place.chunks_exact(channels)) {
                     *output = place[channel];
                 }
             }
         });
+    }
+
+    /// The weights, what is seen × channels; written out that way round in `turned` where small products want them so.
+    fn turn<'a>(&self, parameters: &'a [f32], turned: &'a mut Vec<f32>) -> Matrix<'a> {
+        let (seen, channels) = (self.window.seen(), self.channels());
+        if !is_small(self.window.places(), seen, channels) {
+            return self.weights(parameters).transposed();
+        }
+        turned.resize(seen * channels, 0.0);
+        for (channel, weights) in parameters[..seen * channels].chunks_exact(seen).enumerate() {
+            for (turned, weight) in turned.chunks_exact_mut(channels).zip(weights) {
+                turned[channel] = *weight;
+            }
+        }
+        Matrix::new(turned, seen, channels)
     }
 }
 
@@ -125,11 +140,16 @@ impl Stage for Conv2d {
         self.outer.forget(kept);
         let biases = &parameters[self.outer.weights()..];
         let examples = input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output_size()));
+        if self.window.stride == 1 {
+            for (image, output) in examples {
+                self.see(image, |columns| self.forward_by_number(parameters, biases, columns, output));
+            }
+            return;
+        }
+        let mut turned = Vec::new();
+        let weights = self.turn(parameters, &mut turned);
         for (image, output) in examples {
-            self.see(image, |columns| match self.window.stride {
-                1 => self.forward_by_number(parameters, biases, columns, output),
-                _ => self.forward_by_place(parameters, biases, columns, output),
-            });
+            self.see(image, |columns| self.forward_by_place(weights, biases, columns, output));
         }
     }
 
@@ -211,7 +231,8 @@ mod tests {
             let (mut one, mut other) = (vec![9.0; conv.output_size()], vec![7.0; conv.output_size()]);
             conv.see(&image, |columns| {
                 conv.forward_by_number(&parameters, biases, columns, &mut one);
-                conv.forward_by_place(&parameters, biases, columns, &mut other);
+                let mut turned = Vec::new();
+                conv.forward_by_place(conv.turn(&parameters, &mut turned), biases, columns, &mut other);
             });
             let same = one.iter().zip(&other).all(|(a, b)| a.to_bits() == b.to_bits());
             assert!(same, "{inputs} × {side}² → {channels}, kernel {kernel}");

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Shape,
-    narrow::{NARROW, Narrow, square_norms},
+    narrow::{NARROW, Narrow, scale_rows, square_norms},
     product::{Into, Matrix, multiply, multiply_rows},
 };
 use veracity_core::Refusal;
@@ -37,6 +37,15 @@ impl Linear {
 
     fn weights(&self) -> usize {
         self.inputs * self.outputs
+    }
+
+    /// Adds the squared norms of up to [`AT_ONCE`] gradients, from those of the inputs and from what came back.
+    fn add_square_norms(&self, of_inputs: &[f32], outputs: &[f32], norms: &mut [f32]) {
+        let mut of_outputs = [0.0; AT_ONCE];
+        square_norms(outputs, self.outputs, &mut of_outputs);
+        for ((norm, a), g) in norms.iter_mut().zip(of_inputs).zip(of_outputs) {
+            *norm += square_norm(*a, g, self.outputs);
+        }
     }
 
     /// The kernels for few outputs, where they are few.
@@ -101,15 +110,24 @@ impl Stage for Linear {
 
     fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
         // A few examples at a time, so that no memory but the stack is needed.
-        let (mut of_inputs, mut of_outputs) = ([0.0; AT_ONCE], [0.0; AT_ONCE]);
+        let mut of_inputs = [0.0; AT_ONCE];
         let inputs = trace.input.chunks(AT_ONCE * self.inputs);
         let outputs = output_gradient.chunks(AT_ONCE * self.outputs);
         for ((inputs, outputs), norms) in inputs.zip(outputs).zip(norms.chunks_mut(AT_ONCE)) {
             square_norms(inputs, self.inputs, &mut of_inputs);
-            square_norms(outputs, self.outputs, &mut of_outputs);
-            for ((norm, a), g) in norms.iter_mut().zip(of_inputs).zip(of_outputs) {
-                *norm += square_norm(a, g, self.outputs);
-            }
+            self.add_square_norms(&of_inputs, outputs, norms);
+        }
+    }
+
+    fn measures_inputs(&self) -> bool {
+        true
+    }
+
+    fn square_norms_of(&self, of_inputs: &[f32], _: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+        let outputs = output_gradient.chunks(AT_ONCE * self.outputs);
+        let examples = of_inputs.chunks(AT_ONCE).zip(outputs).zip(norms.chunks_mut(AT_ONCE));
+        for ((of_inputs, outputs), norms) in examples {
+            self.add_square_norms(of_inputs, outputs, norms);
         }
     }
 
@@ -117,12 +135,7 @@ impl Stage for Linear {
         let (weights, biases) = sum.split_at_mut(self.weights());
         scratch::lend([self.outputs], |[total]| {
             total.fill(0.0);
-            for (g, factor) in output_gradient.chunks_exact_mut(self.outputs).zip(factors) {
-                for (g, total) in g.iter_mut().zip(&mut *total) {
-                    *g *= factor;
-                    *total += *g;
-                }
-            }
+            scale_rows(output_gradient, factors, total);
             biases.iter_mut().zip(total).for_each(|(bias, total)| *bias += *total);
         });
         if let Some(narrow) = self.narrow() {

@@ -273,6 +273,22 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
     /// see [`crate::private::Rounding`]
     fn square_norms(&self, _trace: Trace<'_>, _output_gradient: &[f32], _norms: &mut [f32]) {}
 
+    /// Whether norms follow from those of the inputs, so that these may be measured once for all steps.
+    fn measures_inputs(&self) -> bool {
+        false
+    }
+
+    /// As `square_norms`, with the squared norm of each example's inputs.
+    fn square_norms_of(
+        &self,
+        _of_inputs: &[f32],
+        trace: Trace<'_>,
+        output_gradient: &[f32],
+        norms: &mut [f32],
+    ) {
+        self.square_norms(trace, output_gradient, norms);
+    }
+
     /// Adds Σᵢ factorᵢ × gradientᵢ by the parameters to `sum`. Called after `square_norms`, or without it where no norms are
     /// needed; may spoil `output_gradient`.
     ///

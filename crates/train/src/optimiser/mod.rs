@@ -6,7 +6,7 @@ mod schedule;
 pub use averaging::Averaging;
 pub use schedule::Schedule;
 
-use crate::private::PIECE;
+use crate::private::Target;
 use veracity_core::Refusal;
 
 /// How parameters follow the gradient.
@@ -59,21 +59,25 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// All parameters, in blocks of [`PIECE`].
-    pub(crate) fn all(parameters: &'a mut [f32], memory: &'a mut Memory) -> Vec<Block<'a>> {
-        let Memory { first, second } = memory;
-        // What is not remembered is an empty block for each.
-        let mut first = first.chunks_mut(PIECE);
-        let mut second = second.chunks_mut(PIECE);
-        parameters
-            .chunks_mut(PIECE)
-            .map(|parameters| Block {
-                parameters,
-                first: first.next().unwrap_or_default(),
-                second: second.next().unwrap_or_default(),
-            })
-            .collect()
+    /// All parameters.
+    pub(crate) fn all(parameters: &'a mut [f32], memory: &'a mut Memory) -> Block<'a> {
+        Block { parameters, first: &mut memory.first, second: &mut memory.second }
     }
+}
+
+impl Target for Block<'_> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let (parameters, others) = self.parameters.split_at_mut(at);
+        let (first, other_first) = split_memory(self.first, at);
+        let (second, other_second) = split_memory(self.second, at);
+        let others = Block { parameters: others, first: other_first, second: other_second };
+        (Block { parameters, first, second }, others)
+    }
+}
+
+/// What is not remembered is empty in both.
+fn split_memory(memory: &mut [f32], at: usize) -> (&mut [f32], &mut [f32]) {
+    if memory.is_empty() { (&mut [], &mut []) } else { memory.split_at_mut(at) }
 }
 
 /// One step's numbers beside the gradient.
@@ -183,7 +187,7 @@ mod tests {
         let (mut w, mut memory) = ([1.0f32], optimiser.memory(1));
         for (step, sum) in [8.0f32, -4.0, 2.0].into_iter().enumerate() {
             let stride = Stride { step: step as u64, scale: 0.25, rate: 0.1, decay };
-            optimiser.step(Block::all(&mut w, &mut memory).remove(0), &[sum], stride);
+            optimiser.step(Block::all(&mut w, &mut memory), &[sum], stride);
         }
         f64::from(w[0])
     }

@@ -154,10 +154,10 @@ impl Calibrated {
         match *others {
             [] => return grid.add_drawn(values, normals),
             [Part::Floats(others)] => {
-                return grid.add_drawn_to_both(values, &others[from..][..normals.len()], normals);
+                return grid.add_drawn_to_sum(values, &others[from..][..normals.len()], normals);
             }
             [Part::Steps(steps)] => {
-                return grid.add_drawn_to_more(values, &steps[from..][..normals.len()], normals);
+                return grid.add_drawn_to_sum(values, &steps[from..][..normals.len()], normals);
             }
             [_, _, ..] => {}
         }

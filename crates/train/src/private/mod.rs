@@ -3,15 +3,17 @@
 //! [`Calibrated`] says how much noise on which grid; [`privatize`] adds it; [`Noises`] are the streams it comes from, which
 //! can keep a tape for an auditor and are then not fit for release.
 
+mod ahead;
 mod calibrated;
 mod laplace;
 mod noises;
 mod rounding;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use calibrated::CLIP_NORMS;
 pub use calibrated::Calibrated;
 pub use noises::Noises;
-pub(crate) use noises::{Drawing, PIECE};
+pub(crate) use noises::{PIECE, Piece, Target, is_shared, pieces};
 pub use rounding::Rounding;
 
 use crate::clip::Balance;
@@ -124,19 +126,18 @@ impl<'a> Noisy<'a> {
 /// # Promise  Its privacy is that of the mechanism of `noise`, Gaussian or Laplace, with its noise multiplier
 pub fn privatize<'a>(sum: ClippedSum<'a>, noise: &Calibrated, step: u64, rng: &mut Noises) -> Noisy<'a> {
     let ClippedSum { sum, others, place } = sum;
-    let blocks = vec![(); sum.len().div_ceil(PIECE)];
-    rng.add(ClippedSum { sum: &mut *sum, others, place }, noise, step, blocks, |(), _| ());
+    rng.add(ClippedSum { sum: &mut *sum, others, place }, noise, step, (), |(), _| ());
     Noisy { sum }
 }
 
-/// As [`privatize`], and hands each block of [`PIECE`] noisy numbers to `then` with its target, while they are at hand.
-pub(crate) fn privatize_blocks<T: Send>(
+/// As [`privatize`], and hands some noisy numbers at a time to `then` with their part of the target, while they are at hand.
+pub(crate) fn privatize_into<T: Target>(
     sum: ClippedSum<'_>,
     noise: &Calibrated,
     step: u64,
     rng: &mut Noises,
-    targets: Vec<T>,
+    target: T,
     then: impl Fn(T, Noisy<'_>) + Sync,
 ) {
-    rng.add(sum, noise, step, targets, |target, sum| then(target, Noisy { sum }));
+    rng.add(sum, noise, step, target, |target, sum| then(target, Noisy { sum }));
 }

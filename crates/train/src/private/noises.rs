@@ -2,58 +2,36 @@
 //!
 //! A tape holds what noise hides. Only seeded entropy can be taped, and nothing drawn from it is fit for release.
 
-use super::{Calibrated, ClippedSum, Part, Place};
-use crate::phases::{Phase, timed};
+use super::{Ahead, Calibrated, ClippedSum, Part, Place, ahead};
 use rayon::prelude::*;
-use std::{
-    fmt,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::sync::Arc;
 use veracity_core::{Adjacency, Refusal};
-use veracity_noise::{Call, Family, Tape, vector};
-use zeroize::Zeroize;
+use veracity_noise::{Call, Family, Tape};
 
 /// Parameters that get their noise from one stream.
-const BLOCK: usize = 1 << 15;
+pub(super) const BLOCK: usize = 1 << 15;
 /// Parameters that get their noise, and are updated, by one thread at a time.
 pub(crate) const PIECE: usize = 1 << 13;
-/// Parameters whose noise is drawn ahead by one thread at a time.
-const DRAWN: usize = 1 << 11;
 /// Pieces beyond which other threads are asked.
 const PARALLEL: usize = 2;
-/// Parameters whose noise is worth another thread.
-const LEAST_AHEAD: usize = 1 << 12;
 /// Streams of a step are numbered by block; the last number is for the balance.
 const BLOCK_BITS: u32 = 20;
 
 /// The noise of one model.
 #[derive(Debug)]
 pub struct Noises {
-    family: Family,
+    family: Arc<Family>,
     recorder: Recorder,
-    ahead: Ahead,
+    ahead: Option<Drawn>,
 }
 
-/// Noise that was drawn before the sum that it is for. It is wiped when dropped: it would undo what it was added to.
-#[derive(Default)]
-struct Ahead {
-    normals: Vec<i32>,
-    /// The step whose gradient it is for; nothing once it was used.
-    step: Option<u64>,
-}
+/// Noise that is drawn ahead, until the model is gone.
+#[derive(Debug)]
+struct Drawn(Arc<Ahead>);
 
-impl fmt::Debug for Ahead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ahead").field("step", &self.step).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Ahead {
+impl Drop for Drawn {
     fn drop(&mut self) {
-        self.normals.zeroize();
+        self.0.end();
     }
 }
 
@@ -78,7 +56,7 @@ enum Recorder {
 impl Noises {
     /// Draws noise and records nothing.
     pub fn new(family: Family) -> Noises {
-        Noises { family, recorder: Recorder::Silent, ahead: Ahead::default() }
+        Noises { family: Arc::new(family), recorder: Recorder::Silent, ahead: None }
     }
 
     /// The same draws, keeping the last sum of gradients before its noise. Refused for entropy that is fit for release.
@@ -134,66 +112,74 @@ impl Noises {
     }
 
     /// The noise of a step's gradient, to be drawn while its sum is still being made, by whoever has time; nothing where there is
-    /// not enough to gain. What is added has the same bits with and without: what was not drawn to the end, and said to be by
-    /// [`Drawing::finish`], is drawn when it is added.
-    pub(crate) fn draw_ahead(&mut self, noise: &Calibrated, step: u64, length: usize) -> Option<Drawing<'_>> {
+    /// not enough to gain. Where one thread alone makes the sum, another is asked at once. What is added has the same bits with and
+    /// without.
+    pub(crate) fn draw_ahead(
+        &mut self,
+        noise: &Calibrated,
+        step: u64,
+        length: usize,
+        summing: usize,
+    ) -> Option<&Ahead> {
+        let threads = rayon::current_num_threads();
         let is_silent = matches!(self.recorder, Recorder::Silent);
-        if length < LEAST_AHEAD || noise.gaussian_grid().is_none() || !is_silent {
+        if length < ahead::LEAST || threads < 2 || noise.gaussian_grid().is_none() || !is_silent {
             return None;
         }
-        let (family, Ahead { normals, step: of }) = (&self.family, &mut self.ahead);
-        normals.resize(length, 0);
-        // What is there is of an earlier step.
-        *of = None;
-        let pieces = normals.chunks_mut(DRAWN).map(Mutex::new).collect();
-        Some(Drawing { family, step, pieces, next: AtomicUsize::new(0), done: AtomicUsize::new(0), of })
+        if self.ahead.as_ref().is_none_or(|Drawn(ahead)| ahead.length() != length) {
+            self.ahead = Some(Drawn(Arc::new(Ahead::new(Arc::clone(&self.family), length, summing))));
+        }
+        let Drawn(ahead) = self.ahead.as_ref()?;
+        if summing == 1 {
+            ahead.ask(step);
+        }
+        Some(ahead)
     }
 
-    /// Replaces a sum by that of all its parts with the noise of a step, and hands each [`PIECE`] of it to `then` with the target
-    /// of that number.
-    pub(super) fn add<T: Send>(
+    /// Replaces a sum by that of all its parts with the noise of a step, and hands each piece of it to `then` with its part of the
+    /// target.
+    pub(super) fn add<T: Target>(
         &mut self,
         sum: ClippedSum<'_>,
         noise: &Calibrated,
         step: u64,
-        targets: Vec<T>,
+        target: T,
         then: impl Fn(T, &[f32]) + Sync,
     ) {
         let ClippedSum { sum, others, place } = sum;
-        // Pieces and targets go in pairs: with fewer targets, some numbers would get no noise.
-        assert_eq!(targets.len(), sum.len().div_ceil(PIECE), "every piece has a target");
-        let is_ahead = place == Place::Gradient
-            && self.ahead.step.take() == Some(step)
-            && noise.gaussian_grid().is_some();
         if !matches!(self.recorder, Recorder::Silent) {
             self.add_with_tape(place, noise, step, sum, &others);
-            return sum.chunks(PIECE).zip(targets).for_each(|(values, target)| then(target, values));
+            return pieces(sum, target, PIECE).into_iter().for_each(|piece| then(piece.target, piece.values));
         }
-        let (family, normals) = (&self.family, &self.ahead.normals);
-        if is_ahead {
-            let add = |(at, (values, target)): (usize, (&mut [f32], T))| {
-                let from = at * PIECE;
-                noise.add_drawn(values, &others, from, &normals[from..][..values.len()]);
+        let fits = |ahead: &&Ahead| {
+            place == Place::Gradient && ahead.length() == sum.len() && noise.gaussian_grid().is_some()
+        };
+        if let Some(ahead) = self.ahead.as_ref().map(|Drawn(ahead)| &**ahead).filter(fits) {
+            let add = |Piece { first, values, target }: Piece<'_, T>| {
+                for (at, values) in values.chunks_mut(ahead::DRAWN).enumerate() {
+                    let from = first + at * ahead::DRAWN;
+                    ahead.with(step, from / ahead::DRAWN, |normals| {
+                        noise.add_drawn(values, &others, from, normals)
+                    });
+                }
                 then(target, values);
             };
-            return match targets.len() > PARALLEL {
-                true => sum.par_chunks_mut(PIECE).zip(targets).enumerate().for_each(add),
-                false => sum.chunks_mut(PIECE).zip(targets).enumerate().for_each(add),
-            };
+            let pieces = pieces(sum, target, PIECE);
+            match pieces.len() > PARALLEL {
+                true => pieces.into_par_iter().for_each(add),
+                false => pieces.into_iter().for_each(add),
+            }
+            return ahead.pass(step);
         }
-        let add = |(block, (values, targets)): (usize, (&mut [f32], Vec<T>))| {
-            noise.add(values, &others, block * BLOCK, &mut family.stream(number(place, step, block)));
-            values.chunks(PIECE).zip(targets).for_each(|(values, target)| then(target, values));
+        let family = &*self.family;
+        let add = |Piece { first, values, target }: Piece<'_, T>| {
+            noise.add(values, &others, first, &mut family.stream(number(place, step, first / BLOCK)));
+            pieces(values, target, PIECE).into_iter().for_each(|piece| then(piece.target, piece.values));
         };
-        if sum.len() <= BLOCK {
-            return add((0, (sum, targets)));
+        match sum.len() > BLOCK {
+            true => pieces(sum, target, BLOCK).into_par_iter().for_each(add),
+            false => add(Piece { first: 0, values: sum, target }),
         }
-        let mut targets = targets.into_iter();
-        let blocks: Vec<(&mut [f32], Vec<T>)> = sum
-            .chunks_mut(BLOCK)
-            .map(|values| (values, targets.by_ref().take(BLOCK / PIECE).collect()))
-            .collect();
-        blocks.into_par_iter().enumerate().for_each(add);
     }
 
     /// The same bits, on integers that can be kept.
@@ -246,45 +232,50 @@ impl Noises {
     }
 }
 
-/// Noise that is being drawn.
-pub(crate) struct Drawing<'a> {
-    family: &'a Family,
-    step: u64,
-    pieces: Vec<Mutex<&'a mut [i32]>>,
-    /// The first piece that nobody has taken.
-    next: AtomicUsize,
-    /// How many were drawn to their end.
-    done: AtomicUsize,
-    /// Where it is noted that all were.
-    of: &'a mut Option<u64>,
+/// Whether threads share the pass that adds noise to so many parameters.
+pub(crate) fn is_shared(parameters: usize) -> bool {
+    parameters > PARALLEL * PIECE
 }
 
-impl Drawing<'_> {
-    /// Draws what nobody has begun, piece by piece.
-    pub(crate) fn draw_rest(&self) {
-        loop {
-            let at = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(piece) = self.pieces.get(at) else { return };
-            let Ok(mut normals) = piece.lock() else { return };
-            let (block, first) = (at * DRAWN / BLOCK, at * DRAWN % BLOCK);
-            let mut stream = self.family.stream(number(Place::Gradient, self.step, block));
-            timed(Phase::Noise, || vector::fill_from(first, &mut normals, &mut stream));
-            self.done.fetch_add(1, Ordering::Release);
-        }
-    }
+/// What becomes of a noisy sum, number by number.
+pub(crate) trait Target: Send + Sized {
+    /// That of the first so many numbers, and that of the others.
+    fn split(self, at: usize) -> (Self, Self);
+}
 
-    /// Says that whoever drew has stopped. Only noise that is all there is used; old noise never is.
-    pub(crate) fn finish(self) {
-        if self.done.load(Ordering::Acquire) == self.pieces.len() {
-            *self.of = Some(self.step);
-        }
+/// Nothing is done with it.
+impl Target for () {
+    fn split(self, _: usize) -> ((), ()) {
+        ((), ())
     }
+}
+
+/// Some numbers of a vector side by side, with what becomes of them.
+pub(crate) struct Piece<'a, T> {
+    /// The place of the first.
+    pub first: usize,
+    pub values: &'a mut [f32],
+    pub target: T,
+}
+
+/// A vector and its target in pieces of a length, cut at the same places.
+pub(crate) fn pieces<T: Target>(mut values: &mut [f32], mut target: T, length: usize) -> Vec<Piece<'_, T>> {
+    let mut pieces = Vec::with_capacity(values.len().div_ceil(length));
+    let mut first = 0;
+    while values.len() > length {
+        let (some, rest) = values.split_at_mut(length);
+        let (to, others) = target.split(length);
+        pieces.push(Piece { first, values: some, target: to });
+        (values, target, first) = (rest, others, first + length);
+    }
+    pieces.push(Piece { first, values, target });
+    pieces
 }
 
 /// The number of a stream: no two sums of a run, nor two blocks of a sum, share one.
 ///
 /// # Assumes  Fewer than 2^40 steps, and 2^30 parameters and so 2^15 blocks, as plans and networks check
-fn number(place: Place, step: u64, block: usize) -> u64 {
+pub(super) fn number(place: Place, step: u64, block: usize) -> u64 {
     let within = match place {
         // Records have a family of their own, so that their numbers may be those of gradients.
         Place::Gradient | Place::Record => block as u64,
@@ -315,14 +306,14 @@ mod tests {
         let in_time = [0, 1, 2].map(|step| noisy(&mut noises(), step));
         let mut rng = noises();
         for (step, in_time) in (0..).zip(&in_time) {
-            let drawing = rng.draw_ahead(&law, step, length).unwrap();
-            // All of the first step, nothing of the second; the third is forgotten.
-            if step == 0 {
-                drawing.draw_rest();
-            }
-            if step < 2 {
-                drawing.finish();
-            }
+            // All of the first step is drawn ahead, nothing of the second, and of the third what another thread has time for.
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            pool.install(|| {
+                let ahead = rng.draw_ahead(&law, step, length, 2 - usize::from(step == 2)).unwrap();
+                if step == 0 {
+                    ahead.draw_while(step, || true);
+                }
+            });
             assert!(noisy(&mut rng, step) == *in_time, "step {step}");
         }
     }
