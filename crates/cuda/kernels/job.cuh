@@ -12,7 +12,7 @@ struct Job {
     const float2* about;
     // Batches.
     const u64* limits;
-    const u16* guide;
+    const uint2* guide;        // for each value of ten leading bits, the first gap whose limit lies beyond, and its upper half
     // Worlds: one entry for each trial.
     const u64* trials;
     const int* changed;        // pairs: a position or -1, and the row that stands there or -1

@@ -59,7 +59,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.weights = (u32*)next(LARGE ? scratch : shared, planes);
     // A batch is drawn before there are slopes, so that its words may lie where they will.
     m.drawn.words = (u32*)shared;
-    m.slopes = (signed char*)next(shared, max(3 * job.outer * m.slope_stride, 4 * 544));
+    m.slopes = (signed char*)next(shared, max(3 * job.outer * m.slope_stride, 4 * WORDS_AT_ONCE));
     m.biases = (float*)next(shared, 4 * 16 * MT);
     m.bias_sums = (i64*)next(shared, 8 * 16 * MT);
     const int last = HIDDEN ? job.outputs * (job.hidden + 1) : 0;
@@ -80,12 +80,13 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
 // ---- Noise.
 
 // The integers of a step (or of initial parameters) for so many groups of 32, without those of rare radii, which are noted. Threads
-// that are left over make words for the batch; how many blocks of them, is returned.
+// that are left over make words for the batch; for how many rounds, is returned.
 template <int WARPS>
 __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory& m, const u32* key, u64 step, bool initial, int groups) {
     constexpr int THREADS = 32 * WARPS;
     const int blocks = 2 * groups;
-    const int spare = min((blocks + THREADS - 1) / THREADS * THREADS - blocks, 32) & ~1, ready = initial ? 0 : spare;
+    const int spare = (blocks + THREADS - 1) / THREADS * THREADS - blocks;
+    const int rounds = initial ? 0 : min(spare / ROUND_BLOCKS, ROUNDS_AT_ONCE), ready = rounds * ROUND_BLOCKS;
 #pragma unroll 1
     for (int first = 0; first < blocks; first += THREADS) {
         const int block = first + team.thread;
@@ -94,10 +95,12 @@ __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory&
         // Parameters have a stream for every 2^15 of them; initial ones have one.
         const u64 nonce = initial ? 0 : for_batch ? step : step << 20 | (u64)(block >> 11);
         chacha(x, for_batch ? m.keys + 8 : key, initial ? block : for_batch ? block - blocks : block & 2047, nonce);
-        if (block < blocks + ready) {
-            int* to = block < blocks ? m.numbers + 17 * block : (int*)m.drawn.words + 17 * (block - blocks);
+        if (block < blocks) {
+            int* to = m.numbers + 17 * block;
 #pragma unroll
             for (int i = 0; i < 16; ++i) to[i] = (int)x[i];
+        } else if (block < blocks + ready) {
+            write_block(m.drawn.words + BLOCK_STRIDE * (block - blocks), x);
         }
     }
     if (team.thread == 0) m.rare[0] = 0;
@@ -117,7 +120,7 @@ __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory&
             m.numbers[from + 17] = b;
         }
     }
-    return ready;
+    return rounds;
 }
 
 // The pairs that were noted; one warp.
@@ -591,6 +594,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
     const int groups = (job.parameters + 31) / 32;
     for (int at = number; at < job.count; at += teams) {
         team.meet();
+        if (team.thread == 0) begin_trial(job, at, m.drawn);
         if (team.thread < 3) {
             const u32* key = team.thread == 0 ? job.noise_key : team.thread == 1 ? job.batch_key : job.init_key;
             derive(m.keys + 8 * team.thread, key, job.trials[at]);
@@ -602,13 +606,13 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
 #pragma unroll 1
         for (int step = -1; step < job.steps; ++step) {
             const bool initial = step < 0;
-            int ready = 0;
+            int rounds = 0;
             if (!initial || !job.initial) {
                 const int drawn = initial && HIDDEN ? groups + 1 : groups;
-                ready = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
+                rounds = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
             }
             if (!initial) {
-                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, ready, m.drawn, team.lane);
+                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, m.drawn.words, rounds, m.drawn, team.lane);
                 for (int i = team.thread; i < 16 * MT; i += 32 * WARPS) m.bias_sums[i] = 0;
                 if (HIDDEN) for (int i = team.thread; i < job.outputs * (job.hidden + 1); i += 32 * WARPS) m.last_sums[i] = 0;
             }

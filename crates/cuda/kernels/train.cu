@@ -76,17 +76,21 @@ extern "C" __global__ void probe_batches(const __grid_constant__ Job job, int* o
     drawn.count = (int*)(keys + 8);
     drawn.crafted_count = drawn.count + 1;
     drawn.words = keys + 16;
-    drawn.crafted = (int*)(drawn.words + 544);
+    drawn.crafted = (int*)(drawn.words + WORDS_AT_ONCE);
     drawn.rows = (u32*)(drawn.crafted + (job.crafted_count + 3) / 4 * 4);
     drawn.offsets = drawn.rows + job.room_for + 32;
     drawn.each = 0;
     drawn.order = (u16*)(drawn.offsets + job.room_for + 32);
     const int lane = threadIdx.x, each = job.room_for + 1;
     for (int trial = blockIdx.x; trial < job.count; trial += gridDim.x) {
-        if (lane == 0) derive(keys, job.batch_key, job.trials[trial]);
+        __syncwarp();
+        if (lane == 0) {
+            derive(keys, job.batch_key, job.trials[trial]);
+            begin_trial(job, trial, drawn);
+        }
         __syncwarp();
         for (int step = 0; step < steps; ++step) {
-            draw_batch(job, trial, keys, step, 0, drawn, lane);
+            draw_batch(job, trial, keys, step, nullptr, 0, drawn, lane);
             int* to = out + ((size_t)trial * steps + step) * each;
             if (lane == 0) to[0] = *drawn.count;
             for (int i = lane; i < *drawn.count; i += 32) to[1 + i] = (int)drawn.rows[i];

@@ -7,14 +7,14 @@
 #include "arith.cuh"
 
 #define MOST_OF_A_WARP 224       // records: with more, a sum of bytes leaves 31 bits
-#define NOISE_BLOCKS 42          // of keystream for 650 parameters
-#define BATCH_BLOCKS 22          // that the same lanes make for the next batch
-#define BLOCK_STRIDE 20          // words, so that sixteen are read and written four at a time and meet no bank twice
+#define LOW_BLOCKS 32            // of keystream for the first 512 parameters
+#define HIGH_BLOCKS 10           // and for the others
 
 namespace one_warp {
 
 struct Memory {
-    u32* words;            // keystream of noise, or noisy sums; lies where slopes do
+    u32* words;            // keystream of the first 512 parameters' noise, or noisy sums; lies where slopes do
+    u32* shared_words;     // of two steps, 16 blocks each: that of the other parameters, and of a round of gaps
     signed char* slopes;   // three planes of ten rows
     int slope_stride;
     u32* weights;          // three planes of ten rows of 64 bytes, four pieces of 16 each, turned by half the row's number
@@ -31,11 +31,12 @@ __device__ __forceinline__ int owned_at(int k, int group, int half, int lane) { 
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
     auto next = [&](size_t bytes) { u8* at = shared; shared += (bytes + 15) & ~(size_t)15; return at; };
     m.slope_stride = job.room_for + 16;
-    const int words = 4 * (NOISE_BLOCKS * BLOCK_STRIDE + 544), slopes = 3 * job.outputs * m.slope_stride;
-    u8* first = next(max(words, slopes));
+    u8* first = next(max(4 * LOW_BLOCKS * BLOCK_STRIDE, 3 * job.outputs * m.slope_stride));
     m.words = (u32*)first;
     m.slopes = (signed char*)first;
-    m.drawn.words = m.words + NOISE_BLOCKS * BLOCK_STRIDE;
+    // A batch is drawn when neither is needed.
+    m.drawn.words = m.words;
+    m.shared_words = (u32*)next(4 * 32 * BLOCK_STRIDE);
     m.weights = (u32*)next(3 * 640);
     m.owned = (float*)next(4 * 640);
     m.keys = (u32*)next(4 * 24);
@@ -52,8 +53,17 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
 // A whole number as a double: by a unit of its own, which is slow and otherwise idle here.
 __device__ __forceinline__ double converted(int x) { return __int2double_rn(x); }
 
+// What a step shares with the one after it or before: odd ones come first.
+__device__ __forceinline__ u32* of_step(const Memory& m, int step) { return m.shared_words + (step & 1 ? 0 : 16 * BLOCK_STRIDE); }
+
+// The radii and angles of 32 parameters, or their sums.
+__device__ __forceinline__ u32* group_at(const Memory& m, int step, int group) {
+    return group < LOW_BLOCKS / 2 ? m.words + 2 * BLOCK_STRIDE * group : of_step(m, step) + 2 * BLOCK_STRIDE * (group - LOW_BLOCKS / 2);
+}
 // Where a parameter's word or sum is.
-__device__ __forceinline__ int standing(int parameter) { return parameter + (parameter >> 4) * (BLOCK_STRIDE - 16); }
+__device__ __forceinline__ u32* word_at(const Memory& m, int step, int parameter) {
+    return group_at(m, step, parameter >> 5) + standing(parameter & 31);
+}
 
 // ---- The way forward.
 
@@ -246,24 +256,18 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
 
 // ---- Noise.
 
-// Keystream of a step's noise (or of initial weights), and of the next batch.
-__device__ __forceinline__ void draw_words(const Memory& m, const u32* key, u64 step, bool initial, u64 next, int lane) {
+// Keystream of a step's noise (of initial weights before the first) and of the batch after it. What the first 512 parameters leave
+// over is made for two steps at once, so that no lane is idle.
+__device__ __forceinline__ void draw_words(const Memory& m, int step, int lane) {
 #pragma unroll 1
-    for (int first = 0; first < 64; first += 32) {
-        const int block = first + lane;
-        const bool for_batch = block >= NOISE_BLOCKS;
-        const u64 nonce = for_batch ? next : initial ? 0 : step << 20;
+    for (int round = step & 1 ? 0 : 1; round < 2; ++round) {
+        const int of = round == 0 ? step + (lane >> 4) : step, at = lane & 15;
+        const bool for_batch = round == 0 && at >= HIGH_BLOCKS;
+        const u32* key = m.keys + (for_batch ? 8 : of < 0 ? 16 : 0);
+        const u64 nonce = for_batch ? of + 1 : of < 0 ? 0 : (u64)of << 20;
         u32 x[16];
-        chacha(x, for_batch ? m.keys + 8 : key, for_batch ? block - NOISE_BLOCKS : block, nonce);
-        if (!for_batch) {
-            uint4* to = (uint4*)(m.words + BLOCK_STRIDE * block);
-#pragma unroll
-            for (int i = 0; i < 4; ++i) to[i] = make_uint4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
-        } else {
-            u32* to = m.drawn.words + 17 * (block - NOISE_BLOCKS);
-#pragma unroll
-            for (int i = 0; i < 16; ++i) to[i] = x[i];
-        }
+        chacha(x, key, round == 1 ? lane : for_batch ? at - HIGH_BLOCKS : LOW_BLOCKS + at, nonce);
+        write_block((round == 0 ? m.shared_words : m.words) + BLOCK_STRIDE * lane, x);
     }
     __syncwarp();
 }
@@ -279,8 +283,30 @@ __device__ __noinline__ int2 continued(const u32* key, u64 nonce, int group, int
 struct Noise {
     const u32* key;
     u64 nonce;
+    int step;
     bool are_integers;     // whether the words are the integers already
 };
+
+// Two pairs at once, since one alone is a long chain of which each link waits for the last.
+__device__ __forceinline__ void two_pairs(const Noise& noise, const int (&groups)[2], int at, const u32 (&radii)[2], const u32 (&angles)[2], int (&a)[2], int (&b)[2]) {
+    if (noise.are_integers) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) { a[i] = (int)radii[i]; b[i] = (int)angles[i]; }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) pair(radii[i], angles[i], a[i], b[i]);
+    if (is_rare(radii[0]) || is_rare(radii[1])) {
+#pragma unroll 1
+        for (int i = 0; i < 2; ++i) {
+            const bool second = i == 1;
+            const u32 radius_word = second ? radii[1] : radii[0];
+            if (!is_rare(radius_word)) continue;
+            const int2 found = continued(noise.key, noise.nonce, second ? groups[1] : groups[0], at, radius_word, second ? angles[1] : angles[0]);
+            if (second) { a[1] = found.x; b[1] = found.y; } else { a[0] = found.x; b[0] = found.y; }
+        }
+    }
+}
 
 __device__ __forceinline__ void drawn_pair(const Noise& noise, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
     if (noise.are_integers) {
@@ -299,19 +325,19 @@ __device__ __forceinline__ void drawn_pair(const Noise& noise, int group, int at
 // Turns all words into integers where they stand, and adds crafted gradients, which are whole numbers of steps.
 __device__ __noinline__ void add_crafted(const Job& job, const Memory m, const Noise noise, int lane) {
 #pragma unroll 1
-    for (int at = lane; at < 8 * NOISE_BLOCKS; at += 32) {
-        const int group = at >> 4, from = 2 * BLOCK_STRIDE * group + (at & 15);
+    for (int at = lane; at < 8 * (LOW_BLOCKS + HIGH_BLOCKS); at += 32) {
+        u32* from = group_at(m, noise.step, at >> 4) + (at & 15);
         int a, b;
-        drawn_pair(noise, group, at & 15, m.words[from], m.words[from + BLOCK_STRIDE], a, b);
-        m.words[from] = a;
-        m.words[from + BLOCK_STRIDE] = b;
+        drawn_pair(noise, at >> 4, at & 15, from[0], from[BLOCK_STRIDE], a, b);
+        from[0] = a;
+        from[BLOCK_STRIDE] = b;
     }
     __syncwarp();
     for (int i = 0; i < *m.drawn.crafted_count; ++i) {
         const int crafted = m.drawn.crafted[i];
         for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
             const uint2 e = job.crafted_entries[entry];
-            m.words[standing(e.x)] += e.y;
+            *word_at(m, noise.step, e.x) += e.y;
         }
         __syncwarp();
     }
@@ -325,14 +351,16 @@ struct Step {
     bool keeps_sums;
 };
 
-// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept.
-template <bool MOMENTUM>
+// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept. Most plans have neither momentum
+// nor decay.
+template <bool PLAIN>
 __device__ __forceinline__ float moved(const Job& job, const Step& step, float w, int steps, u32* word, float* velocity) {
     const float sum = __double2float_rn(mul(job.granularity, converted(steps)));
     if (step.keeps_sums) *(float*)word = sum;
+    if (PLAIN) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     // Without decay nothing is taken off.
     w = __fsub_rn(w, __fmul_rn(step.shrink, w));
-    if (!MOMENTUM) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
+    if (job.momentum == 0.f) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     const float v = __fadd_rn(__fmul_rn(job.momentum, *velocity), __fmul_rn(job.scale, sum));
     *velocity = v;
     return __fsub_rn(w, __fmul_rn(step.rate, v));
@@ -340,7 +368,7 @@ __device__ __forceinline__ float moved(const Job& job, const Step& step, float w
 
 // All parameters take their step; returns the largest weight of the lane. The loop is rolled, and steps move through the first places of
 // their registers: unrolled, the code outgrows the instruction cache.
-template <bool MOMENTUM>
+template <bool PLAIN>
 __device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], double bias_sum,
                                         float& bias, int lane) {
     const int row = lane >> 2, quad = lane & 3;
@@ -348,31 +376,38 @@ __device__ __forceinline__ float update(const Job& job, const Memory& m, const N
 #pragma unroll 1
     for (int k = 0; k < 5; ++k) {
         const int output = k < 4 ? row : 8 + (row & 1), at = 4 * quad + (k < 4 ? k : row >> 1);
+        float* w = m.owned + owned_at(k, 0, 0, lane);
+        if (output < job.outputs) {
+            // Two groups of an output stand side by side.
+            u32* word = group_at(m, noise.step, 2 * output) + at;
+            const int groups[2] = {2 * output, 2 * output + 1};
+            const u32 radii[2] = {word[0], word[2 * BLOCK_STRIDE]}, angles[2] = {word[BLOCK_STRIDE], word[3 * BLOCK_STRIDE]};
+            float* velocity = m.velocity + owned_at(k, 0, 0, lane);
+            int a[2], b[2];
+            two_pairs(noise, groups, at, radii, angles, a, b);
 #pragma unroll
-        for (int group = 0; group < 2; ++group) {
-            float* w = m.owned + owned_at(k, group, 0, lane);
-            float* velocity = m.velocity + owned_at(k, group, 0, lane);
-            u32* word = m.words + 2 * BLOCK_STRIDE * (2 * output + group) + at;
-            if (output < job.outputs) {
-                int a, b;
-                drawn_pair(noise, 2 * output + group, at, word[0], word[BLOCK_STRIDE], a, b);
-                const float v = moved<MOMENTUM>(job, step, w[0], steps[group][0] + a, word, velocity);
-                const float u = moved<MOMENTUM>(job, step, w[32], steps[group][1] + b, word + BLOCK_STRIDE, velocity + 32);
-                w[0] = v;
-                w[32] = u;
+            for (int group = 0; group < 2; ++group) {
+                const int to = 2 * BLOCK_STRIDE * group;
+                const float v = moved<PLAIN>(job, step, w[64 * group], steps[group][0] + a[group], word + to, velocity + 64 * group);
+                const float u = moved<PLAIN>(job, step, w[64 * group + 32], steps[group][1] + b[group], word + to + BLOCK_STRIDE, velocity + 64 * group + 32);
+                w[64 * group] = v;
+                w[64 * group + 32] = u;
                 most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
             }
+        }
 #pragma unroll
-            for (int i = 0; i < 8; ++i) steps[group][i] = steps[group][i + 2];
+        for (int i = 0; i < 8; ++i) {
+            steps[0][i] = steps[0][i + 2];
+            steps[1][i] = steps[1][i + 2];
         }
     }
     if (lane < job.outputs) {
         // Biases come after all weights.
         const int parameter = 64 * job.outputs + lane, group = parameter >> 5, at = parameter & 15;
-        u32* word = m.words + 2 * BLOCK_STRIDE * group + at;
+        u32* word = group_at(m, noise.step, group) + at;
         int a, b;
         drawn_pair(noise, group, at, word[0], word[BLOCK_STRIDE], a, b);
-        bias = moved<MOMENTUM>(job, step, bias, nearest(mul(bias_sum, job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
+        bias = moved<PLAIN>(job, step, bias, nearest(mul(bias_sum, job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
     }
     return most;
 }
@@ -392,7 +427,7 @@ __device__ __noinline__ float begin(const Job& job, const Memory m, const Noise 
             v = from[0];
             u = from[16];
         } else if (output < job.outputs) {
-            const u32* from = m.words + 2 * BLOCK_STRIDE * (2 * output + group) + at;
+            const u32* from = group_at(m, noise.step, 2 * output + group) + at;
             int a, b;
             drawn_pair(noise, 2 * output + group, at, from[0], from[BLOCK_STRIDE], a, b);
             v = __fmul_rn(job.initial_scale, __double2float_rn(mul(job.start, converted(a))));
@@ -438,12 +473,12 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m, 
 __device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float* out, int step, int lane) {
     __syncwarp();
     out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
-    for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(m.words[standing(job.read_parameters[at])]);
+    for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(*word_at(m, step, job.read_parameters[at]));
 #pragma unroll 1
     for (int direction = 0; direction < job.read_direction_count; ++direction) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
-        for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(m.words[standing(at)]), sum);
+        for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(*word_at(m, step, at)), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
         if (lane == 0) out[job.read_parameter_count + direction] = (float)sum;
@@ -500,6 +535,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
         const int at = first + number % TEAMS;
         const bool has_work = at < job.count;
         __syncwarp();
+        if (has_work && lane == 0) begin_trial(job, at, m.drawn);
         if (has_work && lane < 3) derive(m.keys + 8 * lane, lane == 0 ? job.noise_key : lane == 1 ? job.batch_key : job.init_key, job.trials[at]);
         __syncwarp();
         float* out = job.out + (u64)at * job.out_each;
@@ -541,8 +577,8 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                 }
                 __syncwarp();
             }
-            draw_words(m, m.keys + (initial ? 16 : 0), initial ? 0 : number_of_step, initial, number_of_step + 1, lane);
-            Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, false};
+            draw_words(m, number_of_step, lane);
+            Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, number_of_step, false};
             if (!initial && *m.drawn.crafted_count > 0) {
                 add_crafted(job, m, noise, lane);
                 noise.are_integers = true;
@@ -553,12 +589,13 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
             } else {
                 const float rate = job.rates[number_of_step];
                 const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS};
-                most = job.momentum != 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
-                                           : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
+                most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
+                                                               : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
                 if (job.read == SUMS) read_sums(job, m, out, number_of_step, lane);
             }
             per_weight = round_weights(job, m, most, lane);
-            if (number_of_step + 1 < job.steps) draw_batch(job, at, m.keys + 8, number_of_step + 1, BATCH_BLOCKS, m.drawn, lane);
+            if (number_of_step + 1 < job.steps)
+                draw_batch(job, at, m.keys + 8, number_of_step + 1, of_step(m, number_of_step) + BLOCK_STRIDE * HIGH_BLOCKS, 1, m.drawn, lane);
         }
         if (!has_work) continue;
         if (job.read == OUTPUTS) read_outputs(job, m, bias, per_weight, out, lane);

@@ -13,12 +13,12 @@ pub(crate) struct Argument(pub Job);
 unsafe impl DeviceRepr for Argument {}
 
 /// Words of keystream that are held for a batch.
-const WORDS: usize = 544;
+pub(crate) const WORDS: usize = 600;
 /// Rare radii that are noted at once, and their number.
 const RARE: usize = 64;
-/// What kernels/warp.cuh has for a model of one warp: the most records of a batch, and words of keystream for its noise.
+/// What kernels/warp.cuh has for a model of one warp: the most records of a batch, and words that hold 32 blocks of keystream.
 const MOST_OF_ONE_WARP: i32 = 224;
-const NOISE_WORDS: usize = 42 * 20;
+const BLOCKS: usize = 32 * 20;
 /// A kernel and what its teams are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
@@ -116,7 +116,8 @@ impl Kernel {
         let crafted = 4 * job.crafted_count as usize;
         let order = if job.batches == SHUFFLED { 2 * job.positions as usize } else { 0 };
         if *self == OF_64 {
-            let shared = up((4 * (NOISE_WORDS + WORDS)).max(3 * outer * slope_stride))
+            let shared = up((4 * BLOCKS).max(3 * outer * slope_stride))
+                + 4 * BLOCKS
                 + 3 * 640
                 + 4 * 640
                 + up(4 * 24)
@@ -207,9 +208,9 @@ mod tests {
         assert!((parts..20_000).contains(&shared), "{shared}");
         assert!(scratch >= 4 * (2 * 640 + 650) && kernel.teams == 4);
         assert!(shared.is_multiple_of(128) && scratch.is_multiple_of(128));
-        // Keystream of 42 blocks and a batch, three bytes and a float for each weight, rows; then momentum.
+        // Keystream of 32 blocks or slopes, of 32 more blocks, three bytes and a float for each weight, rows; then momentum.
         let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10).unwrap();
-        let parts = 4 * (NOISE_WORDS + WORDS) + 3 * 640 + 4 * 640 + 4 * 24 + 4 * (160 + 32) + 16;
+        let parts = 3 * 10 * (160 + 16) + 4 * BLOCKS + 3 * 640 + 4 * 640 + 4 * 24 + 4 * (160 + 32) + 16;
         assert!((parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21, "{shared} {scratch}");
         assert!(kernel.teams == 16 && 16 * shared <= 227 << 10);
     }
