@@ -5,7 +5,7 @@
 // What a team has in shared memory for its batch.
 struct Drawn {
     u32* rows;       // the rows of the batch; those beyond the last are blank
-    u32* offsets;    // where each begins, a blank one where the first does; or nothing
+    u32* offsets;    // where each begins; or nothing
     u32 each;        // bytes of a row
     u32* words;      // of keystream: 30 blocks, by `standing`
     u16* order;      // of an epoch, where batches are shuffled
@@ -14,8 +14,11 @@ struct Drawn {
     int* crafted_count;
 };
 
-// No row: its other bits are those of the first.
-#define BLANK 0x80000000u
+// The tables of gaps: those of the job, or nearer copies.
+struct Gaps {
+    const u16* guide;
+    const u32* upper;
+};
 
 // Words of keystream stand in blocks that are this far apart, so that sixteen are written four at a time and meet no bank twice.
 #define BLOCK_STRIDE 20
@@ -43,12 +46,12 @@ __device__ __forceinline__ void fill_words(u32* words, const u32* key, u64 first
 // The row at a position: crates/train/src/world.rs.
 __device__ __forceinline__ u32 row_at(const Job& job, int trial, int position, const Drawn& drawn) {
     const int2 changed = *(const int2*)(drawn.count + 2);
-    if (position == changed.x) return min((u32)changed.y, BLANK);
+    if (position == changed.x) return changed.y < 0 ? job.blank : changed.y;
     if (position < job.unplanted) return position;
     if (position < job.records) {
         const int at = position - job.unplanted;
         const bool is_in = job.is_in[(size_t)trial * job.planted_words + (at >> 5)] >> (at & 31) & 1;
-        return is_in ? job.inside + at : job.outside >= 0 ? job.outside + at : BLANK;
+        return is_in ? job.inside + at : job.outside >= 0 ? job.outside + at : job.blank;
     }
     const int crafted = job.crafted[(size_t)trial * job.crafted_count + position - job.records];
     if (crafted >= 0) {
@@ -56,14 +59,14 @@ __device__ __forceinline__ u32 row_at(const Job& job, int trial, int position, c
         if (at < job.crafted_count) drawn.crafted[at] = crafted;
         else atomicAdd(job.errors, 1);
     }
-    return BLANK;
+    return job.blank;
 }
 
 __device__ __forceinline__ void take(const Job& job, int trial, int position, int at, const Drawn& drawn) {
     const u32 row = row_at(job, trial, position, drawn);
     if (at >= job.room_for) { atomicAdd(job.errors, 1); return; }
     drawn.rows[at] = row;
-    if (drawn.offsets) drawn.offsets[at] = row == BLANK ? 0 : row * drawn.each;
+    if (drawn.offsets) drawn.offsets[at] = row * drawn.each;
 }
 
 // Gap after gap, for the few batches in which a word alone does not decide: one lane, as the room does it.
@@ -83,7 +86,7 @@ __device__ __noinline__ int draw_slowly(const Job& job, int trial, const u32* ke
         u64 before = 0;
         for (;;) {
             const u32 high = word();
-            int gap = job.guide[high >> 22].x;
+            int gap = job.guide[high >> 22];
             while (gap < job.gaps && (u32)(job.limits[gap] >> 32) < high) ++gap;
             if (gap < job.gaps && (u32)(job.limits[gap] >> 32) == high) {
                 const u64 both = (u64)high << 32 | word();
@@ -104,27 +107,38 @@ __device__ __noinline__ int draw_slowly(const Job& job, int trial, const u32* ke
 
 // One warp draws the Poisson batch of a step: 96 gaps at a time, three a lane, and where they lead by a sum over lanes. The words of
 // the first `rounds` of them are at `ready`.
-__device__ __forceinline__ int draw_poisson(const Job& job, int trial, const u32* key, u64 step, const u32* ready, int rounds, const Drawn& drawn, int lane) {
+__device__ __forceinline__ int draw_poisson(const Job& job, int trial, const u32* key, u64 step, const u32* ready, int rounds, const Gaps& gaps, const Drawn& drawn, int lane) {
     int reached = 0, count = 0;   // positions that are decided, and records among them
     const u32* words = ready;
 #pragma unroll 1
     for (u64 block = ROUND_BLOCKS * rounds;; block += ROUNDS_AT_ONCE * ROUND_BLOCKS) {
 #pragma unroll 1
         for (; rounds > 0; --rounds, words += ROUND_BLOCKS * BLOCK_STRIDE) {
+            int gap[3];
+            u32 high[3], limit[3];
+#pragma unroll
+            for (int i = 0; i < 3; ++i) {
+                high[i] = words[standing(3 * lane + i)];
+                gap[i] = gaps.guide[high[i] >> 22];
+                limit[i] = gaps.upper[gap[i]];
+            }
+            // All three at once: each look at the table takes its time.
+            while (limit[0] < high[0] || limit[1] < high[1] || limit[2] < high[2]) {
+#pragma unroll
+                for (int i = 0; i < 3; ++i) {
+                    gap[i] += limit[i] < high[i];
+                    limit[i] = gaps.upper[gap[i]];
+                }
+            }
             // Distances in the low bits, records in the high ones: 96 gaps of at most 1024 leave the two apart.
             u32 own[3], sum = 0;
             bool is_tie[3], ends[3];
 #pragma unroll
             for (int i = 0; i < 3; ++i) {
-                const u32 high = words[standing(3 * lane + i)];
-                const uint2 lead = job.guide[high >> 22];
-                int gap = lead.x;
-                u32 limit = lead.y;
-                while (limit < high) limit = (u32)(job.limits[++gap] >> 32);
                 // A gap beyond the table has no record at its end.
-                ends[i] = gap < job.gaps;
-                is_tie[i] = ends[i] && limit == high;
-                sum += gap + (ends[i] ? 0x01000001u : 0);
+                ends[i] = gap[i] < job.gaps;
+                is_tie[i] = ends[i] && limit[i] == high[i];
+                sum += gap[i] + (ends[i] ? 0x01000001u : 0);
                 own[i] = sum;
             }
             u32 before = sum;
@@ -210,12 +224,12 @@ __device__ __forceinline__ void begin_trial(const Job& job, int trial, const Dra
 }
 
 // One warp draws the batch of a step; the words of the first `rounds` of gaps are at `ready`.
-__device__ __forceinline__ void draw_batch(const Job& job, int trial, const u32* key, int step, const u32* ready, int rounds, const Drawn& drawn, int lane) {
+__device__ __forceinline__ void draw_batch(const Job& job, int trial, const u32* key, int step, const u32* ready, int rounds, const Gaps& gaps, const Drawn& drawn, int lane) {
     if (lane == 0) *drawn.crafted_count = 0;
     __syncwarp();
     int count = 0;
     if (job.batches == POISSON) {
-        count = draw_poisson(job, trial, key, step, ready, rounds, drawn, lane);
+        count = draw_poisson(job, trial, key, step, ready, rounds, gaps, drawn, lane);
     } else if (job.batches == EVERYTHING) {
         count = job.positions;
         for (int at = lane; at < count; at += 32) take(job, trial, at, at, drawn);
@@ -227,9 +241,10 @@ __device__ __forceinline__ void draw_batch(const Job& job, int trial, const u32*
         for (int at = lane; at < count; at += 32) take(job, trial, drawn.order[first + at], at, drawn);
     }
     count = min(count, job.room_for);
-    for (int at = count + lane; at < ((count + 31) & ~31); at += 32) {
-        drawn.rows[at] = BLANK;
-        if (drawn.offsets) drawn.offsets[at] = 0;
+    // By 32, and never none: whatever is loaded ahead is a row.
+    for (int at = count + lane; at < max(count + 31 & ~31, 32); at += 32) {
+        drawn.rows[at] = job.blank;
+        if (drawn.offsets) drawn.offsets[at] = job.blank * drawn.each;
     }
     __syncwarp();
     if (lane == 0) {

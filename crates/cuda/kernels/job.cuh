@@ -12,7 +12,8 @@ struct Job {
     const float2* about;
     // Batches.
     const u64* limits;
-    const uint2* guide;        // for each value of ten leading bits, the first gap whose limit lies beyond, and its upper half
+    const u16* guide;          // for each value of ten leading bits, the first gap whose limit lies beyond
+    const u32* upper;          // the upper halves of limits, and one that no word is beyond
     // Worlds: one entry for each trial.
     const u64* trials;
     const int* changed;        // pairs: a position or -1, and the row that stands there or -1
@@ -37,7 +38,8 @@ struct Job {
     int loss, batches, read;
     int gaps, positions, records, unplanted, inside, outside, planted_words, crafted_count, batch;
     int room_for;              // records of a batch for which there is room
-    int read_parameter_count, read_direction_count, probes, first_probe;
+    int blank;                 // a row of nothing, whose norm is infinite: nothing of its gradient is left
+    int read_parameter_count, read_direction_count, probes, first_probe, unused;
     float unit;                // what a level is worth
     float clip;                // what gradients are clipped to
     float per_fine;            // fine units in one: gradients are whole numbers of them
@@ -51,4 +53,4 @@ struct Job {
     u32 noise_key[8], batch_key[8], init_key[8];
 };
 // The host has the same number: a field more on one side alone does not compile.
-static_assert(sizeof(Job) == 432, "Job is not what src/job.rs has");
+static_assert(sizeof(Job) == 448, "Job is not what src/job.rs has");

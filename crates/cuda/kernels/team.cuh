@@ -266,10 +266,9 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
     const int row = lane >> 2, quad = lane & 3, first = 8 * tile;
     const bool far = lane & 16;
     const u32 ra = m.drawn.rows[first + 2 * quad], rb = m.drawn.rows[first + 2 * quad + 1];
-    const float2 about_a = job.about[ra == BLANK ? 0 : ra], about_b = job.about[rb == BLANK ? 0 : rb];
+    const float2 about_a = job.about[ra], about_b = job.about[rb];
     float z[MT][4];
     forward<MT, FP>(job, m, job.rows + m.drawn.offsets[first + row], per_weight, row, quad, z);
-    const bool is_there = (far ? rb : ra) != BLANK;
     const float norm = far ? about_b.x : about_a.x;
     const int plane = job.outer * m.slope_stride;
     if constexpr (!HIDDEN) {
@@ -277,7 +276,7 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
         float(&g)[4] = z[0];
         const float square = (over_rows(g[0] * g[0], g[1] * g[1], far) + over_rows(g[2] * g[2], g[3] * g[3], far)) * norm;
         float fa, fb;
-        share(shortening(square, job.clip, is_there) * job.per_fine, far, fa, fb);
+        share(shortening(square, job.clip) * job.per_fine, far, fa, fb);
         const int a = __float2int_rz(g[0] * fa), b = __float2int_rz(g[1] * fb), c = __float2int_rz(g[2] * fa), d = __float2int_rz(g[3] * fb);
         if (row < job.outer) lay_slopes(m, plane, row, first + 2 * quad, a, b);
         if (row + 8 < job.outer) lay_slopes(m, plane, row + 8, first + 2 * quad, c, d);
@@ -328,7 +327,7 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
         const float first_square = over_rows(first_a, first_b, far);
         const float square = fmaf(last_square, hidden_square + 1.f, first_square * norm);
         float fa, fb;
-        share(shortening(square, job.clip, is_there), far, fa, fb);
+        share(shortening(square, job.clip), far, fa, fb);
 #pragma unroll
         for (int i = 0; i < MT; ++i)
 #pragma unroll
@@ -507,8 +506,8 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
     float most = m.largest[0];
 #pragma unroll
     for (int i = 1; i < WARPS; ++i) most = fmaxf(most, m.largest[i]);
-    // All weights are below 2^exponent; those of a run that has left all bounds are cut off.
-    const int exponent = min(max((int)(__float_as_uint(most) >> 23) - 126, -100), 100);
+    // All weights are below 2^exponent; those that are no numbers any more are cut off.
+    const int exponent = max((int)(__float_as_uint(most) >> 23) - 126, -100);
     const float up = __int_as_float((127 + 22 - exponent) << 23);
     const int quarter = job.width / 4;
 #pragma unroll 1
@@ -612,7 +611,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                 rounds = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
             }
             if (!initial) {
-                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, m.drawn.words, rounds, m.drawn, team.lane);
+                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, m.drawn.words, rounds, {job.guide, job.upper}, m.drawn, team.lane);
                 for (int i = team.thread; i < 16 * MT; i += 32 * WARPS) m.bias_sums[i] = 0;
                 if (HIDDEN) for (int i = team.thread; i < job.outputs * (job.hidden + 1); i += 32 * WARPS) m.last_sums[i] = 0;
             }

@@ -173,7 +173,7 @@ impl Launch<'_> {
     }
 
     fn shared_of_block(&self) -> usize {
-        self.shared * self.kernel.teams as usize
+        self.kernel.shared_of_block(self.shared)
     }
 
     /// Whole rounds of the device, as few as what is read of them allows.

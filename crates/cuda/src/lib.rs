@@ -219,14 +219,15 @@ impl Cuda {
         if job.batches == 1
             && let Some(limits) = plan.sampling.gap_limits()?
         {
-            let first = |lead: u64| limits.partition_point(|limit| limit >> 54 < lead);
-            let half = |gap: usize| limits.get(gap).map_or(u32::MAX, |limit| (limit >> 32) as u32);
-            let guide: Vec<u32> =
-                (0..1024).map(first).flat_map(|gap| [gap as u32, half(gap)]).collect();
-            job.gaps = limits.len() as i32;
+            let guide: Vec<u16> =
+                (0..1024u64).map(|lead| limits.partition_point(|limit| limit >> 54 < lead) as u16).collect();
             // No word is beyond the last.
-            job.limits = sent.send(&[limits.as_slice(), &[u64::MAX]].concat())?;
+            let upper: Vec<u32> =
+                limits.iter().map(|limit| (limit >> 32) as u32).chain([u32::MAX]).collect();
+            job.gaps = limits.len() as i32;
+            job.limits = sent.send(&limits)?;
             job.guide = sent.send(&guide)?;
+            job.upper = sent.send(&upper)?;
         }
         if let Reading::Sums { parameters, directions } = trainings.read {
             job.read_parameter_count = parameters.len() as i32;

@@ -9,6 +9,7 @@ pub struct Job {
     pub about: u64,
     pub limits: u64,
     pub guide: u64,
+    pub upper: u64,
     pub trials: u64,
     pub changed: u64,
     pub is_in: u64,
@@ -45,10 +46,12 @@ pub struct Job {
     pub crafted_count: i32,
     pub batch: i32,
     pub room_for: i32,
+    pub blank: i32,
     pub read_parameter_count: i32,
     pub read_direction_count: i32,
     pub probes: i32,
     pub first_probe: i32,
+    pub unused: i32,
     pub unit: f32,
     pub clip: f32,
     pub per_fine: f32,
@@ -79,4 +82,4 @@ pub(crate) const MOST_HIDDEN: usize = 128;
 pub(crate) const MOST_OUTPUTS: usize = 16;
 
 // kernels/job.cuh has the same number.
-const _: () = assert!(size_of::<Job>() == 432);
+const _: () = assert!(size_of::<Job>() == 448);

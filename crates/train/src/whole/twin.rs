@@ -248,7 +248,7 @@ impl<'a> Model<'a> {
     fn rounded(&self) -> Rounded {
         let weights = &self.parameters[..self.outer() * self.inputs()];
         let most = weights.iter().fold(0f32, |most, w| most.max(w.abs()));
-        let exponent = ((most.to_bits() >> 23) as i32 - 126).clamp(-100, 100);
+        let exponent = ((most.to_bits() >> 23) as i32 - 126).max(-100);
         let up = f32::from_bits(((127 + 22 - exponent) as u32) << 23);
         let whole = |w: &f32| ((w * up).round_ties_even() as i32).clamp(-(1 << 22), 1 << 22);
         let worth = self.job.unit * f32::from_bits(((127 - 22 + exponent) as u32) << 23);

@@ -86,14 +86,17 @@ pub fn place(
         datasets.push(probes);
         job.probes = probes.len() as i32;
     }
-    let rows = Rows::new(&datasets)?;
+    let mut rows = Rows::new(&datasets)?;
+    // A row of nothing comes last.
+    job.blank = rows.about.len() as i32;
+    rows.about.push([f32::INFINITY, 0.0]);
+    rows.bytes.resize(rows.bytes.len() + rows.planes * rows.width, 0);
     job.unit = rows.unit as f32;
     job.fine_steps = job.fine_bias_steps * rows.unit;
     debug_assert_eq!(rows.width, job.width as usize);
     let planes = rows.planes;
-    job.about = send(Numbers::Pairs(if rows.about.is_empty() { vec![[1.0, 0.0]] } else { rows.about }))?;
-    job.rows =
-        send(Numbers::Bytes(if rows.bytes.is_empty() { vec![0; planes * rows.width] } else { rows.bytes }))?;
+    job.about = send(Numbers::Pairs(rows.about))?;
+    job.rows = send(Numbers::Bytes(rows.bytes))?;
     job.room_for = shape::room_for(trainings.plan, positions)? as i32;
     place_choices(job, trainings, &replacing, first_replacing, send)?;
     place_crafted(job, trainings, calibrated, send)?;
