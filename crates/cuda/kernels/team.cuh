@@ -1,6 +1,6 @@
 // A training by a team of warps: any shape that a device trains.
 #pragma once
-#include "arith.cuh"
+#include "score.cuh"
 
 // ---- A team and its memory.
 
@@ -537,11 +537,14 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
 // ---- What is read.
 
 template <int WARPS>
-__device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& team, const Memory& m, float* out, int step) {
-    const int each = job.read_parameter_count + job.read_direction_count;
-    out += (size_t)step * each;
-    for (int at = team.thread; at < job.read_parameter_count; at += 32 * WARPS)
-        out[at] = __int_as_float(m.numbers[place(job.read_parameters[at])]);
+__device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& team, const Memory& m, u8* scratch, float* out, int step) {
+    const bool scores = job.read == SCORES;
+    if (!scores) {
+        out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
+        for (int at = team.thread; at < job.read_parameter_count; at += 32 * WARPS)
+            out[at] = __int_as_float(m.numbers[place(job.read_parameters[at])]);
+    }
+    float* along_to = scores ? along_of(job, scratch) : out + job.read_parameter_count;
     for (int direction = team.warp; direction < job.read_direction_count; direction += WARPS) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
@@ -549,7 +552,11 @@ __device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& tea
             sum = fma((double)along[at], (double)__int_as_float(m.numbers[place(at)]), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (team.lane == 0) out[job.read_parameter_count + direction] = (float)sum;
+        if (team.lane == 0) along_to[direction] = (float)sum;
+    }
+    if (scores) {
+        team.meet();
+        score_step(job, [&](u32 at) { return __int_as_float(m.numbers[place(at)]); }, along_to, tallies_of(job, scratch), out, step, team.thread, 32 * WARPS);
     }
 }
 
@@ -656,7 +663,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                         with_noise(job, m, job.outer * (job.inputs + 1) + i, (double)m.last_sums[i], job.last_steps);
             }
             team.meet();
-            if (!initial && job.read == SUMS) read_sums(job, team, m, out, step);
+            if (!initial && (job.read == SUMS || job.read == SCORES)) read_sums(job, team, m, job.scratch + (u64)number * job.scratch_each, out, step);
             update<WARPS, HIDDEN>(job, team, m, step);
             team.meet();
             per_weight = round_weights<MT>(job, team, m);

@@ -4,7 +4,7 @@
 // row, features 4 quarter + j and 16 more for j < 4: the two that one pair of the noise room belongs to. Outputs 8 and 9 are spread
 // over the rows: row r owns output 8 + r % 2 at j = r / 2. So a sum meets its noise, and a weight its sum, without leaving the lane.
 #pragma once
-#include "arith.cuh"
+#include "score.cuh"
 
 #define MOST_OF_A_WARP 256       // records: with more, two bytes of a sum leave 31 bits
 #define LOW_BLOCKS 32            // of keystream for the first 512 parameters
@@ -512,10 +512,14 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m, 
 
 // ---- What is read.
 
-__device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float* out, int step, int lane) {
+__device__ __noinline__ void read_sums(const Job& job, const Memory m, float* out, int step, int lane) {
     __syncwarp();
-    out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
-    for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(*word_at(m, step, job.read_parameters[at]));
+    const bool scores = job.read == SCORES;
+    if (!scores) {
+        out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
+        for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(*word_at(m, step, job.read_parameters[at]));
+    }
+    float* along_to = scores ? along_of(job, (u8*)m.velocity) : out + job.read_parameter_count;
 #pragma unroll 1
     for (int direction = 0; direction < job.read_direction_count; ++direction) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
@@ -523,8 +527,10 @@ __device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float
         for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(*word_at(m, step, at)), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (lane == 0) out[job.read_parameter_count + direction] = (float)sum;
+        if (lane == 0) along_to[direction] = (float)sum;
     }
+    __syncwarp();
+    if (scores) score_step(job, [&](u32 at) { return __uint_as_float(*word_at(m, step, at)); }, along_to, tallies_of(job, (u8*)m.velocity), out, step, lane, 32);
     __syncwarp();
 }
 
@@ -638,10 +644,10 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
                 bias = begun.y;
             } else {
                 const float rate = job.rates[number_of_step];
-                const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS};
+                const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
                 most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
                                                                : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
-                if (job.read == SUMS) read_sums(job, m, job.out + (u64)at * job.out_each, number_of_step, lane);
+                if (step.keeps_sums) read_sums(job, m, job.out + (u64)at * job.out_each, number_of_step, lane);
             }
             per_weight = round_weights(job, m, most, lane);
             if (number_of_step + 1 < job.steps)

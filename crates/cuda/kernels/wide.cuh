@@ -303,17 +303,25 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m) 
 
 // ---- What is read.
 
-__device__ __noinline__ void read_sums(const Job& job, const int* sums, float* out) {
+__device__ __noinline__ void read_sums(const Job& job, const int* sums, u8* scratch, float* out, int step) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int at = threadIdx.x; at < job.read_parameter_count; at += 32 * WIDE_WARPS) out[at] = __int_as_float(sums[job.read_parameters[at]]);
+    const bool scores = job.read == SCORES;
+    if (!scores) {
+        out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
+        for (int at = threadIdx.x; at < job.read_parameter_count; at += 32 * WIDE_WARPS) out[at] = __int_as_float(sums[job.read_parameters[at]]);
+    }
+    float* along_to = scores ? along_of(job, scratch) : out + job.read_parameter_count;
     for (int direction = warp; direction < job.read_direction_count; direction += WIDE_WARPS) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
         for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__int_as_float(sums[at]), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (lane == 0) out[job.read_parameter_count + direction] = (float)sum;
+        if (lane == 0) along_to[direction] = (float)sum;
     }
+    __syncthreads();
+    if (scores) score_step(job, [&](u32 at) { return __int_as_float(sums[at]); }, along_to, tallies_of(job, scratch), out, step, threadIdx.x, 32 * WIDE_WARPS);
+    __syncthreads();
 }
 
 __device__ __noinline__ void read_outputs(const Job& job, const u32* bytes, const float* weights, float per_weight, float* out) {
@@ -343,7 +351,7 @@ __device__ __forceinline__ float take_step(const Job& job, const Memory& m, int 
     const int blocks = (job.parameters + 31) / 32 * 2, chunks = (blocks + 31) / 32;
     const Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)step << 20, step, false};
     const float rate = initial ? 0.f : job.rates[step];
-    const Step how = {rate, 0.f, __fmul_rn(rate, job.scale), job.read == SUMS};
+    const Step how = {rate, 0.f, __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
     u32* words = m.words + 32 * BLOCK_STRIDE * warp;
     const bool is_plain = job.momentum == 0.f && job.decay == 0.f;
     float most = 0.f;
@@ -404,10 +412,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared) {
             const float most = take_step(job, m, at, step, warp, lane);
             if (lane == 0) m.largest[warp] = most;
             __syncthreads();
-            if (step >= 0 && job.read == SUMS) {
-                read_sums(job, m.sums, job.out + (u64)at * job.out_each + (u64)step * (job.read_parameter_count + job.read_direction_count));
-                __syncthreads();
-            }
+            if (step >= 0 && (job.read == SUMS || job.read == SCORES)) read_sums(job, m.sums, (u8*)m.weights, job.out + (u64)at * job.out_each, step);
             per_weight = round_weights(job, m);
             __syncthreads();
         }

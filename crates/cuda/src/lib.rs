@@ -39,7 +39,7 @@ use veracity_core::Refusal;
 use veracity_noise::Purpose;
 use veracity_train::{
     Initial, Plan,
-    device::{Device, Reading, Trainings},
+    device::{Device, Likelihoods, Reading, Trainings, Worlds},
     whole::{self, Job, Numbers},
 };
 
@@ -195,6 +195,14 @@ impl Cuda {
             )
         })?;
         let function = self.function(kernel.name, kernel.ptx)?;
+        // Tallies and what was read along directions come after what a team has otherwise.
+        job.score_from = scratch as u32;
+        let scratch = match trainings.read {
+            Reading::Scores(attack) => {
+                (scratch + 16 * attack.parameters.len() + 4 * attack.directions.len()).next_multiple_of(128)
+            }
+            _ => scratch,
+        };
         let launch = Launch { kernel, function: &function, shared, scratch, processors: self.processors };
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let (read, took) = lanes.train(&job, &launch, &self.stream)?;
@@ -229,16 +237,20 @@ impl Cuda {
             job.guide = sent.send(&guide)?;
             job.upper = sent.send(&upper)?;
         }
-        if let Reading::Sums { parameters, directions } = trainings.read {
+        if let Some((parameters, directions)) = trainings.read.of_sums() {
             job.read_parameter_count = parameters.len() as i32;
             job.read_direction_count = directions.len() as i32;
             job.read_parameters = sent.send(parameters)?;
             job.read_directions = sent.send(&directions.concat())?;
         }
+        if let Reading::Scores(attack) = trainings.read {
+            place_attack(job, attack, sent)?;
+        }
         job.read = match trainings.read {
             Reading::Sums { .. } => 0,
             Reading::Outputs(_) => 1,
             Reading::Parameters => 2,
+            Reading::Scores(_) => 3,
         };
         job.out_each = trainings.read.len(plan) as u64;
         job.count = i32::try_from(trainings.trials.len()).map_err(|_| {
@@ -268,6 +280,23 @@ impl Cuda {
     pub fn kernel_seconds(&self) -> f64 {
         *self.seconds.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What an attacker who sees every step knows.
+fn place_attack(job: &mut Job, attack: &Likelihoods<'_>, sent: &mut Sent<'_>) -> Result<(), Refusal> {
+    let places: Vec<f64> = attack.places.iter().flat_map(|(scale, inverse)| [*scale, *inverse]).collect();
+    job.score_expected = sent.send(attack.expected)?;
+    job.score_taken = sent.send(attack.taken)?;
+    job.score_places = sent.send(&places)?;
+    job.score_chances = sent.send(attack.chances)?;
+    job.score_stretches = attack.stretches as i32;
+    job.score_copies = attack.chances.len() as i32 - 1;
+    (job.score_kind, job.score_shift) = match attack.worlds {
+        Worlds::Mixed => (0, 0.0),
+        Worlds::Opposed => (1, 0.0),
+        Worlds::Apart { shift } => (2, shift),
+    };
+    Ok(())
 }
 
 #[cfg(test)]

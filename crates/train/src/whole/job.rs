@@ -20,6 +20,10 @@ pub struct Job {
     pub initial: u64,
     pub read_parameters: u64,
     pub read_directions: u64,
+    pub score_expected: u64,
+    pub score_taken: u64,
+    pub score_places: u64,
+    pub score_chances: u64,
     pub out: u64,
     pub scratch: u64,
     pub errors: u64,
@@ -51,7 +55,10 @@ pub struct Job {
     pub read_direction_count: i32,
     pub probes: i32,
     pub first_probe: i32,
-    pub unused: i32,
+    pub score_stretches: i32,
+    pub score_copies: i32,
+    pub score_kind: i32,
+    pub score_from: u32,
     pub unit: f32,
     pub clip: f32,
     pub per_fine: f32,
@@ -64,6 +71,7 @@ pub struct Job {
     pub fine_bias_steps: f64,
     pub last_steps: f64,
     pub granularity: f64,
+    pub score_shift: f64,
     pub start: f64,
     pub start_last: f64,
     pub noise_key: [u32; 8],
@@ -82,4 +90,4 @@ pub(crate) const MOST_HIDDEN: usize = 128;
 pub(crate) const MOST_OUTPUTS: usize = 16;
 
 // kernels/job.cuh has the same number.
-const _: () = assert!(size_of::<Job>() == 448);
+const _: () = assert!(size_of::<Job>() == 496);

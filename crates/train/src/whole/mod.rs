@@ -5,10 +5,12 @@
 
 mod job;
 mod rows;
+mod score;
 mod shape;
 mod twin;
 mod worlds;
 
+pub(crate) use score::Scores;
 pub use job::{Job, SHUFFLED};
 pub use shape::{Layers, check, job, room_for};
 pub use twin::WholeNumbers;

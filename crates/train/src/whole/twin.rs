@@ -5,6 +5,7 @@
 
 use super::{
     job::Job,
+    score::Scores,
     shape,
     worlds::{self, Numbers},
 };
@@ -165,6 +166,10 @@ impl<'a> Model<'a> {
     fn trained(mut self) -> Result<Vec<f32>, Refusal> {
         let Trainings { plan, entropy, run, trials, worlds, read } = *self.trainings;
         let mut found = Vec::new();
+        let mut scores = match read {
+            Reading::Scores(attack) => Some(Scores::new(attack, plan.steps.get())),
+            _ => None,
+        };
         for step in 0..plan.steps.get() {
             let batch = batch_of(plan, entropy, run, trials[self.at], step, worlds[self.at].len())?;
             let mut noise = self.noise(step);
@@ -181,10 +186,15 @@ impl<'a> Model<'a> {
                 found.extend(parameters.iter().map(|at| noisy[*at as usize]));
                 found.extend(directions.iter().map(|direction| along(direction, &noisy)));
             }
+            if let (Reading::Scores(attack), Some(scores)) = (read, &mut scores) {
+                let heard: Vec<f32> = attack.directions.iter().map(|direction| along(direction, &noisy)).collect();
+                scores.hear(step, |at| noisy[at as usize], &heard);
+            }
             self.take(&noisy, plan.schedule.rate(step, plan.steps.get()));
         }
         match read {
             Reading::Sums { .. } => {}
+            Reading::Scores(_) => found = scores.map_or_else(Vec::new, |scores| scores.read()),
             Reading::Outputs(_) => found = self.told(),
             Reading::Parameters => found = self.parameters,
         }

@@ -1,0 +1,96 @@
+// What an attacker who sees every step makes of it: crates/train/src/whole/score.rs, operation for operation.
+#pragma once
+#include "arith.cuh"
+
+enum Scoring { MIXED = 0, OPPOSED = 1, PLAIN_SUM = 2 };
+
+// 1/k! for k from 13 to 2, and what an exponential is taken apart by.
+__constant__ double FACTORIALS[12] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
+                                      1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 1.0 / 2.0};
+#define LOG2_E 1.4426950408889634
+#define LN2_HIGH 0.6931471803691238
+#define LN2_LOW 1.9082149292705877e-10
+
+// e^x, at most e^700 and at least e^-700.
+__device__ __forceinline__ double exponential_of(double x) {
+    x = x > 700.0 ? 700.0 : x < -700.0 ? -700.0 : x;
+    const double shifted = add(mul(x, LOG2_E), CONSTANTS[19]), n = add(shifted, -CONSTANTS[19]);
+    const double r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x));
+    double p = FACTORIALS[0];
+#pragma unroll 1
+    for (int k = 1; k < 12; ++k) p = fma(p, r, FACTORIALS[k]);
+    p = fma(fma(p, r, 1.0), r, 1.0);
+    return x == x ? __hiloint2double(__double2hiint(p) + (__double2loint(shifted) << 20), __double2loint(p)) : x;
+}
+
+// The logarithm of a positive number of ordinary size; what is none stays.
+__device__ __noinline__ double logarithm_of(double x) {
+    if (!(x < __longlong_as_double(0x7ff0000000000000ll))) return x;
+    const int exponent = (__double2hiint(x) - 0x3fe6a09e) >> 20;
+    const double fraction = __hiloint2double(__double2hiint(x) - (exponent << 20), __double2loint(x));
+    const double t = add(fraction, -1.0), s = __ddiv_rn(t, add(2.0, t)), z = mul(s, s);
+    double series = 0.0;
+#pragma unroll 1
+    for (int k = 11; k >= 0; --k) series = fma(series, z, ODD[k]);
+    return fma((double)exponent, 0.6931471805599453, mul(mul(2.0, s), series));
+}
+
+// Logarithms that are added up: a sum, and a product of ordinary size.
+__device__ __forceinline__ bool is_ordinary(double x) { return x >= 1e-100 && x <= 1e100; }
+__device__ __forceinline__ void add_log(double2& tally, double ratio) {
+    if (!is_ordinary(ratio)) {
+        tally.x = add(tally.x, logarithm_of(ratio));
+        return;
+    }
+    tally.y = mul(tally.y, ratio);
+    if (!is_ordinary(tally.y)) {
+        tally.x = add(tally.x, logarithm_of(tally.y));
+        tally.y = 1.0;
+    }
+}
+
+// The likelihood ratio of copies that may be in the batch over none.
+__device__ __forceinline__ double ratio_of(const Job& job, double seen, double per_variance) {
+    double ratio = job.score_chances[0];
+#pragma unroll 1
+    for (int b = 1; b <= job.score_copies; ++b) {
+        const double whole_b = (double)b;
+        ratio = fma(job.score_chances[b], exponential_of(fma(mul(whole_b, seen), per_variance, mul(mul(mul(whole_b, whole_b), -0.5), per_variance))), ratio);
+    }
+    return ratio;
+}
+
+// The score of a step is added to the tally of each canary, and after the last one tallies are written in two parts. `sum_at` is the
+// noisy sum at a parameter; what it is along directions, `along` has.
+template <typename At>
+__device__ __forceinline__ void score_step(const Job& job, At sum_at, const float* along, double2* tallies, float* out, int step, int thread, int threads) {
+    const int count = job.read_parameter_count, width = count + job.read_direction_count;
+    const float* expected = job.score_expected + (size_t)((i64)step * job.score_stretches / job.steps) * width;
+#pragma unroll 1
+    for (int canary = thread; canary < count; canary += threads) {
+        const double2 place = job.score_places[canary];
+        double beyond = add((double)sum_at(job.read_parameters[canary]), -(double)expected[canary]);
+#pragma unroll 1
+        for (int d = 0; d < job.read_direction_count; ++d)
+            beyond = fma(-job.score_taken[d * count + canary], add((double)along[d], -(double)expected[count + d]), beyond);
+        const double seen = mul(beyond, place.x);
+        double2 tally = step == 0 ? make_double2(0.0, 1.0) : tallies[canary];
+        if (job.score_kind == PLAIN_SUM) {
+            tally.x = fma(add(seen, -job.score_shift), place.y, tally.x);
+        } else {
+            add_log(tally, ratio_of(job, seen, place.y));
+            if (job.score_kind == OPPOSED) add_log(tally, __ddiv_rn(1.0, ratio_of(job, -seen, place.y)));
+        }
+        tallies[canary] = tally;
+        if (step == job.steps - 1) {
+            const double score = add(tally.x, logarithm_of(tally.y));
+            const float high = __double2float_rn(score);
+            out[2 * canary] = high;
+            out[2 * canary + 1] = __double2float_rn(add(score, -(double)high));
+        }
+    }
+}
+
+// Where a team keeps tallies, and then what it has read along directions: after its own memory.
+__device__ __forceinline__ double2* tallies_of(const Job& job, u8* scratch) { return (double2*)(scratch + job.score_from); }
+__device__ __forceinline__ float* along_of(const Job& job, u8* scratch) { return (float*)(tallies_of(job, scratch) + job.read_parameter_count); }
