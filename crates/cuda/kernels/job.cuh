@@ -30,6 +30,7 @@ struct Job {
     // How noisy sums are scored: what to expect, what is taken away for one along each direction, for each canary what is left of it and
     // the inverse of its variance, and the chance of each number of copies in a batch.
     const float* score_expected;
+    const u32* score_stretch;  // whose part of it is that of a step
     const double* score_taken;
     const double2* score_places;
     const double* score_chances;
@@ -46,7 +47,7 @@ struct Job {
     int room_for;              // records of a batch for which there is room
     int blank;                 // a row of nothing, whose norm is infinite: nothing of its gradient is left
     int read_parameter_count, read_direction_count, probes, first_probe;
-    int score_stretches, score_copies, score_kind;
+    int score_copies, score_kind;
     u32 score_from;            // where tallies begin in the memory of a team
     float unit;                // what a level is worth
     float clip;                // what gradients are clipped to
@@ -62,4 +63,4 @@ struct Job {
     u32 noise_key[8], batch_key[8], init_key[8];
 };
 // The host has the same number: a field more on one side alone does not compile.
-static_assert(sizeof(Job) == 496, "Job is not what src/job.rs has");
+static_assert(sizeof(Job) == 504, "Job is not what src/job.rs has");

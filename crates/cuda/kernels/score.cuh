@@ -17,7 +17,7 @@ __device__ __forceinline__ double exponential_of(double x) {
     const double shifted = add(mul(x, LOG2_E), CONSTANTS[19]), n = add(shifted, -CONSTANTS[19]);
     const double r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x));
     double p = FACTORIALS[0];
-#pragma unroll 1
+#pragma unroll
     for (int k = 1; k < 12; ++k) p = fma(p, r, FACTORIALS[k]);
     p = fma(fma(p, r, 1.0), r, 1.0);
     return x == x ? __hiloint2double(__double2hiint(p) + (__double2loint(shifted) << 20), __double2loint(p)) : x;
@@ -60,29 +60,35 @@ __device__ __forceinline__ double ratio_of(const Job& job, double seen, double p
     return ratio;
 }
 
-// The score of a step is added to the tally of each canary, and after the last one tallies are written in two parts. `sum_at` is the
-// noisy sum at a parameter; what it is along directions, `along` has.
-template <typename At>
-__device__ __forceinline__ void score_step(const Job& job, At sum_at, const float* along, double2* tallies, float* out, int step, int thread, int threads) {
+// Steps that are heard before they are scored: one after another each would wait for memory.
+#define HEARD 32
+
+// The scores of steps `first` to `last` are added to the tally of each canary, and after the last of all tallies are written in two
+// parts. `heard` has for each of them what the noisy sum is at the parameters and then along the directions.
+__device__ __noinline__ void score_steps(const Job& job, const float* heard, double2* tallies, float* out, int first, int last, int thread, int threads) {
     const int count = job.read_parameter_count, width = count + job.read_direction_count;
-    const float* expected = job.score_expected + (size_t)((i64)step * job.score_stretches / job.steps) * width;
 #pragma unroll 1
     for (int canary = thread; canary < count; canary += threads) {
         const double2 place = job.score_places[canary];
-        double beyond = add((double)sum_at(job.read_parameters[canary]), -(double)expected[canary]);
+        double2 tally = first == 0 ? make_double2(0.0, 1.0) : tallies[canary];
 #pragma unroll 1
-        for (int d = 0; d < job.read_direction_count; ++d)
-            beyond = fma(-job.score_taken[d * count + canary], add((double)along[d], -(double)expected[count + d]), beyond);
-        const double seen = mul(beyond, place.x);
-        double2 tally = step == 0 ? make_double2(0.0, 1.0) : tallies[canary];
-        if (job.score_kind == PLAIN_SUM) {
-            tally.x = fma(add(seen, -job.score_shift), place.y, tally.x);
-        } else {
-            add_log(tally, ratio_of(job, seen, place.y));
-            if (job.score_kind == OPPOSED) add_log(tally, __ddiv_rn(1.0, ratio_of(job, -seen, place.y)));
+        for (int step = first; step <= last; ++step) {
+            const float* said = heard + (step - first) * width;
+            const float* expected = job.score_expected + (size_t)job.score_stretch[step] * width;
+            double beyond = add((double)said[canary], -(double)expected[canary]);
+#pragma unroll 1
+            for (int d = 0; d < job.read_direction_count; ++d)
+                beyond = fma(-job.score_taken[d * count + canary], add((double)said[count + d], -(double)expected[count + d]), beyond);
+            const double seen = mul(beyond, place.x);
+            if (job.score_kind == PLAIN_SUM) {
+                tally.x = fma(add(seen, -job.score_shift), place.y, tally.x);
+            } else {
+                add_log(tally, ratio_of(job, seen, place.y));
+                if (job.score_kind == OPPOSED) add_log(tally, __ddiv_rn(1.0, ratio_of(job, -seen, place.y)));
+            }
         }
         tallies[canary] = tally;
-        if (step == job.steps - 1) {
+        if (last == job.steps - 1) {
             const double score = add(tally.x, logarithm_of(tally.y));
             const float high = __double2float_rn(score);
             out[2 * canary] = high;
@@ -91,6 +97,13 @@ __device__ __forceinline__ void score_step(const Job& job, At sum_at, const floa
     }
 }
 
-// Where a team keeps tallies, and then what it has read along directions: after its own memory.
+// Where what is read of a step goes: to what is read of the training, or where the team keeps what it has heard, after its own memory
+// and its tallies.
 __device__ __forceinline__ double2* tallies_of(const Job& job, u8* scratch) { return (double2*)(scratch + job.score_from); }
-__device__ __forceinline__ float* along_of(const Job& job, u8* scratch) { return (float*)(tallies_of(job, scratch) + job.read_parameter_count); }
+__device__ __forceinline__ float* heard_of(const Job& job, u8* scratch) { return (float*)(tallies_of(job, scratch) + job.read_parameter_count); }
+__device__ __forceinline__ float* said_to(const Job& job, u8* scratch, float* out, int step) {
+    const int width = job.read_parameter_count + job.read_direction_count;
+    return job.read == SCORES ? heard_of(job, scratch) + step % HEARD * width : out + (size_t)step * width;
+}
+// Whether what was heard is scored after a step.
+__device__ __forceinline__ bool scores_now(const Job& job, int step) { return job.read == SCORES && (step % HEARD == HEARD - 1 || step == job.steps - 1); }

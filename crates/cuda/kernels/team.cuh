@@ -538,13 +538,8 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
 
 template <int WARPS>
 __device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& team, const Memory& m, u8* scratch, float* out, int step) {
-    const bool scores = job.read == SCORES;
-    if (!scores) {
-        out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
-        for (int at = team.thread; at < job.read_parameter_count; at += 32 * WARPS)
-            out[at] = __int_as_float(m.numbers[place(job.read_parameters[at])]);
-    }
-    float* along_to = scores ? along_of(job, scratch) : out + job.read_parameter_count;
+    float* said = said_to(job, scratch, out, step);
+    for (int at = team.thread; at < job.read_parameter_count; at += 32 * WARPS) said[at] = __int_as_float(m.numbers[place(job.read_parameters[at])]);
     for (int direction = team.warp; direction < job.read_direction_count; direction += WARPS) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
@@ -552,11 +547,12 @@ __device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& tea
             sum = fma((double)along[at], (double)__int_as_float(m.numbers[place(at)]), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (team.lane == 0) along_to[direction] = (float)sum;
+        if (team.lane == 0) said[job.read_parameter_count + direction] = (float)sum;
     }
-    if (scores) {
+    if (scores_now(job, step)) {
         team.meet();
-        score_step(job, [&](u32 at) { return __int_as_float(m.numbers[place(at)]); }, along_to, tallies_of(job, scratch), out, step, team.thread, 32 * WARPS);
+        score_steps(job, heard_of(job, scratch), tallies_of(job, scratch), out, step / HEARD * HEARD, step, team.thread, 32 * WARPS);
+        team.meet();
     }
 }
 

@@ -512,14 +512,10 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m, 
 
 // ---- What is read.
 
-__device__ __noinline__ void read_sums(const Job& job, const Memory m, float* out, int step, int lane) {
+__device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float* out, int step, int lane) {
     __syncwarp();
-    const bool scores = job.read == SCORES;
-    if (!scores) {
-        out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
-        for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(*word_at(m, step, job.read_parameters[at]));
-    }
-    float* along_to = scores ? along_of(job, (u8*)m.velocity) : out + job.read_parameter_count;
+    float* said = said_to(job, (u8*)m.velocity, out, step);
+    for (int at = lane; at < job.read_parameter_count; at += 32) said[at] = __uint_as_float(*word_at(m, step, job.read_parameters[at]));
 #pragma unroll 1
     for (int direction = 0; direction < job.read_direction_count; ++direction) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
@@ -527,11 +523,13 @@ __device__ __noinline__ void read_sums(const Job& job, const Memory m, float* ou
         for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(*word_at(m, step, at)), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (lane == 0) along_to[direction] = (float)sum;
+        if (lane == 0) said[job.read_parameter_count + direction] = (float)sum;
     }
     __syncwarp();
-    if (scores) score_step(job, [&](u32 at) { return __uint_as_float(*word_at(m, step, at)); }, along_to, tallies_of(job, (u8*)m.velocity), out, step, lane, 32);
-    __syncwarp();
+    if (scores_now(job, step)) {
+        score_steps(job, heard_of(job, (u8*)m.velocity), tallies_of(job, (u8*)m.velocity), out, step / HEARD * HEARD, step, lane, 32);
+        __syncwarp();
+    }
 }
 
 // The biases of the outputs that a lane has on the way forward.

@@ -168,7 +168,7 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
         u32 turned[2][4];
         turn(next[0], next[1], next[2], next[3], turned[0]);
         turn(next[4], next[5], next[6], next[7], turned[1]);
-        load(min(first + 32, count - 32));
+        load(max(min(first + 32, count - 32), 0));
 #pragma unroll
         for (int w = 0; w < 3; ++w) {
             const signed char *a = low + w * plane + first, *b = high + w * plane + first;
@@ -305,23 +305,21 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m) 
 
 __device__ __noinline__ void read_sums(const Job& job, const int* sums, u8* scratch, float* out, int step) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const bool scores = job.read == SCORES;
-    if (!scores) {
-        out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
-        for (int at = threadIdx.x; at < job.read_parameter_count; at += 32 * WIDE_WARPS) out[at] = __int_as_float(sums[job.read_parameters[at]]);
-    }
-    float* along_to = scores ? along_of(job, scratch) : out + job.read_parameter_count;
+    float* said = said_to(job, scratch, out, step);
+    for (int at = threadIdx.x; at < job.read_parameter_count; at += 32 * WIDE_WARPS) said[at] = __int_as_float(sums[job.read_parameters[at]]);
     for (int direction = warp; direction < job.read_direction_count; direction += WIDE_WARPS) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
         for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__int_as_float(sums[at]), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (lane == 0) along_to[direction] = (float)sum;
+        if (lane == 0) said[job.read_parameter_count + direction] = (float)sum;
     }
     __syncthreads();
-    if (scores) score_step(job, [&](u32 at) { return __int_as_float(sums[at]); }, along_to, tallies_of(job, scratch), out, step, threadIdx.x, 32 * WIDE_WARPS);
-    __syncthreads();
+    if (scores_now(job, step)) {
+        score_steps(job, heard_of(job, scratch), tallies_of(job, scratch), out, step / HEARD * HEARD, step, threadIdx.x, 32 * WIDE_WARPS);
+        __syncthreads();
+    }
 }
 
 __device__ __noinline__ void read_outputs(const Job& job, const u32* bytes, const float* weights, float per_weight, float* out) {

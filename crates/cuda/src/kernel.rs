@@ -21,6 +21,9 @@ const MOST_OF_ONE_WARP: i32 = 256;
 const BLOCKS: usize = 16 * 20;
 /// The tables of gaps that all its warps share.
 const TABLES: usize = 2 * 1024 + 4 * 1025;
+/// Steps that kernels/score.cuh hears before it scores them.
+pub(crate) const HEARD: usize = 32;
+
 /// A kernel and what its teams are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {

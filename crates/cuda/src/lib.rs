@@ -195,11 +195,12 @@ impl Cuda {
             )
         })?;
         let function = self.function(kernel.name, kernel.ptx)?;
-        // Tallies and what was read along directions come after what a team has otherwise.
+        // Tallies and what was heard of some steps come after what a team has otherwise.
         job.score_from = scratch as u32;
         let scratch = match trainings.read {
-            Reading::Scores(attack) => {
-                (scratch + 16 * attack.parameters.len() + 4 * attack.directions.len()).next_multiple_of(128)
+            Reading::Scores(Likelihoods { parameters, directions, .. }) => {
+                let heard = 4 * kernel::HEARD * (parameters.len() + directions.len());
+                (scratch + 16 * parameters.len() + heard).next_multiple_of(128)
             }
             _ => scratch,
         };
@@ -244,7 +245,7 @@ impl Cuda {
             job.read_directions = sent.send(&directions.concat())?;
         }
         if let Reading::Scores(attack) = trainings.read {
-            place_attack(job, attack, sent)?;
+            place_attack(job, attack, plan.steps.get(), sent)?;
         }
         job.read = match trainings.read {
             Reading::Sums { .. } => 0,
@@ -283,13 +284,19 @@ impl Cuda {
 }
 
 /// What an attacker who sees every step knows.
-fn place_attack(job: &mut Job, attack: &Likelihoods<'_>, sent: &mut Sent<'_>) -> Result<(), Refusal> {
+fn place_attack(
+    job: &mut Job,
+    attack: &Likelihoods<'_>,
+    steps: u64,
+    sent: &mut Sent<'_>,
+) -> Result<(), Refusal> {
+    let stretches: Vec<u32> = (0..steps).map(|step| attack.stretch(step, steps) as u32).collect();
     let places: Vec<f64> = attack.places.iter().flat_map(|(scale, inverse)| [*scale, *inverse]).collect();
     job.score_expected = sent.send(attack.expected)?;
     job.score_taken = sent.send(attack.taken)?;
     job.score_places = sent.send(&places)?;
     job.score_chances = sent.send(attack.chances)?;
-    job.score_stretches = attack.stretches as i32;
+    job.score_stretch = sent.send(&stretches)?;
     job.score_copies = attack.chances.len() as i32 - 1;
     (job.score_kind, job.score_shift) = match attack.worlds {
         Worlds::Mixed => (0, 0.0),

@@ -85,6 +85,11 @@ pub enum Worlds {
 }
 
 impl Likelihoods<'_> {
+    /// The stretch that a step is in.
+    pub fn stretch(&self, step: u64, steps: u64) -> usize {
+        (u128::from(step) * u128::from(self.stretches) / u128::from(steps)) as usize
+    }
+
     /// Whether there is a number for each canary, direction and stretch.
     fn is_whole(&self) -> bool {
         let (count, along) = (self.parameters.len(), self.directions.len());

@@ -288,18 +288,23 @@ fn worlds_agree(
                 ("scores", Reading::Scores(&attacks[2])),
                 ("outputs", Reading::Outputs(&inside)),
             ];
+            // Scores are made of sums, which are held against these cores by themselves; of long models one is enough.
+            let large = kind.plan.network.parameters() > 20_000;
             for (name, read) in reads {
+                let is_score = name.ends_with("scores");
+                if is_score && (outside.is_some() || large && name != "opposed scores") {
+                    continue;
+                }
                 let asked = trainings(&kind, &worlds, &trials, entropy, read);
                 let found = device.train_flat(&asked)?;
-                let off = farthest(&found, &Cpu.train(&asked)?.concat());
+                let off = if is_score { 0.0 } else { farthest(&found, &Cpu.train(&asked)?.concat()) };
                 let differing = differing(&found, &WholeNumbers.train(&asked)?.concat());
                 say(
                     format!(
                         "{}: {what} worlds, {name}: farthest {off:.2e}, {differing} differ from the twin's",
                         kind.name
                     ),
-                    // Scores add up what is off at every step, times whatever the attacker makes of it.
-                    (off <= tolerance(&kind.plan) || name.ends_with("scores")) && differing == 0,
+                    off <= tolerance(&kind.plan) && differing == 0,
                 );
             }
         }

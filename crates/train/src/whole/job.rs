@@ -21,6 +21,7 @@ pub struct Job {
     pub read_parameters: u64,
     pub read_directions: u64,
     pub score_expected: u64,
+    pub score_stretch: u64,
     pub score_taken: u64,
     pub score_places: u64,
     pub score_chances: u64,
@@ -55,7 +56,6 @@ pub struct Job {
     pub read_direction_count: i32,
     pub probes: i32,
     pub first_probe: i32,
-    pub score_stretches: i32,
     pub score_copies: i32,
     pub score_kind: i32,
     pub score_from: u32,
@@ -90,4 +90,4 @@ pub(crate) const MOST_HIDDEN: usize = 128;
 pub(crate) const MOST_OUTPUTS: usize = 16;
 
 // kernels/job.cuh has the same number.
-const _: () = assert!(size_of::<Job>() == 496);
+const _: () = assert!(size_of::<Job>() == 504);

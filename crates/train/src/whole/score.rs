@@ -33,8 +33,7 @@ impl<'a> Scores<'a> {
     pub(crate) fn hear(&mut self, step: u64, at: impl Fn(u32) -> f32, along: &[f32]) {
         let attack = self.attack;
         let (count, width) = (attack.parameters.len(), attack.parameters.len() + attack.directions.len());
-        let stretch = (u128::from(step) * u128::from(attack.stretches) / u128::from(self.steps)) as usize;
-        let expected = &attack.expected[stretch * width..][..width];
+        let expected = &attack.expected[attack.stretch(step, self.steps) * width..][..width];
         for (canary, tally) in self.tallies.iter_mut().enumerate() {
             let (scale, per_variance) = attack.places[canary];
             let mut beyond = f64::from(at(attack.parameters[canary])) - f64::from(expected[canary]);
