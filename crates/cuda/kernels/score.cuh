@@ -63,37 +63,73 @@ __device__ __forceinline__ double ratio_of(const Job& job, double seen, double p
 // Steps that are heard before they are scored: one after another each would wait for memory.
 #define HEARD 32
 
-// The scores of steps `first` to `last` are added to the tally of each canary, and after the last of all tallies are written in two
-// parts. `heard` has for each of them what the noisy sum is at the parameters and then along the directions.
+// What lies beyond expectation for a canary in what was heard of a step, in copies of it.
+__device__ __forceinline__ double seen_of(const Job& job, const float* said, int step, int canary, double scale) {
+    const int count = job.read_parameter_count, width = count + job.read_direction_count;
+    const float* expected = job.score_expected + (size_t)job.score_stretch[step] * width;
+    double beyond = add((double)said[canary], -(double)expected[canary]);
+#pragma unroll 1
+    for (int d = 0; d < job.read_direction_count; ++d)
+        beyond = fma(-job.score_taken[d * count + canary], add((double)said[count + d], -(double)expected[count + d]), beyond);
+    return mul(beyond, scale);
+}
+
+// What a step says of a canary: what is added, or ratios whose logarithms are.
+__device__ __forceinline__ double2 said_of(const Job& job, double seen, double per_variance) {
+    if (job.score_kind == PLAIN_SUM) return make_double2(add(seen, -job.score_shift), 1.0);
+    const double ratio = ratio_of(job, seen, per_variance);
+    return make_double2(ratio, job.score_kind == OPPOSED ? __ddiv_rn(1.0, ratio_of(job, -seen, per_variance)) : 1.0);
+}
+
+__device__ __forceinline__ void add_said(const Job& job, double2& tally, double2 said, double per_variance) {
+    if (job.score_kind == PLAIN_SUM) {
+        tally.x = fma(said.x, per_variance, tally.x);
+        return;
+    }
+    add_log(tally, said.x);
+    if (job.score_kind == OPPOSED) add_log(tally, said.y);
+}
+
+// A score in two parts.
+__device__ __forceinline__ void write_score(double2 tally, float* out) {
+    const double score = add(tally.x, logarithm_of(tally.y));
+    const float high = __double2float_rn(score);
+    out[0] = high;
+    out[1] = __double2float_rn(add(score, -(double)high));
+}
+
+// The scores of steps `first` to `last` are added to the tally of each canary, and after the last of all tallies are written. `heard`
+// has for each of them what the noisy sum is at the parameters and then along the directions. A lane has a canary; where there are few,
+// a lane of the first warp has a step. What is added to a tally is the same in the same order.
 __device__ __noinline__ void score_steps(const Job& job, const float* heard, double2* tallies, float* out, int first, int last, int thread, int threads) {
     const int count = job.read_parameter_count, width = count + job.read_direction_count;
+    const bool is_end = last == job.steps - 1;
+    if (count < 16) {
+        if (thread >= 32) return;
+#pragma unroll 1
+        for (int canary = 0; canary < count; ++canary) {
+            const double2 place = job.score_places[canary];
+            const int step = min(first + thread, last);
+            const double2 said = said_of(job, seen_of(job, heard + (step - first) * width, step, canary, place.x), place.y);
+            double2 tally = first == 0 ? make_double2(0.0, 1.0) : tallies[canary];
+            __syncwarp();
+#pragma unroll 1
+            for (int at = 0; at <= last - first; ++at)
+                add_said(job, tally, make_double2(__shfl_sync(WHOLE_WARP, said.x, at), __shfl_sync(WHOLE_WARP, said.y, at)), place.y);
+            if (thread == 0) tallies[canary] = tally;
+            if (thread == 0 && is_end) write_score(tally, out + 2 * canary);
+        }
+        return;
+    }
 #pragma unroll 1
     for (int canary = thread; canary < count; canary += threads) {
         const double2 place = job.score_places[canary];
         double2 tally = first == 0 ? make_double2(0.0, 1.0) : tallies[canary];
 #pragma unroll 1
-        for (int step = first; step <= last; ++step) {
-            const float* said = heard + (step - first) * width;
-            const float* expected = job.score_expected + (size_t)job.score_stretch[step] * width;
-            double beyond = add((double)said[canary], -(double)expected[canary]);
-#pragma unroll 1
-            for (int d = 0; d < job.read_direction_count; ++d)
-                beyond = fma(-job.score_taken[d * count + canary], add((double)said[count + d], -(double)expected[count + d]), beyond);
-            const double seen = mul(beyond, place.x);
-            if (job.score_kind == PLAIN_SUM) {
-                tally.x = fma(add(seen, -job.score_shift), place.y, tally.x);
-            } else {
-                add_log(tally, ratio_of(job, seen, place.y));
-                if (job.score_kind == OPPOSED) add_log(tally, __ddiv_rn(1.0, ratio_of(job, -seen, place.y)));
-            }
-        }
+        for (int step = first; step <= last; ++step)
+            add_said(job, tally, said_of(job, seen_of(job, heard + (step - first) * width, step, canary, place.x), place.y), place.y);
         tallies[canary] = tally;
-        if (last == job.steps - 1) {
-            const double score = add(tally.x, logarithm_of(tally.y));
-            const float high = __double2float_rn(score);
-            out[2 * canary] = high;
-            out[2 * canary + 1] = __double2float_rn(add(score, -(double)high));
-        }
+        if (is_end) write_score(tally, out + 2 * canary);
     }
 }
 

@@ -244,7 +244,7 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
 #pragma unroll
             for (int k = 0; k < 4; ++k) c[j][w][k] = 0;
     // Column n of tile j is feature 4 (n / 2) + 16 (n % 2) + j.
-    const u8* from = opaque(job.rows + 32 * group + 4 * (row >> 1) + 16 * (row & 1), (u32)job.count >> 31);
+    const u8* from = job.rows + 32 * group + 4 * (row >> 1) + 16 * (row & 1);
     const int plane = job.outputs * m.slope_stride, last = job.outputs - 1;
     const signed char* low = m.slopes + min(row, last) * m.slope_stride + 4 * quad;
     const signed char* high = m.slopes + min(8 + (row & 1), last) * m.slope_stride + 4 * quad;
@@ -252,7 +252,7 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
         const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
         const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
 #pragma unroll
-        for (int i = 0; i < 8; ++i) x[i] = four_at(of_row(from, rows[i], job.width));
+        for (int i = 0; i < 8; ++i) x[i] = four_at(of_row(from, rows[i], 64));
     };
 #pragma unroll 1
     for (int first = 0; first < count; first += 32) {

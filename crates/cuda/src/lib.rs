@@ -231,8 +231,7 @@ impl Cuda {
             let guide: Vec<u16> =
                 (0..1024u64).map(|lead| limits.partition_point(|limit| limit >> 54 < lead) as u16).collect();
             // No word is beyond the last.
-            let upper: Vec<u32> =
-                limits.iter().map(|limit| (limit >> 32) as u32).chain([u32::MAX]).collect();
+            let upper: Vec<u32> = limits.iter().map(|limit| (limit >> 32) as u32).chain([u32::MAX]).collect();
             job.gaps = limits.len() as i32;
             job.limits = sent.send(&limits)?;
             job.guide = sent.send(&guide)?;

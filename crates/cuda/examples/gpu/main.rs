@@ -269,23 +269,35 @@ fn worlds_agree(
                 })
                 .collect();
             let worlds = worlds?;
-            let expected: Vec<f32> = (0..6 * 4).map(|i| (i as f32 * 0.9).cos()).collect();
-            let attack = |worlds| Likelihoods {
-                parameters: &[3, 0, 7],
+            // Few canaries and many are scored in two ways.
+            let many: Vec<u32> = (0..20).map(|i| i * 7 % kind.plan.network.parameters() as u32).collect();
+            let expected: Vec<f32> = (0..4 * 23).map(|i| (i as f32 * 0.9).cos()).collect();
+            let taken: Vec<f64> = (0..3 * 20).map(|i| f64::from(i).sin() * 0.2).collect();
+            let places: Vec<(f64, f64)> =
+                (0..20).map(|i| (0.5 + 0.1 * f64::from(i), [1.0, 0.3, 30.0][i as usize % 3])).collect();
+            let attack = |(canaries, worlds): (usize, Worlds)| Likelihoods {
+                parameters: &many[..canaries],
                 directions: &directions,
-                expected: &expected,
+                expected: &expected[..4 * (canaries + 3)],
                 stretches: 4,
-                taken: &[0.1, 0.0, -0.3, 0.2, 0.05, 0.0, 0.0, -0.1, 0.01],
-                places: &[(1.0, 1.0), (1.2, 0.7), (0.3, 30.0)],
+                taken: &taken[..3 * canaries],
+                places: &places[..canaries],
                 chances: &[0.81, 0.18, 0.01],
                 worlds,
             };
-            let attacks = [Worlds::Mixed, Worlds::Opposed, Worlds::Apart { shift: 0.3 }].map(attack);
+            let attacks = [
+                (20, Worlds::Mixed),
+                (20, Worlds::Opposed),
+                (3, Worlds::Opposed),
+                (3, Worlds::Apart { shift: 0.3 }),
+            ];
+            let attacks = attacks.map(attack);
             let reads = [
                 ("sums", Reading::Sums { parameters: &[3, 0, 7], directions: &directions }),
                 ("mixed scores", Reading::Scores(&attacks[0])),
                 ("opposed scores", Reading::Scores(&attacks[1])),
-                ("scores", Reading::Scores(&attacks[2])),
+                ("few opposed scores", Reading::Scores(&attacks[2])),
+                ("few scores", Reading::Scores(&attacks[3])),
                 ("outputs", Reading::Outputs(&inside)),
             ];
             // Scores are made of sums, which are held against these cores by themselves; of long models one is enough.

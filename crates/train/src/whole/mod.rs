@@ -10,8 +10,8 @@ mod shape;
 mod twin;
 mod worlds;
 
-pub(crate) use score::Scores;
 pub use job::{Job, SHUFFLED};
+pub(crate) use score::Scores;
 pub use shape::{Layers, check, job, room_for};
 pub use twin::WholeNumbers;
 pub use worlds::{Numbers, place};

@@ -187,7 +187,8 @@ impl<'a> Model<'a> {
                 found.extend(directions.iter().map(|direction| along(direction, &noisy)));
             }
             if let (Reading::Scores(attack), Some(scores)) = (read, &mut scores) {
-                let heard: Vec<f32> = attack.directions.iter().map(|direction| along(direction, &noisy)).collect();
+                let heard: Vec<f32> =
+                    attack.directions.iter().map(|direction| along(direction, &noisy)).collect();
                 scores.hear(step, |at| noisy[at as usize], &heard);
             }
             self.take(&noisy, plan.schedule.rate(step, plan.steps.get()));
