@@ -384,7 +384,8 @@ __device__ __forceinline__ void train(const Job& job, u8* shared) {
 #pragma unroll 1
         for (int step = -1; step < job.steps; ++step) {
             if (step >= 0) {
-                const int count = *m.drawn.count, padded = count + 31 & ~31;
+                // The next batch is drawn while slow warps are still in this step: its numbers are looked at before.
+                const int count = *m.drawn.count, crafted_count = *m.drawn.crafted_count, padded = count + 31 & ~31;
                 forward(job, m, per_weight, count, warp, lane);
                 // The way back goes by 32 records.
                 if (count + 15 >> 4 & 1)
@@ -394,9 +395,9 @@ __device__ __forceinline__ void train(const Job& job, u8* shared) {
                 for (int group = warp; 32 * group < job.inputs; group += WIDE_WARPS) back(job, m, group, padded, lane);
                 if (threadIdx.x < job.outputs) m.sums[job.outputs * job.inputs + threadIdx.x] = nearest(mul(__int2double_rn(m.bias_sums[threadIdx.x]), job.fine_bias_steps));
                 __syncthreads();
-                if (*m.drawn.crafted_count > 0) {
+                if (crafted_count > 0) {
                     // Whole numbers of steps.
-                    for (int i = warp; i < *m.drawn.crafted_count; i += WIDE_WARPS) {
+                    for (int i = warp; i < crafted_count; i += WIDE_WARPS) {
                         const int crafted = m.drawn.crafted[i];
                         for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
                             const uint2 e = job.crafted_entries[entry];

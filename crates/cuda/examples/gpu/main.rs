@@ -1,7 +1,7 @@
 //! Holds a CUDA device against the CPU, and times it: `cargo xtask bench gpu` runs both on a machine that has one.
 //!
-//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small` is a short run for
-//! memory and race checkers.
+//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small [NAME]` is a short
+//! run for memory and race checkers.
 
 mod replay;
 
@@ -24,7 +24,7 @@ fn main() {
         match words.first().map(String::as_str) {
             Some("check") => check(&device, words.get(1).map(String::as_str)),
             Some("bench") => bench(&device, &words[1..]).map(|()| true),
-            Some("small") => small(&device),
+            Some("small") => small(&device, words.get(1).map(String::as_str)),
             _ => Err(Refusal::Invalid("expected check, bench or small".into())),
         }
     };
@@ -351,9 +351,9 @@ fn same_bits(
 }
 
 /// Every kernel once, with little work, for checkers that slow it down a hundredfold.
-fn small(device: &Cuda) -> Result<bool, Refusal> {
+fn small(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
     let entropy = Entropy::seeded(7);
-    for kind in kinds(3)? {
+    for kind in named(3, name)? {
         let trials: Vec<u64> = (0..6).collect();
         let planted = [Crafted::dirac(1, 1.0)?];
         let stand = [Some(&planted[0])];
