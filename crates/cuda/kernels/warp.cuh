@@ -447,6 +447,8 @@ __device__ __forceinline__ float update(const Job& job, const Memory& m, const N
     u32* word = group_at(m, noise.step, group) + at;
     int a, b;
     drawn_pair(noise, lane < job.outputs, group, at, word[0], word[BLOCK_STRIDE], a, b);
+    // Lanes without an output have looked at the words of others.
+    __syncwarp();
     if (lane < job.outputs) bias = moved<PLAIN>(job, step, bias, nearest(mul(converted(bias_sum), job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
     return most;
 }
