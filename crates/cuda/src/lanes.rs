@@ -114,8 +114,8 @@ impl Lanes {
                     lane.stream.memcpy_dtoh(&lane.out.slice(..numbers), &mut lane.home)?;
                 }
             }
-            for before in starts.len().saturating_sub(2)..starts.len() {
-                self.take_home(before % 2, parts.count(starts[before]) * parts.numbers, &mut read)?;
+            for (number, first) in starts.iter().enumerate().skip(starts.len().saturating_sub(2)) {
+                self.take_home(number % 2, parts.count(*first) * parts.numbers, &mut read)?;
             }
             let mut wrong = 0;
             for lane in &self.0 {
