@@ -133,6 +133,10 @@ impl Device for Cuda {
         whole::check(plan).map(drop)
     }
 
+    fn has_scores(&self) -> bool {
+        true
+    }
+
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
         let each = trainings.read.len(trainings.plan);
         let read = self.train_flat(trainings)?;

@@ -181,6 +181,12 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// Refuses a plan that it cannot train, in one line that says what it can.
     fn check(&self, plan: &Plan) -> Result<(), Refusal>;
 
+    /// Whether it makes scores by itself ([`Reading::Scores`]), in operations of its own that [`crate::whole::WholeNumbers`] repeats to
+    /// the bit. Whoever asks others makes scores of the sums that are read.
+    fn has_scores(&self) -> bool {
+        false
+    }
+
     /// Trains, and returns what was read of each.
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal>;
 }

@@ -127,11 +127,11 @@ impl WhiteBox {
         self.reading(|read| self.trainer.read(0, trials, &worlds, read))
     }
 
-    /// Asks for what is read of a training: its noisy sums on these cores, which are scored here, or its scores where a device trains it.
+    /// Asks for what is read of a training: its noisy sums, which are scored here, or its scores where a device makes them.
     fn reading<T>(&self, ask: impl FnOnce(Reading<'_>) -> T) -> T {
         let directions = self.background.directions();
         let parameters = self.background.parameters();
-        if self.trainer.is_here() {
+        if !self.trainer.has_scores() {
             return ask(Reading::Sums { parameters, directions: &directions });
         }
         let (expected, stretches) = self.background.expected();
@@ -150,7 +150,7 @@ impl WhiteBox {
 
     /// The scores of what was read of one training: nothing is set aside for a step.
     fn scores(&self, read: &[f32]) -> Vec<f64> {
-        if !self.trainer.is_here() {
+        if self.trainer.has_scores() {
             return read.chunks_exact(2).map(|parts| f64::from(parts[0]) + f64::from(parts[1])).collect();
         }
         let (background, game) = (&self.background, &self.game);

@@ -34,6 +34,10 @@ impl Device for WholeNumbers {
         shape::check(plan).map(drop)
     }
 
+    fn has_scores(&self) -> bool {
+        true
+    }
+
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
         train(trainings)
     }
