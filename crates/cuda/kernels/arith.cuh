@@ -58,10 +58,30 @@ __device__ __forceinline__ float slope(int loss, float output, float label) {
 }
 
 // What a gradient with this squared norm is multiplied with; nothing of it is left where that is not finite.
-__device__ __forceinline__ float shortening(float square, float clip, bool is_there) {
-    if (!is_there || !(square < __int_as_float(0x7f800000))) return 0.f;
+__device__ __forceinline__ float shortening(float square, float clip) {
+    if (!(square < __int_as_float(0x7f800000))) return 0.f;
     const float norm = __fsqrt_rn(square);
     return norm > clip ? __fdiv_rn(clip, norm) : 1.f;
+}
+
+// An address as it is, of which the compiler does not know what it is made of; `nought` is 0. It would take it apart again.
+__device__ __forceinline__ const u8* opaque(const u8* from, u32 nought) { return (const u8*)((u64)from ^ nought); }
+// Where a row has what `from` is of the first: one instruction.
+__device__ __forceinline__ u64 of_row(const u8* from, u32 row, u32 width) {
+    u64 at;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(row), "r"(width), "l"(from));
+    return at;
+}
+// Records, which nothing writes.
+__device__ __forceinline__ u32 four_at(u64 at) {
+    u32 x;
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(x) : "l"(at));
+    return x;
+}
+__device__ __forceinline__ uint4 sixteen_at(u64 at) {
+    uint4 x;
+    asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(at));
+    return x;
 }
 
 // Four records' bytes of four features, turned: byte i of word j was byte j of word i.

@@ -41,6 +41,28 @@ __device__ __forceinline__ void chacha(u32 (&x)[16], const u32* key, u64 counter
     x[12] += c0; x[13] += c1; x[14] += n0; x[15] += n1;
 }
 
+// The first two words of a block, by a whole warp: four lanes have a column each, and every four do the same.
+__device__ __forceinline__ uint2 two_words(const u32* key, u64 counter, u64 nonce, int lane) {
+    const int column = lane & 3;
+    const u32 first = column == 0 ? 0x61707865u : column == 1 ? 0x3320646eu : column == 2 ? 0x79622d32u : 0x6b206574u;
+    u32 a = first, b = key[column], c = key[4 + column];
+    u32 d = (u32)(column < 2 ? counter >> 32 * column : nonce >> 32 * (column - 2));
+    const int next = lane & ~3 | (lane + 1 & 3), across = lane ^ 2, before = lane & ~3 | (lane + 3 & 3);
+#pragma unroll 1
+    for (int round = 0; round < 10; ++round) {
+        QUARTER(a, b, c, d)
+        b = __shfl_sync(WHOLE_WARP, b, next);
+        c = __shfl_sync(WHOLE_WARP, c, across);
+        d = __shfl_sync(WHOLE_WARP, d, before);
+        QUARTER(a, b, c, d)
+        b = __shfl_sync(WHOLE_WARP, b, before);
+        c = __shfl_sync(WHOLE_WARP, c, across);
+        d = __shfl_sync(WHOLE_WARP, d, next);
+    }
+    a += first;
+    return make_uint2(__shfl_sync(WHOLE_WARP, a, 0), __shfl_sync(WHOLE_WARP, a, 1));
+}
+
 // The child of a key under a label: its first eight words with the label as nonce (crates/noise/src/entropy.rs).
 __device__ __forceinline__ void derive(u32* child, const u32* key, u64 label) {
     u32 x[16];

@@ -1,6 +1,6 @@
 // A training by a team of warps: any shape that a device trains.
 #pragma once
-#include "arith.cuh"
+#include "score.cuh"
 
 // ---- A team and its memory.
 
@@ -59,7 +59,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.weights = (u32*)next(LARGE ? scratch : shared, planes);
     // A batch is drawn before there are slopes, so that its words may lie where they will.
     m.drawn.words = (u32*)shared;
-    m.slopes = (signed char*)next(shared, max(3 * job.outer * m.slope_stride, 4 * 544));
+    m.slopes = (signed char*)next(shared, max(3 * job.outer * m.slope_stride, 4 * WORDS_AT_ONCE));
     m.biases = (float*)next(shared, 4 * 16 * MT);
     m.bias_sums = (i64*)next(shared, 8 * 16 * MT);
     const int last = HIDDEN ? job.outputs * (job.hidden + 1) : 0;
@@ -80,12 +80,13 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
 // ---- Noise.
 
 // The integers of a step (or of initial parameters) for so many groups of 32, without those of rare radii, which are noted. Threads
-// that are left over make words for the batch; how many blocks of them, is returned.
+// that are left over make words for the batch; for how many rounds, is returned.
 template <int WARPS>
 __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory& m, const u32* key, u64 step, bool initial, int groups) {
     constexpr int THREADS = 32 * WARPS;
     const int blocks = 2 * groups;
-    const int spare = min((blocks + THREADS - 1) / THREADS * THREADS - blocks, 32) & ~1, ready = initial ? 0 : spare;
+    const int spare = (blocks + THREADS - 1) / THREADS * THREADS - blocks;
+    const int rounds = initial ? 0 : min(spare / ROUND_BLOCKS, ROUNDS_AT_ONCE), ready = rounds * ROUND_BLOCKS;
 #pragma unroll 1
     for (int first = 0; first < blocks; first += THREADS) {
         const int block = first + team.thread;
@@ -94,10 +95,12 @@ __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory&
         // Parameters have a stream for every 2^15 of them; initial ones have one.
         const u64 nonce = initial ? 0 : for_batch ? step : step << 20 | (u64)(block >> 11);
         chacha(x, for_batch ? m.keys + 8 : key, initial ? block : for_batch ? block - blocks : block & 2047, nonce);
-        if (block < blocks + ready) {
-            int* to = block < blocks ? m.numbers + 17 * block : (int*)m.drawn.words + 17 * (block - blocks);
+        if (block < blocks) {
+            int* to = m.numbers + 17 * block;
 #pragma unroll
             for (int i = 0; i < 16; ++i) to[i] = (int)x[i];
+        } else if (block < blocks + ready) {
+            write_block(m.drawn.words + BLOCK_STRIDE * (block - blocks), x);
         }
     }
     if (team.thread == 0) m.rare[0] = 0;
@@ -117,7 +120,7 @@ __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory&
             m.numbers[from + 17] = b;
         }
     }
-    return ready;
+    return rounds;
 }
 
 // The pairs that were noted; one warp.
@@ -263,10 +266,9 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
     const int row = lane >> 2, quad = lane & 3, first = 8 * tile;
     const bool far = lane & 16;
     const u32 ra = m.drawn.rows[first + 2 * quad], rb = m.drawn.rows[first + 2 * quad + 1];
-    const float2 about_a = job.about[ra == BLANK ? 0 : ra], about_b = job.about[rb == BLANK ? 0 : rb];
+    const float2 about_a = job.about[ra], about_b = job.about[rb];
     float z[MT][4];
     forward<MT, FP>(job, m, job.rows + m.drawn.offsets[first + row], per_weight, row, quad, z);
-    const bool is_there = (far ? rb : ra) != BLANK;
     const float norm = far ? about_b.x : about_a.x;
     const int plane = job.outer * m.slope_stride;
     if constexpr (!HIDDEN) {
@@ -274,7 +276,7 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
         float(&g)[4] = z[0];
         const float square = (over_rows(g[0] * g[0], g[1] * g[1], far) + over_rows(g[2] * g[2], g[3] * g[3], far)) * norm;
         float fa, fb;
-        share(shortening(square, job.clip, is_there) * job.per_fine, far, fa, fb);
+        share(shortening(square, job.clip) * job.per_fine, far, fa, fb);
         const int a = __float2int_rz(g[0] * fa), b = __float2int_rz(g[1] * fb), c = __float2int_rz(g[2] * fa), d = __float2int_rz(g[3] * fb);
         if (row < job.outer) lay_slopes(m, plane, row, first + 2 * quad, a, b);
         if (row + 8 < job.outer) lay_slopes(m, plane, row + 8, first + 2 * quad, c, d);
@@ -325,7 +327,7 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
         const float first_square = over_rows(first_a, first_b, far);
         const float square = fmaf(last_square, hidden_square + 1.f, first_square * norm);
         float fa, fb;
-        share(shortening(square, job.clip, is_there), far, fa, fb);
+        share(shortening(square, job.clip), far, fa, fb);
 #pragma unroll
         for (int i = 0; i < MT; ++i)
 #pragma unroll
@@ -504,8 +506,8 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
     float most = m.largest[0];
 #pragma unroll
     for (int i = 1; i < WARPS; ++i) most = fmaxf(most, m.largest[i]);
-    // All weights are below 2^exponent; those of a run that has left all bounds are cut off.
-    const int exponent = min(max((int)(__float_as_uint(most) >> 23) - 126, -100), 100);
+    // All weights are below 2^exponent; those that are no numbers any more are cut off.
+    const int exponent = max((int)(__float_as_uint(most) >> 23) - 126, -100);
     const float up = __int_as_float((127 + 22 - exponent) << 23);
     const int quarter = job.width / 4;
 #pragma unroll 1
@@ -535,11 +537,9 @@ __device__ __forceinline__ float round_weights(const Job& job, const Team<WARPS>
 // ---- What is read.
 
 template <int WARPS>
-__device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& team, const Memory& m, float* out, int step) {
-    const int each = job.read_parameter_count + job.read_direction_count;
-    out += (size_t)step * each;
-    for (int at = team.thread; at < job.read_parameter_count; at += 32 * WARPS)
-        out[at] = __int_as_float(m.numbers[place(job.read_parameters[at])]);
+__device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& team, const Memory& m, u8* scratch, float* out, int step) {
+    float* said = said_to(job, scratch, out, step);
+    for (int at = team.thread; at < job.read_parameter_count; at += 32 * WARPS) said[at] = __int_as_float(m.numbers[place(job.read_parameters[at])]);
     for (int direction = team.warp; direction < job.read_direction_count; direction += WARPS) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
@@ -547,7 +547,12 @@ __device__ __forceinline__ void read_sums(const Job& job, const Team<WARPS>& tea
             sum = fma((double)along[at], (double)__int_as_float(m.numbers[place(at)]), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (team.lane == 0) out[job.read_parameter_count + direction] = (float)sum;
+        if (team.lane == 0) said[job.read_parameter_count + direction] = (float)sum;
+    }
+    if (scores_now(job, step)) {
+        team.meet();
+        score_steps(job, heard_of(job, scratch), tallies_of(job, scratch), out, step / HEARD * HEARD, step, team.thread, 32 * WARPS);
+        team.meet();
     }
 }
 
@@ -591,6 +596,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
     const int groups = (job.parameters + 31) / 32;
     for (int at = number; at < job.count; at += teams) {
         team.meet();
+        if (team.thread == 0) begin_trial(job, at, m.drawn);
         if (team.thread < 3) {
             const u32* key = team.thread == 0 ? job.noise_key : team.thread == 1 ? job.batch_key : job.init_key;
             derive(m.keys + 8 * team.thread, key, job.trials[at]);
@@ -602,13 +608,13 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
 #pragma unroll 1
         for (int step = -1; step < job.steps; ++step) {
             const bool initial = step < 0;
-            int ready = 0;
+            int rounds = 0;
             if (!initial || !job.initial) {
                 const int drawn = initial && HIDDEN ? groups + 1 : groups;
-                ready = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
+                rounds = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
             }
             if (!initial) {
-                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, ready, m.drawn, team.lane);
+                if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, m.drawn.words, rounds, {job.guide, job.upper}, m.drawn, team.lane);
                 for (int i = team.thread; i < 16 * MT; i += 32 * WARPS) m.bias_sums[i] = 0;
                 if (HIDDEN) for (int i = team.thread; i < job.outputs * (job.hidden + 1); i += 32 * WARPS) m.last_sums[i] = 0;
             }
@@ -653,7 +659,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                         with_noise(job, m, job.outer * (job.inputs + 1) + i, (double)m.last_sums[i], job.last_steps);
             }
             team.meet();
-            if (!initial && job.read == SUMS) read_sums(job, team, m, out, step);
+            if (!initial && (job.read == SUMS || job.read == SCORES)) read_sums(job, team, m, job.scratch + (u64)number * job.scratch_each, out, step);
             update<WARPS, HIDDEN>(job, team, m, step);
             team.meet();
             per_weight = round_weights<MT>(job, team, m);

@@ -8,7 +8,7 @@
 // The sum is then rounded once to the grid of the noise. A record more or less moves it by what it is clipped to, and the rounding
 // of two vectors to the grid: less than crates/train/src/private/rounding.rs allows.
 #include "team.cuh"
-#include "warp.cuh"
+#include "wide.cuh"
 
 // A kernel for each shape: tiles of 16 outputs in the first layer, bytes of a feature, a second layer or none, where numbers and
 // weights are kept, warps of a team, teams of a block, and blocks that should fit on a multiprocessor.
@@ -23,8 +23,12 @@
 #define TEAMS 16
 extern "C" __global__ void __launch_bounds__(32 * TEAMS, 1) linear_64_bytes(const __grid_constant__ Job job, u32 shared_each) {
     extern __shared__ __align__(128) u8 shared[];
-    const int within = threadIdx.x / 32;
-    one_warp::train<TEAMS>(job, shared + within * shared_each, blockIdx.x * TEAMS + within, gridDim.x * TEAMS);
+    one_warp::train<TEAMS>(job, shared, shared_each);
+}
+#elif defined(LINEAR_WIDE_BYTES)
+extern "C" __global__ void __launch_bounds__(32 * WIDE_WARPS, WIDE_TEAMS) linear_wide_bytes(const __grid_constant__ Job job, u32) {
+    extern __shared__ __align__(128) u8 shared[];
+    wide::train(job, shared);
 }
 #elif defined(LINEAR_SMALL_BYTES)
 KERNEL(linear_small_bytes, 1, 1, false, false, 1, 4, 4)
@@ -76,17 +80,21 @@ extern "C" __global__ void probe_batches(const __grid_constant__ Job job, int* o
     drawn.count = (int*)(keys + 8);
     drawn.crafted_count = drawn.count + 1;
     drawn.words = keys + 16;
-    drawn.crafted = (int*)(drawn.words + 544);
+    drawn.crafted = (int*)(drawn.words + WORDS_AT_ONCE);
     drawn.rows = (u32*)(drawn.crafted + (job.crafted_count + 3) / 4 * 4);
     drawn.offsets = drawn.rows + job.room_for + 32;
     drawn.each = 0;
     drawn.order = (u16*)(drawn.offsets + job.room_for + 32);
     const int lane = threadIdx.x, each = job.room_for + 1;
     for (int trial = blockIdx.x; trial < job.count; trial += gridDim.x) {
-        if (lane == 0) derive(keys, job.batch_key, job.trials[trial]);
+        __syncwarp();
+        if (lane == 0) {
+            derive(keys, job.batch_key, job.trials[trial]);
+            begin_trial(job, trial, drawn);
+        }
         __syncwarp();
         for (int step = 0; step < steps; ++step) {
-            draw_batch(job, trial, keys, step, 0, drawn, lane);
+            draw_batch(job, trial, keys, step, nullptr, 0, {job.guide, job.upper}, drawn, lane);
             int* to = out + ((size_t)trial * steps + step) * each;
             if (lane == 0) to[0] = *drawn.count;
             for (int i = lane; i < *drawn.count; i += 32) to[1 + i] = (int)drawn.rows[i];

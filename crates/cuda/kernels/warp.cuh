@@ -1,20 +1,21 @@
-// A training by one warp: 64 features of a byte, up to ten outputs, batches of up to 224 records.
+// A training by one warp: 64 features of a byte, up to ten outputs, batches of up to 256 records.
 //
 // A lane is a row (lane / 4) and a quarter (lane % 4). Of each 32 features it owns, for the output of its
 // row, features 4 quarter + j and 16 more for j < 4: the two that one pair of the noise room belongs to. Outputs 8 and 9 are spread
 // over the rows: row r owns output 8 + r % 2 at j = r / 2. So a sum meets its noise, and a weight its sum, without leaving the lane.
 #pragma once
-#include "arith.cuh"
+#include "score.cuh"
 
-#define MOST_OF_A_WARP 224       // records: with more, a sum of bytes leaves 31 bits
-#define NOISE_BLOCKS 42          // of keystream for 650 parameters
-#define BATCH_BLOCKS 22          // that the same lanes make for the next batch
-#define BLOCK_STRIDE 20          // words, so that sixteen are read and written four at a time and meet no bank twice
+#define MOST_OF_A_WARP 256       // records: with more, two bytes of a sum leave 31 bits
+#define LOW_BLOCKS 32            // of keystream for the first 512 parameters
+#define HIGH_BLOCKS 10           // and for the others
 
 namespace one_warp {
 
 struct Memory {
-    u32* words;            // keystream of noise, or noisy sums; lies where slopes do
+    u32* words;            // keystream of the first 512 parameters' noise, or noisy sums; lies where slopes do
+    // 16 blocks more for an odd step: that of the other parameters, and of a round of gaps. Then the same of the step after it:
+    u32* of_even;
     signed char* slopes;   // three planes of ten rows
     int slope_stride;
     u32* weights;          // three planes of ten rows of 64 bytes, four pieces of 16 each, turned by half the row's number
@@ -31,11 +32,12 @@ __device__ __forceinline__ int owned_at(int k, int group, int half, int lane) { 
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
     auto next = [&](size_t bytes) { u8* at = shared; shared += (bytes + 15) & ~(size_t)15; return at; };
     m.slope_stride = job.room_for + 16;
-    const int words = 4 * (NOISE_BLOCKS * BLOCK_STRIDE + 544), slopes = 3 * job.outputs * m.slope_stride;
-    u8* first = next(max(words, slopes));
+    u8* first = next(max(4 * (LOW_BLOCKS + 16) * BLOCK_STRIDE, 3 * job.outputs * m.slope_stride));
     m.words = (u32*)first;
     m.slopes = (signed char*)first;
-    m.drawn.words = m.words + NOISE_BLOCKS * BLOCK_STRIDE;
+    m.of_even = (u32*)next(4 * 16 * BLOCK_STRIDE);
+    // A batch is drawn when nothing else is needed there.
+    m.drawn.words = m.words;
     m.weights = (u32*)next(3 * 640);
     m.owned = (float*)next(4 * 640);
     m.keys = (u32*)next(4 * 24);
@@ -49,11 +51,26 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.velocity = (float*)scratch;
 }
 
+// The tables of gaps, for all warps of a block.
+struct Tables {
+    u16 guide[1024];
+    u32 upper[1025];
+};
+
 // A whole number as a double: by a unit of its own, which is slow and otherwise idle here.
 __device__ __forceinline__ double converted(int x) { return __int2double_rn(x); }
 
+// What was made of a step together with the one after it or before.
+__device__ __forceinline__ u32* of_step(const Memory& m, int step) { return step & 1 ? m.words + LOW_BLOCKS * BLOCK_STRIDE : m.of_even; }
+
+// The radii and angles of 32 parameters, or their sums.
+__device__ __forceinline__ u32* group_at(const Memory& m, int step, int group) {
+    return group < LOW_BLOCKS / 2 ? m.words + 2 * BLOCK_STRIDE * group : of_step(m, step) + 2 * BLOCK_STRIDE * (group - LOW_BLOCKS / 2);
+}
 // Where a parameter's word or sum is.
-__device__ __forceinline__ int standing(int parameter) { return parameter + (parameter >> 4) * (BLOCK_STRIDE - 16); }
+__device__ __forceinline__ u32* word_at(const Memory& m, int step, int parameter) {
+    return group_at(m, step, parameter >> 5) + standing(parameter & 31);
+}
 
 // ---- The way forward.
 
@@ -66,14 +83,25 @@ __device__ __forceinline__ int row_of(int output) { return 2 * quarter_of(output
 // Bytes of a whole number of at most 2^22, as `digits` has them, in one word.
 __device__ __forceinline__ u32 bytes_of(int x) { return (u32)(x + 0x8080) ^ 0x8080u; }
 
+// A lane's part of two records of sixteen: sixteen features of each.
+struct Two {
+    uint4 p, q;
+};
+
+// Records `first` + 2 row and one more of a batch.
+__device__ __forceinline__ Two two_at(const Job& job, const Memory& m, int first, int row, int quad) {
+    const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
+    const u8* from = job.rows + 16 * quad;
+    return {sixteen_at(of_row(from, rows.x, 64)), sixteen_at(of_row(from, rows.y, 64))};
+}
+
 // For two records: two of the first eight outputs for both, and output 8 + quarter % 2 for one of them.
 struct Tile {
     float a[2], b[2], high;
 };
 
 // The outputs of sixteen records: rows of the tile are records `row` and `row` + 8 of it, which follow each other in the batch.
-__device__ __forceinline__ Tile outputs(const Memory& m, const u8* first, const u8* second, float per_weight, const float (&biases)[3], u32 nought, int row, int quad) {
-    const uint4 p = *(const uint4*)(first + 16 * quad), q = *(const uint4*)(second + 16 * quad);
+__device__ __forceinline__ Tile outputs(const Memory& m, const uint4& p, const uint4& q, float per_weight, const float (&biases)[3], u32 nought, int row, int quad) {
     // As a product takes them, side by side: with a nought that the compiler does not know of, or it copies them for every product.
     const u32 x[8] = {p.x ^ nought, q.x ^ nought, p.y ^ nought, q.y ^ nought, p.z ^ nought, q.z ^ nought, p.w ^ nought, q.w ^ nought};
     const int high = 8 + (row >> 1 & 1);
@@ -151,28 +179,26 @@ __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a,
     }
 }
 
-// Sixteen records of a batch on their way forward and back to the outputs; `sums` gathers what they add to the biases.
-__device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, float per_weight, const float (&biases)[3], int first, int lane, int (&sums)[3]) {
-    const int row = lane >> 2, quad = lane & 3, plane = job.outputs * m.slope_stride;
+// From the outputs of sixteen records back to clipped gradients by them, whose bytes are laid down for the way back; `sums` gathers what
+// they add to the biases.
+__device__ __forceinline__ void lay_slopes(const Job& job, signed char* slopes, int slope_stride, Tile& g, const uint2& rows, int first, int lane, int (&sums)[3]) {
+    const int row = lane >> 2, quad = lane & 3, plane = job.outputs * slope_stride;
     const bool is_first = quad < 2;
-    const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
-    // A blank one stands where the first row does.
-    const float2 about_a = *(const float2*)((const u8*)job.about + (rows.x << 3)), about_b = *(const float2*)((const u8*)job.about + (rows.y << 3));
-    Tile g = outputs(m, job.rows + (rows.x << 6), job.rows + (rows.y << 6), per_weight, biases, (u32)job.count >> 31, row, quad);
+    const float2 about_a = job.about[rows.x], about_b = job.about[rows.y];
     by_outputs(job, g, __float_as_uint(about_a.y), __float_as_uint(about_b.y), quad);
     const float a = summed(g.a[0] * g.a[0] + g.a[1] * g.a[1]), b = summed(g.b[0] * g.b[0] + g.b[1] * g.b[1]);
     const float square = ((is_first ? a : b) + of_both_high(g.high * g.high)) * (is_first ? about_a.x : about_b.x);
-    const float own = shortening(square, job.clip, (is_first ? rows.x : rows.y) != BLANK) * job.per_fine;
+    const float own = shortening(square, job.clip) * job.per_fine;
     float fa, fb;
     both(own, is_first, fa, fb);
-    signed char* to = m.slopes + first + 2 * row;
+    signed char* to = slopes + first + 2 * row;
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         const int output = first_output(quad) + 4 * k, x = __float2int_rz(g.a[k] * fa), y = __float2int_rz(g.b[k] * fb);
         sums[k] += x + y;
         const u32 of_a = bytes_of(x), of_b = bytes_of(y);
         if (output < job.outputs) {
-            u16* at = (u16*)(to + output * m.slope_stride);
+            u16* at = (u16*)(to + output * slope_stride);
             at[0] = (u16)__byte_perm(of_a, of_b, 0x0040);
             *(u16*)((signed char*)at + plane) = (u16)__byte_perm(of_a, of_b, 0x0051);
             *(u16*)((signed char*)at + 2 * plane) = (u16)__byte_perm(of_a, of_b, 0x0062);
@@ -182,16 +208,26 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
     sums[2] += x;
     if (output < job.outputs) {
         const u32 of_x = bytes_of(x);
-        signed char* at = to + output * m.slope_stride + (is_first ? 0 : 1);
+        signed char* at = to + output * slope_stride + (is_first ? 0 : 1);
         at[0] = (signed char)of_x;
         at[plane] = (signed char)(of_x >> 8);
         at[2 * plane] = (signed char)(of_x >> 16);
     }
 }
 
+// Sixteen records of a batch on their way forward and back to the outputs. The features of the next sixteen are on their way meanwhile.
+__device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, Two& two, float per_weight, const float (&biases)[3], int first, int count, int lane, int (&sums)[3]) {
+    const int row = lane >> 2, quad = lane & 3;
+    const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
+    Tile g = outputs(m, two.p, two.q, per_weight, biases, (u32)job.count >> 31, row, quad);
+    // Of the last, once too often.
+    two = two_at(job, m, first + 16 < count ? first + 16 : first, row, quad);
+    lay_slopes(job, m.slopes, m.slope_stride, g, rows, first, lane, sums);
+}
+
 // ---- The way back.
 
-// A sum of fine units in whole steps of the grid.
+// A sum of fine units in whole steps of the grid; the lower two of three are a whole number of 32 bits, since records are at most 256.
 __device__ __forceinline__ int in_steps(const Job& job, int low, int middle, int high) {
     const double fine = fma(converted(high), 65536.0, converted(middle * 256 + low));
     return nearest(mul(fine, job.fine_steps));
@@ -212,13 +248,16 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
     const int plane = job.outputs * m.slope_stride, last = job.outputs - 1;
     const signed char* low = m.slopes + min(row, last) * m.slope_stride + 4 * quad;
     const signed char* high = m.slopes + min(8 + (row & 1), last) * m.slope_stride + 4 * quad;
-#pragma unroll 1
-    for (int first = 0; first < count; first += 32) {
+    auto load = [&](int first, u32 (&x)[8]) {
         const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
         const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
-        u32 x[8];
 #pragma unroll
-        for (int i = 0; i < 8; ++i) x[i] = *(const u32*)(from + (rows[i] << 6));
+        for (int i = 0; i < 8; ++i) x[i] = four_at(of_row(from, rows[i], 64));
+    };
+#pragma unroll 1
+    for (int first = 0; first < count; first += 32) {
+        u32 x[8];
+        load(first, x);
         u32 turned[2][4];
         turn(x[0], x[1], x[2], x[3], turned[0]);
         turn(x[4], x[5], x[6], x[7], turned[1]);
@@ -246,72 +285,99 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
 
 // ---- Noise.
 
-// Keystream of a step's noise (or of initial weights), and of the next batch.
-__device__ __forceinline__ void draw_words(const Memory& m, const u32* key, u64 step, bool initial, u64 next, int lane) {
+// Keystream of a step's noise (of initial weights before the first) and of the batch after it. What the first 512 parameters leave
+// over is made for two steps at once, so that no lane is idle.
+__device__ __forceinline__ void draw_words(const Memory& m, int step, int lane) {
 #pragma unroll 1
-    for (int first = 0; first < 64; first += 32) {
-        const int block = first + lane;
-        const bool for_batch = block >= NOISE_BLOCKS;
-        const u64 nonce = for_batch ? next : initial ? 0 : step << 20;
+    for (int round = step & 1 ? 0 : 1; round < 2; ++round) {
+        const int of = round == 0 ? step + (lane >> 4) : step, at = lane & 15;
+        const bool for_batch = round == 0 && at >= HIGH_BLOCKS;
+        const u32* key = m.keys + (for_batch ? 8 : of < 0 ? 16 : 0);
+        const u64 nonce = for_batch ? of + 1 : of < 0 ? 0 : (u64)of << 20;
         u32 x[16];
-        chacha(x, for_batch ? m.keys + 8 : key, for_batch ? block - NOISE_BLOCKS : block, nonce);
-        if (!for_batch) {
-            uint4* to = (uint4*)(m.words + BLOCK_STRIDE * block);
-#pragma unroll
-            for (int i = 0; i < 4; ++i) to[i] = make_uint4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
-        } else {
-            u32* to = m.drawn.words + 17 * (block - NOISE_BLOCKS);
-#pragma unroll
-            for (int i = 0; i < 16; ++i) to[i] = x[i];
-        }
+        chacha(x, key, round == 1 ? lane : for_batch ? at - HIGH_BLOCKS : LOW_BLOCKS + at, nonce);
+        write_block(round == 1 ? m.words + BLOCK_STRIDE * lane : of_step(m, of) + BLOCK_STRIDE * at, x);
     }
     __syncwarp();
-}
-
-// A pair of a rare radius, from where it continues.
-__device__ __noinline__ int2 continued(const u32* key, u64 nonce, int group, int at, u32 radius_word, u32 angle_word) {
-    u32 x[16];
-    chacha(x, key, 1ull << 63 | (u64)(32 * group + at), nonce);
-    return rare_pair(radius_word, (u64)x[1] << 32 | x[0], angle_word);
 }
 
 // Where noise comes from.
 struct Noise {
     const u32* key;
     u64 nonce;
+    int step;
     bool are_integers;     // whether the words are the integers already
 };
 
-__device__ __forceinline__ void drawn_pair(const Noise& noise, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
+// The pairs of rare radii, from where they continue, for the lanes that have one. All lanes work on each: alone, one would hold the others up.
+__device__ __noinline__ int2 continued(u32 which, const u32* key, u64 nonce, int number, u32 radius_word, u32 angle_word, int2 pair) {
+    const int lane = threadIdx.x & 31;
+    for (; which; which &= which - 1) {
+        const int rare = __ffs(which) - 1;
+        const uint2 more = two_words(key, 1ull << 63 | (u64)__shfl_sync(WHOLE_WARP, number, rare), nonce, lane);
+        if (lane == rare) pair = rare_pair(radius_word, (u64)more.y << 32 | more.x, angle_word);
+        __syncwarp();
+    }
+    return pair;
+}
+
+// A lane's pair at a place of a group, for all lanes of a warp; `is_there` says whether it is looked at.
+__device__ __forceinline__ void finish_pair(const Noise& noise, bool is_there, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
+    const u32 rare = __ballot_sync(WHOLE_WARP, is_there && is_rare(radius_word));
+    if (rare) {
+        const int2 found = continued(rare, noise.key, noise.nonce, 32 * group + at, radius_word, angle_word, make_int2(a, b));
+        a = found.x;
+        b = found.y;
+    }
+}
+
+// Two pairs at once, since one alone is a long chain of which each link waits for the last.
+__device__ __forceinline__ void two_pairs(const Noise& noise, bool is_there, const int (&groups)[2], int at, const u32 (&radii)[2], const u32 (&angles)[2], int (&a)[2], int (&b)[2]) {
+    if (noise.are_integers) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) { a[i] = (int)radii[i]; b[i] = (int)angles[i]; }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) pair(radii[i], angles[i], a[i], b[i]);
+    if (__any_sync(WHOLE_WARP, is_there && (is_rare(radii[0]) || is_rare(radii[1])))) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) finish_pair(noise, is_there, groups[i], at, radii[i], angles[i], a[i], b[i]);
+    }
+}
+
+__device__ __forceinline__ void drawn_pair(const Noise& noise, bool is_there, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
     if (noise.are_integers) {
         a = (int)radius_word;
         b = (int)angle_word;
         return;
     }
     pair(radius_word, angle_word, a, b);
-    if (is_rare(radius_word)) {
-        const int2 found = continued(noise.key, noise.nonce, group, at, radius_word, angle_word);
-        a = found.x;
-        b = found.y;
-    }
+    finish_pair(noise, is_there, group, at, radius_word, angle_word, a, b);
 }
 
 // Turns all words into integers where they stand, and adds crafted gradients, which are whole numbers of steps.
 __device__ __noinline__ void add_crafted(const Job& job, const Memory m, const Noise noise, int lane) {
+    constexpr int PAIRS = 8 * (LOW_BLOCKS + HIGH_BLOCKS);
 #pragma unroll 1
-    for (int at = lane; at < 8 * NOISE_BLOCKS; at += 32) {
-        const int group = at >> 4, from = 2 * BLOCK_STRIDE * group + (at & 15);
+    for (int first = 0; first < PAIRS; first += 32) {
+        const int at = min(first + lane, PAIRS - 1);
+        u32* from = group_at(m, noise.step, at >> 4) + (at & 15);
+        const u32 radius_word = from[0], angle_word = from[BLOCK_STRIDE];
         int a, b;
-        drawn_pair(noise, group, at & 15, m.words[from], m.words[from + BLOCK_STRIDE], a, b);
-        m.words[from] = a;
-        m.words[from + BLOCK_STRIDE] = b;
+        drawn_pair(noise, first + lane < PAIRS, at >> 4, at & 15, radius_word, angle_word, a, b);
+        __syncwarp();
+        if (first + lane < PAIRS) {
+            from[0] = a;
+            from[BLOCK_STRIDE] = b;
+        }
     }
     __syncwarp();
     for (int i = 0; i < *m.drawn.crafted_count; ++i) {
         const int crafted = m.drawn.crafted[i];
         for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
             const uint2 e = job.crafted_entries[entry];
-            m.words[standing(e.x)] += e.y;
+            *word_at(m, noise.step, e.x) += e.y;
         }
         __syncwarp();
     }
@@ -325,14 +391,16 @@ struct Step {
     bool keeps_sums;
 };
 
-// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept.
-template <bool MOMENTUM>
+// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept. Most plans have neither momentum
+// nor decay.
+template <bool PLAIN>
 __device__ __forceinline__ float moved(const Job& job, const Step& step, float w, int steps, u32* word, float* velocity) {
     const float sum = __double2float_rn(mul(job.granularity, converted(steps)));
     if (step.keeps_sums) *(float*)word = sum;
+    if (PLAIN) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     // Without decay nothing is taken off.
     w = __fsub_rn(w, __fmul_rn(step.shrink, w));
-    if (!MOMENTUM) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
+    if (job.momentum == 0.f) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     const float v = __fadd_rn(__fmul_rn(job.momentum, *velocity), __fmul_rn(job.scale, sum));
     *velocity = v;
     return __fsub_rn(w, __fmul_rn(step.rate, v));
@@ -340,61 +408,72 @@ __device__ __forceinline__ float moved(const Job& job, const Step& step, float w
 
 // All parameters take their step; returns the largest weight of the lane. The loop is rolled, and steps move through the first places of
 // their registers: unrolled, the code outgrows the instruction cache.
-template <bool MOMENTUM>
-__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], double bias_sum,
+template <bool PLAIN>
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], int bias_sum,
                                         float& bias, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     float most = 0.f;
 #pragma unroll 1
     for (int k = 0; k < 5; ++k) {
         const int output = k < 4 ? row : 8 + (row & 1), at = 4 * quad + (k < 4 ? k : row >> 1);
+        const bool is_there = output < job.outputs;
+        float* w = m.owned + owned_at(k, 0, 0, lane);
+        // Two groups of an output stand side by side.
+        u32* word = group_at(m, noise.step, 2 * output) + at;
+        const int groups[2] = {2 * output, 2 * output + 1};
+        const u32 radii[2] = {word[0], word[2 * BLOCK_STRIDE]}, angles[2] = {word[BLOCK_STRIDE], word[3 * BLOCK_STRIDE]};
+        float* velocity = m.velocity + owned_at(k, 0, 0, lane);
+        int a[2], b[2];
+        two_pairs(noise, is_there, groups, at, radii, angles, a, b);
+        if (is_there) {
 #pragma unroll
-        for (int group = 0; group < 2; ++group) {
-            float* w = m.owned + owned_at(k, group, 0, lane);
-            float* velocity = m.velocity + owned_at(k, group, 0, lane);
-            u32* word = m.words + 2 * BLOCK_STRIDE * (2 * output + group) + at;
-            if (output < job.outputs) {
-                int a, b;
-                drawn_pair(noise, 2 * output + group, at, word[0], word[BLOCK_STRIDE], a, b);
-                const float v = moved<MOMENTUM>(job, step, w[0], steps[group][0] + a, word, velocity);
-                const float u = moved<MOMENTUM>(job, step, w[32], steps[group][1] + b, word + BLOCK_STRIDE, velocity + 32);
-                w[0] = v;
-                w[32] = u;
+            for (int group = 0; group < 2; ++group) {
+                const int to = 2 * BLOCK_STRIDE * group;
+                const float v = moved<PLAIN>(job, step, w[64 * group], steps[group][0] + a[group], word + to, velocity + 64 * group);
+                const float u = moved<PLAIN>(job, step, w[64 * group + 32], steps[group][1] + b[group], word + to + BLOCK_STRIDE, velocity + 64 * group + 32);
+                w[64 * group] = v;
+                w[64 * group + 32] = u;
                 most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
             }
+        }
 #pragma unroll
-            for (int i = 0; i < 8; ++i) steps[group][i] = steps[group][i + 2];
+        for (int i = 0; i < 8; ++i) {
+            steps[0][i] = steps[0][i + 2];
+            steps[1][i] = steps[1][i + 2];
         }
     }
-    if (lane < job.outputs) {
-        // Biases come after all weights.
-        const int parameter = 64 * job.outputs + lane, group = parameter >> 5, at = parameter & 15;
-        u32* word = m.words + 2 * BLOCK_STRIDE * group + at;
-        int a, b;
-        drawn_pair(noise, group, at, word[0], word[BLOCK_STRIDE], a, b);
-        bias = moved<MOMENTUM>(job, step, bias, nearest(mul(bias_sum, job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
-    }
+    // Biases come after all weights, in one group.
+    const int group = 2 * job.outputs, at = lane & 15;
+    u32* word = group_at(m, noise.step, group) + at;
+    int a, b;
+    drawn_pair(noise, lane < job.outputs, group, at, word[0], word[BLOCK_STRIDE], a, b);
+    // Lanes without an output have looked at the words of others.
+    __syncwarp();
+    if (lane < job.outputs) bias = moved<PLAIN>(job, step, bias, nearest(mul(converted(bias_sum), job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
     return most;
 }
 
-// First values of all weights and of the lane's bias; returns the largest weight of the lane.
-__device__ __noinline__ float begin(const Job& job, const Memory m, const Noise noise, float* bias, int lane) {
+// First values of all weights; returns the largest weight of the lane and its bias.
+__device__ __noinline__ float2 begin(const Job& job, const Memory m, const Noise noise, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     // Outputs that there are not lose against all others.
-    *bias = lane >= job.outputs ? -1e30f : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
+    const float bias = lane >= job.outputs ? -1e30f : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
     float most = 0.f;
 #pragma unroll 1
     for (int i = 0; i < 10; ++i) {
         const int k = i >> 1, group = i & 1, output = k < 4 ? row : 8 + (row & 1), at = 4 * quad + (k < 4 ? k : row >> 1);
+        const bool is_there = output < job.outputs;
         float v = 0.f, u = 0.f;
-        if (output < job.outputs && job.initial) {
+        int a = 0, b = 0;
+        if (!job.initial) {
+            const u32* from = group_at(m, noise.step, 2 * output + group) + at;
+            drawn_pair(noise, is_there, 2 * output + group, at, from[0], from[BLOCK_STRIDE], a, b);
+        }
+        if (is_there && job.initial) {
             const float* from = job.initial + 64 * output + 32 * group + at;
             v = from[0];
             u = from[16];
-        } else if (output < job.outputs) {
-            const u32* from = m.words + 2 * BLOCK_STRIDE * (2 * output + group) + at;
-            int a, b;
-            drawn_pair(noise, 2 * output + group, at, from[0], from[BLOCK_STRIDE], a, b);
+        } else if (is_there) {
             v = __fmul_rn(job.initial_scale, __double2float_rn(mul(job.start, converted(a))));
             u = __fmul_rn(job.initial_scale, __double2float_rn(mul(job.start, converted(b))));
         }
@@ -403,32 +482,32 @@ __device__ __noinline__ float begin(const Job& job, const Memory m, const Noise 
         most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
     }
     for (int i = 0; i < 21; ++i) m.velocity[32 * i + lane] = 0.f;
-    return most;
+    return make_float2(most, bias);
 }
 
 // Weights in three bytes each, laid down for the way forward; returns what one of their units is worth in outputs.
 __device__ __forceinline__ float round_weights(const Job& job, const Memory& m, float most, int lane) {
     const int row = lane >> 2, quad = lane & 3, slot = row_of(row), high = 8 + (row & 1), j = row >> 1;
     most = __uint_as_float(__reduce_max_sync(WHOLE_WARP, __float_as_uint(most)));
-    // All weights are below 2^exponent. Those of a run that has left all bounds are anything.
+    // All weights are below 2^exponent. Those that are no numbers any more are anything.
     const int exponent = max((int)(__float_as_uint(most) >> 23) - 126, -100);
     const float up = __int_as_float((127 + 22 - exponent) << 23);
-#pragma unroll
-    for (int group = 0; group < 2; ++group)
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            auto rounded = [&](int k) { return bytes_of(__float2int_rn(m.owned[owned_at(k, group, half, lane)] * up)); };
-            const u32 a = rounded(0), b = rounded(1), c = rounded(2), d = rounded(3), own = rounded(4);
-            const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140), ab2 = __byte_perm(a, b, 0x0062), cd2 = __byte_perm(c, d, 0x0062);
-            u32* to = m.weights + 16 * slot + 4 * ((2 * group + half) ^ (slot >> 1)) + quad;
-            to[0] = __byte_perm(ab, cd, 0x5410);
-            to[160] = __byte_perm(ab, cd, 0x7632);
-            to[320] = __byte_perm(ab2, cd2, 0x5410);
-            u8* at = (u8*)m.weights + 64 * high + 32 * group + 16 * half + 4 * quad + j;
-            at[0] = (u8)own;
-            at[640] = (u8)(own >> 8);
-            at[1280] = (u8)(own >> 16);
-        }
+    // Sixteen features at a time; rolled, for the sake of the instruction cache.
+#pragma unroll 1
+    for (int piece = 0; piece < 4; ++piece) {
+        const float* from = m.owned + 32 * piece + lane;
+        auto rounded = [&](int k) { return bytes_of(__float2int_rn(from[128 * k] * up)); };
+        const u32 a = rounded(0), b = rounded(1), c = rounded(2), d = rounded(3), own = rounded(4);
+        const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140), ab2 = __byte_perm(a, b, 0x0062), cd2 = __byte_perm(c, d, 0x0062);
+        u32* to = m.weights + 16 * slot + 4 * (piece ^ (slot >> 1)) + quad;
+        to[0] = __byte_perm(ab, cd, 0x5410);
+        to[160] = __byte_perm(ab, cd, 0x7632);
+        to[320] = __byte_perm(ab2, cd2, 0x5410);
+        u8* at = (u8*)m.weights + 64 * high + 16 * piece + 4 * quad + j;
+        at[0] = (u8)own;
+        at[640] = (u8)(own >> 8);
+        at[1280] = (u8)(own >> 16);
+    }
     __syncwarp();
     return job.unit * __int_as_float((127 - 22 + exponent) << 23);
 }
@@ -437,18 +516,22 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m, 
 
 __device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float* out, int step, int lane) {
     __syncwarp();
-    out += (size_t)step * (job.read_parameter_count + job.read_direction_count);
-    for (int at = lane; at < job.read_parameter_count; at += 32) out[at] = __uint_as_float(m.words[standing(job.read_parameters[at])]);
+    float* said = said_to(job, (u8*)m.velocity, out, step);
+    for (int at = lane; at < job.read_parameter_count; at += 32) said[at] = __uint_as_float(*word_at(m, step, job.read_parameters[at]));
 #pragma unroll 1
     for (int direction = 0; direction < job.read_direction_count; ++direction) {
         const float* along = job.read_directions + (size_t)direction * job.parameters;
         double sum = 0;
-        for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(m.words[standing(at)]), sum);
+        for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__uint_as_float(*word_at(m, step, at)), sum);
 #pragma unroll
         for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
-        if (lane == 0) out[job.read_parameter_count + direction] = (float)sum;
+        if (lane == 0) said[job.read_parameter_count + direction] = (float)sum;
     }
     __syncwarp();
+    if (scores_now(job, step)) {
+        score_steps(job, heard_of(job, (u8*)m.velocity), tallies_of(job, (u8*)m.velocity), out, step / HEARD * HEARD, step, lane, 32);
+        __syncwarp();
+    }
 }
 
 // The biases of the outputs that a lane has on the way forward.
@@ -464,8 +547,8 @@ __device__ __noinline__ void read_outputs(const Job& job, const Memory m, float 
     of_quarter(bias, quad, biases);
     for (int first = 0; first < job.probes; first += 16) {
         const int a = first + 2 * row, b = a + 1, last = job.probes - 1;
-        const u8* from = job.rows + (size_t)job.first_probe * 64;
-        const Tile z = outputs(m, from + 64 * min(a, last), from + 64 * min(b, last), per_weight, biases, (u32)job.count >> 31, row, quad);
+        const u8* from = job.rows + (size_t)job.first_probe * 64 + 16 * quad;
+        const Tile z = outputs(m, *(const uint4*)(from + 64 * min(a, last)), *(const uint4*)(from + 64 * min(b, last)), per_weight, biases, (u32)job.count >> 31, row, quad);
 #pragma unroll
         for (int k = 0; k < 2; ++k) {
             const int output = first_output(quad) + 4 * k;
@@ -491,18 +574,24 @@ __device__ __noinline__ void read_parameters(const Job& job, const Memory m, flo
 // Warps that stay together: eight.
 __device__ __forceinline__ void meet() { asm volatile("bar.sync %0, 256;" :: "r"(1 + threadIdx.x / 256) : "memory"); }
 
-template <int TEAMS>
-__device__ __forceinline__ void train(const Job& job, u8* shared, int number, int teams) {
-    const int lane = threadIdx.x & 31;
+template <int OF_BLOCK>
+__device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_each) {
+    const int lane = threadIdx.x & 31, within = threadIdx.x / 32, number = blockIdx.x * OF_BLOCK + within;
+    Tables& tables = *(Tables*)(shared + OF_BLOCK * shared_each);
+    if (job.batches == POISSON) {
+        for (int i = threadIdx.x; i < 1024; i += 32 * OF_BLOCK) tables.guide[i] = job.guide[i];
+        for (int i = threadIdx.x; i <= job.gaps; i += 32 * OF_BLOCK) tables.upper[i] = job.upper[i];
+    }
+    __syncthreads();
     Memory m;
-    lay_out(m, job, shared, job.scratch + (u64)number * job.scratch_each);
-    for (int first = number - number % TEAMS; first < job.count; first += teams) {
-        const int at = first + number % TEAMS;
+    lay_out(m, job, shared + within * shared_each, job.scratch + (u64)number * job.scratch_each);
+    for (int first = blockIdx.x * OF_BLOCK; first < job.count; first += gridDim.x * OF_BLOCK) {
+        const int at = first + within;
         const bool has_work = at < job.count;
         __syncwarp();
+        if (has_work && lane == 0) begin_trial(job, at, m.drawn);
         if (has_work && lane < 3) derive(m.keys + 8 * lane, lane == 0 ? job.noise_key : lane == 1 ? job.batch_key : job.init_key, job.trials[at]);
         __syncwarp();
-        float* out = job.out + (u64)at * job.out_each;
         float bias = 0.f, per_weight = 0.f;
 #pragma unroll 1
         for (int number_of_step = -1; number_of_step < job.steps; ++number_of_step) {
@@ -513,14 +602,15 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
             int steps[2][10];
 #pragma unroll
             for (int i = 0; i < 20; ++i) steps[i / 10][i % 10] = 0;
-            double bias_sum = 0;
+            int bias_sum = 0;
             if (!initial) {
                 const int count = *m.drawn.count, padded = (count + 31) & ~31;
                 float biases[3];
                 of_quarter(bias, lane & 3, biases);
                 int sums[3] = {0, 0, 0};
+                Two two = two_at(job, m, 0, lane >> 2, lane & 3);
 #pragma unroll 1
-                for (int first = 0; first < count; first += 16) tile_forward(job, m, per_weight, biases, first, lane, sums);
+                for (int first = 0; first < count; first += 16) tile_forward(job, m, two, per_weight, biases, first, count, lane, sums);
                 // The way back goes by 32 records.
                 if (count + 15 >> 4 & 1)
                     for (int i = lane; i < 3 * job.outputs; i += 32) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
@@ -531,7 +621,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                 // Quarters 0 and 2 share a high output, and so do 1 and 3.
                 const int high = sums[2] + __shfl_xor_sync(WHOLE_WARP, sums[2], 2);
                 const int low0 = __shfl_sync(WHOLE_WARP, sums[0], quarter_of(lane & 3)), low1 = __shfl_sync(WHOLE_WARP, sums[1], quarter_of(lane & 3));
-                bias_sum = converted(lane >= 8 ? high : lane & 4 ? low1 : low0);
+                bias_sum = lane >= 8 ? high : lane & 4 ? low1 : low0;
                 __syncwarp();
 #pragma unroll 1
                 for (int group = 0; group < 2; ++group) {
@@ -541,26 +631,30 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                 }
                 __syncwarp();
             }
-            draw_words(m, m.keys + (initial ? 16 : 0), initial ? 0 : number_of_step, initial, number_of_step + 1, lane);
-            Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, false};
+            draw_words(m, number_of_step, lane);
+            Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, number_of_step, false};
             if (!initial && *m.drawn.crafted_count > 0) {
                 add_crafted(job, m, noise, lane);
                 noise.are_integers = true;
             }
             float most;
             if (initial) {
-                most = begin(job, m, noise, &bias, lane);
+                const float2 begun = begin(job, m, noise, lane);
+                most = begun.x;
+                bias = begun.y;
             } else {
                 const float rate = job.rates[number_of_step];
-                const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS};
-                most = job.momentum != 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
-                                           : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
-                if (job.read == SUMS) read_sums(job, m, out, number_of_step, lane);
+                const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
+                most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
+                                                               : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
+                if (step.keeps_sums) read_sums(job, m, job.out + (u64)at * job.out_each, number_of_step, lane);
             }
             per_weight = round_weights(job, m, most, lane);
-            if (number_of_step + 1 < job.steps) draw_batch(job, at, m.keys + 8, number_of_step + 1, BATCH_BLOCKS, m.drawn, lane);
+            if (number_of_step + 1 < job.steps)
+                draw_batch(job, at, m.keys + 8, number_of_step + 1, of_step(m, number_of_step) + BLOCK_STRIDE * HIGH_BLOCKS, 1, {tables.guide, tables.upper}, m.drawn, lane);
         }
         if (!has_work) continue;
+        float* out = job.out + (u64)at * job.out_each;
         if (job.read == OUTPUTS) read_outputs(job, m, bias, per_weight, out, lane);
         if (job.read == PARAMETERS) read_parameters(job, m, bias, out, lane);
     }

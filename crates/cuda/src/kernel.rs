@@ -13,12 +13,17 @@ pub(crate) struct Argument(pub Job);
 unsafe impl DeviceRepr for Argument {}
 
 /// Words of keystream that are held for a batch.
-const WORDS: usize = 544;
+pub(crate) const WORDS: usize = 600;
 /// Rare radii that are noted at once, and their number.
 const RARE: usize = 64;
-/// What kernels/warp.cuh has for a model of one warp: the most records of a batch, and words of keystream for its noise.
-const MOST_OF_ONE_WARP: i32 = 224;
-const NOISE_WORDS: usize = 42 * 20;
+/// What kernels/warp.cuh and kernels/wide.cuh have: the most records of a batch, and words that hold 16 blocks of keystream.
+const MOST_OF_ONE_WARP: i32 = 256;
+const BLOCKS: usize = 16 * 20;
+/// The tables of gaps that all its warps share.
+const TABLES: usize = 2 * 1024 + 4 * 1025;
+/// Steps that kernels/score.cuh hears before it scores them.
+pub(crate) const HEARD: usize = 32;
+
 /// A kernel and what its teams are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
@@ -60,6 +65,7 @@ const fn kernel(
 
 const OF_64: Kernel = kernel(compiled!("linear_64_bytes"), 1, false, false, 1, 16);
 const SMALL: Kernel = kernel(compiled!("linear_small_bytes"), 1, false, false, 1, 4);
+const WIDE: Kernel = kernel(compiled!("linear_wide_bytes"), 1, false, false, 4, 1);
 const LINEAR_BYTES: [Kernel; 2] = [
     kernel(compiled!("linear_bytes"), 1, false, false, 9, 1),
     kernel(compiled!("linear_large_bytes"), 1, false, true, 9, 1),
@@ -91,6 +97,9 @@ impl Kernel {
                 if job.width == 64 && job.parameters <= MOST_OF_A_WARP {
                     candidates.push(SMALL);
                 }
+                if is_for_four_warps(job) {
+                    candidates.push(WIDE);
+                }
                 candidates.extend(LINEAR_BYTES);
             }
             (false, _) => candidates.extend(LINEAR_NUMBERS),
@@ -99,9 +108,14 @@ impl Kernel {
         }
         candidates.into_iter().find_map(|kernel| {
             let (shared, scratch) = kernel.memory(job);
-            let fits = shared * kernel.teams as usize <= most && job.outer as usize <= 16 * kernel.tiles;
+            let fits = kernel.shared_of_block(shared) <= most && job.outer as usize <= 16 * kernel.tiles;
             fits.then_some((kernel, shared, scratch))
         })
+    }
+
+    /// The shared memory of a block whose teams have so much each.
+    pub fn shared_of_block(&self, each: usize) -> usize {
+        self.teams as usize * each + if self.name == OF_64.name { TABLES } else { 0 }
     }
 
     /// What `lay_out` of kernels/team.cuh or kernels/warp.cuh takes for one team: shared memory and device memory.
@@ -115,8 +129,9 @@ impl Kernel {
         let last = if self.has_hidden { job.outputs as usize * (job.hidden as usize + 1) } else { 0 };
         let crafted = 4 * job.crafted_count as usize;
         let order = if job.batches == SHUFFLED { 2 * job.positions as usize } else { 0 };
-        if *self == OF_64 {
-            let shared = up((4 * (NOISE_WORDS + WORDS)).max(3 * outer * slope_stride))
+        if self.name == OF_64.name {
+            let shared = up((3 * 4 * BLOCKS).max(3 * outer * slope_stride))
+                + 4 * BLOCKS
                 + 3 * 640
                 + 4 * 640
                 + up(4 * 24)
@@ -125,6 +140,20 @@ impl Kernel {
                 + up(crafted)
                 + up(order);
             return (shared.next_multiple_of(128), 4 * 32 * 21);
+        }
+        if self.name == WIDE.name {
+            let held = 4 * parameters.next_multiple_of(512);
+            let warps = self.warps as usize;
+            let shared = held.max(30 * width)
+                + up((4 * warps * 2 * BLOCKS).max(3 * outer * slope_stride))
+                + up(4 * 16)
+                + up(4 * warps)
+                + up(4 * 24)
+                + up(4 * (room_for + 32))
+                + 16
+                + up(crafted)
+                + up(order);
+            return (shared.next_multiple_of(128), 2 * held);
         }
         let mut shared = up((3 * outer * slope_stride).max(4 * WORDS))
             + up(4 * 16 * self.tiles)
@@ -144,13 +173,19 @@ impl Kernel {
     }
 }
 
-/// Whether kernels/warp.cuh trains it: 64 bytes a record, ten outputs, and sums that 29 bits hold.
+/// Whether sums of a batch are so small that they are held in 29 bits.
+fn has_small_sums(job: &Job) -> bool {
+    f64::from(job.room_for) * f64::from(job.clip) / job.granularity < f64::from(1u32 << 29)
+}
+
+/// Whether kernels/warp.cuh trains it: 64 bytes a record, ten outputs, and small sums.
 fn is_for_one_warp(job: &Job) -> bool {
-    let most_steps = f64::from(job.room_for) * f64::from(job.clip) / job.granularity;
-    job.inputs == 64
-        && job.outputs <= 10
-        && job.room_for <= MOST_OF_ONE_WARP
-        && most_steps < f64::from(1u32 << 29)
+    job.inputs == 64 && job.outputs <= 10 && job.room_for <= MOST_OF_ONE_WARP && has_small_sums(job)
+}
+
+/// Whether kernels/wide.cuh does: any number of eight features, ten outputs, and small sums.
+fn is_for_four_warps(job: &Job) -> bool {
+    job.inputs % 8 == 0 && job.outputs <= 10 && job.room_for <= MOST_OF_ONE_WARP && has_small_sums(job)
 }
 
 #[cfg(test)]
@@ -188,7 +223,10 @@ mod tests {
             assert_eq!(name(&other, 1), Some("linear_small_bytes"));
         }
         assert_eq!(name(&job(64, 10, 0), 3), Some("linear_numbers"));
-        assert_eq!(name(&job(784, 10, 0), 1), Some("linear_bytes"));
+        assert_eq!(name(&job(784, 10, 0), 1), Some("linear_wide_bytes"));
+        for other in [job(783, 10, 0), job(784, 11, 0), Job { granularity: 1e-7, ..job(784, 10, 0) }] {
+            assert_eq!(name(&other, 1), Some("linear_bytes"));
+        }
         assert_eq!(name(&job(8000, 10, 0), 1), Some("linear_large_bytes"));
         assert_eq!(name(&job(8000, 10, 0), 3), Some("linear_large_numbers"));
         assert_eq!(name(&job(784, 32, 32), 1), Some("hidden_bytes"));
@@ -207,10 +245,11 @@ mod tests {
         assert!((parts..20_000).contains(&shared), "{shared}");
         assert!(scratch >= 4 * (2 * 640 + 650) && kernel.teams == 4);
         assert!(shared.is_multiple_of(128) && scratch.is_multiple_of(128));
-        // Keystream of 42 blocks and a batch, three bytes and a float for each weight, rows; then momentum.
+        // Slopes or keystream of 48 blocks, 16 blocks more, three bytes and a float for each weight, rows; then momentum.
         let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10).unwrap();
-        let parts = 4 * (NOISE_WORDS + WORDS) + 3 * 640 + 4 * 640 + 4 * 24 + 4 * (160 + 32) + 16;
+        let parts = 3 * 10 * (160 + 16) + 4 * BLOCKS + 3 * 640 + 4 * 640 + 4 * 24 + 4 * (160 + 32) + 16;
         assert!((parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21, "{shared} {scratch}");
-        assert!(kernel.teams == 16 && 16 * shared <= 227 << 10);
+        // Less would be left for the records in the first cache.
+        assert!(kernel.teams == 16 && kernel.shared_of_block(shared) <= 195 << 10);
     }
 }

@@ -18,17 +18,18 @@
 //! ```
 
 mod kernel;
+mod lanes;
 mod probe;
 
 use cudarc::{
     driver::{
-        CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
-        LaunchConfig, PushKernelArg,
+        CudaContext, CudaFunction, CudaModule, CudaStream, DevicePtr, DeviceRepr, DriverError,
         sys::{self, CUdevice_attribute_enum as Attribute},
     },
     nvrtc::Ptx,
 };
 use kernel::{Argument, Kernel};
+use lanes::{Lanes, Launch};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -38,7 +39,7 @@ use veracity_core::Refusal;
 use veracity_noise::Purpose;
 use veracity_train::{
     Initial, Plan,
-    device::{Device, Reading, Trainings},
+    device::{Device, Likelihoods, Reading, Trainings, Worlds},
     whole::{self, Job, Numbers},
 };
 
@@ -52,7 +53,10 @@ pub struct Cuda {
     number: u32,
     kind: String,
     context: Arc<CudaContext>,
+    /// What trainings read is sent by this one.
     stream: Arc<CudaStream>,
+    /// One call trains at a time; others send meanwhile.
+    lanes: Mutex<Lanes>,
     /// Programs that were loaded, by the name of their kernel: the driver needs a second for one.
     loaded: Mutex<BTreeMap<&'static str, Arc<CudaModule>>>,
     /// How long the last launch took on the device.
@@ -85,8 +89,9 @@ pub fn open(number: u32) -> Result<Cuda, Refusal> {
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize;
         let kind = context.name()?;
         let stream = context.new_stream()?;
+        let lanes = Mutex::new(Lanes::new(&context)?);
         let (loaded, seconds) = (Mutex::default(), Mutex::default());
-        Ok(Cuda { number, kind, context, stream, loaded, seconds, processors, shared })
+        Ok(Cuda { number, kind, context, stream, lanes, loaded, seconds, processors, shared })
     };
     opened().map_err(|error| {
         Refusal::Invalid(format!("device cuda:{number} cannot be used ({}); use cpu", told(error)))
@@ -126,6 +131,10 @@ impl Device for Cuda {
 
     fn check(&self, plan: &Plan) -> Result<(), Refusal> {
         whole::check(plan).map(drop)
+    }
+
+    fn has_scores(&self) -> bool {
+        true
     }
 
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
@@ -189,7 +198,21 @@ impl Cuda {
                 "less: records, batch and network do not fit into the shared memory of this device",
             )
         })?;
-        self.launch(job, kernel, shared, scratch)
+        let function = self.function(kernel.name, kernel.ptx)?;
+        // Tallies and what was heard of some steps come after what a team has otherwise.
+        job.score_from = scratch as u32;
+        let scratch = match trainings.read {
+            Reading::Scores(Likelihoods { parameters, directions, .. }) => {
+                let heard = 4 * kernel::HEARD * (parameters.len() + directions.len());
+                (scratch + 16 * parameters.len() + heard).next_multiple_of(128)
+            }
+            _ => scratch,
+        };
+        let launch = Launch { kernel, function: &function, shared, scratch, processors: self.processors };
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read, took) = lanes.train(&job, &launch, &self.stream)?;
+        *self.seconds.lock().unwrap_or_else(PoisonError::into_inner) = took;
+        Ok(read)
     }
 
     /// What follows from plan and reading, and needs memory.
@@ -211,20 +234,27 @@ impl Cuda {
         {
             let guide: Vec<u16> =
                 (0..1024u64).map(|lead| limits.partition_point(|limit| limit >> 54 < lead) as u16).collect();
+            // No word is beyond the last.
+            let upper: Vec<u32> = limits.iter().map(|limit| (limit >> 32) as u32).chain([u32::MAX]).collect();
             job.gaps = limits.len() as i32;
             job.limits = sent.send(&limits)?;
             job.guide = sent.send(&guide)?;
+            job.upper = sent.send(&upper)?;
         }
-        if let Reading::Sums { parameters, directions } = trainings.read {
+        if let Some((parameters, directions)) = trainings.read.of_sums() {
             job.read_parameter_count = parameters.len() as i32;
             job.read_direction_count = directions.len() as i32;
             job.read_parameters = sent.send(parameters)?;
             job.read_directions = sent.send(&directions.concat())?;
         }
+        if let Reading::Scores(attack) = trainings.read {
+            place_attack(job, attack, plan.steps.get(), sent)?;
+        }
         job.read = match trainings.read {
             Reading::Sums { .. } => 0,
             Reading::Outputs(_) => 1,
             Reading::Parameters => 2,
+            Reading::Scores(_) => 3,
         };
         job.out_each = trainings.read.len(plan) as u64;
         job.count = i32::try_from(trainings.trials.len()).map_err(|_| {
@@ -254,61 +284,29 @@ impl Cuda {
     pub fn kernel_seconds(&self) -> f64 {
         *self.seconds.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn launch(
-        &self,
-        mut job: Job,
-        kernel: Kernel,
-        shared: usize,
-        scratch: usize,
-    ) -> Result<Vec<f32>, Refusal> {
-        let function = self.function(kernel.name, kernel.ptx)?;
-        let (threads, shared_of_block) = (32 * kernel.warps * kernel.teams, shared * kernel.teams as usize);
-        function
-            .set_attribute(
-                sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                shared_of_block as i32,
-            )
-            .map_err(failed)?;
-        let fitting = function
-            .occupancy_max_active_blocks_per_multiprocessor(threads, shared_of_block, None)
-            .map_err(failed)?
-            .max(1);
-        let blocks = (fitting * self.processors).min((job.count as u32).div_ceil(kernel.teams));
-        let memory: CudaSlice<u8> =
-            self.stream.alloc_zeros(scratch * (blocks * kernel.teams) as usize).map_err(failed)?;
-        let out: CudaSlice<f32> =
-            self.stream.alloc_zeros((job.out_each as usize * job.count as usize).max(1)).map_err(failed)?;
-        let errors: CudaSlice<u32> = self.stream.alloc_zeros(1).map_err(failed)?;
-        (job.scratch, job.scratch_each) = (memory.device_ptr(&self.stream).0, scratch as u64);
-        (job.out, job.errors) = (out.device_ptr(&self.stream).0, errors.device_ptr(&self.stream).0);
-        let config = LaunchConfig {
-            grid_dim: (blocks, 1, 1),
-            block_dim: (threads, 1, 1),
-            shared_mem_bytes: shared_of_block as u32,
-        };
-        let each = shared as u32;
-        // SAFETY: the kernel's arguments are a `Job` of its own layout, whose addresses are of memory that lives until it has ended,
-        // and a number.
-        let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        let begun = self.stream.record_event(timed).map_err(failed)?;
-        #[allow(unsafe_code)]
-        unsafe { self.stream.launch_builder(&function).arg(&Argument(job)).arg(&each).launch(config) }
-            .map_err(failed)?;
-        let ended = self.stream.record_event(timed).map_err(failed)?;
-        let wrong = self.stream.clone_dtoh(&errors).map_err(failed)?[0];
-        if wrong > 0 {
-            return Err(Refusal::Invalid(format!(
-                "a batch or its noise outgrew the memory of the device {wrong} times; nothing is read of these trainings"
-            )));
-        }
-        let took = begun.elapsed_ms(&ended).map_err(failed)?;
-        *self.seconds.lock().unwrap_or_else(PoisonError::into_inner) = f64::from(took) / 1e3;
-        let mut read = self.stream.clone_dtoh(&out).map_err(failed)?;
-        self.stream.synchronize().map_err(failed)?;
-        read.truncate(job.out_each as usize * job.count as usize);
-        Ok(read)
-    }
+/// What an attacker who sees every step knows.
+fn place_attack(
+    job: &mut Job,
+    attack: &Likelihoods<'_>,
+    steps: u64,
+    sent: &mut Sent<'_>,
+) -> Result<(), Refusal> {
+    let stretches: Vec<u32> = (0..steps).map(|step| attack.stretch(step, steps) as u32).collect();
+    let places: Vec<f64> = attack.places.iter().flat_map(|(scale, inverse)| [*scale, *inverse]).collect();
+    job.score_expected = sent.send(attack.expected)?;
+    job.score_taken = sent.send(attack.taken)?;
+    job.score_places = sent.send(&places)?;
+    job.score_chances = sent.send(attack.chances)?;
+    job.score_stretch = sent.send(&stretches)?;
+    job.score_copies = attack.chances.len() as i32 - 1;
+    (job.score_kind, job.score_shift) = match attack.worlds {
+        Worlds::Mixed => (0, 0.0),
+        Worlds::Opposed => (1, 0.0),
+        Worlds::Apart { shift } => (2, shift),
+    };
+    Ok(())
 }
 
 #[cfg(test)]

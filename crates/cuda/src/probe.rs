@@ -2,7 +2,7 @@
 
 use crate::{
     Cuda, Sent, failed,
-    kernel::{Argument, PROBES},
+    kernel::{Argument, PROBES, WORDS},
 };
 use cudarc::driver::{CudaSlice, DevicePtr, LaunchConfig, PushKernelArg, sys};
 use veracity_core::Refusal;
@@ -15,7 +15,7 @@ impl Cuda {
     /// The noise integers of the first steps of some trainings: trial after trial, step after step.
     pub fn noise_of(&self, trainings: &Trainings<'_>, steps: u32) -> Result<Vec<i32>, Refusal> {
         let each = trainings.plan.network.parameters();
-        self.probe("probe_noise", trainings, steps, each, 4 * (16 + 64 + 544))
+        self.probe("probe_noise", trainings, steps, each, 4 * (16 + 64 + WORDS))
     }
 
     /// The batches of the first steps: for each its size, and then rows, with room for the largest.
@@ -23,7 +23,7 @@ impl Cuda {
         let positions = trainings.worlds[0].len();
         let room_for = whole::room_for(trainings.plan, positions)?;
         let crafted = trainings.worlds[0].parts().crafted.len();
-        let shared = 4 * (16 + 544 + crafted.next_multiple_of(4) + 2 * (room_for + 32))
+        let shared = 4 * (16 + WORDS + crafted.next_multiple_of(4) + 2 * (room_for + 32))
             + 2 * positions.next_multiple_of(8);
         Ok((room_for + 1, self.probe("probe_batches", trainings, steps, room_for + 1, shared)?))
     }

@@ -63,6 +63,10 @@ impl Device for Probe {
         Err(Refusal::out_of_range("steps", plan.steps.get(), "fewer than 100 on this device"))
     }
 
+    fn has_scores(&self) -> bool {
+        self.is_whole
+    }
+
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
         let mut calls = self.calls.lock().unwrap();
         calls.push(trainings.trials.len());

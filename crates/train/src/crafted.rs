@@ -49,8 +49,8 @@ impl Crafted {
     }
 
     /// Whether it is a gradient of this network.
-    pub(crate) fn fits(&self, network: &Network) -> bool {
-        self.entries.last().is_none_or(|last| (last.0 as usize) < network.parameters())
+    pub(crate) fn fits(&self, parameters: usize) -> bool {
+        self.entries.last().is_none_or(|last| (last.0 as usize) < parameters)
     }
 
     /// Its inner product with a vector over all parameters.

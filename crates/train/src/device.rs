@@ -7,6 +7,7 @@ use crate::{
     Dataset, Draws, Plan, World,
     cohort::{Cohort, predict},
     sampling::Sampler,
+    whole::Scores,
 };
 use rayon::prelude::*;
 use std::fmt;
@@ -40,19 +41,83 @@ pub enum Reading<'a> {
         /// The directions: each has a number for every parameter.
         directions: &'a [&'a [f32]],
     },
+    /// What an attacker who sees every step makes of it: for each canary a log-likelihood ratio, in two parts whose sum it is.
+    Scores(&'a Likelihoods<'a>),
     /// What the last model says of some records: the outputs of the first, of the second, and so on.
     Outputs(&'a Dataset),
     /// The parameters of the last model.
     Parameters,
 }
 
-impl Reading<'_> {
+/// What an attacker who sees every step knows: canaries own a parameter each, and what the records contribute there is expected.
+#[derive(Debug, Clone, Copy)]
+pub struct Likelihoods<'a> {
+    /// The parameter of each canary.
+    pub parameters: &'a [u32],
+    /// Along which the records are heard: each has a number for every parameter.
+    pub directions: &'a [&'a [f32]],
+    /// For each stretch of steps, what to expect at each of the parameters and then along each direction.
+    pub expected: &'a [f32],
+    /// Stretches of steps.
+    pub stretches: u64,
+    /// For each direction, what is taken away at each canary's parameter for one along it.
+    pub taken: &'a [f64],
+    /// For each canary, what a sum is multiplied with to be in copies of it, and the inverse of its variance in these units.
+    pub places: &'a [(f64, f64)],
+    /// The chance that so many copies are in a batch, for none and up to all of them.
+    pub chances: &'a [f64],
+    /// How its worlds differ.
+    pub worlds: Worlds,
+}
+
+/// How the worlds of a canary differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Worlds {
+    /// Its copies may be in a batch, or there are none.
+    Mixed,
+    /// Its copies may be in a batch, or their opposites.
+    Opposed,
+    /// A sum is taken as it is, less what lies half way between the worlds.
+    Apart {
+        /// That.
+        shift: f64,
+    },
+}
+
+impl Likelihoods<'_> {
+    /// The stretch that a step is in.
+    pub fn stretch(&self, step: u64, steps: u64) -> usize {
+        (u128::from(step) * u128::from(self.stretches) / u128::from(steps)) as usize
+    }
+
+    /// Whether there is a number for each canary, direction and stretch.
+    fn is_whole(&self) -> bool {
+        let (count, along) = (self.parameters.len(), self.directions.len());
+        self.expected.len() as u64 == self.stretches.saturating_mul((count + along) as u64)
+            && self.stretches >= 1
+            && self.taken.len() == count * along
+            && self.places.len() == count
+            && !self.chances.is_empty()
+    }
+}
+
+impl<'a> Reading<'a> {
+    /// The parameters and directions at which noisy sums are looked at, where they are.
+    pub fn of_sums(self) -> Option<(&'a [u32], &'a [&'a [f32]])> {
+        match self {
+            Reading::Sums { parameters, directions } => Some((parameters, directions)),
+            Reading::Scores(attack) => Some((attack.parameters, attack.directions)),
+            Reading::Outputs(_) | Reading::Parameters => None,
+        }
+    }
+
     /// How many numbers are read of one training of a plan.
     pub fn len(&self, plan: &Plan) -> usize {
         match self {
             Reading::Sums { parameters, directions } => {
                 (parameters.len() + directions.len()) * plan.steps.get() as usize
             }
+            Reading::Scores(attack) => 2 * attack.parameters.len(),
             Reading::Outputs(records) => records.len() * plan.network.output().size(),
             Reading::Parameters => plan.network.parameters(),
         }
@@ -70,26 +135,36 @@ impl Trainings<'_> {
         if !self.worlds.iter().all(|world| first.is_some_and(|first| std::ptr::eq(first, world.data()))) {
             return wrong("trainings are on several datasets, expected one that all worlds share");
         }
-        self.worlds.iter().try_for_each(|world| self.plan.check(*world))?;
+        // Most worlds differ from the first in what was chosen alone, and need not be looked at as a whole.
+        if let Some(first) = self.worlds.first() {
+            self.plan.check(*first)?;
+            let others = self.worlds.par_iter().with_min_len(256);
+            others.try_for_each(|world| match world.differs_in_choices_alone(first) {
+                true => self.plan.check_crafted(*world),
+                false => self.plan.check(*world),
+            })?;
+        }
         let size = self.plan.network.parameters();
-        match self.read {
-            Reading::Sums { parameters, directions } => {
-                if matches!(self.plan.privacy, crate::Privacy::None) {
-                    return wrong("noisy sums are read of a training without noise");
-                }
-                if parameters.iter().any(|at| *at as usize >= size) {
-                    return wrong("a parameter is read that the network does not have");
-                }
-                if directions.iter().any(|direction| direction.len() != size) {
-                    return wrong("a direction has another number of parameters than the network");
-                }
+        if let Reading::Scores(attack) = self.read
+            && (!attack.is_whole() || attack.stretches > self.plan.steps.get())
+        {
+            return wrong("what an attacker expects has another number of canaries, directions or stretches");
+        }
+        if let Some((parameters, directions)) = self.read.of_sums() {
+            if matches!(self.plan.privacy, crate::Privacy::None) {
+                return wrong("noisy sums are read of a training without noise");
             }
-            Reading::Outputs(records) if records.width() != self.plan.network.input().size() => {
-                return wrong(
-                    "the model does not fit the records, expected as many features as it has inputs",
-                );
+            if parameters.iter().any(|at| *at as usize >= size) {
+                return wrong("a parameter is read that the network does not have");
             }
-            Reading::Outputs(_) | Reading::Parameters => {}
+            if directions.iter().any(|direction| direction.len() != size) {
+                return wrong("a direction has another number of parameters than the network");
+            }
+        }
+        if let Reading::Outputs(records) = self.read
+            && records.width() != self.plan.network.input().size()
+        {
+            return wrong("the model does not fit the records, expected as many features as it has inputs");
         }
         Ok(())
     }
@@ -105,6 +180,12 @@ pub trait Device: fmt::Debug + Send + Sync {
 
     /// Refuses a plan that it cannot train, in one line that says what it can.
     fn check(&self, plan: &Plan) -> Result<(), Refusal>;
+
+    /// Whether it makes scores by itself ([`Reading::Scores`]), in operations of its own that [`crate::whole::WholeNumbers`] repeats to
+    /// the bit. Whoever asks others makes scores of the sums that are read.
+    fn has_scores(&self) -> bool {
+        false
+    }
 
     /// Trains, and returns what was read of each.
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal>;
@@ -145,14 +226,27 @@ pub fn read_one(
 ) -> Result<Vec<f32>, Refusal> {
     let mut run = cohort.begin(world, draws)?;
     let mut found = Vec::with_capacity(read.len(cohort.plan()));
+    let steps = cohort.plan().steps.get();
+    let mut scores = match read {
+        Reading::Scores(attack) => Some(Scores::new(attack, steps)),
+        _ => None,
+    };
+    let mut step = 0;
     while run.step()? {
-        if let (Reading::Sums { parameters, directions }, Some(said)) = (read, run.last_noisy_sum()) {
+        let Some(said) = run.last_noisy_sum() else { continue };
+        if let Reading::Sums { parameters, directions } = read {
             found.extend(parameters.iter().map(|at| said[*at as usize]));
             found.extend(directions.iter().map(|direction| along(direction, said)));
         }
+        if let (Reading::Scores(attack), Some(scores)) = (read, &mut scores) {
+            let heard: Vec<f32> = attack.directions.iter().map(|direction| along(direction, said)).collect();
+            scores.hear(step, |at| said[at as usize], &heard);
+        }
+        step += 1;
     }
     match read {
         Reading::Sums { .. } => Ok(found),
+        Reading::Scores(_) => Ok(scores.map_or_else(Vec::new, |scores| scores.read())),
         Reading::Outputs(records) => predict(&cohort.plan().network, &run.model().parameters, records),
         Reading::Parameters => Ok(run.model().parameters),
     }

@@ -279,12 +279,18 @@ impl Plan {
             return Err(Refusal::out_of_range("views", "none or too many", "1 ≤ views ≤ 4096"));
         }
         self.initial.check(&self.network)?;
-        if world.all_crafted().any(|crafted| !crafted.fits(&self.network)) {
-            return Err(Refusal::Invalid(
-                "a crafted gradient has an entry past the last parameter, expected one of this network"
-                    .into(),
-            ));
-        }
+        self.check_crafted(world)?;
         world.check_labels(|labels| self.loss.check(self.network.output(), labels))
+    }
+
+    /// Refuses gradients of another network.
+    pub(crate) fn check_crafted(&self, world: World<'_>) -> Result<(), Refusal> {
+        let parameters = self.network.parameters();
+        if world.all_crafted().all(|crafted| crafted.fits(parameters)) {
+            return Ok(());
+        }
+        Err(Refusal::Invalid(
+            "a crafted gradient has an entry past the last parameter, expected one of this network".into(),
+        ))
     }
 }

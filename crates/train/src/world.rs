@@ -153,6 +153,22 @@ impl<'a> World<'a> {
         Err(Refusal::out_of_range("position", position, "a position below the number of records"))
     }
 
+    /// Whether all records are those of another world: which planted ones are in, and which gradients stand where, may differ.
+    pub(crate) fn differs_in_choices_alone(&self, other: &World<'_>) -> bool {
+        let same = |a: Option<&Dataset>, b: Option<&Dataset>| match (a, b) {
+            (Some(a), Some(b)) => std::ptr::eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        let (ours, theirs) = (self.parts(), other.parts());
+        std::ptr::eq(ours.data, theirs.data)
+            && same(ours.added, theirs.added)
+            && same(ours.inside, theirs.inside)
+            && same(ours.outside, theirs.outside)
+            && same(ours.changed.and_then(|(_, by)| by), theirs.changed.and_then(|(_, by)| by))
+            && self.len() == other.len()
+    }
+
     /// How many positions there are, a blank one included.
     pub fn len(&self) -> usize {
         self.records() + self.crafted.len()

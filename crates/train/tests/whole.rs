@@ -8,7 +8,7 @@ use veracity_noise::Entropy;
 use veracity_train::{
     Crafted, Dataset, Initial, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule, Shape,
     World,
-    device::{Cpu, Device, Reading, Trainings},
+    device::{Cpu, Device, Likelihoods, Reading, Trainings, Worlds},
     whole::WholeNumbers,
 };
 
@@ -117,4 +117,95 @@ fn the_twin_reads_every_world_as_the_cpu_does() {
             assert!(off < 1e-4, "{off:e}");
         }
     }
+}
+
+/// What an attacker who sees every step adds up, by the definition and the standard library's exponential.
+fn by_definition(read: &[f32], attack: &Likelihoods<'_>, canary: usize, steps: usize) -> f64 {
+    let (count, width) = (attack.parameters.len(), attack.parameters.len() + attack.directions.len());
+    let of_step = |step: usize| {
+        let stretch = step * attack.stretches as usize / steps;
+        let off =
+            |at: usize| f64::from(read[step * width + at]) - f64::from(attack.expected[stretch * width + at]);
+        let theirs: f64 =
+            (count..width).map(|at| attack.taken[(at - count) * count + canary] * off(at)).sum();
+        let (scale, inverse) = attack.places[canary];
+        let seen = (off(canary) - theirs) * scale;
+        let ratio = |seen: f64| -> f64 {
+            let of = |(b, chance): (usize, &f64)| {
+                let b = b as f64;
+                chance * ((2.0 * b * seen - b * b) * 0.5 * inverse).exp()
+            };
+            attack.chances.iter().enumerate().map(of).sum()
+        };
+        match attack.worlds {
+            Worlds::Mixed => ratio(seen).ln(),
+            Worlds::Opposed => ratio(seen).ln() - ratio(-seen).ln(),
+            Worlds::Apart { shift } => (seen - shift) * inverse,
+        }
+    };
+    (0..steps).map(of_step).sum()
+}
+
+#[test]
+fn scores_are_the_likelihood_ratios_of_what_is_read() {
+    let data = greys(300, 64, 10);
+    let plan = plan(&data, 0, 10, Loss::SoftmaxCrossEntropy, 0.0);
+    let along: Vec<f32> = (0..650).map(|i| (i as f32).sin() * 0.05).collect();
+    let (parameters, directions) = ([3u32, 640, 11], [along.as_slice()]);
+    let expected: Vec<f32> = (0..5 * 4).map(|i| (i as f32).cos()).collect();
+    let entropy = Entropy::seeded(5);
+    let (worlds, trials) = (vec![World::from(&data); 4], [0, 1, 2, 3]);
+    for worlds_of in [Worlds::Mixed, Worlds::Opposed, Worlds::Apart { shift: 0.2 }] {
+        let attack = Likelihoods {
+            parameters: &parameters,
+            directions: &directions,
+            expected: &expected,
+            stretches: 5,
+            taken: &[0.1, -0.2, 0.0],
+            places: &[(1.0, 1.0), (1.1, 0.6), (0.4, 300.0)],
+            chances: &[0.81, 0.18, 0.01],
+            worlds: worlds_of,
+        };
+        let asked = |read| Trainings {
+            plan: &plan,
+            worlds: &worlds,
+            trials: &trials,
+            run: 2,
+            entropy: &entropy,
+            read,
+        };
+        let devices: [&dyn Device; 2] = [&Cpu, &WholeNumbers];
+        for device in devices {
+            let scores = device.train(&asked(Reading::Scores(&attack))).unwrap();
+            let sums = Reading::Sums { parameters: &parameters, directions: &directions };
+            let sums = device.train(&asked(sums)).unwrap();
+            for (scores, sums) in scores.iter().zip(&sums) {
+                for canary in 0..3 {
+                    let truth = by_definition(sums, &attack, canary, 12);
+                    let score = f64::from(scores[2 * canary]) + f64::from(scores[2 * canary + 1]);
+                    assert!((score - truth).abs() <= 1e-11 * truth.abs().max(1.0), "{score} is not {truth}");
+                }
+            }
+        }
+    }
+    // Numbers that do not belong together are refused.
+    let wrong = Likelihoods {
+        parameters: &parameters,
+        directions: &directions,
+        expected: &expected[1..],
+        stretches: 5,
+        taken: &[0.1, -0.2, 0.0],
+        places: &[(1.0, 1.0); 3],
+        chances: &[1.0],
+        worlds: Worlds::Mixed,
+    };
+    let asked = Trainings {
+        plan: &plan,
+        worlds: &worlds,
+        trials: &trials,
+        run: 2,
+        entropy: &entropy,
+        read: Reading::Scores(&wrong),
+    };
+    assert!(Cpu.train(&asked).is_err());
 }

@@ -1,7 +1,7 @@
 //! Holds a CUDA device against the CPU, and times it: `cargo xtask bench gpu` runs both on a machine that has one.
 //!
-//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small` is a short run for
-//! memory and race checkers.
+//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small [NAME]` is a short
+//! run for memory and race checkers.
 
 mod replay;
 
@@ -12,7 +12,7 @@ use veracity_noise::{Entropy, Purpose, vector};
 use veracity_train::{
     Crafted, DIGITS, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule,
     Shape, World,
-    device::{Cpu, Device, Reading, Trainings, batch_of},
+    device::{Cpu, Device, Likelihoods, Reading, Trainings, Worlds, batch_of},
     whole::WholeNumbers,
 };
 
@@ -24,7 +24,7 @@ fn main() {
         match words.first().map(String::as_str) {
             Some("check") => check(&device, words.get(1).map(String::as_str)),
             Some("bench") => bench(&device, &words[1..]).map(|()| true),
-            Some("small") => small(&device),
+            Some("small") => small(&device, words.get(1).map(String::as_str)),
             _ => Err(Refusal::Invalid("expected check, bench or small".into())),
         }
     };
@@ -269,14 +269,47 @@ fn worlds_agree(
                 })
                 .collect();
             let worlds = worlds?;
+            // Few canaries and many are scored in two ways.
+            let many: Vec<u32> = (0..20).map(|i| i * 7 % kind.plan.network.parameters() as u32).collect();
+            let expected: Vec<f32> = (0..4 * 23).map(|i| (i as f32 * 0.9).cos()).collect();
+            let taken: Vec<f64> = (0..3 * 20).map(|i| f64::from(i).sin() * 0.2).collect();
+            let places: Vec<(f64, f64)> =
+                (0..20).map(|i| (0.5 + 0.1 * f64::from(i), [1.0, 0.3, 30.0][i as usize % 3])).collect();
+            let attack = |(canaries, worlds): (usize, Worlds)| Likelihoods {
+                parameters: &many[..canaries],
+                directions: &directions,
+                expected: &expected[..4 * (canaries + 3)],
+                stretches: 4,
+                taken: &taken[..3 * canaries],
+                places: &places[..canaries],
+                chances: &[0.81, 0.18, 0.01],
+                worlds,
+            };
+            let attacks = [
+                (20, Worlds::Mixed),
+                (20, Worlds::Opposed),
+                (3, Worlds::Opposed),
+                (3, Worlds::Apart { shift: 0.3 }),
+            ];
+            let attacks = attacks.map(attack);
             let reads = [
                 ("sums", Reading::Sums { parameters: &[3, 0, 7], directions: &directions }),
+                ("mixed scores", Reading::Scores(&attacks[0])),
+                ("opposed scores", Reading::Scores(&attacks[1])),
+                ("few opposed scores", Reading::Scores(&attacks[2])),
+                ("few scores", Reading::Scores(&attacks[3])),
                 ("outputs", Reading::Outputs(&inside)),
             ];
+            // Scores are made of sums, which are held against these cores by themselves; of long models one is enough.
+            let large = kind.plan.network.parameters() > 20_000;
             for (name, read) in reads {
+                let is_score = name.ends_with("scores");
+                if is_score && (outside.is_some() || large && name != "opposed scores") {
+                    continue;
+                }
                 let asked = trainings(&kind, &worlds, &trials, entropy, read);
                 let found = device.train_flat(&asked)?;
-                let off = farthest(&found, &Cpu.train(&asked)?.concat());
+                let off = if is_score { 0.0 } else { farthest(&found, &Cpu.train(&asked)?.concat()) };
                 let differing = differing(&found, &WholeNumbers.train(&asked)?.concat());
                 say(
                     format!(
@@ -318,9 +351,9 @@ fn same_bits(
 }
 
 /// Every kernel once, with little work, for checkers that slow it down a hundredfold.
-fn small(device: &Cuda) -> Result<bool, Refusal> {
+fn small(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
     let entropy = Entropy::seeded(7);
-    for kind in kinds(3)? {
+    for kind in named(3, name)? {
         let trials: Vec<u64> = (0..6).collect();
         let planted = [Crafted::dirac(1, 1.0)?];
         let stand = [Some(&planted[0])];
@@ -333,6 +366,16 @@ fn small(device: &Cuda) -> Result<bool, Refusal> {
             Reading::Parameters,
             Reading::Outputs(&kind.data),
             Reading::Sums { parameters: &[0, 1], directions: &[&direction] },
+            Reading::Scores(&Likelihoods {
+                parameters: &[0, 1],
+                directions: &[&direction],
+                expected: &[0.0; 3],
+                stretches: 1,
+                taken: &[0.1, 0.2],
+                places: &[(1.0, 1.0); 2],
+                chances: &[0.5, 0.5],
+                worlds: Worlds::Opposed,
+            }),
         ] {
             let asked = trainings(&kind, &worlds, &trials, &entropy, read);
             let read = device.train_flat(&asked)?;
@@ -388,8 +431,19 @@ fn bench(device: &Cuda, words: &[String]) -> Result<(), Refusal> {
         let world = World::from(&kind.data);
         let world = if shuffled { world } else { world.crafting(&stand) };
         let worlds = vec![world; trials.len()];
-        let read =
-            if shuffled { Reading::Parameters } else { Reading::Sums { parameters: &[1], directions: &[] } };
+        // The score of a canary that owns a parameter, as an attacker has it who sees every step.
+        let rate = kind.plan.sampling.rate()?.get();
+        let attack = Likelihoods {
+            parameters: &[1],
+            directions: &[],
+            expected: &[0.0],
+            stretches: 1,
+            taken: &[],
+            places: &[(1.0, 1.0)],
+            chances: &[1.0 - rate, rate],
+            worlds: Worlds::Mixed,
+        };
+        let read = if shuffled { Reading::Parameters } else { Reading::Scores(&attack) };
         let asked = trainings(&kind, &worlds, &trials, &entropy, read);
         device.train_flat(&asked)?;
         let (mut times, mut kernels) = (Vec::new(), Vec::new());

@@ -186,6 +186,20 @@ impl Background {
         self.parameters.len() + self.directions.len()
     }
 
+    /// What an attacker on a device knows besides: for each direction what is taken away at each parameter, and for each parameter, with
+    /// contributions of this length, what a sum is multiplied with and the inverse of its variance.
+    pub(super) fn of_device(&self, clip: f64) -> (Vec<f64>, Vec<(f64, f64)>) {
+        let (places, along) = (self.quiet.len(), self.directions.len());
+        let taken = (0..along).flat_map(|d| (0..places).map(move |at| self.taken[at * along + d])).collect();
+        let place = |place: &Place| (1.0 / (place.left * clip), clip * clip / place.variance);
+        (taken, self.quiet.iter().map(place).collect())
+    }
+
+    /// What to expect in each stretch of steps, and how many of them there are.
+    pub(super) fn expected(&self) -> (&[f32], u64) {
+        (&self.expected, self.stretches)
+    }
+
     /// What lies beyond expectation at each of the parameters in what was read of a step, and its variance if no canary is there.
     /// `along` is room for a number for each direction.
     pub(super) fn beyond(

@@ -44,6 +44,11 @@ impl Trainer {
         self.device.is_none()
     }
 
+    /// Whether scores are made where it trains, and not of what is read there.
+    pub(super) fn has_scores(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| device.has_scores())
+    }
+
     /// How many trainings are asked for at once: as many as the device says, if what they hold is bounded. `planted` is how many bytes
     /// say what is planted in a world.
     pub(super) fn portion(&self, read: Reading<'_>, planted: usize) -> usize {

@@ -14,7 +14,7 @@ use veracity_noise::Entropy;
 use veracity_train::{
     Crafted, Dataset, Plan, Privacy, Sampling,
     cohort::Cohort,
-    device::{Device, Reading},
+    device::{Device, Likelihoods, Reading, Worlds},
 };
 
 /// A plan, its records and the canaries planted in them.
@@ -29,6 +29,16 @@ pub struct WhiteBox {
     game: Game,
     /// What the records contribute to the canaries' parameters.
     background: Background,
+    /// The same as a device scores by it, where there is one.
+    known: Known,
+}
+
+/// What is known of canaries, in the order in which a device takes it.
+#[derive(Debug)]
+struct Known {
+    taken: Vec<f64>,
+    places: Vec<(f64, f64)>,
+    chances: Vec<f64>,
 }
 
 /// What the attacker knows of one step: along a canary's parameter the sum is Σ copies in the batch + σN.
@@ -87,7 +97,9 @@ impl WhiteBox {
         };
         let opposites = if game.is_opposed { Some(of(-game.clip)?) } else { None };
         let canaries = of(game.clip)?;
-        Ok(WhiteBox { trainer, data, canaries, opposites, copies, game, background })
+        let (taken, places) = background.of_device(game.clip);
+        let known = Known { taken, places, chances: game.chances() };
+        Ok(WhiteBox { trainer, data, canaries, opposites, copies, game, background, known })
     }
 
     /// What stands at each of the planted places of trials, one trial after another.
@@ -112,13 +124,35 @@ impl WhiteBox {
             .chunks_exact(self.canaries.len() * self.copies)
             .map(|planted| veracity_train::World::from(&self.data).crafting(planted))
             .collect();
+        self.reading(|read| self.trainer.read(0, trials, &worlds, read))
+    }
+
+    /// Asks for what is read of a training: its noisy sums, which are scored here, or its scores where a device makes them.
+    fn reading<T>(&self, ask: impl FnOnce(Reading<'_>) -> T) -> T {
         let directions = self.background.directions();
         let parameters = self.background.parameters();
-        self.trainer.read(0, trials, &worlds, Reading::Sums { parameters, directions: &directions })
+        if !self.trainer.has_scores() {
+            return ask(Reading::Sums { parameters, directions: &directions });
+        }
+        let (expected, stretches) = self.background.expected();
+        let Known { taken, places, chances } = &self.known;
+        ask(Reading::Scores(&Likelihoods {
+            parameters,
+            directions: &directions,
+            expected,
+            stretches,
+            taken,
+            places,
+            chances,
+            worlds: self.game.worlds(),
+        }))
     }
 
     /// The scores of what was read of one training: nothing is set aside for a step.
     fn scores(&self, read: &[f32]) -> Vec<f64> {
+        if self.trainer.has_scores() {
+            return read.chunks_exact(2).map(|parts| f64::from(parts[0]) + f64::from(parts[1])).collect();
+        }
         let (background, game) = (&self.background, &self.game);
         let mut along = vec![0.0; background.width() - self.canaries.len()];
         let mut tallies = vec![Tally::default(); self.canaries.len()];
@@ -144,9 +178,8 @@ impl AuditSubject for WhiteBox {
     }
 
     fn portion(&self) -> usize {
-        let (parameters, directions) = (self.background.parameters(), self.background.directions());
         let planted = size_of::<Option<&Crafted>>() * self.canaries.len() * self.copies;
-        self.trainer.portion(Reading::Sums { parameters, directions: &directions }, planted)
+        self.reading(|read| self.trainer.portion(read, planted))
     }
 
     fn run_many(&self, trials: &[u64], worlds: &[Vec<World>]) -> Vec<Result<Vec<f64>, Failure>> {
@@ -234,6 +267,28 @@ impl Game {
             // Half way between the worlds.
             (false, false) => tally.add((seen - 0.5 * self.rate * f64::from(self.copies)) / s2),
             (false, true) => tally.add(seen / s2),
+        }
+    }
+
+    /// The chance that so many copies are in a batch, for none and up to all of them.
+    fn chances(&self) -> Vec<f64> {
+        let (q, k) = (self.rate, self.copies);
+        let mut chances = vec![(1.0 - q).powi(k as i32)];
+        for b in 1..=k {
+            let before = chances[b as usize - 1];
+            chances.push(before * (q / (1.0 - q) * f64::from(k - b + 1) / f64::from(b)));
+        }
+        chances
+    }
+
+    /// How a device tells the worlds apart.
+    fn worlds(&self) -> Worlds {
+        match (self.is_mixed, self.is_opposed) {
+            (true, false) => Worlds::Mixed,
+            (true, true) => Worlds::Opposed,
+            // Half way between the worlds.
+            (false, false) => Worlds::Apart { shift: 0.5 * self.rate * f64::from(self.copies) },
+            (false, true) => Worlds::Apart { shift: 0.0 },
         }
     }
 

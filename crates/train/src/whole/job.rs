@@ -9,6 +9,7 @@ pub struct Job {
     pub about: u64,
     pub limits: u64,
     pub guide: u64,
+    pub upper: u64,
     pub trials: u64,
     pub changed: u64,
     pub is_in: u64,
@@ -19,6 +20,11 @@ pub struct Job {
     pub initial: u64,
     pub read_parameters: u64,
     pub read_directions: u64,
+    pub score_expected: u64,
+    pub score_stretch: u64,
+    pub score_taken: u64,
+    pub score_places: u64,
+    pub score_chances: u64,
     pub out: u64,
     pub scratch: u64,
     pub errors: u64,
@@ -45,10 +51,14 @@ pub struct Job {
     pub crafted_count: i32,
     pub batch: i32,
     pub room_for: i32,
+    pub blank: i32,
     pub read_parameter_count: i32,
     pub read_direction_count: i32,
     pub probes: i32,
     pub first_probe: i32,
+    pub score_copies: i32,
+    pub score_kind: i32,
+    pub score_from: u32,
     pub unit: f32,
     pub clip: f32,
     pub per_fine: f32,
@@ -61,6 +71,7 @@ pub struct Job {
     pub fine_bias_steps: f64,
     pub last_steps: f64,
     pub granularity: f64,
+    pub score_shift: f64,
     pub start: f64,
     pub start_last: f64,
     pub noise_key: [u32; 8],
@@ -79,4 +90,4 @@ pub(crate) const MOST_HIDDEN: usize = 128;
 pub(crate) const MOST_OUTPUTS: usize = 16;
 
 // kernels/job.cuh has the same number.
-const _: () = assert!(size_of::<Job>() == 432);
+const _: () = assert!(size_of::<Job>() == 504);

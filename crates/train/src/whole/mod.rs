@@ -5,11 +5,13 @@
 
 mod job;
 mod rows;
+mod score;
 mod shape;
 mod twin;
 mod worlds;
 
 pub use job::{Job, SHUFFLED};
+pub(crate) use score::Scores;
 pub use shape::{Layers, check, job, room_for};
 pub use twin::WholeNumbers;
 pub use worlds::{Numbers, place};

@@ -5,6 +5,7 @@
 
 use super::{
     job::Job,
+    score::Scores,
     shape,
     worlds::{self, Numbers},
 };
@@ -31,6 +32,10 @@ impl Device for WholeNumbers {
 
     fn check(&self, plan: &Plan) -> Result<(), Refusal> {
         shape::check(plan).map(drop)
+    }
+
+    fn has_scores(&self) -> bool {
+        true
     }
 
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal> {
@@ -165,6 +170,10 @@ impl<'a> Model<'a> {
     fn trained(mut self) -> Result<Vec<f32>, Refusal> {
         let Trainings { plan, entropy, run, trials, worlds, read } = *self.trainings;
         let mut found = Vec::new();
+        let mut scores = match read {
+            Reading::Scores(attack) => Some(Scores::new(attack, plan.steps.get())),
+            _ => None,
+        };
         for step in 0..plan.steps.get() {
             let batch = batch_of(plan, entropy, run, trials[self.at], step, worlds[self.at].len())?;
             let mut noise = self.noise(step);
@@ -181,10 +190,16 @@ impl<'a> Model<'a> {
                 found.extend(parameters.iter().map(|at| noisy[*at as usize]));
                 found.extend(directions.iter().map(|direction| along(direction, &noisy)));
             }
+            if let (Reading::Scores(attack), Some(scores)) = (read, &mut scores) {
+                let heard: Vec<f32> =
+                    attack.directions.iter().map(|direction| along(direction, &noisy)).collect();
+                scores.hear(step, |at| noisy[at as usize], &heard);
+            }
             self.take(&noisy, plan.schedule.rate(step, plan.steps.get()));
         }
         match read {
             Reading::Sums { .. } => {}
+            Reading::Scores(_) => found = scores.map_or_else(Vec::new, |scores| scores.read()),
             Reading::Outputs(_) => found = self.told(),
             Reading::Parameters => found = self.parameters,
         }
@@ -248,7 +263,7 @@ impl<'a> Model<'a> {
     fn rounded(&self) -> Rounded {
         let weights = &self.parameters[..self.outer() * self.inputs()];
         let most = weights.iter().fold(0f32, |most, w| most.max(w.abs()));
-        let exponent = ((most.to_bits() >> 23) as i32 - 126).clamp(-100, 100);
+        let exponent = ((most.to_bits() >> 23) as i32 - 126).max(-100);
         let up = f32::from_bits(((127 + 22 - exponent) as u32) << 23);
         let whole = |w: &f32| ((w * up).round_ties_even() as i32).clamp(-(1 << 22), 1 << 22);
         let worth = self.job.unit * f32::from_bits(((127 - 22 + exponent) as u32) << 23);

@@ -6,11 +6,15 @@ use super::{
     shape,
 };
 use crate::{
-    Calibrated, Crafted, Dataset,
+    Calibrated, Crafted, Dataset, World,
     device::{Reading, Trainings},
 };
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use veracity_core::Refusal;
+
+/// Worlds that one core looks at before it takes others.
+const AT_ONCE: usize = 256;
 
 /// Numbers on their way to the device.
 #[derive(Debug)]
@@ -37,20 +41,22 @@ pub fn place(
         (None, None) => true,
         _ => false,
     };
-    let mut replacing: Vec<&Dataset> = Vec::new();
-    for world in trainings.worlds {
+    let alike = |world: &World<'_>| {
         let parts = world.parts();
-        let alike = world.len() == positions
+        world.len() == positions
             && same(parts.added, first.added)
             && same(parts.inside, first.inside)
             && same(parts.outside, first.outside)
-            && parts.is_in.len() == first.is_in.len();
-        if !alike {
-            return Err(Refusal::Invalid(
-                "worlds differ in more than what was chosen, expected the same planted records in all".into(),
-            ));
-        }
-        if let Some((_, Some(by))) = parts.changed
+            && parts.is_in.len() == first.is_in.len()
+    };
+    if !trainings.worlds.par_iter().with_min_len(AT_ONCE).all(alike) {
+        return Err(Refusal::Invalid(
+            "worlds differ in more than what was chosen, expected the same planted records in all".into(),
+        ));
+    }
+    let mut replacing: Vec<&Dataset> = Vec::new();
+    for world in trainings.worlds {
+        if let Some((_, Some(by))) = world.parts().changed
             && !replacing.iter().any(|known| std::ptr::eq(*known, by))
         {
             replacing.push(by);
@@ -80,14 +86,17 @@ pub fn place(
         datasets.push(probes);
         job.probes = probes.len() as i32;
     }
-    let rows = Rows::new(&datasets)?;
+    let mut rows = Rows::new(&datasets)?;
+    // A row of nothing comes last.
+    job.blank = rows.about.len() as i32;
+    rows.about.push([f32::INFINITY, 0.0]);
+    rows.bytes.resize(rows.bytes.len() + rows.planes * rows.width, 0);
     job.unit = rows.unit as f32;
     job.fine_steps = job.fine_bias_steps * rows.unit;
     debug_assert_eq!(rows.width, job.width as usize);
     let planes = rows.planes;
-    job.about = send(Numbers::Pairs(if rows.about.is_empty() { vec![[1.0, 0.0]] } else { rows.about }))?;
-    job.rows =
-        send(Numbers::Bytes(if rows.bytes.is_empty() { vec![0; planes * rows.width] } else { rows.bytes }))?;
+    job.about = send(Numbers::Pairs(rows.about))?;
+    job.rows = send(Numbers::Bytes(rows.bytes))?;
     job.room_for = shape::room_for(trainings.plan, positions)? as i32;
     place_choices(job, trainings, &replacing, first_replacing, send)?;
     place_crafted(job, trainings, calibrated, send)?;
@@ -104,18 +113,20 @@ fn place_choices(
 ) -> Result<(), Refusal> {
     let planted = trainings.worlds[0].parts().is_in.len();
     let words = planted.div_ceil(32);
-    let (mut changed, mut is_in) = (Vec::new(), vec![0u32; words * trainings.worlds.len()]);
-    for (trial, world) in trainings.worlds.iter().enumerate() {
-        let parts = world.parts();
-        let by = |by: Option<&Dataset>| {
-            let found = by.and_then(|by| replacing.iter().position(|known| std::ptr::eq(*known, by)));
-            found.map_or(-1, |at| first_replacing + at as i32)
-        };
-        changed.extend(parts.changed.map_or([-1, -1], |(position, with)| [position as i32, by(with)]));
-        for (at, _) in parts.is_in.iter().enumerate().filter(|(_, is_in)| **is_in) {
-            is_in[trial * words + at / 32] |= 1 << (at % 32);
+    let by = |by: Option<&Dataset>| {
+        let found = by.and_then(|by| replacing.iter().position(|known| std::ptr::eq(*known, by)));
+        found.map_or(-1, |at| first_replacing + at as i32)
+    };
+    let changes = trainings.worlds.iter().map(|world| world.parts().changed);
+    let changed = changes.flat_map(|change| change.map_or([-1, -1], |(at, with)| [at as i32, by(with)]));
+    let changed: Vec<i32> = changed.collect();
+    let mut is_in = vec![0u32; words * trainings.worlds.len()];
+    let each = is_in.par_chunks_mut(words.max(1)).zip(trainings.worlds).with_min_len(AT_ONCE);
+    each.for_each(|(is_in, world)| {
+        for (word, choices) in is_in.iter_mut().zip(world.parts().is_in.chunks(32)) {
+            *word = choices.iter().rev().fold(0, |word, is_in| word << 1 | u32::from(*is_in));
         }
-    }
+    });
     job.planted_words = words as i32;
     job.trials = send(Numbers::Long(trainings.trials.to_vec()))?;
     job.changed = send(Numbers::Signed(changed))?;
@@ -142,34 +153,35 @@ fn place_crafted(
             "at most 1024 crafted gradients on a CUDA device",
         ));
     }
+    // What stands at each position in some world: few different ones, of which each gets a number.
+    let seen = standing(trainings.worlds, count);
     let mut known: BTreeMap<*const Crafted, i32> = BTreeMap::new();
     let (mut starts, mut entries) = (vec![0i32], Vec::new());
-    let mut numbers = Vec::with_capacity(count * trainings.worlds.len());
-    // What was seen at each position.
-    let mut seen: Vec<Vec<i32>> = vec![Vec::new(); count];
-    for world in trainings.worlds {
-        for (at, crafted) in world.parts().crafted.iter().enumerate() {
-            let Some(crafted) = crafted else {
-                numbers.push(-1);
-                continue;
-            };
-            let next = known.len() as i32;
-            let number = *known.entry(std::ptr::from_ref(*crafted)).or_insert_with(|| {
-                for (parameter, steps) in crafted.steps(&trainings.plan.network, calibrated) {
-                    entries.extend([parameter, steps as i32 as u32]);
-                }
-                starts.push(entries.len() as i32 / 2);
-                next
-            });
-            if !seen[at].contains(&number) {
-                seen[at].push(number);
+    let mut number_of = |crafted: &Crafted| {
+        let next = known.len() as i32;
+        *known.entry(std::ptr::from_ref(crafted)).or_insert_with(|| {
+            for (parameter, steps) in crafted.steps(&trainings.plan.network, calibrated) {
+                entries.extend([parameter, steps as i32 as u32]);
             }
-            numbers.push(number);
+            starts.push(entries.len() as i32 / 2);
+            next
+        })
+    };
+    let seen: Vec<Vec<(&Crafted, i32)>> = seen
+        .into_iter()
+        .map(|at_one| at_one.into_iter().map(|crafted| (crafted, number_of(crafted))).collect())
+        .collect();
+    let mut numbers = vec![-1i32; count * trainings.worlds.len()];
+    let each = numbers.par_chunks_mut(count).zip(trainings.worlds).with_min_len(AT_ONCE);
+    each.for_each(|(numbers, world)| {
+        for ((number, crafted), seen) in numbers.iter_mut().zip(world.parts().crafted).zip(&seen) {
+            let found = crafted.and_then(|crafted| seen.iter().find(|known| std::ptr::eq(known.0, crafted)));
+            *number = found.map_or(-1, |(_, number)| *number);
         }
-    }
+    });
     // The most that all positions together can add to a parameter.
     let mut totals: BTreeMap<u32, f64> = BTreeMap::new();
-    for number in seen.iter().flatten() {
+    for (_, number) in seen.iter().flatten() {
         let range = 2 * starts[*number as usize] as usize..2 * starts[*number as usize + 1] as usize;
         for entry in entries[range].chunks_exact(2) {
             *totals.entry(entry[0]).or_insert(0.0) += f64::from(entry[1] as i32).abs();
@@ -184,4 +196,26 @@ fn place_crafted(
     job.crafted_starts = send(Numbers::Signed(starts))?;
     job.crafted_entries = send(Numbers::Words(entries))?;
     Ok(())
+}
+
+/// The different gradients that stand at each position in some world.
+fn standing<'a>(worlds: &[World<'a>], count: usize) -> Vec<Vec<&'a Crafted>> {
+    let add = |seen: &mut Vec<&'a Crafted>, crafted: &'a Crafted| {
+        if !seen.iter().any(|known| std::ptr::eq(*known, crafted)) {
+            seen.push(crafted);
+        }
+    };
+    let none = || vec![Vec::new(); count];
+    let found = worlds.par_iter().with_min_len(AT_ONCE).fold(none, |mut seen, world| {
+        for (seen, crafted) in seen.iter_mut().zip(world.parts().crafted) {
+            crafted.iter().for_each(|crafted| add(seen, crafted));
+        }
+        seen
+    });
+    found.reduce(none, |mut all, more| {
+        for (seen, more) in all.iter_mut().zip(more) {
+            more.into_iter().for_each(|crafted| add(seen, crafted));
+        }
+        all
+    })
 }

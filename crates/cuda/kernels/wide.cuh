@@ -1,0 +1,425 @@
+// A training by four warps: features of a byte, eight or a multiple of them, and up to ten outputs. Five such teams share a
+// multiprocessor, so that others work where one waits. Weights stay in device memory, near enough to be there when they are needed;
+// shared memory has their bytes on the way forward, and what a batch adds to them afterwards.
+//
+// A step is four stages with a meeting after each: forward by sixteen records; back by 32 features; noise and the optimiser's step by
+// 512 parameters, whose keystream never leaves the warp that takes them; and weights to bytes, once the largest is known. The warp that
+// has the fewest parameters draws the next batch meanwhile.
+#pragma once
+#include "warp.cuh"
+
+#define WIDE_WARPS 4
+#define WIDE_TEAMS 5             // of a multiprocessor
+
+namespace wide {
+
+using one_warp::Noise;
+using one_warp::Step;
+using one_warp::Tile;
+
+struct Memory {
+    float* weights;        // of parameter after parameter, biases last; in device memory, with room to the end of a group of 512
+    int* sums;             // what a batch adds, in steps of the grid; then noisy sums; with as much room
+    u32* bytes;            // for each 64 features three planes of ten rows, as one_warp has them; lie where sums do
+    u32* words;            // keystream, 32 blocks a warp; lies where slopes do
+    signed char* slopes;
+    int slope_stride;
+    int* bias_sums;
+    float* largest;        // of each warp
+    u32* keys;             // noise, batch, init
+    Drawn drawn;
+    float* velocity;       // in device memory
+};
+
+// Parts of the memory, one after another; the host adds up the same lengths (src/kernel.rs).
+__device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
+    auto next = [&](size_t bytes) { u8* at = shared; shared += (bytes + 15) & ~(size_t)15; return at; };
+    const int held = (job.parameters + 511) / 512 * 512;
+    m.sums = (int*)next(max(4 * held, 30 * job.width));
+    m.bytes = (u32*)m.sums;
+    m.slope_stride = job.room_for + 16;
+    u8* first = next(max(4 * WIDE_WARPS * 32 * BLOCK_STRIDE, 3 * job.outputs * m.slope_stride));
+    m.words = (u32*)first;
+    m.slopes = (signed char*)first;
+    m.bias_sums = (int*)next(4 * 16);
+    m.largest = (float*)next(4 * WIDE_WARPS);
+    m.keys = (u32*)next(4 * 24);
+    m.drawn.rows = (u32*)next(4 * (job.room_for + 32));
+    m.drawn.offsets = nullptr;
+    m.drawn.each = 0;
+    m.drawn.words = m.words + (WIDE_WARPS - 1) * 32 * BLOCK_STRIDE;
+    m.drawn.count = (int*)next(16);
+    m.drawn.crafted_count = m.drawn.count + 1;
+    m.drawn.crafted = (int*)next(4 * job.crafted_count);
+    m.drawn.order = (u16*)next(job.batches == SHUFFLED ? 2 * job.positions : 0);
+    m.weights = (float*)scratch;
+    m.velocity = m.weights + held;
+}
+
+// ---- The way forward.
+
+// The outputs of sixteen records, of which a lane has parts of two: crates/cuda/kernels/warp.cuh for any number of features.
+__device__ __forceinline__ Tile outputs(const Job& job, const u32* bytes, u64 first, u64 second, float per_weight, const float (&biases)[3], int row, int quad) {
+    const u32* low_from = bytes + 16 * row + 4 * (quad ^ (row >> 1));
+    const u32* high_from = bytes + 16 * (8 + (row >> 1 & 1)) + 4 * quad;
+    int c[3][4], d[3][4];
+#pragma unroll
+    for (int plane = 0; plane < 3; ++plane)
+#pragma unroll
+        for (int k = 0; k < 4; ++k) c[plane][k] = d[plane][k] = 0;
+    const u32 nought = (u32)job.count >> 31;
+    // The next 64 features are on their way while others are worked on; of the last, once too often.
+    auto ahead = [&](int at) { return (u32)min(at, job.width - 64); };
+    auto products = [&](const uint4& f, const uint4& s) {
+        const u32 x[8] = {f.x ^ nought, s.x ^ nought, f.y ^ nought, s.y ^ nought, f.z ^ nought, s.z ^ nought, f.w ^ nought, s.w ^ nought};
+#pragma unroll
+        for (int plane = 0; plane < 3; ++plane) {
+            const uint4 w = *(const uint4*)(low_from + 160 * plane), v = *(const uint4*)(high_from + 160 * plane);
+            product_of_records(c[plane], x[0], x[1], x[2], x[3], w.x, w.y);
+            product_of_records(d[plane], x[0], x[1], x[2], x[3], v.x, v.y);
+            product_of_records(c[plane], x[4], x[5], x[6], x[7], w.z, w.w);
+            product_of_records(d[plane], x[4], x[5], x[6], x[7], v.z, v.w);
+        }
+        low_from += 480;
+        high_from += 480;
+    };
+    uint4 p = sixteen_at(first), q = sixteen_at(second);
+#pragma unroll 1
+    for (int at = 64; at <= job.width; at += 128) {
+        const uint4 r = sixteen_at(first + ahead(at)), s = sixteen_at(second + ahead(at));
+        products(p, q);
+        if (at >= job.width) break;
+        p = sixteen_at(first + ahead(at + 64));
+        q = sixteen_at(second + ahead(at + 64));
+        products(r, s);
+    }
+    auto sum = [](int low, int middle, int high) { return fmaf(fmaf((float)high, 256.f, (float)middle), 256.f, (float)low); };
+    const int own = quad < 2 ? 0 : 2;
+    Tile z;
+    z.a[0] = fmaf(sum(c[0][0], c[1][0], c[2][0]), per_weight, biases[0]);
+    z.a[1] = fmaf(sum(c[0][1], c[1][1], c[2][1]), per_weight, biases[1]);
+    z.b[0] = fmaf(sum(c[0][2], c[1][2], c[2][2]), per_weight, biases[0]);
+    z.b[1] = fmaf(sum(c[0][3], c[1][3], c[2][3]), per_weight, biases[1]);
+    z.high = own ? fmaf(sum(d[0][2], d[1][2], d[2][2]), per_weight, biases[2]) : fmaf(sum(d[0][0], d[1][0], d[2][0]), per_weight, biases[2]);
+    return z;
+}
+
+// The biases of the outputs that a lane has; outputs that there are not lose against all others.
+__device__ __forceinline__ void of_quarter(const Job& job, const float* weights, int quad, float (&biases)[3]) {
+    const float* from = weights + job.outputs * job.inputs;
+    auto bias = [&](int output) { return output < job.outputs ? from[output] : -1e30f; };
+    biases[0] = bias(one_warp::first_output(quad));
+    biases[1] = bias(one_warp::first_output(quad) + 4);
+    biases[2] = bias(8 + (quad & 1));
+}
+
+__device__ __forceinline__ void forward(const Job& job, const Memory& m, float per_weight, int count, int warp, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    float biases[3];
+    of_quarter(job, m.weights, quad, biases);
+    int sums[3] = {0, 0, 0};
+#pragma unroll 1
+    for (int first = 16 * warp; first < count; first += 16 * WIDE_WARPS) {
+        const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
+        const u8* from = job.rows + 16 * quad;
+        Tile g = outputs(job, m.bytes, of_row(from, rows.x, job.width), of_row(from, rows.y, job.width), per_weight, biases, row, quad);
+        one_warp::lay_slopes(job, m.slopes, m.slope_stride, g, rows, first, lane, sums);
+    }
+#pragma unroll
+    for (int k = 0; k < 3; ++k)
+#pragma unroll
+        for (int by = 4; by < 32; by *= 2) sums[k] += __shfl_xor_sync(WHOLE_WARP, sums[k], by);
+    if (row == 0) {
+        const int low = one_warp::first_output(quad), high = 8 + (quad & 1);
+        if (low < job.outputs && sums[0] != 0) atomicAdd(m.bias_sums + low, sums[0]);
+        if (low + 4 < job.outputs && sums[1] != 0) atomicAdd(m.bias_sums + low + 4, sums[1]);
+        if (high < job.outputs && sums[2] != 0) atomicAdd(m.bias_sums + high, sums[2]);
+    }
+}
+
+// ---- The way back.
+
+// What a batch adds to the weights of 32 features, in steps of the grid.
+__device__ __forceinline__ void back(const Job& job, const Memory& m, int group, int count, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    int c[4][3][4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int w = 0; w < 3; ++w)
+#pragma unroll
+            for (int k = 0; k < 4; ++k) c[j][w][k] = 0;
+    // Column n of tile j is feature 4 n + j: a lane has eight features side by side.
+    const u8* from = opaque(job.rows + 32 * group + 4 * row, (u32)job.count >> 31);
+    const int plane = job.outputs * m.slope_stride, last = job.outputs - 1;
+    const signed char* low = m.slopes + min(row, last) * m.slope_stride + 4 * quad;
+    const signed char* high = m.slopes + min(8 + (row & 1), last) * m.slope_stride + 4 * quad;
+    // The next records are on their way while these are worked on.
+    u32 next[8];
+    auto load = [&](int first) {
+        const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
+        const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
+#pragma unroll
+        for (int i = 0; i < 8; ++i) next[i] = four_at(of_row(from, rows[i], job.width));
+    };
+    load(0);
+#pragma unroll 1
+    for (int first = 0; first < count; first += 32) {
+        u32 turned[2][4];
+        turn(next[0], next[1], next[2], next[3], turned[0]);
+        turn(next[4], next[5], next[6], next[7], turned[1]);
+        load(max(min(first + 32, count - 32), 0));
+#pragma unroll
+        for (int w = 0; w < 3; ++w) {
+            const signed char *a = low + w * plane + first, *b = high + w * plane + first;
+            const u32 a0 = *(const u32*)a, a1 = *(const u32*)b, a2 = *(const u32*)(a + 16), a3 = *(const u32*)(b + 16);
+#pragma unroll
+            for (int j = 0; j < 4; ++j) product(c[j][w], a0, a1, a2, a3, turned[0][j], turned[1][j]);
+        }
+    }
+    const int feature = 32 * group + 8 * quad;
+    if (feature >= job.inputs) return;
+    if (row < job.outputs) {
+        int4* to = (int4*)(m.sums + row * job.inputs + feature);
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+            to[k] = make_int4(one_warp::in_steps(job, c[0][0][k], c[0][1][k], c[0][2][k]), one_warp::in_steps(job, c[1][0][k], c[1][1][k], c[1][2][k]),
+                              one_warp::in_steps(job, c[2][0][k], c[2][1][k], c[2][2][k]), one_warp::in_steps(job, c[3][0][k], c[3][1][k], c[3][2][k]));
+    }
+    // All rows have the same two outputs beyond the eighth: each takes one tile of one of them.
+    const int output = 8 + (row & 1);
+    const bool later = row & 4, odd = row & 2;
+    if (output < job.outputs) {
+#pragma unroll
+        for (int k = 2; k < 4; ++k) {
+            int own[3];
+#pragma unroll
+            for (int w = 0; w < 3; ++w) own[w] = later ? (odd ? c[3][w][k] : c[2][w][k]) : (odd ? c[1][w][k] : c[0][w][k]);
+            m.sums[output * job.inputs + feature + 4 * (k - 2) + (row >> 1)] = one_warp::in_steps(job, own[0], own[1], own[2]);
+        }
+    }
+}
+
+// ---- Noise and the step.
+
+// Keystream of 512 parameters' noise, or of their initial values; lanes past the last make words for the next batch. Returns for how
+// many rounds of gaps.
+__device__ __forceinline__ int draw_words(const Job& job, const Memory& m, u32* words, int chunk, int step, int blocks, int lane) {
+    const int block = 32 * chunk + lane;
+    const bool initial = step < 0, for_batch = block >= blocks;
+    u32 x[16];
+    chacha(x, m.keys + (for_batch ? 8 : initial ? 16 : 0), for_batch ? block - blocks : block, for_batch ? step + 1 : initial ? 0 : (u64)step << 20);
+    __syncwarp();
+    write_block(words + BLOCK_STRIDE * lane, x);
+    __syncwarp();
+    return min((32 * (chunk + 1) - blocks) / ROUND_BLOCKS, ROUNDS_AT_ONCE);
+}
+
+// The parameters of a chunk take their step; returns the largest weight. Places past the last parameter are there, and mean nothing.
+template <bool PLAIN>
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, const u32* words, int chunk, int lane) {
+    const int weights = job.outputs * job.inputs;
+    float most = 0.f;
+#pragma unroll 1
+    for (int first = 0; first < 16; first += 4) {
+        if (512 * chunk + 32 * first >= job.parameters) break;
+        // Two pairs of a lane at once.
+        const int group = first + (lane >> 4), at = lane & 15, parameter = 512 * chunk + 32 * group + at;
+        const u32* from = words + 2 * BLOCK_STRIDE * group + at;
+        const u32 radii[2] = {from[0], from[4 * BLOCK_STRIDE]}, angles[2] = {from[BLOCK_STRIDE], from[5 * BLOCK_STRIDE]};
+        const int groups[2] = {16 * chunk + group, 16 * chunk + group + 2};
+        int* sums = m.sums + parameter;
+        float* weights_from = m.weights + parameter;
+        float* velocity = m.velocity + parameter;
+        auto off = [](int i) { return 64 * (i >> 1) + 16 * (i & 1); };
+        // Weights are on their way while noise is made.
+        float w[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) w[i] = weights_from[off(i)];
+        int a[2], b[2];
+        one_warp::two_pairs(noise, true, groups, at, radii, angles, a, b);
+        const int integers[4] = {a[0], b[0], a[1], b[1]};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const float sum = __double2float_rn(mul(job.granularity, __int2double_rn(sums[off(i)] + integers[i])));
+            if (step.keeps_sums) sums[off(i)] = __float_as_int(sum);
+            const float moved = PLAIN ? __fsub_rn(w[i], __fmul_rn(step.scaled, sum)) : stepped(job, w[i], sum, step.rate, velocity + off(i));
+            weights_from[off(i)] = moved;
+            if (parameter + off(i) < weights) most = fmaxf(most, fabsf(moved));
+        }
+    }
+    return most;
+}
+
+// First values of a chunk's parameters; returns the largest weight.
+__device__ __noinline__ float begin(const Job& job, float* weights, float* velocity, const u32* words, const Noise noise, int chunk, int lane) {
+    float most = 0.f;
+    for (int i = lane; i < 256; i += 32) {
+        const int group = i >> 4, at = i & 15;
+        const u32* from = words + 2 * BLOCK_STRIDE * group + at;
+        int drawn[2] = {0, 0};
+        if (!job.initial) one_warp::drawn_pair(noise, true, 16 * chunk + group, at, from[0], from[BLOCK_STRIDE], drawn[0], drawn[1]);
+        for (int half = 0; half < 2; ++half) {
+            const int here = 512 * chunk + 32 * group + at + 16 * half;
+            if (here >= job.parameters) continue;
+            const bool is_bias = here >= job.outputs * job.inputs;
+            const float w = job.initial ? job.initial[here] : is_bias ? 0.f : __fmul_rn(job.initial_scale, __double2float_rn(mul(job.start, __int2double_rn(drawn[half]))));
+            weights[here] = w;
+            if (job.momentum != 0.f) velocity[here] = 0.f;
+            if (!is_bias) most = fmaxf(most, fabsf(w));
+        }
+    }
+    return most;
+}
+
+// Weights in three bytes each; returns what one of their units is worth in outputs.
+__device__ __forceinline__ float round_weights(const Job& job, const Memory& m) {
+    float most = m.largest[0];
+#pragma unroll
+    for (int i = 1; i < WIDE_WARPS; ++i) most = fmaxf(most, m.largest[i]);
+    // All weights are below 2^exponent. Those that are no numbers any more are anything.
+    const int exponent = max((int)(__float_as_uint(most) >> 23) - 126, -100);
+    const float up = __int_as_float((127 + 22 - exponent) << 23);
+    const u32 quarter = job.inputs / 4, inverse = 0xffffffffu / quarter + 1;
+    const u32 all = job.outputs * quarter;
+    float4 next = ((const float4*)m.weights)[threadIdx.x];
+#pragma unroll 1
+    for (u32 at = threadIdx.x; at < all; at += 32 * WIDE_WARPS) {
+        const float4 w = next;
+        next = ((const float4*)m.weights)[min(at + 32 * WIDE_WARPS, all - 1)];
+        auto rounded = [&](float w) { return one_warp::bytes_of(__float2int_rn(w * up)); };
+        const u32 a = rounded(w.x), b = rounded(w.y), c = rounded(w.z), d = rounded(w.w);
+        const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140), ab2 = __byte_perm(a, b, 0x0062), cd2 = __byte_perm(c, d, 0x0062);
+        // Four features of an output: of 64 a piece of sixteen, and where in it.
+        const u32 output = __umulhi(at, inverse), four = at - output * quarter;
+        const u32 slot = output < 8 ? one_warp::row_of(output) : output, piece = (four >> 2 & 3) ^ (output < 8 ? slot >> 1 : 0);
+        u32* to = m.bytes + 480 * (four >> 4) + 16 * slot + 4 * piece + (four & 3);
+        to[0] = __byte_perm(ab, cd, 0x5410);
+        to[160] = __byte_perm(ab, cd, 0x7632);
+        to[320] = __byte_perm(ab2, cd2, 0x5410);
+    }
+    return job.unit * __int_as_float((127 - 22 + exponent) << 23);
+}
+
+// ---- What is read.
+
+__device__ __noinline__ void read_sums(const Job& job, const int* sums, u8* scratch, float* out, int step) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    float* said = said_to(job, scratch, out, step);
+    for (int at = threadIdx.x; at < job.read_parameter_count; at += 32 * WIDE_WARPS) said[at] = __int_as_float(sums[job.read_parameters[at]]);
+    for (int direction = warp; direction < job.read_direction_count; direction += WIDE_WARPS) {
+        const float* along = job.read_directions + (size_t)direction * job.parameters;
+        double sum = 0;
+        for (int at = lane; at < job.parameters; at += 32) sum = fma((double)along[at], (double)__int_as_float(sums[at]), sum);
+#pragma unroll
+        for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, by);
+        if (lane == 0) said[job.read_parameter_count + direction] = (float)sum;
+    }
+    __syncthreads();
+    if (scores_now(job, step)) {
+        score_steps(job, heard_of(job, scratch), tallies_of(job, scratch), out, step / HEARD * HEARD, step, threadIdx.x, 32 * WIDE_WARPS);
+        __syncthreads();
+    }
+}
+
+__device__ __noinline__ void read_outputs(const Job& job, const u32* bytes, const float* weights, float per_weight, float* out) {
+    const int lane = threadIdx.x & 31, row = lane >> 2, quad = lane & 3, last = job.probes - 1;
+    float biases[3];
+    of_quarter(job, weights, quad, biases);
+    const u8* from = job.rows + (u64)job.first_probe * job.width + 16 * quad;
+    for (int first = 16 * (threadIdx.x >> 5); first < job.probes; first += 16 * WIDE_WARPS) {
+        const int a = first + 2 * row, b = a + 1;
+        const Tile z = outputs(job, bytes, of_row(from, min(a, last), job.width), of_row(from, min(b, last), job.width), per_weight, biases, row, quad);
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            const int output = one_warp::first_output(quad) + 4 * k;
+            if (output < job.outputs && a <= last) out[a * job.outputs + output] = z.a[k];
+            if (output < job.outputs && b <= last) out[b * job.outputs + output] = z.b[k];
+        }
+        const int output = 8 + (quad & 1), own = quad < 2 ? a : b;
+        if (output < job.outputs && own <= last) out[own * job.outputs + output] = z.high;
+    }
+}
+
+// ---- A training.
+
+// All warps take their chunks of parameters, and the last draws the batch of the next step; returns the largest weight of the warp.
+__device__ __forceinline__ float take_step(const Job& job, const Memory& m, int at, int step, int warp, int lane) {
+    const bool initial = step < 0;
+    const int blocks = (job.parameters + 31) / 32 * 2, chunks = (blocks + 31) / 32;
+    const Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)step << 20, step, false};
+    const float rate = initial ? 0.f : job.rates[step];
+    const Step how = {rate, 0.f, __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
+    u32* words = m.words + 32 * BLOCK_STRIDE * warp;
+    const bool is_plain = job.momentum == 0.f && job.decay == 0.f;
+    float most = 0.f;
+    int rounds = 0;
+    // The last chunk, which may be short, is the last warp's.
+#pragma unroll 1
+    for (int chunk = chunks - WIDE_WARPS + warp; ; chunk -= WIDE_WARPS) {
+        if (chunk < 0) break;
+        const int made = draw_words(job, m, words, chunk, step, blocks, lane);
+        const float largest = initial ? begin(job, m.weights, m.velocity, words, noise, chunk, lane)
+                            : is_plain ? update<true>(job, m, noise, how, words, chunk, lane)
+                                       : update<false>(job, m, noise, how, words, chunk, lane);
+        most = fmaxf(most, largest);
+        if (chunk == chunks - 1 && step + 1 < job.steps) {
+            rounds = max(made, 0);
+            draw_batch(job, at, m.keys + 8, step + 1, words + BLOCK_STRIDE * (blocks - 32 * chunk), rounds, {job.guide, job.upper}, m.drawn, lane);
+        }
+    }
+    return __uint_as_float(__reduce_max_sync(WHOLE_WARP, __float_as_uint(most)));
+}
+
+__device__ __forceinline__ void train(const Job& job, u8* shared) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Memory m;
+    lay_out(m, job, shared, job.scratch + (u64)blockIdx.x * job.scratch_each);
+    for (int at = blockIdx.x; at < job.count; at += gridDim.x) {
+        __syncthreads();
+        if (threadIdx.x == 0) begin_trial(job, at, m.drawn);
+        if (threadIdx.x < 3) derive(m.keys + 8 * threadIdx.x, threadIdx.x == 0 ? job.noise_key : threadIdx.x == 1 ? job.batch_key : job.init_key, job.trials[at]);
+        __syncthreads();
+        float per_weight = 0.f;
+#pragma unroll 1
+        for (int step = -1; step < job.steps; ++step) {
+            if (step >= 0) {
+                // The next batch is drawn while slow warps are still in this step: its numbers are looked at before.
+                const int count = *m.drawn.count, crafted_count = *m.drawn.crafted_count, padded = count + 31 & ~31;
+                forward(job, m, per_weight, count, warp, lane);
+                // The way back goes by 32 records.
+                if (count + 15 >> 4 & 1)
+                    for (int i = threadIdx.x; i < 3 * job.outputs; i += 32 * WIDE_WARPS) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
+                __syncthreads();
+#pragma unroll 1
+                for (int group = warp; 32 * group < job.inputs; group += WIDE_WARPS) back(job, m, group, padded, lane);
+                if (threadIdx.x < job.outputs) m.sums[job.outputs * job.inputs + threadIdx.x] = nearest(mul(__int2double_rn(m.bias_sums[threadIdx.x]), job.fine_bias_steps));
+                __syncthreads();
+                if (crafted_count > 0) {
+                    // Whole numbers of steps.
+                    for (int i = warp; i < crafted_count; i += WIDE_WARPS) {
+                        const int crafted = m.drawn.crafted[i];
+                        for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
+                            const uint2 e = job.crafted_entries[entry];
+                            atomicAdd(m.sums + e.x, (int)e.y);
+                        }
+                    }
+                    __syncthreads();
+                }
+            }
+            if (threadIdx.x < 16) m.bias_sums[threadIdx.x] = 0;
+            const float most = take_step(job, m, at, step, warp, lane);
+            if (lane == 0) m.largest[warp] = most;
+            __syncthreads();
+            if (step >= 0 && (job.read == SUMS || job.read == SCORES)) read_sums(job, m.sums, (u8*)m.weights, job.out + (u64)at * job.out_each, step);
+            per_weight = round_weights(job, m);
+            __syncthreads();
+        }
+        float* out = job.out + (u64)at * job.out_each;
+        if (job.read == OUTPUTS) read_outputs(job, m.bytes, m.weights, per_weight, out);
+        if (job.read == PARAMETERS)
+            for (int i = threadIdx.x; i < job.parameters; i += 32 * WIDE_WARPS) out[i] = m.weights[i];
+    }
+}
+
+}  // namespace wide
