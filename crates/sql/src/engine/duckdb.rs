@@ -49,7 +49,7 @@ impl DuckDb {
     pub fn with_form(form: Form) -> Result<DuckDb, Error> {
         if form.header != RowsHeader::default() || form.notation != Notation::default() {
             return Err(Error::invalid(
-                "file has no header or numbers of its own notation, expected neither for duckdb; leave --engine duckdb out",
+                "file has no header or numbers of its own notation, expected neither for duckdb; sqlite reads them",
             ));
         }
         Ok(DuckDb { delimiter: form.delimiter, ..DuckDb::new() })
