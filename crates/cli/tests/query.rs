@@ -119,6 +119,16 @@ fn a_key_of_one_person_is_not_shown_and_a_dry_run_reads_no_row() {
 }
 
 #[test]
+fn empty_lines_above_a_header_are_none_of_it() {
+    let room = furnished("query-blank");
+    let query = "SELECT SUM(hours) FROM people";
+    let plain = asked(&room, query, "--epsilon 1 --seed 1");
+    let text = fs::read_to_string(room.join("people.csv")).unwrap();
+    fs::write(room.join("people.csv"), format!("\n\r\n{text}")).unwrap();
+    assert_eq!(asked(&room, query, "--epsilon 1 --seed 1")["rows"], plain["rows"]);
+}
+
+#[test]
 fn a_ledger_is_charged_once_by_an_id_and_never_overdrawn() {
     let room = furnished("query-ledger");
     assert_eq!(ledger(&room, "create l --epsilon 1").status.code(), Some(0));
@@ -134,6 +144,15 @@ fn a_ledger_is_charged_once_by_an_id_and_never_overdrawn() {
     assert_eq!(refused(&room, "SELECT hours FROM people", "--epsilon 0.1 --ledger l").0, Some(2));
     fs::rename(room.join("people.csv"), room.join("away.csv")).unwrap();
     assert_eq!(refused(&room, query, "--epsilon 0.1 --ledger l").0, Some(2));
+    // Whoever asks again needs no file.
+    assert_eq!(asked(&room, query, "--epsilon 0.75 --ledger l --request-id one"), first);
+    fs::rename(room.join("away.csv"), room.join("people.csv")).unwrap();
+    // Nor does a claim cost anything whose place is taken, a table without its column, or numbers that an engine does not read.
+    assert_eq!(refused(&room, query, "--epsilon 0.1 --ledger l --claim people.csv").0, Some(2));
+    assert_eq!(refused(&room, query, "--epsilon 0.1 --ledger l --engine duckdb --decimal ,").0, Some(2));
+    fs::rename(room.join("people.csv"), room.join("away.csv")).unwrap();
+    fs::write(room.join("people.csv"), "id,sex,town\n1,Male,t0\n").unwrap();
+    assert_eq!(refused(&room, "SELECT SUM(hours) FROM people", "--epsilon 0.1 --ledger l").0, Some(2));
     fs::rename(room.join("away.csv"), room.join("people.csv")).unwrap();
     let shown = json(std::str::from_utf8(&ledger(&room, "show l --json").stdout).unwrap());
     assert_eq!(
