@@ -53,12 +53,34 @@ fn survives_csv(case: &Case) -> bool {
     cells.filter_map(Cell::text).all(|text| !text.is_empty())
 }
 
+/// A folder for the files of one test.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("veracity-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// What the embedded engine and DuckDB's program give for the table `t` of a folder, where all rows of a person count.
+fn both(folder: &std::path::Path, file: &str, query: &str) -> [Vec<veracity_sql::Row>; 2] {
+    let columns = "a = { lower = -10, upper = 10 }\nk = { type = 'text' }\n";
+    let caps = "rows_per_group = 100\ngroups_per_person = 100\n";
+    let catalog = format!("[tables.t]\npath = '{file}'\nperson = 'id'\n{caps}[tables.t.columns]\n{columns}");
+    let plan = check(query, &Catalog::read(&catalog, folder).unwrap(), CapsWanted::default()).unwrap();
+    let ask = |engine: &mut dyn Engine| {
+        engine.prepare(&plan).unwrap();
+        let mut totals = engine.totals(&plan, &secret(1)).unwrap();
+        totals.sums.sort();
+        totals.sums
+    };
+    let mut embedded = Sqlite::open(Form::default(), Limits::default()).unwrap();
+    [ask(&mut embedded), ask(&mut DuckDb::new())]
+}
+
 /// Whatever one person's row is, the query is answered: that it were not would tell of the row.
 #[test]
 #[ignore = "#16: needs the program of DuckDB"]
 fn no_row_of_a_file_makes_duckdb_fail() {
-    let folder = std::env::temp_dir().join(format!("veracity-rows-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder("rows");
     let columns = "a = { lower = 0, upper = 10 }\nk = { keys = ['x', 'y'] }\n";
     let catalog = format!("[tables.t]\npath = 't.csv'\nperson = 'id'\n[tables.t.columns]\n{columns}");
     std::fs::write(folder.join("catalog.toml"), catalog).unwrap();
@@ -92,14 +114,8 @@ fn no_row_of_a_file_makes_duckdb_fail() {
 #[test]
 #[ignore = "#16: needs the program of DuckDB"]
 fn odd_cells_are_the_same_to_duckdb_and_to_the_reader_of_files() {
-    let folder = std::env::temp_dir().join(format!("veracity-odd-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let columns = "a = { lower = -10, upper = 10 }\nk = { type = 'text' }\n";
-    let caps = "rows_per_group = 100\ngroups_per_person = 100\n";
-    let catalog = format!("[tables.t]\npath = 't.csv'\nperson = 'id'\n{caps}[tables.t.columns]\n{columns}");
-    let catalog = Catalog::read(&catalog, &folder).unwrap();
+    let folder = folder("odd");
     let query = "SELECT k, COUNT(*), COUNT(a), SUM(a), COUNT(DISTINCT id) FROM t GROUP BY k";
-    let plan = check(query, &catalog, CapsWanted::default()).unwrap();
     let blanks: Vec<String> = (0..=0x3000u32)
         .filter_map(char::from_u32)
         .filter(|c| c.is_whitespace() && *c != '\n' && *c != '\r')
@@ -113,41 +129,18 @@ fn odd_cells_are_the_same_to_duckdb_and_to_the_reader_of_files() {
         text += &format!("p{at},{cell},x\n{cell},1,y\nq{at},2,{cell}\n");
     }
     std::fs::write(folder.join("t.csv"), text).unwrap();
-    let ask = |engine: &mut dyn Engine| {
-        engine.prepare(&plan).unwrap();
-        let mut totals = engine.totals(&plan, &secret(1)).unwrap();
-        totals.sums.sort();
-        totals.sums
-    };
-    let mut embedded = Sqlite::open(Form::default(), Limits::default()).unwrap();
-    let (theirs, ours) = (ask(&mut DuckDb::new()), ask(&mut embedded));
+    let [ours, theirs] = both(&folder, "t.csv", query);
     std::fs::remove_dir_all(folder).unwrap();
     assert!(ours.len() > 30, "{}", ours.len());
     let differ: Vec<_> = theirs.iter().filter(|row| !ours.contains(row)).collect();
     assert_eq!(theirs, ours, "{differ:?} and {:?}", ours.iter().find(|row| !theirs.contains(row)));
 }
 
-/// What the embedded engine and DuckDB's program give for the table `t` of a folder.
-fn both(folder: &std::path::Path, file: &str, query: &str) -> [Vec<veracity_sql::Row>; 2] {
-    let columns = "a = { lower = -10, upper = 10 }\nk = { type = 'text' }\n";
-    let catalog = format!("[tables.t]\npath = '{file}'\nperson = 'id'\n[tables.t.columns]\n{columns}");
-    let plan = check(query, &Catalog::read(&catalog, folder).unwrap(), CapsWanted::default()).unwrap();
-    let ask = |engine: &mut dyn Engine| {
-        engine.prepare(&plan).unwrap();
-        let mut totals = engine.totals(&plan, &secret(1)).unwrap();
-        totals.sums.sort();
-        totals.sums
-    };
-    let mut embedded = Sqlite::open(Form::default(), Limits::default()).unwrap();
-    [ask(&mut embedded), ask(&mut DuckDb::new())]
-}
-
 /// Programs store whole numbers as floats once a cell is missing: one person's row must not change the texts of all others.
 #[test]
 #[ignore = "#16: needs the program of DuckDB"]
 fn whole_numbers_that_were_stored_as_floats_are_the_same_keys_and_persons() {
-    let folder = std::env::temp_dir().join(format!("veracity-floats-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder("floats");
     let write = |kind: &str, one: &str| {
         let rows = format!(
             "SELECT CAST(i AS {kind}) AS id, i % 10 AS a, CASE WHEN i = 7 THEN {one} ELSE CAST(i % 3 AS {kind}) END AS k FROM range(300) t(i)"
@@ -180,8 +173,7 @@ fn whole_numbers_that_were_stored_as_floats_are_the_same_keys_and_persons() {
 #[test]
 #[ignore = "#16: needs the program of DuckDB"]
 fn odd_headers_are_the_same_to_duckdb_and_to_the_reader_of_files() {
-    let folder = std::env::temp_dir().join(format!("veracity-headers-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder("headers");
     let query = "SELECT k, COUNT(*), SUM(a) FROM t GROUP BY k";
     let mut all = Vec::new();
     for (header, row) in [
@@ -206,8 +198,7 @@ fn odd_headers_are_the_same_to_duckdb_and_to_the_reader_of_files() {
 #[test]
 #[ignore = "#16: needs the program of DuckDB"]
 fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
-    let folder = std::env::temp_dir().join(format!("veracity-engines-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder("engines");
     // The program is started anew for each statement.
     let wanted = cases(600) as usize;
     let mut rows = 0;
