@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
+    time::SystemTime,
 };
 use veracity_core::Error;
 
@@ -106,6 +107,13 @@ impl Source {
         Source::Memory { name: name.to_owned(), bytes: bytes.into() }
     }
 
+    /// What changes when its bytes do: of a file which one it is, its length and when it was written. Nothing of what stays as it is.
+    pub(crate) fn mark(&self) -> Option<(u64, u64, SystemTime)> {
+        let Source::File(path) = self else { return None };
+        let about = std::fs::metadata(path).ok()?;
+        Some((number_of(&about), about.len(), about.modified().ok()?))
+    }
+
     /// As it is called in a refusal.
     pub fn name(&self) -> String {
         match self {
@@ -173,6 +181,17 @@ impl Source {
             }
         }
     }
+}
+
+/// Which file of its disk it is, where files have numbers.
+#[cfg(unix)]
+fn number_of(about: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(about)
+}
+
+#[cfg(not(unix))]
+fn number_of(_: &std::fs::Metadata) -> u64 {
+    0
 }
 
 impl From<&Path> for Source {
@@ -405,5 +424,28 @@ pub(crate) fn end(source: &mut dyn Read, file: &str) -> Result<(), Error> {
         Ok(0) => Ok(()),
         Ok(_) => Err(refuse(file, "nothing after its last number, found more bytes")),
         Err(error) => Err(explain(file, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of the same length that takes the place of another is another, and one that stays is the same.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_in_the_place_of_another_has_another_mark() {
+        let folder = std::env::temp_dir().join(format!("veracity-mark-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [one, other] = ["one", "other"].map(|name| folder.join(name));
+        std::fs::write(&one, "same").unwrap();
+        std::fs::write(&other, "size").unwrap();
+        let source = Source::File(one.clone());
+        let before = source.mark();
+        assert!(before.is_some() && source.mark() == before);
+        std::fs::rename(&other, &one).unwrap();
+        assert_ne!(source.mark(), before);
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(Source::in_memory("x", b"x".as_slice()).mark(), None);
     }
 }
