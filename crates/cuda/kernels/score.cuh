@@ -23,6 +23,9 @@ __device__ __forceinline__ double exponential_of(double x) {
     return x == x ? __hiloint2double(__double2hiint(p) + (__double2loint(shifted) << 20), __double2loint(p)) : x;
 }
 
+// 1/(2k + 1).
+__constant__ double ODD[12] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+
 // The logarithm of a positive number of ordinary size; what is none stays.
 __device__ __noinline__ double logarithm_of(double x) {
     if (!(x < __longlong_as_double(0x7ff0000000000000ll))) return x;

@@ -28,7 +28,7 @@ struct Memory {
     float* last;           // weights and biases of the last of two layers
     int* last_sums;
     u32* keys;             // noise, batch, init
-    u32* rare;             // their number, and the pairs
+    u32* doubts;           // the number of pairs in doubt, and the pairs
     float* largest;        // of each warp
     Drawn drawn;
     float* master;         // the weights of the first layer, rows of `width`
@@ -36,8 +36,9 @@ struct Memory {
     int slope_stride;
 };
 
-#define MOST_RARE 62
-
+#define MOST_DOUBTS 62
+// Pairs that are made before those in doubt are continued: 14 of them, or a few more.
+#define PAIRS_AT_ONCE 2048
 
 // Where the four words of a lane are that a product takes for a tile of outputs, 64 features, one half of them and one byte of weights.
 __device__ __forceinline__ int fragment(int tiles, int tile, int features, int half, int plane, int lane) {
@@ -66,7 +67,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.last = (float*)next(shared, 4 * last);
     m.last_sums = (int*)next(shared, 4 * last);
     m.keys = (u32*)next(shared, 4 * 24);
-    m.rare = (u32*)next(shared, 4 * (MOST_RARE + 2));
+    m.doubts = (u32*)next(shared, 4 * (MOST_DOUBTS + 2));
     m.largest = (float*)next(shared, 4 * 32);
     m.drawn.rows = (u32*)next(shared, 4 * (job.room_for + 32));
     m.drawn.offsets = (u32*)next(shared, 4 * (job.room_for + 32));
@@ -79,10 +80,28 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
 
 // ---- Noise.
 
-// The integers of a step (or of initial parameters) for so many groups of 32, without those of rare radii, which are noted. Threads
-// that are left over make words for the batch; for how many rounds, is returned.
+// Continues the pairs that were noted.
 template <int WARPS>
-__device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory& m, const u32* key, u64 step, bool initial, int groups) {
+__device__ __forceinline__ void continue_pairs(const Team<WARPS>& team, const Job& job, const Memory& m, const u32* key, u64 step, bool initial) {
+    const int count = m.doubts[0];
+    if (count > MOST_DOUBTS && team.thread == 0) atomicAdd(job.errors, 1);
+#pragma unroll 1
+    for (int noted = team.thread; noted < min(count, MOST_DOUBTS); noted += 32 * WARPS) {
+        const int at = m.doubts[1 + noted], group = at >> 4, from = 34 * group + (at & 15);
+        const int within = initial ? group : group & 1023;
+        const u64 nonce = initial ? 0 : step << 20 | (u64)(group >> 10);
+        u32 x[16];
+        chacha(x, key, 1ull << 63 | (u64)(32 * within + (at & 15)), nonce);
+        const int2 found = continued_pair(m.numbers[from], m.numbers[from + 17], make_uint4(x[0], x[1], x[2], x[3]));
+        m.numbers[from] = found.x;
+        m.numbers[from + 17] = found.y;
+    }
+}
+
+// The integers of a step (or of initial parameters) for so many groups of 32. Threads that are left over make words for the batch; for how
+// many rounds, is returned.
+template <int WARPS>
+__device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Job& job, const Memory& m, const u32* key, u64 step, bool initial, int groups) {
     constexpr int THREADS = 32 * WARPS;
     const int blocks = 2 * groups;
     const int spare = (blocks + THREADS - 1) / THREADS * THREADS - blocks;
@@ -103,41 +122,29 @@ __device__ __forceinline__ int draw_noise(const Team<WARPS>& team, const Memory&
             write_block(m.drawn.words + BLOCK_STRIDE * (block - blocks), x);
         }
     }
-    if (team.thread == 0) m.rare[0] = 0;
-    team.meet();
     const int pairs = 16 * groups;
+#pragma unroll 1
+    for (int first = 0; first < pairs; first += PAIRS_AT_ONCE) {
+        if (team.thread == 0) m.doubts[0] = 0;
+        team.meet();
+        const int end = min(pairs, first + PAIRS_AT_ONCE);
 #pragma unroll 2
-    for (int at = team.thread; at < pairs; at += THREADS) {
-        const int group = at >> 4, from = 34 * group + (at & 15);
-        const u32 radius_word = m.numbers[from], angle_word = m.numbers[from + 17];
-        int a, b;
-        pair(radius_word, angle_word, a, b);
-        if (is_rare(radius_word)) {
-            const u32 noted = atomicAdd(m.rare, 1);
-            if (noted < MOST_RARE) m.rare[1 + noted] = at;
-        } else {
-            m.numbers[from] = a;
-            m.numbers[from + 17] = b;
+        for (int at = first + team.thread; at < end; at += THREADS) {
+            const int group = at >> 4, from = 34 * group + (at & 15);
+            int a, b;
+            if (pair(m.numbers[from], m.numbers[from + 17], a, b)) {
+                const u32 noted = atomicAdd(m.doubts, 1);
+                if (noted < MOST_DOUBTS) m.doubts[1 + noted] = at;
+            } else {
+                m.numbers[from] = a;
+                m.numbers[from + 17] = b;
+            }
         }
+        team.meet();
+        continue_pairs(team, job, m, key, step, initial);
+        team.meet();
     }
     return rounds;
-}
-
-// The pairs that were noted; one warp.
-__device__ __forceinline__ void draw_rare(const Job& job, const Memory& m, const u32* key, u64 step, bool initial, int lane) {
-    const int count = m.rare[0];
-    if (count > MOST_RARE && lane == 0) atomicAdd(job.errors, 1);
-    for (int noted = lane; noted < min(count, MOST_RARE); noted += 32) {
-        const int at = m.rare[1 + noted], group = at >> 4, from = 34 * group + (at & 15);
-        const int within = initial ? group : group & 1023;
-        const u64 nonce = initial ? 0 : step << 20 | (u64)(group >> 10);
-        u32 x[16];
-        chacha(x, key, 1ull << 63 | (u64)(32 * within + (at & 15)), nonce);
-        const int2 found = rare_pair(m.numbers[from], (u64)x[1] << 32 | x[0], m.numbers[from + 17]);
-        m.numbers[from] = found.x;
-        m.numbers[from + 17] = found.y;
-    }
-    __syncwarp();
 }
 
 // ---- The way forward.
@@ -611,7 +618,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
             int rounds = 0;
             if (!initial || !job.initial) {
                 const int drawn = initial && HIDDEN ? groups + 1 : groups;
-                rounds = draw_noise(team, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
+                rounds = draw_noise(team, job, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, drawn);
             }
             if (!initial) {
                 if (team.warp == WARPS - 1) draw_batch(job, at, m.keys + 8, step, m.drawn.words, rounds, {job.guide, job.upper}, m.drawn, team.lane);
@@ -619,8 +626,6 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, int number, in
                 if (HIDDEN) for (int i = team.thread; i < job.outputs * (job.hidden + 1); i += 32 * WARPS) m.last_sums[i] = 0;
             }
             team.meet();
-            if ((!initial || !job.initial) && team.warp == WARPS - 1 && m.rare[0] > 0)
-                draw_rare(job, m, m.keys + (initial ? 16 : 0), initial ? 0 : step, initial, team.lane);
             if (!initial) {
                 // Crafted gradients are whole numbers of steps: they are added to the noise before anything else is.
                 if (team.warp == WARPS - 1) {

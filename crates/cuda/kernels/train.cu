@@ -57,17 +57,15 @@ extern "C" __global__ void probe_noise(const __grid_constant__ Job job, int* out
     Memory m;
     m.numbers = (int*)(job.scratch + blockIdx.x * job.scratch_each);
     m.keys = (u32*)shared;
-    m.rare = m.keys + 16;
-    m.drawn.words = m.rare + MOST_RARE + 2;
+    m.doubts = m.keys + 16;
+    m.drawn.words = m.doubts + MOST_DOUBTS + 2;
     const int groups = (job.parameters + 31) / 32;
     for (int at = blockIdx.x; at < job.count * steps; at += gridDim.x) {
         const int trial = at / steps, step = at % steps;
         __syncwarp();
         if (team.thread == 0) derive(m.keys, job.noise_key, job.trials[trial]);
         __syncwarp();
-        draw_noise(team, m, m.keys, step, false, groups);
-        __syncwarp();
-        if (m.rare[0] > 0) draw_rare(job, m, m.keys, step, false, team.lane);
+        draw_noise(team, job, m, m.keys, step, false, groups);
         for (int i = team.thread; i < job.parameters; i += 32) out[(size_t)at * job.parameters + i] = m.numbers[place(i)];
     }
 }
@@ -103,11 +101,13 @@ extern "C" __global__ void probe_batches(const __grid_constant__ Job job, int* o
     }
 }
 
-// Counts the radius words for which the quick quotient and root are not the general ones.
+// Counts the radius words for which the quick quotient and root are 1e-7 units or more from the correctly rounded ones.
 extern "C" __global__ void every_radius(u64* differing) {
     u64 found = 0;
-    for (u64 word = (u64)blockIdx.x * blockDim.x + threadIdx.x; word < 1ull << 32; word += (u64)gridDim.x * blockDim.x)
-        found += !is_rare((u32)word) && __double_as_longlong(radius<false>((u32)word)) != __double_as_longlong(radius<true>((u32)word));
+    for (u64 word = (u64)blockIdx.x * blockDim.x + threadIdx.x; word < 1ull << 32; word += (u64)gridDim.x * blockDim.x) {
+        const double middle = radius_middle((u32)word);
+        found += !(fabs(radius<false>(middle).r - radius<true>(middle).r) < 1e-7);
+    }
     if (found) atomicAdd(differing, found);
 }
 #endif

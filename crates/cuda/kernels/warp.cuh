@@ -309,23 +309,23 @@ struct Noise {
     bool are_integers;     // whether the words are the integers already
 };
 
-// The pairs of rare radii, from where they continue, for the lanes that have one. All lanes work on each: alone, one would hold the others up.
+// The pairs in doubt, from where they continue, for the lanes that have one. All lanes work on each: alone, one would hold the others up.
 __device__ __noinline__ int2 continued(u32 which, const u32* key, u64 nonce, int number, u32 radius_word, u32 angle_word, int2 pair) {
     const int lane = threadIdx.x & 31;
     for (; which; which &= which - 1) {
-        const int rare = __ffs(which) - 1;
-        const uint2 more = two_words(key, 1ull << 63 | (u64)__shfl_sync(WHOLE_WARP, number, rare), nonce, lane);
-        if (lane == rare) pair = rare_pair(radius_word, (u64)more.y << 32 | more.x, angle_word);
+        const int next = __ffs(which) - 1;
+        const uint4 more = four_words(key, 1ull << 63 | (u64)__shfl_sync(WHOLE_WARP, number, next), nonce, lane);
+        if (lane == next) pair = continued_pair(radius_word, angle_word, more);
         __syncwarp();
     }
     return pair;
 }
 
-// A lane's pair at a place of a group, for all lanes of a warp; `is_there` says whether it is looked at.
-__device__ __forceinline__ void finish_pair(const Noise& noise, bool is_there, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
-    const u32 rare = __ballot_sync(WHOLE_WARP, is_there && is_rare(radius_word));
-    if (rare) {
-        const int2 found = continued(rare, noise.key, noise.nonce, 32 * group + at, radius_word, angle_word, make_int2(a, b));
+// A lane's pair at a place of a group, for all lanes of a warp; `in_doubt` says whether it is looked at and has to be continued.
+__device__ __forceinline__ void finish_pair(const Noise& noise, bool in_doubt, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
+    const u32 which = __ballot_sync(WHOLE_WARP, in_doubt);
+    if (which) {
+        const int2 found = continued(which, noise.key, noise.nonce, 32 * group + at, radius_word, angle_word, make_int2(a, b));
         a = found.x;
         b = found.y;
     }
@@ -338,11 +338,12 @@ __device__ __forceinline__ void two_pairs(const Noise& noise, bool is_there, con
         for (int i = 0; i < 2; ++i) { a[i] = (int)radii[i]; b[i] = (int)angles[i]; }
         return;
     }
+    bool in_doubt[2];
 #pragma unroll
-    for (int i = 0; i < 2; ++i) pair(radii[i], angles[i], a[i], b[i]);
-    if (__any_sync(WHOLE_WARP, is_there && (is_rare(radii[0]) || is_rare(radii[1])))) {
+    for (int i = 0; i < 2; ++i) in_doubt[i] = pair(radii[i], angles[i], a[i], b[i]) && is_there;
+    if (__any_sync(WHOLE_WARP, in_doubt[0] || in_doubt[1])) {
 #pragma unroll
-        for (int i = 0; i < 2; ++i) finish_pair(noise, is_there, groups[i], at, radii[i], angles[i], a[i], b[i]);
+        for (int i = 0; i < 2; ++i) finish_pair(noise, in_doubt[i], groups[i], at, radii[i], angles[i], a[i], b[i]);
     }
 }
 
@@ -352,8 +353,8 @@ __device__ __forceinline__ void drawn_pair(const Noise& noise, bool is_there, in
         b = (int)angle_word;
         return;
     }
-    pair(radius_word, angle_word, a, b);
-    finish_pair(noise, is_there, group, at, radius_word, angle_word, a, b);
+    const bool in_doubt = pair(radius_word, angle_word, a, b) && is_there;
+    finish_pair(noise, in_doubt, group, at, radius_word, angle_word, a, b);
 }
 
 // Turns all words into integers where they stand, and adds crafted gradients, which are whole numbers of steps.

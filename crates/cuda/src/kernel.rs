@@ -14,8 +14,8 @@ unsafe impl DeviceRepr for Argument {}
 
 /// Words of keystream that are held for a batch.
 pub(crate) const WORDS: usize = 600;
-/// Rare radii that are noted at once, and their number.
-const RARE: usize = 64;
+/// Pairs in doubt that are noted at once, and their number.
+const DOUBTS: usize = 64;
 /// What kernels/warp.cuh and kernels/wide.cuh have: the most records of a batch, and words that hold 16 blocks of keystream.
 const MOST_OF_ONE_WARP: i32 = 256;
 const BLOCKS: usize = 16 * 20;
@@ -160,7 +160,7 @@ impl Kernel {
             + up(8 * 16 * self.tiles)
             + 2 * up(4 * last)
             + up(4 * 24)
-            + up(4 * RARE)
+            + up(4 * DOUBTS)
             + up(4 * 32)
             + 2 * up(4 * (room_for + 32))
             + 16

@@ -74,7 +74,7 @@ impl Cuda {
         }
     }
 
-    /// For how many of all 2³² radius words the kernels' quotient and root are not the correctly rounded ones.
+    /// For how many of all 2³² radius words the kernels' quotient and root are 1e-7 units or more from the correctly rounded ones.
     pub fn radii_that_differ(&self) -> Result<u64, Refusal> {
         self.context.bind_to_thread().map_err(failed)?;
         let found: CudaSlice<u64> = self.stream.alloc_zeros(1).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! One stream of random bits: a ChaCha20 keystream, read by words or by few bits at a time.
+//! One stream of random bits: a ChaCha12 keystream, read by words or by few bits at a time.
 
 use crate::{
     Bits, Origin,
@@ -10,9 +10,24 @@ use std::fmt;
 use zeroize::Zeroize;
 
 /// The number of the first block for continuations.
-const CONTINUATIONS: u64 = 1 << 63;
+pub(crate) const CONTINUATIONS: u64 = 1 << 63;
 /// Words that are made at once: eight blocks.
 const AHEAD: usize = 8 * BLOCK_WORDS;
+
+/// 64 further bits of a radius and of its angle, each read after its word.
+#[derive(Clone, Copy)]
+pub(crate) struct Continuation {
+    pub radius: u64,
+    pub angle: u64,
+}
+
+impl Continuation {
+    /// Of the first words of a block.
+    pub fn new(words: &[u32; BLOCK_WORDS]) -> Continuation {
+        let both = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        Continuation { radius: both(words[0], words[1]), angle: both(words[2], words[3]) }
+    }
+}
 
 /// A stream of random bits. It cannot be copied, printed or saved; the keystream is wiped when it is dropped.
 ///
@@ -145,12 +160,12 @@ impl Stream {
         (self.next_block * BLOCK_WORDS as u64 + self.used as u64) - AHEAD as u64
     }
 
-    /// 64 bits that belong to the word at a position and come from a part of the keystream that is never read in order: blocks from
-    /// 2⁶³ on, one for each position. So whoever draws a later word need not know which earlier ones asked for more.
-    pub(crate) fn continuation(&self, position: u64) -> u64 {
+    /// The bits by which the word at a position and its partner go on. They come from a part of the keystream that is never read in
+    /// order: blocks from 2⁶³ on, one for each position. So whoever draws a later word need not know which earlier ones asked for more.
+    pub(crate) fn continuation(&self, position: u64) -> Continuation {
         let mut words = [0; BLOCK_WORDS];
         blocks(&self.key, self.nonce, CONTINUATIONS | position, &mut words);
-        let found = u64::from(words[1]) << 32 | u64::from(words[0]);
+        let found = Continuation::new(&words);
         wipe(&mut words);
         found
     }

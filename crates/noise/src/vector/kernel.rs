@@ -1,13 +1,10 @@
-//! Box–Muller on 16 pairs at a time: a radius word and an angle word become two normals in units of 2⁻²⁰.
+//! Box–Muller on 16 pairs at a time: a radius word and an angle word become two normals in units of 2⁻²⁰, where that is certain.
 //!
-//! Each function here is written for one lane, without branches, from + − × ÷ √ on `f64`, integer operations and bit casts.
-//! All of these are exact or correctly rounded, and nothing is fused, so a lane gives the same bits whether the compiler
-//! runs 1, 2, 4 or 8 of them at a time.
+//! Each function here is written for one lane, without branches, from + − × ÷ √ on `f64`, integer operations and bit casts, so that
+//! the compiler can run several of them at a time. No bit depends on how: a pair whose rounding is in doubt is not used.
 //!
-//! Why not `f32`, which is twice as fast: beyond one standard deviation its own lattice is an eighth or a quarter of a unit,
-//! so that halves, which go to even integers, have an eighth or a quarter of the mass. Even integers would then be up to
-//! 5/3 times as frequent as odd ones. Each draw would still be within a unit of the true one, and yet the parities of a
-//! million coordinates would tell adjacent datasets apart.
+//! Why not `f32`, which is twice as fast: its own lattice is an eighth or a quarter of a unit beyond one standard deviation, so
+//! nearly every pair would be in doubt.
 //!
 //! Coefficients are least-maximum fits, found by iteratively reweighted least squares (numpy: multiply the weights by the
 //! absolute error and refit, 400 times, at 2000 Chebyshev nodes in z). What they are worth, arithmetic included, is measured
@@ -21,11 +18,6 @@ pub(super) const LANES: usize = 16;
 pub(super) const GROUP: usize = 2 * LANES;
 /// Random words in a group: radius words, then angle words.
 pub(super) const GROUP_WORDS: usize = 2 * LANES;
-
-/// Radius words below this have a radius beyond 3.9, where 32 bits of the uniform are too few.
-pub(super) const FAR: u32 = 1 << 21;
-/// Radius words whose complement is below this have a radius below 0.0055, where 32 bits are again too few.
-pub(super) const NEAR: u32 = 1 << 16;
 
 /// (2 artanh(s) − 2s)/s ≈ z·Σ Lᵢzⁱ with z = s², on z ≤ (√2−1)²/(√2+1)²; error 4.8e-12 relative to 2.
 pub(super) const LOG: [f64; 4] =
@@ -54,24 +46,48 @@ pub(super) const TWO_SQUARED_UNITS: f64 = (1u64 << 41) as f64;
 /// Adding it leaves a number below 2³¹ rounded to an integer, even at ties, in the low 32 bits.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
 
-/// Whether 32 bits do not determine this radius well enough.
+/// A pair is certain where (HALF − m)·r ≥ ANGLE·r² + RADIUS/u: m is how far the farther of the two is from its integer, and the right
+/// side is r times how far both may be from the truth, as long as nothing is known beyond 32 bits. HALF leaves a millionth for products.
+pub(super) const HALF: f64 = 0.499_999;
+/// Half a cell of the angle, 2⁻³¹·π/2, and a little.
+pub(super) const ANGLE: f64 = 7.4e-10;
+/// Half a cell of the radius, times r and u, is 2⁷; √2 of it, and a little, since u is known by its power of two.
+pub(super) const RADIUS: f64 = 183.5;
+
+/// The middle of a radius word's cell, times 2³².
 #[inline(always)]
-pub(super) fn is_rare(radius_word: u32) -> bool {
-    radius_word.wrapping_add(NEAR) < FAR + NEAR
+pub(super) fn radius_middle(word: u32) -> f64 {
+    // Vector units convert signed integers; 2³¹ is given back together with the half, exactly.
+    f64::from((word ^ (1 << 31)) as i32) + 2_147_483_648.5
 }
 
-/// 2²⁰·√(−2 ln u) for u = (word + ½)·2⁻³².
+/// The middle of the cell that the low 30 bits of an angle word name: h of the angle hπ/4, −1 < h < 1.
+#[inline(always)]
+pub(super) fn angle_middle(word: u32) -> f64 {
+    // Bit 1 is the half: the middle of the cell, exactly.
+    f64::from(((word << 2) | 2) as i32) * (1.0 / (1u64 << 31) as f64)
+}
+
+/// 2²⁰·√(−2 ln u), and what doubt is told by.
+#[derive(Clone, Copy)]
+pub(super) struct Radius {
+    pub r: f64,
+    pub squared: f64,
+    /// The power of two by which u is at least √½ and less than √2.
+    pub power: f64,
+}
+
+/// The radius of u = `scaled`·2⁻³².
 ///
 /// Coefficients are arguments here and below so that a test can spoil them; they are constants to the compiler.
 #[inline(always)]
-pub(super) fn radius(word: u32, coefficients: &[f64; 4]) -> f64 {
-    // Vector units convert signed integers; 2³¹ is given back together with the half, exactly.
-    let u = f64::from((word ^ (1 << 31)) as i32) + 2_147_483_648.5;
-    let exponent = ((u.to_bits() >> 32) as i32 - ROOT_BITS) >> 20;
-    let fraction = f64::from_bits(u.to_bits().wrapping_sub(((32 + i64::from(exponent)) as u64) << 52));
+pub(super) fn radius(scaled: f64, coefficients: &[f64; 4]) -> Radius {
+    let exponent = ((scaled.to_bits() >> 32) as i32 - ROOT_BITS) >> 20;
+    let fraction = f64::from_bits(scaled.to_bits().wrapping_sub(((32 + i64::from(exponent)) as u64) << 52));
     let minus_log_u =
         f64::from(-exponent) * std::f64::consts::LN_2 - log_of_one_plus(fraction - 1.0, coefficients);
-    (minus_log_u * TWO_SQUARED_UNITS).sqrt()
+    let squared = minus_log_u * TWO_SQUARED_UNITS;
+    Radius { r: squared.sqrt(), squared, power: f64::from_bits(((1023 - i64::from(exponent)) as u64) << 52) }
 }
 
 /// ln(1 + t) on √½ ≤ 1 + t ≤ √2, as 2 artanh(s) with s = t/(2+t).
@@ -83,13 +99,11 @@ fn log_of_one_plus(t: f64, coefficients: &[f64; 4]) -> f64 {
     s * (2.0 + z * (l0 + z * (l1 + z * (l2 + z * l3))))
 }
 
-/// Cosine and sine of the angle that the low 30 bits give, (f + ½)·2⁻³⁰·π/2 with −2²⁹ ≤ f < 2²⁹.
+/// Cosine and sine of the angle hπ/4.
 #[inline(always)]
-pub(super) fn direction(word: u32, cos: &[f64; 5], sin: &[f64; 5]) -> (f64, f64) {
+pub(super) fn direction(h: f64, cos: &[f64; 5], sin: &[f64; 5]) -> (f64, f64) {
     let [c0, c1, c2, c3, c4] = *cos;
     let [s0, s1, s2, s3, s4] = *sin;
-    // Bit 1 is the half: the middle of the cell, exactly.
-    let h = f64::from(((word << 2) | 2) as i32) * (1.0 / (1u64 << 31) as f64);
     let z = h * h;
     let along = 1.0 + z * (c0 + z * (c1 + z * (c2 + z * (c3 + z * c4))));
     let across = h * (s0 + z * (s1 + z * (s2 + z * (s3 + z * s4))));
@@ -111,45 +125,60 @@ pub(super) fn nearest(x: f64) -> i32 {
     (x + ROUNDER).to_bits() as u32 as i32
 }
 
-/// Turns whole groups of words into whole groups of normals, the first of each pair before the second ones.
-///
-/// Its answer has bit g set where group g, of at most 32, has rare radii. Their normals are not to be used.
+/// How far a number below 2³¹ is from the nearest integer.
+#[inline(always)]
+pub(super) fn off_integer(x: f64) -> f64 {
+    (x - ((x + ROUNDER) - ROUNDER)).abs()
+}
+
+/// What is left between a pair and the nearest doubt, times r: below 0 the pair is in doubt.
+#[inline(always)]
+pub(super) fn margin(radius: Radius, x: f64, y: f64) -> f64 {
+    let (x, y) = (off_integer(x), off_integer(y));
+    let farther = if x > y { x } else { y };
+    (HALF - farther) * radius.r - (ANGLE * radius.squared + RADIUS * radius.power)
+}
+
+/// Turns whole groups of words into whole groups of normals, the first of each pair before the second ones, and notes for each
+/// group the lanes in doubt, whose normals are not to be used.
 pub(super) struct Transform<'a> {
     pub words: &'a [u32],
     pub out: &'a mut [i32],
+    pub doubts: &'a mut [u16],
 }
 
 impl WithSimd for Transform<'_> {
-    type Output = u32;
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> u32 {
-        self.plainly()
+    fn with_simd<S: Simd>(self, _: S) {
+        self.plainly();
     }
 }
 
 impl Transform<'_> {
     /// The work itself, for whatever instructions the caller was compiled with.
     #[inline(always)]
-    pub fn plainly(self) -> u32 {
-        let mut rare = 0;
+    pub fn plainly(self) {
         let groups = self.words.as_chunks::<GROUP_WORDS>().0.iter().zip(self.out.as_chunks_mut::<GROUP>().0);
-        for (index, (words, normals)) in groups.enumerate() {
-            rare |= u32::from(group(words, normals)) << index;
+        for ((words, normals), doubts) in groups.zip(self.doubts) {
+            *doubts = group(words, normals);
         }
-        rare
     }
 }
 
 #[inline(always)]
-fn group(words: &[u32; GROUP_WORDS], normals: &mut [i32; GROUP]) -> bool {
-    let mut any_rare = false;
+fn group(words: &[u32; GROUP_WORDS], normals: &mut [i32; GROUP]) -> u16 {
+    let mut margins = [0.0; LANES];
     for lane in 0..LANES {
         let (radius_word, angle_word) = (words[lane], words[LANES + lane]);
-        let r = radius(radius_word, &LOG);
-        let (along, across) = direction(angle_word, &COS, &SIN);
-        (normals[lane], normals[LANES + lane]) = reflect(angle_word, nearest(r * along), nearest(r * across));
-        any_rare |= is_rare(radius_word);
+        let radius = radius(radius_middle(radius_word), &LOG);
+        let (along, across) = direction(angle_middle(angle_word), &COS, &SIN);
+        let (x, y) = (radius.r * along, radius.r * across);
+        (normals[lane], normals[LANES + lane]) = reflect(angle_word, nearest(x), nearest(y));
+        margins[lane] = margin(radius, x, y);
     }
-    any_rare
+    // A sign is set in one group of ten; a margin that is no number would have none.
+    let signs = margins.iter().fold(0, |all, margin| all | margin.to_bits() >> 63);
+    if signs == 0 { 0 } else { (0..LANES).fold(0, |all, lane| all | u16::from(margins[lane] < 0.0) << lane) }
 }

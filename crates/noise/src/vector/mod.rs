@@ -1,6 +1,6 @@
 //! Gaussian noise for long vectors: hundreds of millions of integers a second on one core, K = round(2²⁰·Z).
 //!
-//! Blocks of ChaCha20 keystream become pairs of uniforms (a radius word and an angle word of 32 bits each), those become
+//! Blocks of ChaCha12 keystream become pairs of uniforms (a radius word and an angle word of 32 bits each), those become
 //! normals by the transform of Box and Muller, and those are rounded to the public grid of spacing 2⁻²⁰ (about a millionth
 //! of the standard deviation). [`Grid`] then puts a vector and its noise on one grid of the wanted scale.
 //!
@@ -13,36 +13,37 @@
 //!
 //! # Precision
 //!
-//! Let U be the real uniforms whose leading bits are drawn, and Z the real-number Box–Muller function of U, which is exactly
-//! normal. Then |K − 2²⁰Z| ≤ ½ + 0.07 always: ½ because K is an integer, 0.07 for all else. In units of 2⁻²⁰:
+//! Let U be real uniforms of which a word gives the first 32 bits, and Z the real-number Box–Muller function of them, which is exactly
+//! normal. Then K is the integer nearest to 2²⁰Z: not one near it, and not only in law. Most words leave no doubt which that is,
+//! whatever bits would follow. Where they do, one pair in 150, 128 further bits are drawn; where `f64` is too coarse even then, one pair in
+//! ten thousand, arithmetic of twice the precision decides. What is left is the chance that 192 bits do not decide, or that such
+//! arithmetic is too coarse: together below 2⁻⁶⁰ for a pair, so n normals are within n·2⁻⁶¹ in total variation of n rounded normals.
 //!
-//! | part | arithmetic | and the bits not drawn | how known |
-//! |---|---|---|---|
-//! | radius | 2.2e-6 | 0.0645 | all words, at the middle and both ends of each cell |
-//! | direction, times 3.906·2²⁰ | 7.2e-6 | 0.0031 | all words, at the middle and both ends of each cell |
-//! | their product | 1e-9 | 1e-9 | an ulp below 2²² |
+//! A pair is certain if none of its two numbers can have crossed a half (`kernel::margin`). In units of 2⁻²⁰:
 //!
-//! So |K/2²⁰ − Z| < 5.5e-7, half a grid step and a little, and all of the arithmetic is within 1e-5 steps: that is why 2⁻²⁰ is
-//! the grid. Words whose 32 bits say too little, one radius in 1986 (beyond 3.9 and below 0.0055), are continued by 64
-//! further bits. These reach 11.59 standard deviations; the bound holds for all but a part 2⁻⁷⁸ of pairs, beyond 10.3.
-//! The proof by enumeration is a test: `VERACITY_EVERY_WORD=1 cargo test -p veracity-noise vector::precision`.
+//! | how far a number may be from the truth | at most | how known |
+//! |---|---|---|
+//! | its radius, by the bits not drawn | 2⁷/(r·u), told by the power of two of u | all radius words, at both ends of each cell |
+//! | its direction, by the bits not drawn | 7.4e-10·r | all angle words, at both ends of each cell |
+//! | arithmetic, fused or not | 2e-5 | all words, at the middle of each cell |
 //!
-//! Nearness alone would not do for privacy: a sampler that is within a step of the truth but prefers even integers betrays
-//! the parity of what it hides, once there are many coordinates. What counts is how far P(K = k) is from the normal law's
-//! own, relatively: over d coordinates, a relative error η costs of the order of dη² in divergence. Summed over all 2³⁰ angle
-//! words (each with the true radii and directions of its words), η is at most 1e-8 at integers near 0.01, 0.5 and 1 standard
-//! deviations, 3e-8 at 2, 1.2e-7 at 3, and at 3.8, where hardly a draw falls, 2e-5. These are measurements at a few integers,
-//! not a proof for all of them; a test compares neighbouring integers on a stride of angles. Guarantees are computed for Z;
-//! where no distance from it is acceptable, [`crate::exact`] has none.
+//! The proof by enumeration is a test: `VERACITY_EVERY_WORD=1 cargo test --release -p veracity-noise vector::precision`.
+//!
+//! Nearness alone would not do for privacy. 64 bits for a pair, rounded as they are, are within a thousandth of a unit of a normal
+//! pair; but each pair of integers has only some thousands or millions of words, up to a percent more or fewer than its share.
+//! Whoever knows both candidates for a sum could count them: about 3e-8 nats a pair, which is several for a network of 200 000
+//! parameters over a thousand steps. And a sampler that prefers even integers betrays the parity of what it hides. What K is here leaves
+//! neither. Where no distance at all is acceptable, [`crate::exact`] has none.
 //!
 //! # The same bits everywhere
 //!
-//! Only correctly rounded operations are used and none is fused, so one state of a stream gives the same integers on any
-//! machine with IEEE arithmetic, whatever its vector instructions. The time of a call depends on its length and on how many
-//! radii were rare, never on the data.
+//! The nearest integer is one number, however it is found. So one state of a stream gives the same integers on any machine, whatever
+//! its vector instructions and however they round. The time of a call depends on its length and on how many pairs were in doubt, never
+//! on the data.
 
 #[cfg(target_arch = "x86_64")]
 mod bundle;
+mod exactly;
 mod grid;
 mod kernel;
 #[cfg(test)]
@@ -65,11 +66,11 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 
 /// Fills `out` with independent K = round(2²⁰·Z), Z standard normal.
 ///
-/// Every 32 integers begun take 32 words of 32 bits, 16 radii and 16 angles. A rare radius is continued by 64 bits that belong to
+/// Every 32 integers begun take 32 words of 32 bits, 16 radii and 16 angles. A pair in doubt is continued by bits that belong to
 /// its place in the stream, and are not taken from those that follow. So the integers of any place can be drawn by themselves, and
 /// a call of length n gives the same start as a longer one, but for the second half of its last group.
 ///
-/// # Promise    |K − 2²⁰Z| ≤ 0.57, but for a part 2⁻⁷⁸ of pairs; |K| < 11.6·2²⁰
+/// # Promise    K is within 2⁻⁶¹ in total variation of round(2²⁰·Z); |K| < 11.6·2²⁰
 /// # Reference  \[BoxMuller58\]
 /// # Assumes    The keystream is uniform
 /// # Numerics   See the [module](self)
@@ -118,7 +119,7 @@ fn fill_on(arch: Arch, out: &mut [i32], stream: &mut Stream) {
     fill_by(out, stream, |work| arch.dispatch(work));
 }
 
-fn fill_by(out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>) -> u32) {
+fn fill_by(out: &mut [i32], stream: &mut Stream, transform: impl Fn(Transform<'_>)) {
     let mut drawn = Words::new(out.len());
     for block in out.chunks_mut(BLOCK) {
         let first = stream.position();
@@ -166,34 +167,24 @@ impl Drop for Words {
 
 /// The normals of whole groups of words, of which the first is at position `first` of the stream.
 #[inline(always)]
-fn normals(
-    words: &[u32],
-    out: &mut [i32],
-    first: u64,
-    stream: &Stream,
-    transform: impl Fn(Transform<'_>) -> u32,
-) {
-    let rare = transform(Transform { words, out });
-    if rare != 0 {
-        replace_rare(rare, words, out, first, stream);
+fn normals(words: &[u32], out: &mut [i32], first: u64, stream: &Stream, transform: impl Fn(Transform<'_>)) {
+    let mut doubts = [0; BLOCK / GROUP];
+    let doubts = &mut doubts[..words.len() / GROUP_WORDS];
+    transform(Transform { words, out, doubts });
+    for (at, doubts) in doubts.iter().enumerate().filter(|(_, doubts)| **doubts != 0) {
+        let words = &words[at * GROUP_WORDS..][..GROUP_WORDS];
+        resolve(*doubts, words, &mut out[at * GROUP..][..GROUP], first + (at * GROUP_WORDS) as u64, stream);
     }
 }
 
-/// Continues every rare radius, and puts its pair in place.
+/// Continues every pair of a group that is in doubt, and puts it in place.
 #[cold]
-fn replace_rare(mut flagged: u32, words: &[u32], out: &mut [i32], first: u64, stream: &Stream) {
-    while flagged != 0 {
-        let group = flagged.trailing_zeros() as usize;
-        flagged &= flagged - 1;
-        let words = &words[group * GROUP_WORDS..][..GROUP_WORDS];
-        let normals = &mut out[group * GROUP..][..GROUP];
-        for lane in 0..LANES {
-            if kernel::is_rare(words[lane]) {
-                let more = stream.continuation(first + (group * GROUP_WORDS + lane) as u64);
-                let pair = rare::pair(words[lane], more, words[LANES + lane]);
-                (normals[lane], normals[LANES + lane]) = pair;
-            }
-        }
+fn resolve(mut doubts: u16, words: &[u32], normals: &mut [i32], first: u64, stream: &Stream) {
+    while doubts != 0 {
+        let lane = doubts.trailing_zeros() as usize;
+        doubts &= doubts - 1;
+        let more = stream.continuation(first + lane as u64);
+        (normals[lane], normals[LANES + lane]) = rare::pair(words[lane], words[LANES + lane], more);
     }
 }
 
@@ -202,6 +193,7 @@ mod tests {
     use super::*;
     use crate::{
         Bits, Entropy, Key, Purpose,
+        stream::Continuation,
         vectors::{Most, limited},
     };
 
@@ -232,20 +224,16 @@ mod tests {
         }
     }
 
-    /// The documented order of bytes, read by hand, with every pair made by the slow `f64` twin.
-    fn slow_fill(out: &mut [i32], stream: &mut Stream) {
+    /// The documented order of bytes, read by hand, with every pair made from all of its 192 bits.
+    fn slow_fill(out: &mut [i32], stream: &mut Stream, pair: impl Fn(u32, u32, Continuation) -> (i32, i32)) {
         let mut bytes = vec![0; out.len().div_ceil(32) * 128];
         stream.fill(&mut bytes);
         let words: Vec<u32> =
             bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
         for (group, (words, normals)) in words.chunks(32).zip(out.chunks_mut(32)).enumerate() {
             for lane in 0..16 {
-                let near = u64::from(words[lane]) + (1 << 16) >= 1 << 32;
-                let rare = near || words[lane] < 1 << 21;
-                // A common radius lies in the middle of its cell.
-                let place = (32 * group + lane) as u64;
-                let continuation = if rare { stream.continuation(place) } else { 1 << 63 };
-                let (x, y) = rare::pair(words[lane], continuation, words[16 + lane]);
+                let more = stream.continuation((32 * group + lane) as u64);
+                let (x, y) = pair(words[lane], words[16 + lane], more);
                 for (place, value) in [(lane, x), (16 + lane, y)] {
                     if let Some(normal) = normals.get_mut(place) {
                         *normal = value;
@@ -256,19 +244,36 @@ mod tests {
     }
 
     #[test]
-    fn the_slow_twin_agrees_but_where_a_half_is_near() {
+    fn every_pair_is_what_all_of_its_bits_give() {
         for length in [5, 1024, 2_000_003] {
             let (mut fast, mut slow) = (vec![0; length], vec![0; length]);
             let (mut one, mut two) = (stream(11), stream(11));
             fill(&mut fast, &mut one);
-            slow_fill(&mut slow, &mut two);
-            let other: Vec<u32> =
-                fast.iter().zip(&slow).map(|(a, b)| a.abs_diff(*b)).filter(|by| *by > 0).collect();
-            // Arithmetic within 1e-5 units crosses a half once in 50 000 draws at the most.
-            assert!(other.iter().all(|by| *by == 1), "{other:?}");
-            assert!(other.len() <= length / 50_000, "{} of {length}", other.len());
+            slow_fill(&mut slow, &mut two, rare::pair);
+            assert!(fast == slow, "length {length}");
             assert_eq!(one.word(), two.word(), "length {length}");
         }
+    }
+
+    #[test]
+    fn every_pair_is_what_twice_the_precision_gives() {
+        let length = 100_003;
+        let (mut fast, mut slow) = (vec![0; length], vec![0; length]);
+        fill(&mut fast, &mut stream(13));
+        slow_fill(&mut slow, &mut stream(13), |radius, angle, more| {
+            let (along, across) = exactly::pair(radius, angle, more);
+            kernel::reflect(angle, along, across)
+        });
+        assert!(fast == slow);
+        // The twin: words as they are, in `f64`, are off by one where bits that were not drawn decide.
+        let mut coarse = vec![0; length];
+        slow_fill(&mut coarse, &mut stream(13), |radius, angle, _| {
+            let r = kernel::radius(kernel::radius_middle(radius), &kernel::LOG).r;
+            let (along, across) = kernel::direction(kernel::angle_middle(angle), &kernel::COS, &kernel::SIN);
+            kernel::reflect(angle, kernel::nearest(r * along), kernel::nearest(r * across))
+        });
+        let others = coarse.iter().zip(&slow).filter(|(a, b)| a != b).count();
+        assert!((20..400).contains(&others), "{others}");
     }
 
     /// Not a truth but a promise: a machine or compiler that gives another sum would break every recorded run.
@@ -285,13 +290,13 @@ mod tests {
                 let mixed = state ^ (state >> 29);
                 *word = [mixed as u32, (mixed >> 32) as u32];
             }
-            let mut out = [0; BLOCK];
-            Arch::new().dispatch(Transform { words: &words, out: &mut out });
-            out.into_iter().for_each(&mut add);
-            let (x, y) = rare::pair(state as u32 % kernel::FAR, state, (state >> 32) as u32);
-            [x, y].into_iter().for_each(&mut add);
+            for pair in words.as_chunks::<2>().0 {
+                let more = Continuation { radius: state, angle: !state };
+                let (x, y) = rare::pair(pair[0], pair[1], more);
+                [x, y].into_iter().for_each(&mut add);
+            }
         }
-        assert_eq!(sum, 14_396_732_800_859_314_801);
+        assert_eq!(sum, 8_104_609_161_500_265_087);
     }
 
     /// As the test above, with the keystream and rare radii: what every machine draws for a seed.
@@ -302,7 +307,7 @@ mod tests {
         let sum = noise
             .iter()
             .fold(0u64, |sum, k| (sum ^ u64::from(*k as u32)).wrapping_mul(0x0000_0100_0000_01b3));
-        assert_eq!(sum, 5_723_856_115_942_740_906);
+        assert_eq!(sum, 10_485_377_629_803_005_356);
     }
 
     #[test]
