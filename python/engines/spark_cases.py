@@ -233,7 +233,8 @@ def job_under_way(session: Any) -> tuple[int | None, int]:
     tracker = session.sparkContext.statusTracker()
     for job in tracker.getJobIdsForGroup(KILLED):
         known = tracker.getJobInfo(job)
-        if known is not None and known.status == "RUNNING":
+        # Small jobs of one stage come before, to look at parts of the data; the gate is in the one that has exchanges.
+        if known is not None and known.status == "RUNNING" and len(known.stageIds) > 1:
             # The first stage that will do: to ask for all of them takes longer than the job.
             stages = filter(None, map(tracker.getStageInfo, known.stageIds))
             return job, next((stage.numCompletedTasks for stage in stages if stage.numCompletedTasks > 0), 0)

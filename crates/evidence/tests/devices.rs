@@ -236,7 +236,7 @@ fn an_audit_that_falls_early_stops_after_the_portion() {
             jobs: Some(Count::ONE),
             ..AuditSettings::default()
         };
-        match audit(&case(device, WHITE_BOX, Some(0.01), 2000), &settings, None).unwrap() {
+        match audit(&case(device, WHITE_BOX, Some(0.01), 20_000), &settings, None).unwrap() {
             AuditDone::Judged { audited, trials, .. } => (audited.is_refuted(), trials),
             AuditDone::Share { .. } => panic!("all of it"),
         }

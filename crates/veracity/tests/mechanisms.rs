@@ -63,7 +63,7 @@ fn what_is_declared_is_not_refuted_and_comes_near() {
         let (found, seen) = audited(&subject, 1.0, 40_000);
         let (shown, proved) = (found.evidence.shown.epsilon.0.get(), found.proved.unwrap().0.get());
         assert!(matches!(found.verdict, Verdict::NotRefuted { .. }), "{}: {shown}", subject.describe());
-        assert!(shown > 0.25 * proved, "{}, {}: {shown} of {proved}", subject.describe(), subject.adjacency);
+        assert!(shown > 0.2 * proved, "{}, {}: {shown} of {proved}", subject.describe(), subject.adjacency);
         assert_eq!((found.failures, seen.len()), (0, 40_000));
     }
 }

@@ -17,7 +17,7 @@
 //! normal. Then K is the integer nearest to 2²⁰Z: not one near it, and not only in law. Most words leave no doubt which that is,
 //! whatever bits would follow. Where they do, one pair in 150, 128 further bits are drawn; where `f64` is too coarse even then, one pair in
 //! ten thousand, arithmetic of twice the precision decides. What is left is the chance that 192 bits do not decide, or that such
-//! arithmetic is too coarse: together below 2⁻⁶⁰ for a pair, so n normals are within n·2⁻⁶¹ in total variation of n rounded normals.
+//! arithmetic is too coarse: together below 2⁻⁶⁷ for a pair, so n normals are within n·2⁻⁶⁸ in total variation of n rounded normals.
 //!
 //! A pair is certain if none of its two numbers can have crossed a half (`kernel::margin`). In units of 2⁻²⁰:
 //!
@@ -70,7 +70,7 @@ const BLOCK_WORDS: usize = 32 * GROUP_WORDS;
 /// its place in the stream, and are not taken from those that follow. So the integers of any place can be drawn by themselves, and
 /// a call of length n gives the same start as a longer one, but for the second half of its last group.
 ///
-/// # Promise    K is within 2⁻⁶¹ in total variation of round(2²⁰·Z); |K| < 11.6·2²⁰
+/// # Promise    K is within 2⁻⁶⁸ in total variation of round(2²⁰·Z); |K| < 11.6·2²⁰
 /// # Reference  \[BoxMuller58\]
 /// # Assumes    The keystream is uniform
 /// # Numerics   See the [module](self)
