@@ -29,6 +29,7 @@ mod scratch;
 mod stack;
 mod sums;
 mod tanh;
+mod turn;
 #[cfg(test)]
 mod twins;
 mod window;
