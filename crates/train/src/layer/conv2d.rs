@@ -63,7 +63,12 @@ impl Conv2d {
         Matrix::new(row, self.channels(), self.window.places()).transposed()
     }
 
-    fn input_size(&self) -> usize {
+    /// Whether outputs and gradients are made in tiles, and norms from written-out gradients.
+    pub(super) fn has_tiles(&self) -> bool {
+        self.grid.is_some() && self.outer.form == Form::Explicit
+    }
+
+    pub(super) fn input_size(&self) -> usize {
         self.window.channels * self.window.height * self.window.width
     }
 
@@ -92,41 +97,39 @@ impl Conv2d {
 }
 
 impl Conv2d {
-    /// From an image to the outputs, from what the window sees where it is if that can be done.
-    fn forward_one(&self, parameters: &[f32], turned: &[f32], image: &[f32], output: &mut [f32]) {
+    /// From an image to the outputs, places × channels: from what the window sees where it is, if that can be done.
+    pub(super) fn forward_by_place(
+        &self,
+        parameters: &[f32],
+        turned: &[f32],
+        image: &[f32],
+        by_place: &mut [f32],
+    ) {
         self.pad(image, |padded| {
-            scratch::lend([self.output_size()], |[by_place]| {
-                if self.forward_in_place(parameters, turned, padded, by_place) {
-                    turn(by_place, self.channels(), output);
-                } else {
-                    self.see(padded, |columns| self.forward_laid_out(parameters, columns, by_place, output));
-                }
-            });
+            if !self.forward_in_place(parameters, turned, padded, by_place) {
+                self.see(padded, |columns| self.forward_laid_out(parameters, columns, by_place));
+            }
         });
     }
 
-    /// From what the window sees to the outputs.
-    fn forward_laid_out(
-        &self,
-        parameters: &[f32],
-        columns: &[f32],
-        by_place: &mut [f32],
-        output: &mut [f32],
-    ) {
+    /// From what the window sees to the outputs, places × channels.
+    fn forward_laid_out(&self, parameters: &[f32], columns: &[f32], by_place: &mut [f32]) {
         let biases = &parameters[self.outer.weights()..];
-        let columns = self.window.matrix(columns);
-        if self.window.stride == 1 {
-            for (plane, bias) in output.chunks_exact_mut(self.window.places()).zip(biases) {
-                plane.fill(*bias);
-            }
-            return multiply(output, Into::Add, self.weights(parameters), columns.transposed());
-        }
-        // Made place by place and turned: the product crate would turn what the window sees instead, which is more.
         for place in by_place.chunks_exact_mut(self.channels()) {
             place.copy_from_slice(biases);
         }
-        multiply(by_place, Into::Add, columns, self.weights(parameters).transposed());
-        turn(by_place, self.channels(), output);
+        let weights = self.weights(parameters).transposed();
+        multiply(by_place, Into::Add, self.window.matrix(columns), weights);
+    }
+
+    /// From what the window sees, number by number, to the outputs, channels × places.
+    fn forward_by_number(&self, parameters: &[f32], columns: &[f32], output: &mut [f32]) {
+        let biases = &parameters[self.outer.weights()..];
+        for (plane, bias) in output.chunks_exact_mut(self.window.places()).zip(biases) {
+            plane.fill(*bias);
+        }
+        let columns = self.window.matrix(columns).transposed();
+        multiply(output, Into::Add, self.weights(parameters), columns);
     }
 
     /// From a padded image to the outputs, places × channels and with the same bits, if it can be done: whether it was.
@@ -148,7 +151,7 @@ impl Conv2d {
     }
 
     /// The weights, what is seen × channels; nothing where tiles have no use for them.
-    fn turned_weights(&self, parameters: &[f32]) -> Vec<f32> {
+    pub(super) fn turned_weights(&self, parameters: &[f32]) -> Vec<f32> {
         if self.grid.is_none() {
             return Vec::new();
         }
@@ -167,8 +170,59 @@ impl Conv2d {
                     multiply(weights, Into::Replace, gradients.transposed(), columns);
                 });
             }
-            biases.fill(0.0);
-            add_places(gradients, biases);
+            if gradients.row_step == 1 {
+                biases.fill(0.0);
+                add_places(gradients, biases);
+            } else {
+                sums::sum_columns(gradients.values, biases);
+            }
+        });
+    }
+
+    /// One example's gradient by its inputs from `gradients`, places × channels.
+    pub(super) fn backward_one(&self, parameters: &[f32], gradients: Matrix<'_>, image: &mut [f32]) {
+        let window = &self.window;
+        let padded = if window.padding == 0 { 0 } else { window.padded() };
+        scratch::lend([padded, window.columns_size()], |[padded, columns]| {
+            window.product(columns, gradients, self.weights(parameters));
+            if window.padding == 0 {
+                image.fill(0.0);
+                window.add_back(columns, image);
+            } else {
+                padded.fill(0.0);
+                window.add_back(columns, padded);
+                window.unpad(padded, image);
+            }
+        });
+    }
+
+    /// Forgets what was kept of examples before.
+    pub(super) fn forget(&self, kept: &mut [f32]) {
+        self.outer.forget(kept);
+    }
+
+    /// The squared norm of one example's gradient by the parameters, from `gradients`, places × channels.
+    pub(super) fn square_norm(&self, image: &[f32], gradients: Matrix<'_>, kept: &mut [f32]) -> f32 {
+        match self.outer.form {
+            Form::Explicit => example_gradient::measure(kept, |written| {
+                self.write_gradient(image, gradients, written);
+            }),
+            Form::Gram => self.pad(image, |padded| {
+                self.see(padded, |columns| self.outer.gram(self.window.matrix(columns), gradients))
+            }),
+        }
+    }
+
+    /// Adds `factor` × the gradient that `square_norm` kept; whether there was one.
+    pub(super) fn add_kept(&self, kept: &[f32], factor: f32, sum: &mut [f32]) -> bool {
+        self.outer.add_kept(kept, factor, sum)
+    }
+
+    /// Adds one example's gradient, which is made by itself first, as by [`Outer::accumulate`].
+    pub(super) fn accumulate(&self, image: &[f32], gradients: Matrix<'_>, sum: &mut [f32]) {
+        scratch::lend([self.parameters()], |[written]| {
+            self.write_gradient(image, gradients, written);
+            sums::add_scaled(sum, 1.0, written);
         });
     }
 }
@@ -200,7 +254,17 @@ impl Stage for Conv2d {
         let turned = self.turned_weights(parameters);
         let examples = input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output_size()));
         for (image, output) in examples {
-            self.forward_one(parameters, &turned, image, output);
+            if self.grid.is_some() || self.window.stride > 1 {
+                // Made place by place and turned: the product crate would turn what the window sees instead, which is more.
+                scratch::lend([self.output_size()], |[by_place]| {
+                    self.forward_by_place(parameters, &turned, image, by_place);
+                    turn(by_place, self.channels(), output);
+                });
+            } else {
+                self.pad(image, |padded| {
+                    self.see(padded, |columns| self.forward_by_number(parameters, columns, output));
+                });
+            }
         }
     }
 
@@ -211,21 +275,9 @@ impl Stage for Conv2d {
         output_gradient: &[f32],
         input_gradient: &mut [f32],
     ) {
-        let window = &self.window;
         let examples = output_gradient.chunks_exact(self.output_size());
         for (gradient, image) in examples.zip(input_gradient.chunks_exact_mut(self.input_size())) {
-            let padded = if window.padding == 0 { 0 } else { window.padded() };
-            scratch::lend([padded, window.columns_size()], |[padded, columns]| {
-                window.product(columns, self.places(gradient), self.weights(parameters));
-                if window.padding == 0 {
-                    image.fill(0.0);
-                    window.add_back(columns, image);
-                } else {
-                    padded.fill(0.0);
-                    window.add_back(columns, padded);
-                    window.unpad(padded, image);
-                }
-            });
+            self.backward_one(parameters, self.places(gradient), image);
         }
     }
 
@@ -234,15 +286,7 @@ impl Stage for Conv2d {
         let gradients = output_gradient.chunks_exact(self.output_size());
         for (example, ((image, gradient), norm)) in images.zip(gradients).zip(norms).enumerate() {
             let kept = &mut trace.kept[example * self.kept()..][..self.kept()];
-            let gradients = self.places(gradient);
-            *norm += match self.outer.form {
-                Form::Explicit => example_gradient::measure(kept, |written| {
-                    self.write_gradient(image, gradients, written);
-                }),
-                Form::Gram => self.pad(image, |padded| {
-                    self.see(padded, |columns| self.outer.gram(self.window.matrix(columns), gradients))
-                }),
-            };
+            *norm += self.square_norm(image, self.places(gradient), kept);
         }
     }
 
@@ -251,15 +295,11 @@ impl Stage for Conv2d {
         let gradients = output_gradient.chunks_exact_mut(self.output_size());
         for (example, ((image, gradient), factor)) in images.zip(gradients).zip(factors).enumerate() {
             let kept = &trace.kept[example * self.kept()..][..self.kept()];
-            if *factor == 0.0 || self.outer.add_kept(kept, *factor, sum) {
+            if *factor == 0.0 || self.add_kept(kept, *factor, sum) {
                 continue;
             }
             sums::scale(gradient, *factor);
-            // Made by itself first, as `Outer::accumulate` does.
-            scratch::lend([self.parameters()], |[written]| {
-                self.write_gradient(image, self.places(gradient), written);
-                sums::add_scaled(sum, 1.0, written);
-            });
+            self.accumulate(image, self.places(gradient), sum);
         }
     }
 }
@@ -319,7 +359,10 @@ mod tests {
             conv.pad(&image, |padded| {
                 let (gradients, mut by_place) = (conv.places(&given).transposed(), other.clone());
                 let slow = conv.see(padded, |columns| {
-                    conv.forward_laid_out(&parameters, columns, &mut by_place, &mut other);
+                    conv.forward_by_number(&parameters, columns, &mut other);
+                    conv.forward_laid_out(&parameters, columns, &mut by_place);
+                    turn(&by_place, channels, &mut one);
+                    assert!(same(&one, &other), "outputs have the same bits either way round");
                     multiply(&mut laid_out, Into::Replace, gradients, conv.window.matrix(columns));
                     one_by_one(&conv, &parameters, conv.window.matrix(columns), &given)
                 });

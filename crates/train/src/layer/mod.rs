@@ -23,6 +23,7 @@ mod linear_places;
 mod max_pool;
 mod normalise;
 mod outer;
+mod pooled;
 mod relu;
 mod residual;
 mod scratch;

@@ -1,19 +1,25 @@
 //! Rows into columns: what was made place by place becomes channel by channel, and back.
 
+use std::ops::Range;
+
 /// Writes `from`, rows of `wide` numbers, into `to` column by column.
 pub(super) fn turn(from: &[f32], wide: usize, to: &mut [f32]) {
     assert!(wide > 0 && from.len() == to.len() && from.len().is_multiple_of(wide), "as many numbers");
-    let turned = by_vectors(from, wide, to);
-    one_by_one(from, wide, to, turned);
+    let tall = from.len() / wide;
+    let (rows, columns) = match by_vectors(from, wide, to) {
+        true => (tall / EIGHT * EIGHT, wide / EIGHT * EIGHT),
+        false => (0, 0),
+    };
+    one_by_one(from, wide, to, rows..tall, 0..columns);
+    one_by_one(from, wide, to, 0..tall, columns..wide);
 }
 
-/// All rows from one on, and all columns of the rows before that are beyond the last whole eight.
-fn one_by_one(from: &[f32], wide: usize, to: &mut [f32], turned: usize) {
+/// Some rows and columns.
+fn one_by_one(from: &[f32], wide: usize, to: &mut [f32], rows: Range<usize>, columns: Range<usize>) {
     let tall = from.len() / wide;
-    for (column, to) in to.chunks_exact_mut(tall).enumerate() {
-        let first = if column < wide / EIGHT * EIGHT { turned } else { 0 };
-        for (to, row) in to.iter_mut().zip(from.chunks_exact(wide)).skip(first) {
-            *to = row[column];
+    for row in rows {
+        for column in columns.clone() {
+            to[column * tall + row] = from[row * wide + column];
         }
     }
 }
@@ -21,18 +27,18 @@ fn one_by_one(from: &[f32], wide: usize, to: &mut [f32], turned: usize) {
 /// Rows and columns that are turned at once.
 const EIGHT: usize = 8;
 
-/// Turns blocks of eight rows and eight columns; how many rows were turned so far.
+/// Turns all whole blocks of eight rows and eight columns, if that can be done: whether it was.
 #[cfg(target_arch = "x86_64")]
-fn by_vectors(from: &[f32], wide: usize, to: &mut [f32]) -> usize {
-    match pulp::x86::V3::try_new() {
-        Some(simd) => pulp::Simd::vectorize(simd, x86::Turn { simd, from, wide, to }),
-        None => 0,
-    }
+fn by_vectors(from: &[f32], wide: usize, to: &mut [f32]) -> bool {
+    let simd = pulp::x86::V3::try_new();
+    simd.into_iter()
+        .for_each(|simd| pulp::Simd::vectorize(simd, x86::Turn { simd, from, wide, to: &mut *to }));
+    simd.is_some()
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn by_vectors(_: &[f32], _: usize, _: &mut [f32]) -> usize {
-    0
+fn by_vectors(_: &[f32], _: usize, _: &mut [f32]) -> bool {
+    false
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -49,10 +55,10 @@ mod x86 {
     }
 
     impl WithSimd for Turn<'_> {
-        type Output = usize;
+        type Output = ();
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> usize {
+        fn with_simd<S: Simd>(self, _: S) {
             let Turn { simd, from, wide, to } = self;
             let tall = from.len() / wide;
             for (block, rows) in from.chunks_exact(EIGHT * wide).enumerate() {
@@ -65,7 +71,6 @@ mod x86 {
                     }
                 }
             }
-            tall / EIGHT * EIGHT
         }
     }
 
@@ -114,7 +119,7 @@ mod tests {
                 let from: Vec<f32> = (0..tall * wide).map(|i| i as f32).collect();
                 let (mut fast, mut slow) = (vec![-1.0; tall * wide], vec![-2.0; tall * wide]);
                 turn(&from, wide, &mut fast);
-                one_by_one(&from, wide, &mut slow, 0);
+                one_by_one(&from, wide, &mut slow, 0..tall, 0..wide);
                 assert_eq!(fast, slow, "{tall} × {wide}");
                 assert!((0..tall * wide).all(|i| slow[i % wide * tall + i / wide] == i as f32));
             }
