@@ -159,7 +159,10 @@ impl WithSimd for GiveBack<'_> {
         let GiveBack { window, image, gradients, which } = self;
         for (number, offset) in window.offsets().enumerate() {
             if window.stride == 1 {
-                give_to(&mut image[offset..][..gradients.len()], gradients, which, number as f32);
+                let target = &mut image[offset..][..gradients.len()];
+                for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
+                    *target += if *which == number as f32 { *gradient } else { 0.0 };
+                }
                 continue;
             }
             let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
@@ -170,14 +173,6 @@ impl WithSimd for GiveBack<'_> {
                 }
             }
         }
-    }
-}
-
-/// Adds the gradients of places where this number of the window was the largest.
-#[inline(always)]
-pub(super) fn give_to(target: &mut [f32], gradients: &[f32], which: &[f32], number: f32) {
-    for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
-        *target += if *which == number { *gradient } else { 0.0 };
     }
 }
 

@@ -4,7 +4,7 @@
 //! another is lent; only what comes out is turned. Which number of its window was largest is kept: with it, gradients find their
 //! way back without what the layers in between have seen. The bits are those of the three stages one after another.
 
-use super::{Stage, Trace, conv2d::Conv2d, max_pool::give_to, scratch, sums, turn::turn, window::Window};
+use super::{Stage, Trace, conv2d::Conv2d, scratch, sums, turn::turn, window::Window};
 use crate::{Layer, Shape, product::Matrix, vectors::dispatch};
 use pulp::{Simd, WithSimd};
 use veracity_core::Refusal;
@@ -12,6 +12,8 @@ use veracity_noise::Stream;
 
 /// Says that none of the numbers in a window was positive.
 const NONE: f32 = -1.0;
+/// Windows and numbers in them beyond which a list of them would be long.
+const MOST_SIGHTS: usize = 1 << 20;
 /// Numbers that are held in registers while their windows are looked through.
 const HELD: usize = 16;
 
@@ -22,6 +24,17 @@ pub(super) struct Pooled {
     pool: Window,
     /// [`Window::offsets`], with channels side by side.
     offsets: Vec<usize>,
+    /// For each place of the convolution the windows that see it.
+    windows: Vec<Vec<Sight>>,
+}
+
+/// A window that sees a number.
+#[derive(Debug, Clone, Copy)]
+struct Sight {
+    /// Where its largest numbers are, channels side by side.
+    at: usize,
+    /// Which of its numbers is seen.
+    number: f32,
 }
 
 impl Pooled {
@@ -41,8 +54,11 @@ impl Pooled {
         };
         let conv = Conv2d::new(input, *channels, *kernel, *stride, *padding)?;
         let pool = Window::new("max-pool", conv.output(), *side, *step, 0)?;
+        if !conv.has_tiles() || pool.places() * side * side > MOST_SIGHTS {
+            return Ok(None);
+        }
         let offsets = pool.offsets().map(|offset| offset * channels).collect();
-        Ok(conv.has_tiles().then_some(Pooled { conv, pool, offsets }))
+        Ok(Some(Pooled { conv, pool, offsets, windows: windows(&pool) }))
     }
 
     fn output_size(&self) -> usize {
@@ -59,7 +75,7 @@ impl Pooled {
         let sizes = [self.output_size(), self.conv.output().size()];
         scratch::lend(sizes, |[given, gradients]| {
             turn(output_gradient, self.pool.places(), given);
-            dispatch(GiveBack { pool: &self.pool, offsets: &self.offsets, given, which, gradients });
+            dispatch(GiveBack { windows: &self.windows, given, which, gradients });
             work(gradients)
         })
     }
@@ -189,8 +205,7 @@ fn largest(offsets: &[usize], seen: &[f32]) -> ([f32; HELD], [f32; HELD]) {
 
 /// Each place's gradient to the number that was largest there, in the order of the window's numbers.
 struct GiveBack<'a> {
-    pool: &'a Window,
-    offsets: &'a [usize],
+    windows: &'a [Vec<Sight>],
     given: &'a [f32],
     which: &'a [f32],
     gradients: &'a mut [f32],
@@ -200,19 +215,34 @@ impl WithSimd for GiveBack<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let GiveBack { pool, offsets, given, which, gradients } = self;
-        gradients.fill(0.0);
-        let run = run(pool);
-        let runs = given.chunks_exact(run).zip(which.chunks_exact(run));
-        // The last come first: those are whose window has a number of the image early.
-        for (at, (given, which)) in runs.enumerate().rev() {
-            let gradients = &mut gradients[start(pool, at)..];
-            for (number, offset) in offsets.iter().enumerate() {
-                give_to(&mut gradients[*offset..][..run], given, which, number as f32);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let GiveBack { windows, given, which, gradients } = self;
+        let (channels, zero) = (gradients.len() / windows.len(), simd.splat_f32s(0.0));
+        for (gradients, windows) in gradients.chunks_exact_mut(channels).zip(windows) {
+            // Channels come in sixteens, so there are whole vectors of them.
+            for (vector, sum) in S::as_mut_simd_f32s(gradients).0.iter_mut().enumerate() {
+                *sum = zero;
+                for Sight { at, number } in windows {
+                    let given = S::as_simd_f32s(&given[*at..][..channels]).0[vector];
+                    let which = S::as_simd_f32s(&which[*at..][..channels]).0[vector];
+                    let is_this = simd.equal_f32s(which, simd.splat_f32s(*number));
+                    *sum = simd.add_f32s(*sum, simd.select_f32s(is_this, given, zero));
+                }
             }
         }
     }
+}
+
+/// For each place under a pool the windows that see it, in the order of their numbers.
+fn windows(pool: &Window) -> Vec<Vec<Sight>> {
+    let mut windows = vec![Vec::new(); pool.height * pool.width];
+    for (number, offset) in pool.offsets().enumerate() {
+        for place in 0..pool.places() {
+            let start = (place / pool.along * pool.width + place % pool.along) * pool.stride;
+            windows[start + offset].push(Sight { at: place * pool.channels, number: number as f32 });
+        }
+    }
+    windows
 }
 
 /// Numbers of places that follow each other without a gap, with all their channels.
