@@ -42,7 +42,7 @@ impl Network {
 
     /// Checks that each layer can take what the one before gives.
     pub fn new(input: Shape, layers: Vec<Layer>) -> Result<Network, Refusal> {
-        let stack = Stack::of_layers(input, &layers)?;
+        let stack = Stack::of_network(input, &layers)?;
         Ok(Network { layers, stack: Arc::new(stack) })
     }
 
@@ -77,10 +77,7 @@ impl Network {
     /// outweigh the parameters, which every micro-batch passes over once. It follows from the layers alone, so that bits do
     /// not depend on the machine.
     pub fn micro_batch(&self) -> usize {
-        let values: usize = self.stack.shapes.iter().map(|shape| 2 * shape.size()).sum();
-        let kept: usize = self.stack.stages.iter().map(|stage| stage.kept()).sum();
-        let each = values + kept;
-        (CACHED.max(self.parameters()) / each).clamp(8, 192)
+        (CACHED.max(self.parameters()) / self.stack.moved).clamp(8, 192)
     }
 
     /// How many layers have parameters, those within others counted one by one.

@@ -42,7 +42,8 @@ impl<'a> Matrix<'a> {
         Matrix { values: &self.values[first * self.row_step..], rows, ..self }
     }
 
-    fn fits(&self) -> bool {
+    /// Whether all entries are within the slice.
+    pub fn fits(&self) -> bool {
         let last = |count: usize, step: usize| count.saturating_sub(1).checked_mul(step);
         let end = last(self.rows, self.row_step)
             .zip(last(self.columns, self.column_step))

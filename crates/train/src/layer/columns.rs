@@ -4,7 +4,10 @@
 //! place's neighbouring numbers. Either way the copies are runs of contiguous floats.
 
 use super::window::Window;
-use crate::product::{Into, Matrix, multiply};
+use crate::{
+    product::{Into, Matrix, multiply},
+    tiles::Grid,
+};
 
 impl Window {
     /// How many numbers [`Window::columns`] writes.
@@ -86,6 +89,15 @@ impl Window {
     /// Where the number (channel, y, x) of the window is when it stands at the start of row `down`.
     fn start(&self, channel: usize, down: usize, y: usize, x: usize) -> usize {
         (channel * self.padded_height() + down * self.stride + y) * self.padded_width() + x
+    }
+
+    /// Where in a padded image what the window sees is, places × what is seen there.
+    pub(super) fn grid(&self) -> Grid {
+        let (down, along) = (0..self.down, 0..self.along);
+        let places =
+            down.flat_map(|down| along.clone().map(move |x| self.start(0, down, 0, x * self.stride)));
+        let numbers = self.numbers().map(|(channel, y, x)| self.start(channel, 0, y, x));
+        Grid::new(places.collect(), numbers.collect())
     }
 
     /// The numbers of the window, in order: channel, y, x.

@@ -101,11 +101,11 @@ impl Run {
     }
 }
 
-fn rng(seed: u64) -> Stream {
+pub(super) fn rng(seed: u64) -> Stream {
     Entropy::seeded(seed).family(Purpose::Init, 0, 0).stream(0)
 }
 
-fn uniform(rng: &mut Stream) -> f32 {
+pub(super) fn uniform(rng: &mut Stream) -> f32 {
     (rng.word() >> 40) as f32 / (1u64 << 24) as f32
 }
 

@@ -9,9 +9,6 @@ use crate::vectors::dispatch;
 use pulp::{Simd, WithSimd};
 use veracity_core::Refusal;
 
-/// Places that are compared together, so that they stay in the nearest cache for all numbers of the window.
-const BLOCK: usize = 512;
-
 /// Places whose largest numbers are held in registers.
 const HELD: usize = 16;
 
@@ -146,7 +143,7 @@ fn take_side_by_side(offsets: &[usize], image: &[f32], best: &mut [f32], which: 
     }
 }
 
-/// Each place's gradient to the number that was largest there.
+/// Each place's gradient to the number that was largest there, in the order of the window's numbers.
 struct GiveBack<'a> {
     window: &'a Window,
     image: &'a mut [f32],
@@ -160,21 +157,16 @@ impl WithSimd for GiveBack<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let GiveBack { window, image, gradients, which } = self;
-        if window.stride == 1 {
-            let blocks = gradients.chunks(BLOCK).zip(which.chunks(BLOCK));
-            for ((gradients, which), start) in blocks.zip((0..).step_by(BLOCK)) {
-                for (number, offset) in window.offsets().enumerate() {
-                    let target = &mut image[start + offset..][..gradients.len()];
-                    for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
-                        *target += if *which == number as f32 { *gradient } else { 0.0 };
-                    }
+        for (number, offset) in window.offsets().enumerate() {
+            if window.stride == 1 {
+                let target = &mut image[offset..][..gradients.len()];
+                for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
+                    *target += if *which == number as f32 { *gradient } else { 0.0 };
                 }
+                continue;
             }
-            return;
-        }
-        let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
-        for ((gradients, which), start) in rows.zip(window.row_starts()) {
-            for (number, offset) in window.offsets().enumerate() {
+            let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
+            for ((gradients, which), start) in rows.zip(window.row_starts()) {
                 let target = image[start + offset..].iter_mut().step_by(window.stride);
                 for ((target, gradient), which) in target.zip(gradients).zip(which) {
                     *target += if *which == number as f32 { *gradient } else { 0.0 };

@@ -23,12 +23,14 @@ mod linear_places;
 mod max_pool;
 mod normalise;
 mod outer;
+mod pooled;
 mod relu;
 mod residual;
 mod scratch;
 mod stack;
 mod sums;
 mod tanh;
+mod turn;
 #[cfg(test)]
 mod twins;
 mod window;

@@ -114,7 +114,7 @@ impl Outer {
     /// P u Σ|gₚ|, their square by 2 P u ℓ². What is added is made from the gradients times the factor, and off by (P + 2) u ℓ, its
     /// square by 2 (P + 2) u ℓ². Entries may cancel, so this can be much of the norm, and leaving it out would let gradients pass
     /// that are too long. Squares that vanish, below 2⁻¹⁴⁹ each, are put back too
-    fn gram(&self, inputs: Matrix<'_>, gradients: Matrix<'_>) -> f32 {
+    pub(super) fn gram(&self, inputs: Matrix<'_>, gradients: Matrix<'_>) -> f32 {
         let places = self.places;
         scratch::lend([places * places, places * places, self.outputs], |[a, g, biases]| {
             multiply(a, Into::Replace, inputs, inputs.transposed());
@@ -139,7 +139,7 @@ impl Outer {
 }
 
 /// Adds the gradients of all places.
-fn add_places(gradients: Matrix<'_>, biases: &mut [f32]) {
+pub(super) fn add_places(gradients: Matrix<'_>, biases: &mut [f32]) {
     let places = gradients.rows;
     if gradients.row_step == 1 {
         for (output, bias) in biases.iter_mut().enumerate() {

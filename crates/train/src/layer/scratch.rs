@@ -3,12 +3,15 @@
 use std::cell::Cell;
 
 thread_local! {
-    static MEMORY: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+    /// What is not lent, one piece for each time that something was lent while other pieces were.
+    static MEMORY: Cell<Vec<Vec<f32>>> = const { Cell::new(Vec::new()) };
 }
 
 /// Lends slices of these lengths to `work`. What is in them is left over from before: write before reading.
 pub(super) fn lend<const N: usize, T>(lengths: [usize; N], work: impl FnOnce([&mut [f32]; N]) -> T) -> T {
-    let mut memory = MEMORY.take();
+    let mut free = MEMORY.take();
+    let mut memory = free.pop().unwrap_or_default();
+    MEMORY.set(free);
     let total = lengths.iter().sum();
     if memory.len() < total {
         memory.resize(total, 0.0);
@@ -19,7 +22,9 @@ pub(super) fn lend<const N: usize, T>(lengths: [usize; N], work: impl FnOnce([&m
         rest = after;
         piece
     }));
-    MEMORY.set(memory);
+    let mut free = MEMORY.take();
+    free.push(memory);
+    MEMORY.set(free);
     answer
 }
 

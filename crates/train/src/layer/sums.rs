@@ -24,6 +24,53 @@ pub(super) fn sum(row: &[f32]) -> f32 {
     row.chunks(BLOCK).map(lanes).sum::<f64>() as f32
 }
 
+/// The sum of each column of `rows`, with the bits of [`sum`]. There are as many columns as `sums`, a multiple of sixteen.
+pub(super) fn sum_columns(rows: &[f32], sums: &mut [f32]) {
+    dispatch(SumColumns { rows, sums });
+}
+
+struct SumColumns<'a> {
+    rows: &'a [f32],
+    sums: &'a mut [f32],
+}
+
+impl WithSimd for SumColumns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let wide = self.sums.len();
+        assert!(wide > 0 && wide.is_multiple_of(LANES), "columns in sixteens");
+        for (at, sums) in self.sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut totals = [0.0; LANES];
+            for block in self.rows.chunks(BLOCK * wide) {
+                let rows = block.as_chunks::<LANES>().0.iter().skip(at).step_by(wide / LANES);
+                let whole = block.len() / wide / LANES * LANES;
+                let mut lanes = [[0.0; LANES]; LANES];
+                for (row, lane) in rows.clone().take(whole).zip((0..LANES).cycle()) {
+                    lanes[lane].iter_mut().zip(row).for_each(|(lane, x)| *lane += x);
+                }
+                let (lanes, rest) = (fold_rows(lanes.iter()), fold_rows(rows.skip(whole)));
+                totals
+                    .iter_mut()
+                    .zip(lanes)
+                    .zip(rest)
+                    .for_each(|((total, lanes), rest)| *total += lanes + rest);
+            }
+            *sums = totals.map(|total: f64| total as f32);
+        }
+    }
+}
+
+#[inline(always)]
+fn fold_rows<'a>(rows: impl Iterator<Item = &'a [f32; LANES]>) -> [f64; LANES] {
+    let mut sums = [0.0; LANES];
+    for row in rows {
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
+    }
+    sums
+}
+
 /// Σ x y.
 pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
     dispatch(Dot { left, right })
@@ -111,6 +158,19 @@ mod tests {
             let near = |a: f32, b: f64| (f64::from(a) - b).abs() <= 1e-6 * (1.0 + length as f64 / 10.0);
             assert!(near(sum(&x), total) && near(dot(&x, &y), product), "{length}");
             assert!((f64::from(square(&x)) - squares).abs() <= 2e-6 * squares, "{length}");
+        }
+    }
+
+    #[test]
+    fn sums_of_columns_have_the_bits_of_sums_of_rows() {
+        for (tall, wide) in [(1, 16), (15, 16), (16, 32), (25, 32), (196, 16), (256, 48), (700, 16)] {
+            let columns: Vec<f32> = (0..tall * wide).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.3).collect();
+            let rows: Vec<f32> = (0..tall * wide).map(|i| columns[i % wide * tall + i / wide]).collect();
+            let mut sums = vec![f32::NAN; wide];
+            sum_columns(&rows, &mut sums);
+            for (column, found) in columns.chunks_exact(tall).zip(sums) {
+                assert_eq!(found.to_bits(), sum(column).to_bits(), "{tall} × {wide}");
+            }
         }
     }
 
