@@ -198,9 +198,9 @@ def test_nothing_is_learnt_without_being_charged():
 def test_a_number_of_rows_that_was_bought_too_low_is_trained_on():
     """Two rows were never refused, three were where the noisy count is four deviations too low: chance 3e-5, more than delta.
 
-    Whoever saw the refusal knew that there are three. The seeds are those of the first 60,000 where it happened."""
+    Whoever saw the refusal knew that there are three. The seeds are those of the first 40,000 where it happened."""
     X, y = np.array([[0.1], [0.9], [0.5]]), [0, 1, 0]
-    for seed in (32936, 58835):
+    for seed in (10706, 37189):
         network = MLPClassifier((2,), epsilon=1, bounds=(0, 1), max_iter=1, random_state=seed)
         # The seeds still make what they are for: a plan for less than half of the rows.
         assert network._population(X, seed)[0] == 1

@@ -16,7 +16,7 @@
 //! Let U be real uniforms of which a word gives the first 32 bits, and Z the real-number Box–Muller function of them, which is exactly
 //! normal. Then K is the integer nearest to 2²⁰Z: not one near it, and not only in law. Most words leave no doubt which that is,
 //! whatever bits would follow. Where they do, one pair in 150, 128 further bits are drawn; where `f64` is too coarse even then, one pair in
-//! ten thousand, arithmetic of twice the precision decides. What is left is the chance that 192 bits do not decide, or that such
+//! 30 000, arithmetic of twice the precision decides. What is left is the chance that 192 bits do not decide, or that such
 //! arithmetic is too coarse: together below 2⁻⁶⁷ for a pair, so n normals are within n·2⁻⁶⁸ in total variation of n rounded normals.
 //!
 //! A pair is certain if none of its two numbers can have crossed a half (`kernel::margin`). In units of 2⁻²⁰:

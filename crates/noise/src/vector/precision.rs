@@ -213,14 +213,22 @@ fn words_alone_would_betray_the_sum() {
         let share = 2f64.powi(64 - 40) * (-squared / 2.0).exp() / (2.0 * std::f64::consts::PI);
         (count as f64 / share - 1.0).abs()
     };
-    let worst = |deviations: f64| {
-        let k = (deviations * SCALE) as i32;
-        (0..40).map(|i| off_its_share([k + i, k / 3 + 7 * i])).fold(0.0, f64::max)
-    };
-    // At 3.6 and at 1.05 standard deviations.
-    let (far, near) = (worst(3.4), worst(1.0));
-    println!("off by {far:e} at 3.4, {near:e} at 1");
-    assert!(far > 1e-3 && near > 1e-6, "{far:e} {near:e}");
+    // What it tells of a pair, in nats, to whoever knows two candidates: the mean of the square, by the law of the radius.
+    let (width, cells) = (0.1, 100);
+    let leak = (1..39).map(|at| {
+        let radius = width * f64::from(at);
+        let squares = (0..cells).map(|i| {
+            // Spread over an eighth of the circle, by the golden ratio.
+            let part = (f64::from(cells * at + i) * 0.618_033_988_749_895).fract();
+            let (sin, cos) = (0.001 + 0.784 * part).sin_cos();
+            off_its_share([cos, sin].map(|part| (SCALE * radius * part) as i32 + i)).powi(2)
+        });
+        let weight = width * radius * (-radius * radius / 2.0).exp();
+        weight * squares.sum::<f64>() / f64::from(cells)
+    });
+    let leak = leak.sum::<f64>();
+    println!("words alone would tell {leak:e} nats a pair");
+    assert!((3e-9..3e-7).contains(&leak), "{leak:e}");
 }
 
 /// How much the integer after `k` differs in mass from the mean of its two neighbours, as a part of it: 0 for the normal law,
