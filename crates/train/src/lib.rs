@@ -39,6 +39,8 @@ mod crafted;
 mod data;
 mod dealing;
 pub mod device;
+#[cfg(target_arch = "x86_64")]
+mod eights;
 mod explicit;
 mod exponential;
 pub mod features;
@@ -59,6 +61,8 @@ pub mod replay;
 mod run;
 mod sampling;
 mod shape;
+#[cfg(target_arch = "x86_64")]
+mod tens;
 mod tiles;
 mod vectors;
 mod views;

@@ -6,6 +6,11 @@
 //! beside.
 
 use crate::vectors::dispatch;
+#[cfg(target_arch = "x86_64")]
+use crate::{
+    eights::{self, EIGHT},
+    vectors::avx2,
+};
 use pulp::{Simd, WithSimd};
 
 /// The most outputs that these kernels take.
@@ -31,7 +36,37 @@ impl Narrow {
     pub(crate) fn forward(self, weights: &[f32], biases: &[f32], input: &[f32], output: &mut [f32]) {
         assert!(self.outputs <= NARROW && biases.len() == self.outputs);
         assert!(weights.len() == self.inputs * self.outputs);
-        dispatch(Forward { size: self, weights, biases, input, output });
+        let rows = input.len() / self.inputs.max(1);
+        let done = self.forward_by_eights(rows, weights, biases, input, output);
+        let (input, output) = (&input[done * self.inputs..], &mut output[done * self.outputs..]);
+        forward_by_pairs(self, weights, biases, input, output);
+    }
+
+    /// As many of the rows as eight go into, where that can be done here; returns how many.
+    #[cfg(target_arch = "x86_64")]
+    fn forward_by_eights(
+        self,
+        rows: usize,
+        weights: &[f32],
+        biases: &[f32],
+        input: &[f32],
+        output: &mut [f32],
+    ) -> usize {
+        let done = rows / EIGHT * EIGHT;
+        match avx2() {
+            Some(simd) if done > 0 && self.outputs.is_multiple_of(LOW) => {
+                let (input, output) = (&input[..done * self.inputs], &mut output[..done * self.outputs]);
+                let size = self;
+                Simd::vectorize(simd, eights::Forward { simd, size, weights, biases, input, output });
+                done
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn forward_by_eights(self, _: usize, _: &[f32], _: &[f32], _: &[f32], _: &mut [f32]) -> usize {
+        0
     }
 
     /// `input_gradient` = `output_gradient` × weights.
@@ -53,6 +88,17 @@ impl Narrow {
 /// roundings of 2⁻²⁴ at the most, and the pieces in `f64`
 pub(crate) fn square_norms(rows: &[f32], width: usize, norms: &mut [f32]) {
     dispatch(SquareNorms { rows, width, norms });
+}
+
+/// As [`Narrow::forward`], two rows at a time.
+pub(crate) fn forward_by_pairs(
+    size: Narrow,
+    weights: &[f32],
+    biases: &[f32],
+    input: &[f32],
+    output: &mut [f32],
+) {
+    dispatch(Forward { size, weights, biases, input, output });
 }
 
 struct Forward<'a> {
@@ -211,7 +257,7 @@ fn dot_one<S: Simd>(simd: S, row: &[f32], column: &[f32]) -> f32 {
 
 /// What does not fill a vector.
 #[inline(always)]
-fn dot_rest(row: &[f32], column: &[f32]) -> f32 {
+pub(crate) fn dot_rest(row: &[f32], column: &[f32]) -> f32 {
     row.iter().zip(column).fold(0.0, |sum, (x, weight)| x.mul_add(*weight, sum))
 }
 
