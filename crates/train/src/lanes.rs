@@ -111,20 +111,20 @@ impl Lanes {
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
         let (next, summing) = (AtomicUsize::new(0), AtomicUsize::new(self.workers.len()));
         let is_little = !is_shared(batch.parameters.len());
-        let order = batch.dealer.longest_first();
-        let sum_lanes = |worker: &mut Worker| {
-            worker.begin();
-            while let Some(sum) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let records = batch.dealer.records(*sum);
-                if !records.is_empty() {
-                    worker.lay_aside(noise);
-                    worker.add(batch, records);
-                }
+        let add_lane = |worker: &mut Worker, sum: usize| {
+            let records = batch.dealer.records(sum);
+            if !records.is_empty() {
+                worker.lay_aside(noise);
+                worker.add(batch, records);
             }
         };
+        let order = if self.workers.len() > 1 { batch.dealer.longest_first() } else { Vec::new() };
         let work = |worker: Option<&mut Worker>| {
             if let Some(worker) = worker {
-                sum_lanes(worker);
+                worker.begin();
+                while let Some(sum) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    add_lane(worker, *sum);
+                }
                 summing.fetch_sub(1, Ordering::Relaxed);
             }
             // What nobody found the time for is drawn as it is added, and is then still in the nearest cache; but not where one thread
@@ -134,7 +134,10 @@ impl Lanes {
         };
         match &mut self.workers[..] {
             // Another thread was asked for its noise, and what is left is drawn as it is added.
-            [worker] => sum_lanes(worker),
+            [worker] => {
+                worker.begin();
+                (0..batch.dealer.sums()).for_each(|sum| add_lane(worker, sum));
+            }
             workers => {
                 let idle = ahead.map_or(0, |_| rayon::current_num_threads().saturating_sub(workers.len()));
                 let all: Vec<Option<&mut Worker>> =

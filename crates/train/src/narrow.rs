@@ -446,21 +446,30 @@ impl WithSimd for ScaleRows<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        // Ten outputs are the commonest: the compiler keeps their totals in registers.
-        match self.totals.as_chunks_mut::<10>() {
-            ([totals], []) => scale_each(self.rows, self.factors, totals),
-            _ => scale_each(self.rows, self.factors, self.totals),
+        let ScaleRows { rows, factors, totals } = self;
+        match totals.as_chunks_mut::<10>() {
+            // Ten outputs are the commonest: their totals stay in registers.
+            ([totals], []) => {
+                let mut held = *totals;
+                for (row, factor) in rows.as_chunks_mut::<10>().0.iter_mut().zip(factors) {
+                    scale_one(row, *factor, &mut held);
+                }
+                *totals = held;
+            }
+            _ => {
+                for (row, factor) in rows.chunks_exact_mut(totals.len()).zip(factors) {
+                    scale_one(row, *factor, totals);
+                }
+            }
         }
     }
 }
 
 #[inline(always)]
-fn scale_each(rows: &mut [f32], factors: &[f32], totals: &mut [f32]) {
-    for (row, factor) in rows.chunks_exact_mut(totals.len()).zip(factors) {
-        for (x, total) in row.iter_mut().zip(&mut *totals) {
-            *x *= factor;
-            *total += *x;
-        }
+fn scale_one(row: &mut [f32], factor: f32, totals: &mut [f32]) {
+    for (x, total) in row.iter_mut().zip(totals) {
+        *x *= factor;
+        *total += *x;
     }
 }
 
@@ -548,6 +557,36 @@ mod tests {
             let mut alone = [0.0; 10];
             size.forward(&weights, &biases, row, &mut alone);
             assert_eq!(alone, *expected);
+        }
+    }
+
+    #[test]
+    fn rows_are_scaled_and_added_up_one_after_another() {
+        let hostile = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -0.0, f32::from_bits(1)];
+        for width in 1..=20 {
+            for count in (0..20).chain([64, 193]) {
+                let (rows, factors, start) =
+                    (numbers(count * width, 1), numbers(count, 2), numbers(width, 3));
+                for (at, odd) in hostile.into_iter().enumerate() {
+                    let (mut rows, mut totals) = (rows.clone(), start.clone());
+                    if let Some(place) = (count * width).checked_sub(1 + at) {
+                        rows[place] = odd;
+                    }
+                    let (mut slow_rows, mut slow_totals) = (rows.clone(), start.clone());
+                    for (i, x) in slow_rows.iter_mut().enumerate() {
+                        *x *= factors[i / width];
+                        slow_totals[i % width] += *x;
+                    }
+                    scale_rows(&mut rows, &factors, &mut totals);
+                    let same = |a: &[f32], b: &[f32]| {
+                        a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
+                    };
+                    assert!(
+                        same(&rows, &slow_rows) && same(&totals, &slow_totals),
+                        "{width}, {count}, {odd}"
+                    );
+                }
+            }
         }
     }
 
