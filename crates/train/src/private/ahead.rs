@@ -161,7 +161,7 @@ impl Ahead {
 
     /// Hands the noise of a piece to `work`, and draws it where it is not there: to `spare`, which is in the nearest cache, unless
     /// someone might draw it once more for want of it here.
-    pub(super) fn with(&self, step: u64, at: usize, spare: &mut Normals<DRAWN>, work: impl FnOnce(&[i32])) {
+    pub(super) fn with(&self, step: u64, at: usize, spare: &mut Normals, work: impl FnOnce(&[i32])) {
         // Held while it is drawn, so that nobody else does. Who holds it now is drawing it, or failed to, and may not go on for long.
         let mut held = self.pieces(step)[at].try_lock().ok();
         match &mut held {

@@ -4,7 +4,7 @@
 
 use super::{Ahead, Calibrated, ClippedSum, Part, Place, ahead};
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use veracity_core::{Adjacency, Refusal};
 use veracity_noise::{Call, Family, Tape};
 
@@ -25,6 +25,8 @@ pub struct Noises {
     family: Arc<Family>,
     recorder: Recorder,
     ahead: Option<Drawn>,
+    /// Room for what is drawn as it is added, empty of noise between steps.
+    normals: Normals,
 }
 
 /// Noise that is drawn ahead, until the model is gone.
@@ -58,7 +60,12 @@ enum Recorder {
 impl Noises {
     /// Draws noise and records nothing.
     pub fn new(family: Family) -> Noises {
-        Noises { family: Arc::new(family), recorder: Recorder::Silent, ahead: None }
+        Noises {
+            family: Arc::new(family),
+            recorder: Recorder::Silent,
+            ahead: None,
+            normals: Normals::default(),
+        }
     }
 
     /// The same draws, keeping the last sum of gradients before its noise. Refused for entropy that is fit for release.
@@ -158,7 +165,7 @@ impl Noises {
         };
         if let Some(ahead) = self.ahead.as_ref().map(|Drawn(ahead)| &**ahead).filter(fits) {
             let add = |piece: Piece<'_, T>| {
-                let mut spare = Normals::new();
+                let mut spare = Normals::default();
                 piece.by(ahead::DRAWN, |Piece { first, values, target }| {
                     ahead.with(step, first / ahead::DRAWN, &mut spare, |normals| {
                         noise.add_drawn(values, &others, first, normals)
@@ -174,9 +181,8 @@ impl Noises {
             return ahead.pass(step);
         }
         let family = &*self.family;
-        let add = |piece: Piece<'_, T>| {
+        let add = |piece: Piece<'_, T>, normals: &mut Normals| {
             let mut rng = family.stream(number(place, step, piece.first / BLOCK));
-            let mut normals = Normals::<ADDED>::new();
             // Few at a time, which are still in the nearest cache when they are handed on.
             piece.by(ADDED, |Piece { first, values, target }| {
                 noise.add(values, &others, first, normals.some(values.len()), &mut rng);
@@ -184,8 +190,14 @@ impl Noises {
             });
         };
         match sum.len() > BLOCK {
-            true => pieces(sum, target, BLOCK).into_par_iter().for_each(add),
-            false => add(Piece { first: 0, values: sum, target }),
+            true => {
+                let pieces = pieces(sum, target, BLOCK).into_par_iter();
+                pieces.for_each(|piece| add(piece, &mut Normals::default()));
+            }
+            false => {
+                add(Piece { first: 0, values: sum, target }, &mut self.normals);
+                self.normals.wipe();
+            }
         }
     }
 
@@ -279,30 +291,36 @@ impl<T: Target> Piece<'_, T> {
     }
 }
 
-/// Room for up to N normals, on the stack of whoever draws them. It is wiped when dropped: what is left would undo the noise.
-pub(super) struct Normals<const N: usize> {
-    normals: [i32; N],
-    /// The most that were asked for at a time.
-    used: usize,
-}
+/// Room for the normals of whoever draws some. It is wiped when dropped: what is left would undo the noise.
+#[derive(Default)]
+pub(super) struct Normals(Vec<i32>);
 
-impl<const N: usize> Normals<N> {
-    fn new() -> Normals<N> {
-        Normals { normals: [0; N], used: 0 }
-    }
-
+impl Normals {
     /// Room for so many.
     pub(super) fn some(&mut self, count: usize) -> &mut [i32] {
-        self.used = self.used.max(count);
-        &mut self.normals[..count]
+        if self.0.len() < count {
+            self.wipe();
+            self.0 = vec![0; count];
+        }
+        &mut self.0[..count]
+    }
+
+    fn wipe(&mut self) {
+        // All at once, where `zeroize` goes one by one.
+        self.0.fill(0);
+        zeroize::optimization_barrier(&self.0[..]);
     }
 }
 
-impl<const N: usize> Drop for Normals<N> {
+impl Drop for Normals {
     fn drop(&mut self) {
-        // All at once, where `zeroize` goes one by one.
-        self.normals[..self.used].fill(0);
-        zeroize::optimization_barrier(&self.normals);
+        self.wipe();
+    }
+}
+
+impl fmt::Debug for Normals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Normals").finish_non_exhaustive()
     }
 }
 
