@@ -32,6 +32,7 @@
 //!
 //! With feature `serde`, layers, features, losses, optimisers, schedules and clippings are objects in files that say their `kind`.
 
+mod aligned;
 mod clip;
 pub mod cohort;
 pub mod convex;

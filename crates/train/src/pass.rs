@@ -4,6 +4,7 @@
 
 use crate::{
     Dataset, Loss, Network, Plan, World,
+    aligned::Aligned,
     clip::{Balance, Clip},
     exponential::softmax,
     layer::Trace,
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Pass {
     /// The input of each stage, and the output of the last.
-    values: Vec<Vec<f32>>,
+    values: Vec<Aligned>,
     /// The gradient by each of them; that by the network's own input is not needed and empty.
     gradients: Vec<Vec<f32>>,
     /// What each stage keeps.
@@ -36,7 +37,7 @@ impl Pass {
             gradients[0] = Vec::new();
         }
         Pass {
-            values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
+            values: network.shapes().iter().map(|shape| Aligned::new(capacity * shape.size())).collect(),
             gradients,
             kept: network.stages().iter().map(|stage| sized(stage.kept())).collect(),
             of_inputs: Vec::new(),
@@ -270,7 +271,7 @@ fn loss_gradients(
 
 /// What went through the stage at a place.
 fn trace<'a>(
-    values: &'a [Vec<f32>],
+    values: &'a [Aligned],
     kept: &'a mut [Vec<f32>],
     network: &Network,
     at: usize,
