@@ -1,6 +1,7 @@
 //! From the norms of one example's gradient to the factors it is multiplied with.
 
-use crate::Network;
+use crate::{Network, vectors::dispatch};
+use pulp::{Simd, WithSimd};
 use veracity_core::{NoiseMultiplier, Probability, Refusal};
 
 /// How a gradient is brought within the clip norm C.
@@ -167,14 +168,30 @@ impl Clip {
 
 /// Replaces squared norms by factors. Plain arithmetic on rows, which compilers make fast.
 fn replace_by_factors(totals: &mut [f32], most: f32, factor: impl Fn(f32) -> f32) -> Balance {
-    let (mut finite, mut within) = (0i64, 0i64);
-    for total in totals {
-        let (is_finite, norm) = (total.is_finite(), total.max(0.0).sqrt());
-        *total = if is_finite { factor(norm) } else { 0.0 };
-        finite += i64::from(is_finite);
-        within += i64::from(is_finite & (norm <= most));
+    dispatch(Factors { totals, most, factor })
+}
+
+struct Factors<'a, F> {
+    totals: &'a mut [f32],
+    most: f32,
+    factor: F,
+}
+
+impl<F: Fn(f32) -> f32> WithSimd for Factors<'_, F> {
+    type Output = Balance;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Balance {
+        // Of one micro-batch, so counts of 32 bits are enough.
+        let (mut finite, mut within) = (0u32, 0u32);
+        for total in self.totals {
+            let (is_finite, norm) = (total.is_finite(), total.max(0.0).sqrt());
+            *total = if is_finite { (self.factor)(norm) } else { 0.0 };
+            finite += u32::from(is_finite);
+            within += u32::from(is_finite & (norm <= self.most));
+        }
+        2 * i64::from(within) - i64::from(finite)
     }
-    2 * within - finite
 }
 
 fn by_stage(
@@ -203,6 +220,7 @@ fn by_stage(
     balance
 }
 
+#[inline(always)]
 fn shortening(norm: f32, most: f32) -> f32 {
     if norm <= most { 1.0 } else { most / norm }
 }
@@ -262,6 +280,34 @@ mod tests {
                 let (found, balance) = factors(&clipping, [1.0, 1.0, 0.0, 0.0, bad, 1.0]);
                 assert_eq!([found[0], found[2], found[4]].map(f32::to_bits), [0; 3], "{clipping:?}");
                 assert!(found[1] > 0.0 && balance == 1, "{clipping:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_factors_at_once_are_those_of_one_after_another() {
+        let hostile = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -0.0, -3.0, 1e-45, 25.0];
+        for count in (0..40).chain([192]) {
+            for (salt, odd) in hostile.into_iter().enumerate() {
+                let mut squares: Vec<f32> =
+                    (0..count).map(|i| ((i * 7919 + salt) % 2003) as f32 * 0.04).collect();
+                if let Some(square) = squares.get_mut((count / 2 + salt) % count.max(1)) {
+                    *square = odd;
+                }
+                let (mut slow, mut balance) = (squares.clone(), 0);
+                for square in slow.iter_mut() {
+                    let norm = square.max(0.0).sqrt();
+                    balance += if !square.is_finite() {
+                        0
+                    } else if norm <= 5.0 {
+                        1
+                    } else {
+                        -1
+                    };
+                    *square = if square.is_finite() { shortening(norm, 5.0) } else { 0.0 };
+                }
+                assert_eq!(replace_by_factors(&mut squares, 5.0, |norm| shortening(norm, 5.0)), balance);
+                assert!(squares.iter().zip(&slow).all(|(a, b)| a.to_bits() == b.to_bits()), "{count}, {odd}");
             }
         }
     }

@@ -245,12 +245,16 @@ impl Dataset {
         self.measured.0.get_or_init(all)[at]
     }
 
-    /// Copies the features of one record.
+    /// Copies the features of some records, row after row.
     #[inline]
-    pub(crate) fn copy_row(&self, at: usize, to: &mut [f32]) {
+    pub(crate) fn copy_rows(&self, records: impl Iterator<Item = usize>, to: &mut [f32]) {
         match &self.packed {
-            Some(packed) => packed.unpack(at * self.width, to),
-            None => to.copy_from_slice(self.row(at)),
+            Some(packed) => packed.unpack(self.width, records, to),
+            None => {
+                for (row, record) in to.chunks_exact_mut(self.width).zip(records) {
+                    row.copy_from_slice(self.row(record));
+                }
+            }
         }
     }
 

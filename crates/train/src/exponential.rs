@@ -4,6 +4,8 @@
 //! lanes, and the bits are the same on all of them.
 
 use crate::vectors::dispatch;
+#[cfg(target_arch = "x86_64")]
+use crate::{tens, vectors::avx2};
 use pulp::{Simd, WithSimd};
 
 /// Below this the answer is zero: it would not be a normal number.
@@ -32,6 +34,21 @@ pub(crate) fn exponential(x: f32) -> f32 {
 
 /// Writes the softmax of each row of `width` numbers: positive numbers of sum 1 in proportion to their exponentials.
 pub(crate) fn softmax(rows: &[f32], width: usize, probabilities: &mut [f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if width == tens::TEN
+        && let Some(simd) = avx2()
+    {
+        // Ten classes are the commonest: eight rows at a time, and what is left one after another.
+        let done = rows.len() / tens::BLOCK * tens::BLOCK;
+        let ((rows, rest), (some, others)) = (rows.split_at(done), probabilities.split_at_mut(done));
+        Simd::vectorize(simd, tens::Softmax { simd, rows, probabilities: some });
+        return softmax_by_rows(rest, width, others);
+    }
+    softmax_by_rows(rows, width, probabilities);
+}
+
+/// As [`softmax`], row after row.
+pub(crate) fn softmax_by_rows(rows: &[f32], width: usize, probabilities: &mut [f32]) {
     dispatch(Softmax { rows, width, probabilities });
 }
 

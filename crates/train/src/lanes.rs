@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MOST_PARTS: usize = 8;
 /// Parameters that one thread adds up at a time.
 const BLOCK: usize = 1 << 14;
+/// Parameters whose sums are in the nearest cache together.
+const CACHED: usize = 1 << 10;
 
 /// The memory for the sums of one model.
 #[derive(Debug)]
@@ -47,7 +49,11 @@ struct Worker {
     lane: Vec<f32>,
     /// Whether it holds one.
     is_begun: bool,
-    /// The sum of the lanes before, in steps of the grid; empty until it is needed.
+    /// The sum of the lane before; empty until it is needed.
+    aside: Vec<f32>,
+    /// Whether it holds one.
+    has_aside: bool,
+    /// The sum of the lanes before that, in steps of the grid; empty until it is needed.
     steps: Vec<f64>,
     /// Whether it holds one.
     has_steps: bool,
@@ -74,6 +80,8 @@ impl Lanes {
             },
             lane: vec![0.0; plan.network.parameters()],
             is_begun: false,
+            aside: Vec::new(),
+            has_aside: false,
             steps: Vec::new(),
             has_steps: false,
             balance: 0,
@@ -103,20 +111,20 @@ impl Lanes {
     ) -> (&mut [f32], Vec<Part<'_>>, Balance) {
         let (next, summing) = (AtomicUsize::new(0), AtomicUsize::new(self.workers.len()));
         let is_little = !is_shared(batch.parameters.len());
-        let order = batch.dealer.longest_first();
-        let sum_lanes = |worker: &mut Worker| {
-            worker.begin();
-            while let Some(sum) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let records = batch.dealer.records(*sum);
-                if !records.is_empty() {
-                    worker.lay_aside(noise);
-                    worker.add(batch, records);
-                }
+        let add_lane = |worker: &mut Worker, sum: usize| {
+            let records = batch.dealer.records(sum);
+            if !records.is_empty() {
+                worker.lay_aside(noise);
+                worker.add(batch, records);
             }
         };
+        let order = if self.workers.len() > 1 { batch.dealer.longest_first() } else { Vec::new() };
         let work = |worker: Option<&mut Worker>| {
             if let Some(worker) = worker {
-                sum_lanes(worker);
+                worker.begin();
+                while let Some(sum) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    add_lane(worker, *sum);
+                }
                 summing.fetch_sub(1, Ordering::Relaxed);
             }
             // What nobody found the time for is drawn as it is added, and is then still in the nearest cache; but not where one thread
@@ -126,7 +134,10 @@ impl Lanes {
         };
         match &mut self.workers[..] {
             // Another thread was asked for its noise, and what is left is drawn as it is added.
-            [worker] => sum_lanes(worker),
+            [worker] => {
+                worker.begin();
+                (0..batch.dealer.sums()).for_each(|sum| add_lane(worker, sum));
+            }
             workers => {
                 let idle = ahead.map_or(0, |_| rayon::current_num_threads().saturating_sub(workers.len()));
                 let all: Vec<Option<&mut Worker>> =
@@ -141,9 +152,11 @@ impl Lanes {
         let (first, others) = self.workers.split_at_mut(1);
         let first = &mut first[0];
         let mut parts: Vec<Part<'_>> = Vec::new();
+        parts.extend(first.has_aside.then_some(Part::Floats(&first.aside)));
         parts.extend(first.has_steps.then_some(Part::Steps(&first.steps)));
         for worker in others.iter() {
             parts.extend(worker.is_begun.then_some(Part::Floats(&worker.lane)));
+            parts.extend(worker.has_aside.then_some(Part::Floats(&worker.aside)));
             parts.extend(worker.has_steps.then_some(Part::Steps(&worker.steps)));
         }
         (&mut first.lane, parts, balance)
@@ -182,15 +195,32 @@ impl Lanes {
 impl Worker {
     fn begin(&mut self) {
         self.lane.fill(0.0);
-        (self.is_begun, self.has_steps, self.balance) = (false, false, 0);
+        (self.is_begun, self.has_aside, self.has_steps, self.balance) = (false, false, false, 0);
     }
 
-    /// Rounds the lane at hand to the grid, and makes way for the next.
+    /// Makes way for the next lane: that at hand is kept as it is, and every second time rounded to the grid with the one that was.
     fn lay_aside(&mut self, noise: &Calibrated) {
-        if self.is_begun {
-            noise.add_steps(begun(&mut self.steps, &mut self.has_steps, self.lane.len()), &self.lane);
-            self.lane.fill(0.0);
-            self.is_begun = false;
+        if !self.is_begun {
+            return;
+        }
+        self.is_begun = false;
+        if !self.has_aside {
+            self.has_aside = true;
+            std::mem::swap(&mut self.lane, &mut self.aside);
+            self.lane.resize(self.aside.len(), 0.0);
+            return self.lane.fill(0.0);
+        }
+        self.has_aside = false;
+        let had_steps = std::mem::replace(&mut self.has_steps, true);
+        self.steps.resize(self.lane.len(), 0.0);
+        let lanes = self.lane.chunks_mut(CACHED).zip(self.aside.chunks(CACHED));
+        for (steps, (lane, aside)) in self.steps.chunks_mut(CACHED).zip(lanes) {
+            if !had_steps {
+                steps.fill(0.0);
+            }
+            noise.add_steps(steps, aside);
+            noise.add_steps(steps, lane);
+            lane.fill(0.0);
         }
     }
 

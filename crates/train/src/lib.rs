@@ -32,6 +32,7 @@
 //!
 //! With feature `serde`, layers, features, losses, optimisers, schedules and clippings are objects in files that say their `kind`.
 
+mod aligned;
 mod clip;
 pub mod cohort;
 pub mod convex;
@@ -39,6 +40,8 @@ mod crafted;
 mod data;
 mod dealing;
 pub mod device;
+#[cfg(target_arch = "x86_64")]
+mod eights;
 mod explicit;
 mod exponential;
 pub mod features;
@@ -59,6 +62,8 @@ pub mod replay;
 mod run;
 mod sampling;
 mod shape;
+#[cfg(target_arch = "x86_64")]
+mod tens;
 mod tiles;
 mod vectors;
 mod views;

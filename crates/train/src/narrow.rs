@@ -6,6 +6,11 @@
 //! beside.
 
 use crate::vectors::dispatch;
+#[cfg(target_arch = "x86_64")]
+use crate::{
+    eights::{self, EIGHT},
+    vectors::avx2,
+};
 use pulp::{Simd, WithSimd};
 
 /// The most outputs that these kernels take.
@@ -31,7 +36,37 @@ impl Narrow {
     pub(crate) fn forward(self, weights: &[f32], biases: &[f32], input: &[f32], output: &mut [f32]) {
         assert!(self.outputs <= NARROW && biases.len() == self.outputs);
         assert!(weights.len() == self.inputs * self.outputs);
-        dispatch(Forward { size: self, weights, biases, input, output });
+        let rows = input.len() / self.inputs.max(1);
+        let done = self.forward_by_eights(rows, weights, biases, input, output);
+        let (input, output) = (&input[done * self.inputs..], &mut output[done * self.outputs..]);
+        forward_by_pairs(self, weights, biases, input, output);
+    }
+
+    /// As many of the rows as eight go into, where that can be done here; returns how many.
+    #[cfg(target_arch = "x86_64")]
+    fn forward_by_eights(
+        self,
+        rows: usize,
+        weights: &[f32],
+        biases: &[f32],
+        input: &[f32],
+        output: &mut [f32],
+    ) -> usize {
+        let done = rows / EIGHT * EIGHT;
+        match avx2() {
+            Some(simd) if done > 0 && self.outputs.is_multiple_of(LOW) => {
+                let (input, output) = (&input[..done * self.inputs], &mut output[..done * self.outputs]);
+                let size = self;
+                Simd::vectorize(simd, eights::Forward { simd, size, weights, biases, input, output });
+                done
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn forward_by_eights(self, _: usize, _: &[f32], _: &[f32], _: &[f32], _: &mut [f32]) -> usize {
+        0
     }
 
     /// `input_gradient` = `output_gradient` × weights.
@@ -53,6 +88,17 @@ impl Narrow {
 /// roundings of 2⁻²⁴ at the most, and the pieces in `f64`
 pub(crate) fn square_norms(rows: &[f32], width: usize, norms: &mut [f32]) {
     dispatch(SquareNorms { rows, width, norms });
+}
+
+/// As [`Narrow::forward`], two rows at a time.
+pub(crate) fn forward_by_pairs(
+    size: Narrow,
+    weights: &[f32],
+    biases: &[f32],
+    input: &[f32],
+    output: &mut [f32],
+) {
+    dispatch(Forward { size, weights, biases, input, output });
 }
 
 struct Forward<'a> {
@@ -211,7 +257,7 @@ fn dot_one<S: Simd>(simd: S, row: &[f32], column: &[f32]) -> f32 {
 
 /// What does not fill a vector.
 #[inline(always)]
-fn dot_rest(row: &[f32], column: &[f32]) -> f32 {
+pub(crate) fn dot_rest(row: &[f32], column: &[f32]) -> f32 {
     row.iter().zip(column).fold(0.0, |sum, (x, weight)| x.mul_add(*weight, sum))
 }
 
@@ -400,21 +446,30 @@ impl WithSimd for ScaleRows<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        // Ten outputs are the commonest: the compiler keeps their totals in registers.
-        match self.totals.as_chunks_mut::<10>() {
-            ([totals], []) => scale_each(self.rows, self.factors, totals),
-            _ => scale_each(self.rows, self.factors, self.totals),
+        let ScaleRows { rows, factors, totals } = self;
+        match totals.as_chunks_mut::<10>() {
+            // Ten outputs are the commonest: their totals stay in registers.
+            ([totals], []) => {
+                let mut held = *totals;
+                for (row, factor) in rows.as_chunks_mut::<10>().0.iter_mut().zip(factors) {
+                    scale_one(row, *factor, &mut held);
+                }
+                *totals = held;
+            }
+            _ => {
+                for (row, factor) in rows.chunks_exact_mut(totals.len()).zip(factors) {
+                    scale_one(row, *factor, totals);
+                }
+            }
         }
     }
 }
 
 #[inline(always)]
-fn scale_each(rows: &mut [f32], factors: &[f32], totals: &mut [f32]) {
-    for (row, factor) in rows.chunks_exact_mut(totals.len()).zip(factors) {
-        for (x, total) in row.iter_mut().zip(&mut *totals) {
-            *x *= factor;
-            *total += *x;
-        }
+fn scale_one(row: &mut [f32], factor: f32, totals: &mut [f32]) {
+    for (x, total) in row.iter_mut().zip(totals) {
+        *x *= factor;
+        *total += *x;
     }
 }
 
@@ -502,6 +557,36 @@ mod tests {
             let mut alone = [0.0; 10];
             size.forward(&weights, &biases, row, &mut alone);
             assert_eq!(alone, *expected);
+        }
+    }
+
+    #[test]
+    fn rows_are_scaled_and_added_up_one_after_another() {
+        let hostile = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -0.0, f32::from_bits(1)];
+        for width in 1..=20 {
+            for count in (0..20).chain([64, 193]) {
+                let (rows, factors, start) =
+                    (numbers(count * width, 1), numbers(count, 2), numbers(width, 3));
+                for (at, odd) in hostile.into_iter().enumerate() {
+                    let (mut rows, mut totals) = (rows.clone(), start.clone());
+                    if let Some(place) = (count * width).checked_sub(1 + at) {
+                        rows[place] = odd;
+                    }
+                    let (mut slow_rows, mut slow_totals) = (rows.clone(), start.clone());
+                    for (i, x) in slow_rows.iter_mut().enumerate() {
+                        *x *= factors[i / width];
+                        slow_totals[i % width] += *x;
+                    }
+                    scale_rows(&mut rows, &factors, &mut totals);
+                    let same = |a: &[f32], b: &[f32]| {
+                        a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
+                    };
+                    assert!(
+                        same(&rows, &slow_rows) && same(&totals, &slow_totals),
+                        "{width}, {count}, {odd}"
+                    );
+                }
+            }
         }
     }
 

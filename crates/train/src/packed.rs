@@ -57,27 +57,30 @@ impl Packed {
         (&self.levels, f64::from(self.unit.high) + f64::from(self.unit.low))
     }
 
-    /// Writes the features from number `first` on, with the bits that they had.
-    #[inline]
-    pub(crate) fn unpack(&self, first: usize, to: &mut [f32]) {
-        let levels = &self.levels[first..][..to.len()];
-        dispatch(Unpack { levels, unit: self.unit, to });
+    /// Writes the features of some records of so many each, with the bits that they had.
+    pub(crate) fn unpack(&self, width: usize, records: impl Iterator<Item = usize>, to: &mut [f32]) {
+        dispatch(Unpack { levels: &self.levels, unit: self.unit, width, records, to });
     }
 }
 
-struct Unpack<'a> {
+struct Unpack<'a, R> {
     levels: &'a [u8],
     unit: Unit,
+    width: usize,
+    records: R,
     to: &'a mut [f32],
 }
 
-impl WithSimd for Unpack<'_> {
+impl<R: Iterator<Item = usize>> WithSimd for Unpack<'_, R> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (to, level) in self.to.iter_mut().zip(self.levels) {
-            *to = self.unit.of(*level);
+        let Unpack { levels, unit, width, records, to } = self;
+        for (row, record) in to.chunks_exact_mut(width).zip(records) {
+            for (to, level) in row.iter_mut().zip(&levels[record * width..][..width]) {
+                *to = unit.of(*level);
+            }
         }
     }
 }
@@ -91,10 +94,12 @@ mod tests {
         for divisor in DIVISORS {
             let features: Vec<f32> = (0..2000u32).map(|i| (i * 37 % 256) as f32 / divisor).collect();
             let packed = Packed::new(&features).expect("levels");
-            for first in [0, 1, 7, 1000] {
-                let mut back = vec![9.0; 993];
-                packed.unpack(first, &mut back);
-                assert!(back.iter().zip(&features[first..]).all(|(a, b)| a.to_bits() == b.to_bits()));
+            for width in [1, 7, 8, 40, 1000] {
+                let records = || (0..2000 / width).rev().step_by(2);
+                let mut back = vec![9.0; records().count() * width];
+                packed.unpack(width, records(), &mut back);
+                let expected = records().flat_map(|record| &features[record * width..][..width]);
+                assert!(back.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()));
             }
         }
     }

@@ -3,7 +3,8 @@
 //! All memory is allocated once and belongs to one lane; nothing here draws randomness or knows of noise.
 
 use crate::{
-    Loss, Network, Plan, World,
+    Dataset, Loss, Network, Plan, World,
+    aligned::Aligned,
     clip::{Balance, Clip},
     exponential::softmax,
     layer::Trace,
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Pass {
     /// The input of each stage, and the output of the last.
-    values: Vec<Vec<f32>>,
+    values: Vec<Aligned>,
     /// The gradient by each of them; that by the network's own input is not needed and empty.
     gradients: Vec<Vec<f32>>,
     /// What each stage keeps.
@@ -36,7 +37,7 @@ impl Pass {
             gradients[0] = Vec::new();
         }
         Pass {
-            values: network.shapes().iter().map(|shape| sized(shape.size())).collect(),
+            values: network.shapes().iter().map(|shape| Aligned::new(capacity * shape.size())).collect(),
             gradients,
             kept: network.stages().iter().map(|stage| sized(stage.kept())).collect(),
             of_inputs: Vec::new(),
@@ -57,20 +58,52 @@ impl Pass {
         clip: &Clip,
         sum: &mut [f32],
     ) -> Balance {
-        let (network, count) = (&plan.network, records.len());
-        let input = self.input(network, count);
-        timed(Phase::Fetching, || {
-            for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
-                data.copy_row(*record as usize, row);
+        let input = self.input(&plan.network, records.len());
+        match data.records_alone() {
+            Some(alone) => {
+                timed(Phase::Fetching, || {
+                    alone.copy_rows(records.iter().map(|record| *record as usize), input)
+                });
+                self.add_fetched(plan, |at| (alone, at), records, parameters, clip, sum)
             }
-        });
+            None => {
+                timed(Phase::Fetching, || {
+                    for (row, record) in input.chunks_exact_mut(data.width()).zip(records) {
+                        let (records, at) = data.place(*record as usize);
+                        records.copy_rows([at].into_iter(), row);
+                    }
+                });
+                self.add_fetched(plan, |at| data.place(at), records, parameters, clip, sum)
+            }
+        }
+    }
+
+    /// As [`Pass::add`], with features that were fetched; `place` says which dataset a record is in, and where.
+    #[inline(always)]
+    fn add_fetched<'a>(
+        &mut self,
+        plan: &Plan,
+        place: impl Fn(usize) -> (&'a Dataset, usize),
+        records: &[u32],
+        parameters: &[f32],
+        clip: &Clip,
+        sum: &mut [f32],
+    ) -> Balance {
+        let (network, count) = (&plan.network, records.len());
+        let place = |record: &u32| place(*record as usize);
         timed(Phase::Forward, || self.forward(network, parameters, count));
-        let labels = records.iter().map(|record| data.label(*record as usize));
+        let labels = records.iter().map(|record| {
+            let (data, at) = place(record);
+            data.labels().at(at)
+        });
         timed(Phase::Backward, || self.backward(network, parameters, plan.loss, labels, count));
         let balance = timed(Phase::Norms, || {
             if network.stages()[0].measures_inputs() {
                 self.of_inputs.clear();
-                self.of_inputs.extend(records.iter().map(|record| data.square_norm(*record as usize)));
+                self.of_inputs.extend(records.iter().map(|record| {
+                    let (data, at) = place(record);
+                    data.square_norm(at)
+                }));
             }
             self.factors(network, clip, count)
         });
@@ -152,7 +185,9 @@ impl Pass {
     /// were.
     fn factors(&mut self, network: &Network, clip: &Clip, count: usize) -> Balance {
         let capacity = self.capacity;
-        self.square_norms.fill(0.0);
+        for row in self.square_norms.chunks_exact_mut(capacity) {
+            row[..count].fill(0.0);
+        }
         for (at, stage) in network.stages().iter().enumerate() {
             let trace = trace(&self.values, &mut self.kept, network, at, count);
             let gradients = &self.gradients[at + 1][..count * network.shapes()[at + 1].size()];
@@ -163,10 +198,13 @@ impl Pass {
             }
         }
         let balance = clip.factors(&self.square_norms, capacity, count, &mut self.factors);
-        for example in 0..count {
-            // Only what is not finite has no factor at all.
-            if self.factors[example..].iter().step_by(capacity).all(|factor| *factor == 0.0) {
-                self.silence(network, count, example);
+        // Only what is not finite has no factor at all; and mostly there is nothing of the kind.
+        let may_be_silent = self.factors[..count].iter().fold(false, |any, factor| any | (*factor == 0.0));
+        if may_be_silent {
+            for example in 0..count {
+                if self.factors[example..].iter().step_by(capacity).all(|factor| *factor == 0.0) {
+                    self.silence(network, count, example);
+                }
             }
         }
         balance
@@ -233,7 +271,7 @@ fn loss_gradients(
 
 /// What went through the stage at a place.
 fn trace<'a>(
-    values: &'a [Vec<f32>],
+    values: &'a [Aligned],
     kept: &'a mut [Vec<f32>],
     network: &Network,
     at: usize,

@@ -282,7 +282,7 @@ impl<'a> Run<'a> {
             step,
         };
         let stride = Stride {
-            step,
+            corrections: plan.optimiser.corrections(step),
             // Divide by the planned batch size: the realised one is private.
             scale: 1.0 / plan.sampling.planned().as_f64() as f32,
             rate: plan.schedule.rate(step, plan.steps.get()),

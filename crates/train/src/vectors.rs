@@ -14,3 +14,14 @@ pub(crate) fn dispatch<W: WithSimd>(work: W) -> W::Output {
         narrower => narrower.dispatch(work),
     }
 }
+
+/// The vectors of AVX2, where there are some.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn avx2() -> Option<pulp::x86::V3> {
+    match Arch::new() {
+        Arch::V4(simd) => Some(*simd),
+        Arch::V3(simd) => Some(simd),
+        _ => None,
+    }
+}

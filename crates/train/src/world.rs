@@ -226,8 +226,13 @@ impl<'a> World<'a> {
             || self.planted.is_some_and(is_missing)
     }
 
+    /// The dataset, where each position is the record of that number and nothing else is there.
+    pub(crate) fn records_alone(&self) -> Option<&'a Dataset> {
+        (self.is_whole() && self.added.is_none() && self.people.is_none()).then_some(self.data)
+    }
+
     /// Which records those at a position are in, and where.
-    fn place(&self, position: usize) -> (&'a Dataset, usize) {
+    pub(crate) fn place(&self, position: usize) -> (&'a Dataset, usize) {
         if let Some(Changed { position: at, by: Some(by) }) = self.changed
             && at == position
         {
@@ -255,27 +260,6 @@ impl<'a> World<'a> {
             Some(_) | None => 1,
         };
         (first..first + count).map(|at| (records.row(at), records.labels().at(at)))
-    }
-
-    /// Copies the features of the record at a position.
-    #[inline]
-    pub(crate) fn copy_row(&self, position: usize, to: &mut [f32]) {
-        let (records, at) = self.place(position);
-        records.copy_row(at, to);
-    }
-
-    /// The squared norm of its features.
-    #[inline]
-    pub(crate) fn square_norm(&self, position: usize) -> f32 {
-        let (records, at) = self.place(position);
-        records.square_norm(at)
-    }
-
-    /// Its label.
-    #[inline]
-    pub(crate) fn label(&self, position: usize) -> Label {
-        let (records, at) = self.place(position);
-        records.labels().at(at)
     }
 
     /// Checks the labels of all its parts.

@@ -13,6 +13,8 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
 /// What the multiplication by the inverse of the grid step can add to a rounding, in steps, for two vectors: 2·2⁴⁰·2⁻⁵², since
 /// the inverse and the product are each rounded by 2⁻⁵³; and as much again for the rounding of the bound itself.
 const DIVISION: f64 = 1.0 / (1u64 << 10) as f64;
+/// Values that are looked over together: one that is no number, or far off, makes no others slow.
+const STRETCH: usize = 512;
 
 /// The grid of Gaussian noise with one standard deviation: multiples of σ·2⁻²⁰, whatever the data.
 ///
@@ -141,6 +143,24 @@ impl Grid {
         let steps = if steps < -FARTHEST { -FARTHEST } else { steps };
         (steps + ROUNDER) - ROUNDER
     }
+
+    /// As [`steps`](Grid::steps), which looks for what has no place only where values are not known to be near.
+    #[inline(always)]
+    fn place<const NEAR: bool>(&self, value: f32) -> f64 {
+        match NEAR {
+            true => (f64::from(value) * (1.0 / self.granularity) + ROUNDER) - ROUNDER,
+            false => self.steps(value),
+        }
+    }
+
+    /// Whether all values are numbers of at most half of the farthest place, so that none needs to be brought within it.
+    #[inline(always)]
+    fn are_near(&self, values: &[f32]) -> bool {
+        let limit = ((self.granularity * (FARTHEST / 2.0)) as f32).min(f32::MAX);
+        // Without their signs, floats are in the order of their bits, and infinity and NaN beyond all others.
+        let most = values.iter().fold(0, |most, value| (value.to_bits() & !(1 << 31)).max(most));
+        most <= limit.to_bits()
+    }
 }
 
 struct Addition<'a> {
@@ -154,9 +174,20 @@ impl WithSimd for Addition<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (value, &k) in self.values.iter_mut().zip(self.noise) {
-            *value = noisy(*value, k, self.grid);
+        let Addition { values, noise, grid } = self;
+        for (values, noise) in values.chunks_mut(STRETCH).zip(noise.chunks(STRETCH)) {
+            match grid.are_near(values) {
+                true => add::<true>(values, noise, grid),
+                false => add::<false>(values, noise, grid),
+            }
         }
+    }
+}
+
+#[inline(always)]
+fn add<const NEAR: bool>(values: &mut [f32], noise: &[i32], grid: Grid) {
+    for (value, &k) in values.iter_mut().zip(noise) {
+        *value = (grid.granularity * (grid.place::<NEAR>(*value) + f64::from(k))) as f32;
     }
 }
 
@@ -171,29 +202,53 @@ impl WithSimd for Steps<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (total, value) in self.totals.iter_mut().zip(self.values) {
-            *total += self.grid.steps(*value);
+        let Steps { totals, values, grid } = self;
+        for (totals, values) in totals.chunks_mut(STRETCH).zip(values.chunks(STRETCH)) {
+            match grid.are_near(values) {
+                true => add_places::<true>(totals, values, grid),
+                false => add_places::<false>(totals, values, grid),
+            }
         }
+    }
+}
+
+#[inline(always)]
+fn add_places<const NEAR: bool>(totals: &mut [f64], values: &[f32], grid: Grid) {
+    for (total, value) in totals.iter_mut().zip(values) {
+        *total += grid.place::<NEAR>(*value);
     }
 }
 
 /// A number that is added to another one on the grid.
 pub trait Addend: Copy {
+    /// Whether some are near, as floats are for [`Grid::steps`].
+    fn are_near(some: &[Self], grid: Grid) -> bool;
+
     /// Its place there.
-    fn steps_on(self, grid: Grid) -> f64;
+    fn place_on<const NEAR: bool>(self, grid: Grid) -> f64;
 }
 
 impl Addend for f32 {
     #[inline(always)]
-    fn steps_on(self, grid: Grid) -> f64 {
-        grid.steps(self)
+    fn are_near(some: &[f32], grid: Grid) -> bool {
+        grid.are_near(some)
+    }
+
+    #[inline(always)]
+    fn place_on<const NEAR: bool>(self, grid: Grid) -> f64 {
+        grid.place::<NEAR>(self)
     }
 }
 
 /// Grid steps.
 impl Addend for f64 {
     #[inline(always)]
-    fn steps_on(self, _: Grid) -> f64 {
+    fn are_near(_: &[f64], _: Grid) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn place_on<const NEAR: bool>(self, _: Grid) -> f64 {
         self
     }
 }
@@ -210,10 +265,22 @@ impl<T: Addend> WithSimd for SumWithNoise<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for ((value, other), &k) in self.values.iter_mut().zip(self.others).zip(self.noise) {
-            let total = self.grid.steps(*value) + other.steps_on(self.grid);
-            *value = (self.grid.granularity * (total + f64::from(k))) as f32;
+        let SumWithNoise { values, others, noise, grid } = self;
+        let parts = values.chunks_mut(STRETCH).zip(others.chunks(STRETCH)).zip(noise.chunks(STRETCH));
+        for ((values, others), noise) in parts {
+            match grid.are_near(values) && T::are_near(others, grid) {
+                true => add_both::<true, T>(values, others, noise, grid),
+                false => add_both::<false, T>(values, others, noise, grid),
+            }
         }
+    }
+}
+
+#[inline(always)]
+fn add_both<const NEAR: bool, T: Addend>(values: &mut [f32], others: &[T], noise: &[i32], grid: Grid) {
+    for ((value, other), &k) in values.iter_mut().zip(others).zip(noise) {
+        let total = grid.place::<NEAR>(*value) + other.place_on::<NEAR>(grid);
+        *value = (grid.granularity * (total + f64::from(k))) as f32;
     }
 }
 
@@ -236,7 +303,7 @@ impl WithSimd for StepsWithNoise<'_> {
 }
 
 /// The `f32` of γ·(round(value/γ) + k).
-#[inline(always)]
+#[cfg(test)]
 fn noisy(value: f32, k: i32, grid: Grid) -> f32 {
     (grid.granularity * (grid.steps(value) + f64::from(k))) as f32
 }
@@ -324,6 +391,104 @@ mod tests {
         assert_eq!(noisy(-0.0, 0, grid).to_bits(), 0);
         assert_eq!(noisy((-5.0 * step) as f32, 5, grid).to_bits(), 0);
         assert_eq!(noisy(f32::from_bits(1), 1, grid), step as f32);
+    }
+
+    /// The twin of every pass over a vector: number by number, each with its ends.
+    fn slowly(grid: Grid, parts: &[&[f32]], noise: &[i32]) -> Vec<u32> {
+        let place = |at: usize| parts.iter().map(|part| grid.steps(part[at])).sum::<f64>();
+        let value = |at: usize| (grid.granularity() * (place(at) + f64::from(noise[at]))) as f32;
+        (0..noise.len()).map(|at| value(at).to_bits()).collect()
+    }
+
+    /// All passes over two vectors, held against their twin.
+    fn hold_against_the_twin(grid: Grid, first: &[f32], second: &[f32], noise: &[i32]) {
+        let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|value| value.to_bits()).collect() };
+        let mut values = first.to_vec();
+        grid.add_drawn(&mut values, noise);
+        assert_eq!(bits(&values), slowly(grid, &[first], noise));
+
+        let both = slowly(grid, &[first, second], noise);
+        values.copy_from_slice(first);
+        grid.add_drawn_to_sum(&mut values, second, noise);
+        assert_eq!(bits(&values), both);
+
+        let mut totals = vec![0.0; noise.len()];
+        grid.add_steps(&mut totals, second);
+        values.copy_from_slice(first);
+        grid.add_drawn_to_sum(&mut values, &totals, noise);
+        assert_eq!(bits(&values), both);
+
+        grid.add_steps(&mut totals, first);
+        grid.add_drawn_to_steps(&totals, noise, &mut values);
+        assert_eq!(bits(&values), both);
+    }
+
+    fn ordinary(length: usize, salt: usize, grid: Grid) -> Vec<f32> {
+        let deviation = grid.standard_deviation();
+        (0..length)
+            .map(|i| (deviation * (((i * 7919 + salt) % 2003) as f64 * 0.0137 - 13.0)) as f32)
+            .collect()
+    }
+
+    #[test]
+    fn a_hostile_value_at_any_place_has_the_bits_of_the_twin() {
+        for deviation in [1.0, 0.37, 1e-30, 1e30] {
+            let grid = Grid::new(deviation).unwrap();
+            let farthest = grid.granularity() * FARTHEST;
+            let hostile = [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, -0.0]
+                .into_iter()
+                .chain([0.25, 0.499, 0.5, 0.501, 0.999, 1.0, 1.001, -1.5, 3.0].map(|x| (x * farthest) as f32))
+                .chain([f32::from_bits(1), f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)]);
+            let length = 2 * STRETCH + 37;
+            let (first, second) = (ordinary(length, 1, grid), ordinary(length, 5, grid));
+            let mut noise = vec![0; length];
+            fill(&mut noise, &mut stream());
+            for (salt, odd) in hostile.enumerate() {
+                // Every place of a vector register, and both ends of every stretch.
+                let places = (0..40).chain([STRETCH - 1, STRETCH, 2 * STRETCH - 1, 2 * STRETCH, length - 1]);
+                for place in places {
+                    let mut spoilt = first.clone();
+                    spoilt[place] = odd;
+                    hold_against_the_twin(grid, &spoilt, &second, &noise);
+                    if (place + salt) % 5 == 0 {
+                        hold_against_the_twin(grid, &second, &spoilt, &noise);
+                        hold_against_the_twin(grid, &spoilt, &spoilt, &noise);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_of_any_length_have_the_bits_of_the_twin() {
+        let grid = Grid::new(0.7).unwrap();
+        for length in (0..70).chain([STRETCH - 1, STRETCH, STRETCH + 1, 2000, 5000]) {
+            let mut noise = vec![0; length];
+            fill(&mut noise, &mut stream());
+            hold_against_the_twin(grid, &ordinary(length, 3, grid), &ordinary(length, 7, grid), &noise);
+        }
+    }
+
+    #[test]
+    fn what_is_near_has_one_place_by_either_way() {
+        for deviation in [2.4e-302, 1e-30, 0.37, 1.0, 1e25, 1e300] {
+            let grid = Grid::new(deviation).unwrap();
+            let (mut near, mut far) = (0, 0);
+            // A stride through all floats, negative ones among them.
+            for bits in (0..=u32::MAX).step_by(9973) {
+                let value = f32::from_bits(bits);
+                match grid.are_near(&[value]) {
+                    true => {
+                        near += 1;
+                        let place = grid.place::<true>(value);
+                        assert_eq!(place.to_bits(), grid.steps(value).to_bits());
+                        assert!(place.abs() <= FARTHEST);
+                    }
+                    false => far += 1,
+                }
+            }
+            assert!(near > 0 && far > 0, "{near} {far}");
+        }
     }
 
     #[test]

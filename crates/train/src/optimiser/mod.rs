@@ -6,7 +6,8 @@ mod schedule;
 pub use averaging::Averaging;
 pub use schedule::Schedule;
 
-use crate::private::Target;
+use crate::{private::Target, vectors::dispatch};
+use pulp::{Simd, WithSimd};
 use veracity_core::Refusal;
 
 /// How parameters follow the gradient.
@@ -83,8 +84,8 @@ fn split_memory(memory: &mut [f32], at: usize) -> (&mut [f32], &mut [f32]) {
 /// One step's numbers beside the gradient.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stride {
-    /// The step, from 0.
-    pub step: u64,
+    /// What makes up for means that began at zero, as [`Optimiser::corrections`] has it.
+    pub corrections: [f32; 2],
     /// What makes a mean of the sum: one over the planned batch size, since the realised one is private.
     pub scale: f32,
     /// The learning rate.
@@ -135,14 +136,41 @@ impl Optimiser {
         }
     }
 
+    /// What the mean direction and the mean square of a step, counted from 0, are multiplied with: both began at zero.
+    pub(crate) fn corrections(self, step: u64) -> [f32; 2] {
+        let of = |beta: f32| 1.0 / (1.0 - libm::pow(f64::from(beta), (step + 1) as f64)) as f32;
+        match self {
+            Optimiser::Sgd { .. } | Optimiser::Nesterov { .. } => [1.0; 2],
+            Optimiser::Adam { beta1, beta2, .. } => [of(beta1), of(beta2)],
+        }
+    }
+
     /// One step along `sum` × scale, the mean gradient; parameters first shrink by decay × rate.
+    ///
+    /// Each parameter by itself and without fused operations, so that the bits are those of any vectors.
     pub(crate) fn step(self, block: Block<'_>, sum: &[f32], stride: Stride) {
-        let Block { parameters, first, second } = block;
-        let Stride { step, scale, rate, decay } = stride;
+        dispatch(Update { optimiser: self, block, sum, stride });
+    }
+}
+
+struct Update<'a> {
+    optimiser: Optimiser,
+    block: Block<'a>,
+    sum: &'a [f32],
+    stride: Stride,
+}
+
+impl WithSimd for Update<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Update { optimiser, block: Block { parameters, first, second }, sum, stride } = self;
+        let Stride { corrections: [mean, square], scale, rate, decay } = stride;
         if decay != 0.0 {
             parameters.iter_mut().for_each(|w| *w -= rate * decay * *w);
         }
-        match self {
+        match optimiser {
             Optimiser::Sgd { momentum: 0.0 } => {
                 let stretch = rate * scale;
                 for (w, g) in parameters.iter_mut().zip(sum) {
@@ -163,9 +191,6 @@ impl Optimiser {
                 }
             }
             Optimiser::Adam { beta1, beta2, epsilon } => {
-                let seen = (step + 1) as f64;
-                let missing = |beta: f32| (1.0 - libm::pow(f64::from(beta), seen)) as f32;
-                let (mean, square) = (1.0 / missing(beta1), 1.0 / missing(beta2));
                 let moments = first.iter_mut().zip(second);
                 for ((w, g), (m, v)) in parameters.iter_mut().zip(sum).zip(moments) {
                     let g = scale * g;
@@ -186,7 +211,8 @@ mod tests {
     fn path(optimiser: Optimiser, decay: f32) -> f64 {
         let (mut w, mut memory) = ([1.0f32], optimiser.memory(1));
         for (step, sum) in [8.0f32, -4.0, 2.0].into_iter().enumerate() {
-            let stride = Stride { step: step as u64, scale: 0.25, rate: 0.1, decay };
+            let corrections = optimiser.corrections(step as u64);
+            let stride = Stride { corrections, scale: 0.25, rate: 0.1, decay };
             optimiser.step(Block::all(&mut w, &mut memory), &[sum], stride);
         }
         f64::from(w[0])

@@ -6,7 +6,7 @@
 
 use super::{
     Place,
-    noises::{BLOCK, number},
+    noises::{BLOCK, Normals, number},
 };
 use crate::phases::{Phase, timed};
 use std::{
@@ -159,18 +159,20 @@ impl Ahead {
         }
     }
 
-    /// Hands the noise of a piece to `work`, and draws it where it is not there.
-    pub(super) fn with<T>(&self, step: u64, at: usize, work: impl FnOnce(&[i32]) -> T) -> T {
-        match self.pieces(step)[at].try_lock() {
-            Ok(mut piece) => {
-                self.complete(&mut piece, at, step);
-                work(&piece.normals)
+    /// Hands the noise of a piece to `work`, and draws it where it is not there: to `spare`, which is in the nearest cache, unless
+    /// someone might draw it once more for want of it here.
+    pub(super) fn with(&self, step: u64, at: usize, spare: &mut Normals, work: impl FnOnce(&[i32])) {
+        // Held while it is drawn, so that nobody else does. Who holds it now is drawing it, or failed to, and may not go on for long.
+        let mut held = self.pieces(step)[at].try_lock().ok();
+        match &mut held {
+            Some(piece) if self.ring.len() > 1 || piece.of == Some(Owner::of(step)) => {
+                self.complete(piece, at, step);
+                work(&piece.normals);
             }
-            // Someone is drawing it, or failed to, and may not go on for long.
-            Err(_) => {
-                let mut own = Piece::default();
-                self.complete(&mut own, at, step);
-                work(&own.normals)
+            Some(_) | None => {
+                let normals = spare.some(DRAWN.min(self.length - at * DRAWN));
+                self.draw(normals, at, step);
+                work(normals);
             }
         }
     }
@@ -186,11 +188,16 @@ impl Ahead {
             return;
         }
         piece.of = None;
-        let first = at * DRAWN;
-        piece.normals.resize(DRAWN.min(self.length - first), 0);
-        let mut stream = self.family.stream(number(Place::Gradient, step, first / BLOCK));
-        timed(Phase::Noise, || vector::fill_from(first % BLOCK, &mut piece.normals, &mut stream));
+        piece.normals.resize(DRAWN.min(self.length - at * DRAWN), 0);
+        self.draw(&mut piece.normals, at, step);
         piece.of = Some(owner);
+    }
+
+    /// Draws the normals of a piece.
+    fn draw(&self, normals: &mut [i32], at: usize, step: u64) {
+        let first = at * DRAWN;
+        let mut stream = self.family.stream(number(Place::Gradient, step, first / BLOCK));
+        timed(Phase::Noise, || vector::fill_from(first % BLOCK, normals, &mut stream));
     }
 
     /// Says that the model is gone.

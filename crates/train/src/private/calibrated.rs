@@ -3,7 +3,6 @@
 use super::{Part, Rounding, laplace::LaplaceGrid};
 use veracity_core::{ClipNorm, NoiseMultiplier, Refusal};
 use veracity_noise::{Distance, Stream, vector, vector::Grid};
-use zeroize::Zeroize;
 
 /// Noise for one kind of sum.
 #[derive(Debug, Clone, Copy)]
@@ -124,19 +123,21 @@ impl Calibrated {
         }
     }
 
-    /// Replaces a block, which begins at parameter `from`, by its sum with the same block of other parts, all on the grid, and noise.
-    pub(super) fn add(&self, values: &mut [f32], others: &[Part<'_>], from: usize, rng: &mut Stream) {
+    /// Replaces some numbers, the first of which is that of parameter `from`, by their sums with those of other parts, all on the
+    /// grid, and noise, which is drawn by way of `normals`.
+    pub(super) fn add(
+        &self,
+        values: &mut [f32],
+        others: &[Part<'_>],
+        from: usize,
+        normals: &mut [i32],
+        rng: &mut Stream,
+    ) {
         match self.law {
-            Law::Gaussian(grid) if others.is_empty() => grid.add_noise(values, rng),
             Law::Gaussian(_) => {
-                let mut normals = [0; CHUNK];
-                for (at, values) in values.chunks_mut(CHUNK).enumerate() {
-                    let normals = &mut normals[..values.len()];
-                    vector::fill(normals, rng);
-                    self.add_drawn(values, others, from + at * CHUNK, normals);
-                }
-                // What is left on the stack would undo the noise.
-                normals.zeroize();
+                let normals = &mut normals[..values.len()];
+                vector::fill(normals, rng);
+                self.add_drawn(values, others, from, normals);
             }
             Law::Laplace(grid) => {
                 for (value, at) in values.iter_mut().zip(from..) {
@@ -244,6 +245,14 @@ mod tests {
     use super::*;
     use veracity_noise::{Entropy, Purpose};
 
+    /// Adds to a whole vector, as much at a time as there are normals at once.
+    fn add(law: &Calibrated, values: &mut [f32], others: &[Part<'_>], rng: &mut Stream) {
+        let mut normals = [0; CHUNK];
+        for (at, values) in values.chunks_mut(CHUNK).enumerate() {
+            law.add(values, others, at * CHUNK, &mut normals, rng);
+        }
+    }
+
     #[test]
     fn noise_by_itself_is_the_noise_that_is_added() {
         let (noise, clip) = (NoiseMultiplier::new(0.7).unwrap(), ClipNorm::new(1.3).unwrap());
@@ -262,7 +271,7 @@ mod tests {
                 .zip(law.noise(clean.len(), &mut family.stream(3)))
                 .map(|(value, noise)| law.value(law.steps(*value) + noise))
                 .collect();
-            law.add(&mut clean, &[], 0, &mut family.stream(3));
+            add(&law, &mut clean, &[], &mut family.stream(3));
             assert!(clean.iter().zip(&apart).all(|(a, b)| a.to_bits() == b.to_bits()), "{law:?}");
         }
     }
@@ -285,14 +294,14 @@ mod tests {
             let drawn = law.noise(length, &mut family.stream(3));
             for others in [&others[..1], &others[1..]] {
                 let mut sum = first.clone();
-                law.add(&mut sum, others, 0, &mut family.stream(3));
+                add(&law, &mut sum, others, &mut family.stream(3));
                 for at in 0..length {
                     let total = law.total(first[at], others, at);
                     assert_eq!(sum[at].to_bits(), law.value(total + drawn[at]).to_bits());
                 }
             }
             let mut sum = first.clone();
-            law.add(&mut sum, &others, 0, &mut family.stream(3));
+            add(&law, &mut sum, &others, &mut family.stream(3));
             let mut totals = steps.clone();
             law.add_steps(&mut totals, &first);
             law.add_steps(&mut totals, &floats);

@@ -4,7 +4,7 @@
 
 use super::{Ahead, Calibrated, ClippedSum, Part, Place, ahead};
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use veracity_core::{Adjacency, Refusal};
 use veracity_noise::{Call, Family, Tape};
 
@@ -12,6 +12,8 @@ use veracity_noise::{Call, Family, Tape};
 pub(super) const BLOCK: usize = 1 << 15;
 /// Parameters that get their noise, and are updated, by one thread at a time.
 pub(crate) const PIECE: usize = 1 << 13;
+/// Parameters whose noise is drawn, added and handed on at a time, unless it was drawn ahead.
+const ADDED: usize = 1 << 10;
 /// Pieces beyond which other threads are asked.
 const PARALLEL: usize = 2;
 /// Streams of a step are numbered by block; the last number is for the balance.
@@ -23,6 +25,8 @@ pub struct Noises {
     family: Arc<Family>,
     recorder: Recorder,
     ahead: Option<Drawn>,
+    /// Room for what is drawn as it is added, empty of noise between steps.
+    normals: Normals,
 }
 
 /// Noise that is drawn ahead, until the model is gone.
@@ -56,7 +60,12 @@ enum Recorder {
 impl Noises {
     /// Draws noise and records nothing.
     pub fn new(family: Family) -> Noises {
-        Noises { family: Arc::new(family), recorder: Recorder::Silent, ahead: None }
+        Noises {
+            family: Arc::new(family),
+            recorder: Recorder::Silent,
+            ahead: None,
+            normals: Normals::default(),
+        }
     }
 
     /// The same draws, keeping the last sum of gradients before its noise. Refused for entropy that is fit for release.
@@ -155,14 +164,14 @@ impl Noises {
             place == Place::Gradient && ahead.length() == sum.len() && noise.gaussian_grid().is_some()
         };
         if let Some(ahead) = self.ahead.as_ref().map(|Drawn(ahead)| &**ahead).filter(fits) {
-            let add = |Piece { first, values, target }: Piece<'_, T>| {
-                for (at, values) in values.chunks_mut(ahead::DRAWN).enumerate() {
-                    let from = first + at * ahead::DRAWN;
-                    ahead.with(step, from / ahead::DRAWN, |normals| {
-                        noise.add_drawn(values, &others, from, normals)
+            let add = |piece: Piece<'_, T>| {
+                let mut spare = Normals::default();
+                piece.by(ahead::DRAWN, |Piece { first, values, target }| {
+                    ahead.with(step, first / ahead::DRAWN, &mut spare, |normals| {
+                        noise.add_drawn(values, &others, first, normals)
                     });
-                }
-                then(target, values);
+                    then(target, values);
+                });
             };
             let pieces = pieces(sum, target, PIECE);
             match pieces.len() > PARALLEL {
@@ -172,13 +181,23 @@ impl Noises {
             return ahead.pass(step);
         }
         let family = &*self.family;
-        let add = |Piece { first, values, target }: Piece<'_, T>| {
-            noise.add(values, &others, first, &mut family.stream(number(place, step, first / BLOCK)));
-            pieces(values, target, PIECE).into_iter().for_each(|piece| then(piece.target, piece.values));
+        let add = |piece: Piece<'_, T>, normals: &mut Normals| {
+            let mut rng = family.stream(number(place, step, piece.first / BLOCK));
+            // Few at a time, which are still in the nearest cache when they are handed on.
+            piece.by(ADDED, |Piece { first, values, target }| {
+                noise.add(values, &others, first, normals.some(values.len()), &mut rng);
+                then(target, values);
+            });
         };
         match sum.len() > BLOCK {
-            true => pieces(sum, target, BLOCK).into_par_iter().for_each(add),
-            false => add(Piece { first: 0, values: sum, target }),
+            true => {
+                let pieces = pieces(sum, target, BLOCK).into_par_iter();
+                pieces.for_each(|piece| add(piece, &mut Normals::default()));
+            }
+            false => {
+                add(Piece { first: 0, values: sum, target }, &mut self.normals);
+                self.normals.wipe();
+            }
         }
     }
 
@@ -258,10 +277,57 @@ pub(crate) struct Piece<'a, T> {
     pub target: T,
 }
 
+impl<T: Target> Piece<'_, T> {
+    /// Hands it on in pieces of a length, one after another.
+    fn by(self, length: usize, mut work: impl FnMut(Piece<'_, T>)) {
+        let Piece { mut first, mut values, mut target } = self;
+        while values.len() > length {
+            let (some, rest) = values.split_at_mut(length);
+            let (to, others) = target.split(length);
+            work(Piece { first, values: some, target: to });
+            (values, target, first) = (rest, others, first + length);
+        }
+        work(Piece { first, values, target });
+    }
+}
+
+/// Room for the normals of whoever draws some. It is wiped when dropped: what is left would undo the noise.
+#[derive(Default)]
+pub(super) struct Normals(Vec<i32>);
+
+impl Normals {
+    /// Room for so many.
+    pub(super) fn some(&mut self, count: usize) -> &mut [i32] {
+        if self.0.len() < count {
+            self.wipe();
+            self.0 = vec![0; count];
+        }
+        &mut self.0[..count]
+    }
+
+    fn wipe(&mut self) {
+        // All at once, where `zeroize` goes one by one.
+        self.0.fill(0);
+        zeroize::optimization_barrier(&self.0[..]);
+    }
+}
+
+impl Drop for Normals {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl fmt::Debug for Normals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Normals").finish_non_exhaustive()
+    }
+}
+
 /// A vector and its target in pieces of a length, cut at the same places.
-pub(crate) fn pieces<T: Target>(mut values: &mut [f32], mut target: T, length: usize) -> Vec<Piece<'_, T>> {
+pub(crate) fn pieces<T: Target>(values: &mut [f32], target: T, length: usize) -> Vec<Piece<'_, T>> {
     let mut pieces = Vec::with_capacity(values.len().div_ceil(length));
-    let mut first = 0;
+    let (mut values, mut target, mut first) = (values, target, 0);
     while values.len() > length {
         let (some, rest) = values.split_at_mut(length);
         let (to, others) = target.split(length);
