@@ -52,13 +52,13 @@ impl<V: Pairs> WithSimd for Bundles<'_, V> {
         let Bundles { simd, out, stream } = self;
         let Some(first) = stream.take_blocks(2 * out.len().div_ceil(GROUP)) else { return false };
         let bundle = V::U32_LANES * BLOCK_WORDS;
-        let sources = keystream::sources(simd);
+        let (sources, constants) = (keystream::sources(simd), Constants::new(simd));
         let mut scratch = Scratch::new(out.len());
         let mut unresolved = Unresolved::new(stream, first);
         let whole = out.len() / bundle * bundle;
         for start in (0..whole).step_by(BATCH) {
             let end = (start + BATCH).min(whole);
-            some_bundles(simd, &mut unresolved, start, &sources, &mut scratch, &mut out[..end]);
+            some_bundles(simd, &constants, &mut unresolved, start, &sources, &mut scratch, &mut out[..end]);
         }
         if whole < out.len() {
             some_groups(simd, &mut unresolved, whole, &sources, &mut scratch, out);
@@ -96,6 +96,7 @@ impl Drop for Scratch {
 #[inline(always)]
 fn some_bundles<S: Pairs>(
     simd: S,
+    constants: &Constants<S>,
     unresolved: &mut Unresolved<'_>,
     start: usize,
     sources: &Sources,
@@ -115,11 +116,10 @@ fn some_bundles<S: Pairs>(
     let from = S::as_simd_u32s(words).0.as_chunks::<TOGETHER>().0;
     let to = S::as_mut_simd_u32s(normals).0.as_chunks_mut::<TOGETHER>().0;
     // Radii are begun before those in hand are used: a quotient and a root take longer than all else.
-    let constants = Constants::new(simd);
-    let mut radii = some_radii(simd, &constants, &from[0]);
+    let mut radii = some_radii(simd, constants, &from[0]);
     for (at, (normals, doubts)) in to.iter_mut().zip(doubts.as_chunks_mut::<TOGETHER>().0).enumerate() {
-        let next = some_radii(simd, &constants, &from[(at + 1).min(from.len() - 1)]);
-        some_pairs(simd, &constants, &from[at], &radii, normals, doubts);
+        let next = some_radii(simd, constants, &from[(at + 1).min(from.len() - 1)]);
+        some_pairs(simd, constants, &from[at], &radii, normals, doubts);
         radii = next;
     }
     for (normals, out) in normals.chunks_exact(bundle).zip(out[start..].chunks_exact_mut(bundle)) {
