@@ -70,7 +70,9 @@ impl Cuda {
         self.stream.synchronize().map_err(failed)?;
         match self.stream.clone_dtoh(&errors).map_err(failed)?[0] {
             0 => Ok(found),
-            wrong => Err(Refusal::Invalid(format!("a batch outgrew its memory {wrong} times"))),
+            wrong => {
+                Err(Refusal::Invalid(format!("a batch or a list of pairs outgrew its memory {wrong} times")))
+            }
         }
     }
 

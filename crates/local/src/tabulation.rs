@@ -10,7 +10,7 @@ const DIGIT_BITS: u32 = 5;
 /// Functions from values below 2^20 to 16 bits, each a table of random numbers for each digit, combined by exclusive or.
 ///
 /// # Reference  [PatrascuThorup12] (three-independence of simple tabulation)
-/// # Assumes    The tables are as good as random: they are a ChaCha20 keystream of a public seed that was drawn before, and
+/// # Assumes    The tables are as good as random: they are a ChaCha12 keystream of a public seed that was drawn before, and
 ///   independently of, the data
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pool {

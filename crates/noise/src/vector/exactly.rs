@@ -1,4 +1,4 @@
-//! A pair by arithmetic of twice the precision: one in 30 000, whose rounding `f64` leaves in doubt, or whose radius is next to nothing.
+//! A pair by arithmetic of twice the precision: one in 42 000, whose rounding `f64` leaves in doubt.
 //!
 //! A number is the sum of two `f64`, about 105 bits, of which a hundred operations leave 96. So results are within 2⁻⁷⁰ units of the
 //! real-number functions (for radii below 2⁻¹⁴, within 2⁻⁸⁴ units times their inverse), and a rounding is still in doubt with a chance

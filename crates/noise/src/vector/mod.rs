@@ -15,8 +15,8 @@
 //!
 //! Let U be real uniforms of which a word gives the first 32 bits, and Z the real-number Box–Muller function of them, which is exactly
 //! normal. Then K is the integer nearest to 2²⁰Z: not one near it, and not only in law. Most words leave no doubt which that is,
-//! whatever bits would follow. Where they do, one pair in 150, 128 further bits are drawn; where `f64` is too coarse even then, one pair in
-//! 30 000, arithmetic of twice the precision decides. What is left is the chance that 192 bits do not decide, or that such
+//! whatever bits would follow. Where they do, one pair in 145, 128 further bits are drawn; where `f64` is too coarse even then, one pair in
+//! 42 000, arithmetic of twice the precision decides. What is left is the chance that 192 bits do not decide, or that such
 //! arithmetic is too coarse: together below 2⁻⁶⁷ for a pair, so n normals are within n·2⁻⁶⁸ in total variation of n rounded normals.
 //!
 //! A pair is certain if none of its two numbers can have crossed a half (`kernel::margin`). In units of 2⁻²⁰:
@@ -29,11 +29,11 @@
 //!
 //! The proof by enumeration is a test: `VERACITY_EVERY_WORD=1 cargo test --release -p veracity-noise vector::precision`.
 //!
-//! Nearness alone would not do for privacy. 64 bits for a pair, rounded as they are, are within a thousandth of a unit of a normal
-//! pair; but each pair of integers has only some thousands or millions of words, up to a percent more or fewer than its share.
-//! Whoever knows both candidates for a sum could count them: about 3e-8 nats a pair, which is several for a network of 200 000
-//! parameters over a thousand steps. And a sampler that prefers even integers betrays the parity of what it hides. What K is here leaves
-//! neither. Where no distance at all is acceptable, [`crate::exact`] has none.
+//! Nearness alone would not do for privacy. 64 bits for a pair, rounded as they are, are within some thousandths of a unit of a normal
+//! pair; but each pair of integers has only some millions or thousands of words, more or fewer than its share, and beyond four standard deviations
+//! some have none. Whoever knows both candidates for a sum could count them. Pairs within 3.85 standard deviations alone would tell 3e-8
+//! nats each, which is several for a network of 200 000 parameters over a thousand steps. And a sampler that prefers even integers betrays
+//! the parity of what it hides. What K is here leaves neither. Where no distance at all is acceptable, [`crate::exact`] has none.
 //!
 //! # The same bits everywhere
 //!
@@ -92,7 +92,7 @@ pub fn fill(out: &mut [i32], stream: &mut Stream) {
 
 /// As [`fill`], but for those before number `first`: a part of a vector, drawn by itself.
 ///
-/// # Assumes  Nothing was drawn from the stream, and `first` is a multiple of 32
+/// # Assumes  Nothing was drawn from the stream, and `first` is a multiple of 32 below 2⁶²
 ///
 /// # Examples
 ///
@@ -107,6 +107,8 @@ pub fn fill(out: &mut [i32], stream: &mut Stream) {
 /// ```
 pub fn fill_from(first: usize, out: &mut [i32], stream: &mut Stream) {
     assert!(first.is_multiple_of(GROUP), "parts begin with a group");
+    // Beyond, bits that continue a pair would be those of another.
+    assert!((first as u64) < 1 << 62, "there are no parts so far out");
     assert!(stream.position() == 0 && stream.take_blocks(first / LANES).is_some(), "the stream is fresh");
     fill(out, stream);
 }
@@ -323,5 +325,11 @@ mod tests {
         let mut stream = stream(3);
         parts.chunks_mut(32 * 7).for_each(|part| fill(part, &mut stream));
         assert_eq!(parts, whole[..8992]);
+    }
+
+    #[test]
+    #[should_panic(expected = "so far out")]
+    fn a_part_whose_continuations_are_those_of_another_is_none() {
+        fill_from(1 << 62, &mut [0; 32], &mut stream(3));
     }
 }

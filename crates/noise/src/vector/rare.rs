@@ -1,4 +1,4 @@
-//! The pairs, one in 150, whose rounding the 64 bits of two words leave in doubt. They are continued by 128 further bits, one at a time.
+//! The pairs, one in 145, whose rounding the 64 bits of two words leave in doubt. They are continued by 128 further bits, one at a time.
 
 use super::exactly;
 use super::kernel::{self, COS, LOG, SIN, nearest};
