@@ -116,7 +116,7 @@ async function answer() {
   byId("answer").dataset.took = String(found.took);
   byId("answer").dataset.waited = String(performance.now() - asked);
   tell(found, mine, question);
-  warmUp(quick);
+  warmUp();
 }
 
 function tell(found, mine, question) {

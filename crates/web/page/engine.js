@@ -81,9 +81,14 @@ export class Engine {
 
   // Gives up all that is under way.
   restart() {
+    this.stop();
+    this.#begin();
+  }
+
+  // The same for good: nothing is asked any more.
+  stop() {
     this.#worker.terminate();
     for (const { resolve } of this.#waiting.values()) resolve(null);
     this.#waiting.clear();
-    this.#begin();
   }
 }

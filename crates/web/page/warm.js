@@ -1,4 +1,7 @@
-// A browser compiles well only what it has seen to be hot. A few typical questions, asked while nobody waits, make the next ones fast.
+// A browser compiles well only what it has seen to be hot. A few typical questions make the next ones fast. A worker of their own asks
+// them, so that no reader waits behind one; what is compiled for it is compiled for all, since they share one module.
+
+import { Engine } from "./engine.js";
 
 const mechanism = (mechanism, times) => ({ entries: [{ mechanism, ...(times ? { times } : {}) }] });
 const sgd = (batch_size, dataset_size, noise_multiplier, epochs) => mechanism({ kind: "dp-sgd", batch_size, dataset_size, noise_multiplier, epochs });
@@ -17,9 +20,10 @@ let touched = 0;
 
 addEventListener("input", () => { touched = performance.now(); });
 
-export async function warmUp(engine) {
+export async function warmUp() {
   if (isBegun) return;
   isBegun = true;
+  const engine = new Engine();
   for (const given of [{ delta: 1e-5 }, { epsilon: 2 }, { delta: 1e-7 }, { delta: 1e-4 }]) {
     for (const subject of TYPICAL) {
       // Whoever moves a slider comes first.
@@ -28,5 +32,6 @@ export async function warmUp(engine) {
       await new Promise((resolve) => setTimeout(resolve, 4));
     }
   }
+  engine.stop();
   document.documentElement.dataset.warm = "true";
 }
