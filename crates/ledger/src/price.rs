@@ -27,6 +27,8 @@ pub(crate) struct Price {
     share: Option<Amounts>,
     /// What adds up, in words.
     sum_name: &'static str,
+    /// Whether noise with a δ costs less: where μ² adds up, any other is charged as the worst there is of its ε.
+    prefers_delta: bool,
 }
 
 impl Price {
@@ -65,7 +67,8 @@ impl Price {
         };
         let share = share.map(cost).transpose()?;
         let sum_name = terms.rule.sum_name();
-        Ok(Price { charged: None, question: question.clone(), whole, share, sum_name })
+        let prefers_delta = matches!(terms.rule, Rule::Gaussian { .. });
+        Ok(Price { charged: None, question: question.clone(), whole, share, sum_name, prefers_delta })
     }
 
     /// Takes the price from the filters, from all or from none; says what it was.
@@ -95,7 +98,9 @@ impl Price {
             line +=
                 &format!("; it costs delta {:.3e} of the reserve, {:.3e} is left", cost.delta, left.delta);
         }
-        Refusal::OverBudget(line + "; ask less, or of another ledger")
+        let has_no_delta = self.prefers_delta && cost.delta == 0.0;
+        let with_delta = if has_no_delta { ", or with a delta, which costs less here" } else { "" };
+        Refusal::OverBudget(format!("{line}; ask less{with_delta}, or of another ledger"))
     }
 }
 
