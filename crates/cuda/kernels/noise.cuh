@@ -47,13 +47,13 @@ __device__ __forceinline__ void chacha(u32 (&x)[16], const u32* key, u64 counter
     x[12] += c0; x[13] += c1; x[14] += n0; x[15] += n1;
 }
 
-// The first four words of a block, by a whole warp: four lanes have a column each, and every four do the same.
+// The first four words of a block, by four lanes that have a column each; every four lanes may want another block.
 __device__ __forceinline__ uint4 four_words(const u32* key, u64 counter, u64 nonce, int lane) {
-    const int column = lane & 3;
+    const int column = lane & 3, mates = lane & ~3;
     const u32 first = column == 0 ? 0x61707865u : column == 1 ? 0x3320646eu : column == 2 ? 0x79622d32u : 0x6b206574u;
     u32 a = first, b = key[column], c = key[4 + column];
     u32 d = (u32)(column < 2 ? counter >> 32 * column : nonce >> 32 * (column - 2));
-    const int next = lane & ~3 | (lane + 1 & 3), across = lane ^ 2, before = lane & ~3 | (lane + 3 & 3);
+    const int next = mates | (lane + 1 & 3), across = lane ^ 2, before = mates | (lane + 3 & 3);
 #pragma unroll 1
     for (int round = 0; round < DOUBLE_ROUNDS; ++round) {
         QUARTER(a, b, c, d)
@@ -66,7 +66,7 @@ __device__ __forceinline__ uint4 four_words(const u32* key, u64 counter, u64 non
         d = __shfl_sync(WHOLE_WARP, d, next);
     }
     a += first;
-    return make_uint4(__shfl_sync(WHOLE_WARP, a, 0), __shfl_sync(WHOLE_WARP, a, 1), __shfl_sync(WHOLE_WARP, a, 2), __shfl_sync(WHOLE_WARP, a, 3));
+    return make_uint4(__shfl_sync(WHOLE_WARP, a, mates), __shfl_sync(WHOLE_WARP, a, mates | 1), __shfl_sync(WHOLE_WARP, a, mates | 2), __shfl_sync(WHOLE_WARP, a, mates | 3));
 }
 
 // The child of a key under a label: its first eight words with the label as nonce (crates/noise/src/entropy.rs).
@@ -78,64 +78,59 @@ __device__ __forceinline__ void derive(u32* child, const u32* key, u64 label) {
 }
 
 // Constants as memory operands: as immediates each takes two moves.
-__constant__ double CONSTANTS[24] = {
+__constant__ double CONSTANTS[20] = {
     4503599627370495.5,                                                       // 0: 2^52 less a half
-    0.6931471805599453 * 0x1p41,                                              // 1: ln 2, times 2^41
-    -2.0 * 0x1p41, -0.6666666564545609 * 0x1p41, -0.4000033519092726 * 0x1p41, -0.2853730853990156 * 0x1p41, -0.23582151333460524 * 0x1p41,  // 2: 2 and LOG, times -2^41
-    4503601774854144.0,                                                       // 7: 2^52 + 2^31
+    0.6931471805599453 * 0x1p41, -0.6931471805599453 * 0x1p61,                // 1: ln 2, times 2^41 and -2^61
+    -2.0 * 0x1p41, -0.6666666564545609 * 0x1p41, -0.4000033519092726 * 0x1p41, -0.2853730853990156 * 0x1p41, -0.23582151333460524 * 0x1p41,  // 3: 2 and LOG, times -2^41
     2097153.0,                                                                // 8: 2^21 + 1
     3.590491804886236e-6, -2.4274482586587155e-8, -0.00032599170362114516, 0.01585434420402141, -0.30842513753123657,  // 9: COS
     -3.657141768663873e-5, 3.085634264354257e-7, 0.002490392478859163, -0.0807455118151637, 0.7853981633788064,        // 14: SIN
-    6755399441055744.0,                                                       // 19: 1.5 2^52
-    0.499999, 7.4e-10, 183.5,                                                 // 20: HALF, ANGLE, RADIUS
-    0x1p-64};                                                                 // 23
+    103079215104.5};                                                          // 19: 1.5 2^36 + 1/2
+// Adding it leaves a number below 2^31 rounded to an integer in the low 32 bits.
+#define ROUNDER 6755399441055744.0
 
 __device__ __forceinline__ double mul(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ double add(double a, double b) { return __dadd_rn(a, b); }
 
-// A whole number of 32 bits as a double, exactly.
-__device__ __forceinline__ double whole(int x) {
-    return __hiloint2double(0x43300000, x ^ (int)0x80000000) - CONSTANTS[7];
-}
-
-// Quotient and root within 2^-48 of themselves, where nothing is near the ends of the range: what the units of the device find, and
-// one step of the third order. `every_radius` compares all 2^32 words with the correctly rounded ones.
+// Quotient and root within 2^-40 of themselves, where nothing is near the ends of the range: what the units of the device find, and
+// one step of Newton's. `every_radius` compares all 2^32 words with the correctly rounded ones.
 __device__ __forceinline__ double divide(double a, double b) {
     double r;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(b));
-    const double e = fma(-b, r, 1.0);
-    return mul(a, fma(r, fma(e, e, e), r));
+    return mul(a, fma(r, fma(-b, r, 1.0), r));
 }
-__device__ __forceinline__ double root(double a) {
+__device__ __forceinline__ double inverse_root(double a) {
     double y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a));
-    const double near = mul(a, y), e = fma(-near, y, 1.0);
-    return fma(near, mul(e, fma(e, 0.375, 0.5)), near);
+    return y;
 }
+__device__ __forceinline__ double half_of(double x) { return __hiloint2double(__double2hiint(x) - (1 << 20), __double2loint(x)); }
 
-// 2^20 sqrt(-2 ln u), its square, and the power of two by which u comes to between sqrt(1/2) and sqrt(2).
+// r = 2^20 sqrt(-2 ln u), nearly 1/r, and the exponent by which u comes to between sqrt(1/2) and sqrt(2).
 struct Radius {
-    double r, squared, power;
+    double r, inverse;
+    int exponent;
 };
 
-// The radius of u = scaled 2^-32: `radius` of kernel.rs.
-template <bool GENERAL = false>
+// The radius of u = scaled 2^-32: `radius` of kernel.rs; by the device's own quotients and roots, or by correctly rounded ones.
+template <bool ROUNDED = false>
 __device__ __forceinline__ Radius radius(double scaled) {
     const int high = __double2hiint(scaled), low = __double2loint(scaled);
     const int exponent = (high - (0x3fe6a09e + (32 << 20))) >> 20;
     const double fraction = __hiloint2double(high - ((32 + exponent) << 20), low);
     const double above = add(fraction, -1.0), below = add(fraction, 1.0);
-    const double s = GENERAL ? __ddiv_rn(above, below) : divide(above, below);
+    const double s = ROUNDED ? __ddiv_rn(above, below) : divide(above, below);
     const double z = mul(s, s);
-    double p = fma(z, CONSTANTS[6], CONSTANTS[5]);
+    double p = fma(z, CONSTANTS[7], CONSTANTS[6]);
+    p = fma(z, p, CONSTANTS[5]);
     p = fma(z, p, CONSTANTS[4]);
     p = fma(z, p, CONSTANTS[3]);
-    p = fma(z, p, CONSTANTS[2]);
-    Radius found;
-    found.squared = fma(s, p, mul(whole(-exponent), CONSTANTS[1]));
-    found.r = GENERAL ? __dsqrt_rn(found.squared) : root(found.squared);
-    found.power = __hiloint2double((1023 - exponent) << 20, 0);
-    return found;
+    // 2^20 - exponent, whose upper word ends in ones; 2^20 ln 2 is taken off again, so that nothing but -exponent ln 2 is rounded.
+    const double twos = __hiloint2double(0x41300000 - exponent, 0);
+    const double squared = fma(s, p, fma(twos, CONSTANTS[1], CONSTANTS[2]));
+    if (ROUNDED) return {__dsqrt_rn(squared), 0.0, exponent};
+    const double inverse = inverse_root(squared), near = mul(squared, inverse);
+    return {fma(near, fma(-near, half_of(inverse), 0.5), near), inverse, exponent};
 }
 
 // The middle of a radius word's cell, times 2^32.
@@ -161,50 +156,90 @@ __device__ __forceinline__ void direction(double h, double& along, double& acros
     across = mul(h, s);
 }
 
-__device__ __forceinline__ int nearest(double x) { return __double2loint(add(x, CONSTANTS[19])); }
-
-// The nearest integer, and how far from it a number is.
-__device__ __forceinline__ int nearest(double x, double& off) {
-    const double rounded = add(x, CONSTANTS[19]);
-    off = fabs(x - (rounded - CONSTANTS[19]));
-    return __double2loint(rounded);
-}
+__device__ __forceinline__ int nearest(double x) { return __double2loint(add(x, ROUNDER)); }
 
 __device__ __forceinline__ void reflect(u32 word, int along, int across, int& x, int& y) {
     const int negative = (int)word >> 31;
     along = (along ^ negative) - negative;
-    const bool swap = word & (1u << 30);
+    const bool swap = (int)(word << 1) < 0;
     x = swap ? across : along;
     y = swap ? along : across;
 }
 
+// A number of ordinary size from above 0, cut off to the 20 digits of its upper word.
+__device__ __forceinline__ float cut_off(double x) { return __int_as_float((__double2hiint(x) << 3) + 0x40000000); }
+
+// How far from a half the two of a pair have to be, as 2^16ths in the lowest digits: `margin` of kernel.rs with a little more of ANGLE and
+// RADIUS, since r is cut off here, and with two 2^16ths where it has a millionth: half of one for the rounding of what is compared with
+// it, half of one for its own, two thirds of one for the radius (`every_radius`).
+__device__ __forceinline__ u32 doubtful(const Radius& of) {
+    const float per_u = __int_as_float((127 - of.exponent) << 23);
+    const float within = fmaf(__fmul_rn(cut_off(of.inverse), per_u), 183.51f * 65536.f, fmaf(cut_off(of.r), 7.4001e-10f * 65536.f, 8388610.f));
+    return __float_as_uint(fminf(within, 8388608.f + 32767.f));
+}
+
 // The pair of two words; whether it is in doubt, and not to be used.
 __device__ __forceinline__ bool pair(u32 radius_word, u32 angle_word, int& x, int& y) {
-    double along, across, off, other;
+    double along, across;
     const Radius of = radius(radius_middle(radius_word));
     direction(angle_middle(angle_word), along, across);
-    const int first = nearest(mul(of.r, along), off), second = nearest(mul(of.r, across), other);
-    reflect(angle_word, first, second, x, y);
-    const double farther = off > other ? off : other;
-    return fma(CONSTANTS[20] - farther, of.r, fma(of.squared, -CONSTANTS[21], mul(of.power, -CONSTANTS[22]))) < 0.0;
+    const double product = mul(of.r, along);
+    const double reflected = __hiloint2double(__double2hiint(product) ^ (int)(angle_word & 0x80000000u), __double2loint(product));
+    // Rounded down after a half is added: the integer, and then 16 digits that say where between two of them it is.
+    const double first = add(reflected, CONSTANTS[19]), second = add(mul(of.r, across), CONSTANTS[19]);
+    auto integer = [](double x) { return (int)__funnelshift_r((u32)__double2loint(x), (u32)__double2hiint(x), 16); };
+    const bool swap = (int)(angle_word << 1) < 0;
+    x = swap ? integer(second) : integer(first);
+    y = swap ? integer(first) : integer(second);
+    // Where all of a unit is doubtful, nothing is beyond both.
+    const u32 within = doubtful(of), near = (within << 16) + 0xffff, both = (within << 17) + 0x1ffff;
+    return ((u32)__double2loint(first) << 16) + near <= both | ((u32)__double2loint(second) << 16) + near <= both;
 }
 
 #include "exactly.cuh"
 
-// The pair of two words and what continues them: crates/noise/src/vector/rare.rs.
+// 1/(2k + 1), and 1/(n (n + 1)) for n from 1.
+__constant__ double ODD[12] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+__constant__ double FACTORS[18] = {1.0 / 2,   1.0 / 6,   1.0 / 12,  1.0 / 20,  1.0 / 30,  1.0 / 42,  1.0 / 56,  1.0 / 72,  1.0 / 90,
+                                   1.0 / 110, 1.0 / 132, 1.0 / 156, 1.0 / 182, 1.0 / 210, 1.0 / 240, 1.0 / 272, 1.0 / 306, 1.0 / 342};
+
+// artanh(s)/s for z = s^2 up to 0.03, to the last digit.
+__device__ __forceinline__ double artanh_series(double z) {
+    double sum = 0.0;
+#pragma unroll 1
+    for (int k = 11; k >= 0; --k) sum = fma(sum, z, ODD[k]);
+    return sum;
+}
+
+// cos(x), or sin(x)/x with one as `second`, for z = -x^2 down to -0.62, to the last digit.
+__device__ __forceinline__ double circle_series(double z, int second) {
+    double sum = 1.0;
+#pragma unroll 1
+    for (int n = 16; n >= 0; n -= 2) sum = fma(mul(sum, z), FACTORS[n + second], 1.0);
+    return sum;
+}
+
+// The pair of two words and what continues them: crates/noise/src/vector/rare.rs, but nearer to the truth, since what doubles leave in doubt
+// keeps a warp waiting here.
 __device__ __noinline__ int2 continued_pair(u32 radius_word, u32 angle_word, uint4 words) {
     const u64 more = (u64)words.y << 32 | words.x, more_angle = (u64)words.w << 32 | words.z;
-    auto part_of_unit = [](u64 bits) { return mul(add(__ull2double_rn(bits), 0.5), CONSTANTS[23]); };
-    int first, second;
+    auto part_of_unit = [](u64 bits) { return mul(add(__ull2double_rn(bits), 0.5), 0x1p-64); };
+    int first = 0, second = 0;
     bool is_certain = false;
     if (~radius_word >= (1u << 16)) {
-        double along, across, off, other;
-        const double r = radius(add(__uint2double_rn(radius_word), part_of_unit(more))).r;
-        direction(mul(add((double)((int)(angle_word << 2) >> 2), part_of_unit(more_angle)), 0x1p-29), along, across);
-        first = nearest(mul(r, along), off);
-        second = nearest(mul(r, across), other);
-        const double certain = 0.5 - fma(r, 2e-12, 2.5e-6);
-        is_certain = off < certain && other < certain;
+        const double scaled = add(__uint2double_rn(radius_word), part_of_unit(more));
+        const int exponent = (__double2hiint(scaled) - (0x3fe6a09e + (32 << 20))) >> 20;
+        const double fraction = __hiloint2double(__double2hiint(scaled) - ((32 + exponent) << 20), __double2loint(scaled));
+        const double s = __ddiv_rn(add(fraction, -1.0), add(fraction, 1.0));
+        const double minus_log = fma((double)-exponent, 0.6931471805599453, mul(mul(-2.0, s), artanh_series(mul(s, s))));
+        const double r = __dsqrt_rn(mul(minus_log, 0x1p41));
+        const double angle = mul(add((double)((int)(angle_word << 2) >> 2), part_of_unit(more_angle)), 0.7853981633974483 * 0x1p-29), z = -mul(angle, angle);
+        const double x = mul(r, circle_series(z, 0)), y = mul(r, mul(angle, circle_series(z, 1)));
+        first = nearest(x);
+        second = nearest(y);
+        // u has 53 digits, which is 3e-8 for the smallest radius here; all else is a few last digits of r.
+        const double certain = 0.5 - fma(r, 4e-15, 1e-7);
+        is_certain = fabs(add(x, -(double)first)) < certain && fabs(add(y, -(double)second)) < certain;
     }
     if (!is_certain) exact_pair(radius_word, angle_word, more, more_angle, first, second);
     int2 found;

@@ -14,7 +14,7 @@ __constant__ double FACTORIALS[12] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0
 // e^x, at most e^700 and at least e^-700.
 __device__ __forceinline__ double exponential_of(double x) {
     x = x > 700.0 ? 700.0 : x < -700.0 ? -700.0 : x;
-    const double shifted = add(mul(x, LOG2_E), CONSTANTS[19]), n = add(shifted, -CONSTANTS[19]);
+    const double shifted = add(mul(x, LOG2_E), ROUNDER), n = add(shifted, -ROUNDER);
     const double r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x));
     double p = FACTORIALS[0];
 #pragma unroll
@@ -23,19 +23,13 @@ __device__ __forceinline__ double exponential_of(double x) {
     return x == x ? __hiloint2double(__double2hiint(p) + (__double2loint(shifted) << 20), __double2loint(p)) : x;
 }
 
-// 1/(2k + 1).
-__constant__ double ODD[12] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
-
 // The logarithm of a positive number of ordinary size; what is none stays.
 __device__ __noinline__ double logarithm_of(double x) {
     if (!(x < __longlong_as_double(0x7ff0000000000000ll))) return x;
     const int exponent = (__double2hiint(x) - 0x3fe6a09e) >> 20;
     const double fraction = __hiloint2double(__double2hiint(x) - (exponent << 20), __double2loint(x));
     const double t = add(fraction, -1.0), s = __ddiv_rn(t, add(2.0, t)), z = mul(s, s);
-    double series = 0.0;
-#pragma unroll 1
-    for (int k = 11; k >= 0; --k) series = fma(series, z, ODD[k]);
-    return fma((double)exponent, 0.6931471805599453, mul(mul(2.0, s), series));
+    return fma((double)exponent, 0.6931471805599453, mul(mul(2.0, s), artanh_series(z)));
 }
 
 // Logarithms that are added up: a sum, and a product of ordinary size.

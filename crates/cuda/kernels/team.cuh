@@ -80,6 +80,9 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
 
 // ---- Noise.
 
+// A whole number of 32 bits as a double, exactly.
+__device__ __forceinline__ double whole(int x) { return __hiloint2double(0x43300000, x ^ (int)0x80000000) - 4503601774854144.0; }
+
 // Continues the pairs that were noted.
 template <int WARPS>
 __device__ __forceinline__ void continue_pairs(const Team<WARPS>& team, const Job& job, const Memory& m, const u32* key, u64 step, bool initial) {
@@ -376,7 +379,7 @@ __device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, fl
 __device__ __forceinline__ void with_noise(const Job& job, const Memory& m, int parameter, double fine, double fine_steps) {
     int* at = m.numbers + place(parameter);
     double steps = mul(fine, fine_steps);
-    steps = add(add(steps, CONSTANTS[19]), -CONSTANTS[19]);
+    steps = add(add(steps, ROUNDER), -ROUNDER);
     *(float*)at = __double2float_rn(mul(job.granularity, add(steps, whole(*at))));
 }
 

@@ -21,12 +21,14 @@ struct Memory {
     u32* weights;          // three planes of ten rows of 64 bytes, four pieces of 16 each, turned by half the row's number
     u32* keys;             // noise, batch, init
     Drawn drawn;
-    float* owned;          // twenty weights of each lane: for each j, and then for the high output, two of each 32 features
-    float* velocity;       // the same, and biases, in device memory
+    float* owned;          // twenty weights of each lane: for each j, and then for the high output, two of each 32 features; then biases
+    float* velocity;       // the same, in device memory
+    uint4* notes;          // of pairs in doubt, in device memory; one for every pair
 };
 
 // Where a lane's weight is: number k of its places, of which 32 features, and which half of those.
 __device__ __forceinline__ int owned_at(int k, int group, int half, int lane) { return 32 * (4 * k + 2 * group + half) + lane; }
+#define OWNED_BIASES 640
 
 // Parts of the memory, one after another; the host adds up the same lengths (src/job.rs).
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
@@ -39,7 +41,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     // A batch is drawn when nothing else is needed there.
     m.drawn.words = m.words;
     m.weights = (u32*)next(3 * 640);
-    m.owned = (float*)next(4 * 640);
+    m.owned = (float*)next(4 * (OWNED_BIASES + 16));
     m.keys = (u32*)next(4 * 24);
     m.drawn.rows = (u32*)next(4 * (job.room_for + 32));
     m.drawn.offsets = nullptr;
@@ -49,6 +51,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.drawn.crafted = (int*)next(4 * job.crafted_count);
     m.drawn.order = (u16*)next(job.batches == SHUFFLED ? 2 * job.positions : 0);
     m.velocity = (float*)scratch;
+    m.notes = (uint4*)(m.velocity + 32 * 21);
 }
 
 // The tables of gaps, for all warps of a block.
@@ -306,81 +309,39 @@ struct Noise {
     const u32* key;
     u64 nonce;
     int step;
-    bool are_integers;     // whether the words are the integers already
 };
 
-// The pairs in doubt, from where they continue, for the lanes that have one. All lanes work on each: alone, one would hold the others up.
+// Notes something of the pairs of the lanes in `which`, and returns how many notes there are then. Pairs in doubt are noted and continued
+// together: alone, each would hold its warp up.
+__device__ __forceinline__ int noted(uint4* notes, int count, u32 which, const uint4& note, int lane) {
+    if (which >> lane & 1) notes[count + __popc(which & ((1u << lane) - 1))] = note;
+    return count + __popc(which);
+}
+
+// What continues the pair of each four lanes.
+__device__ __forceinline__ uint4 continuation(const Noise& noise, u32 number, int lane) {
+    return four_words(noise.key, 1ull << 63 | number, noise.nonce, lane);
+}
+
+// The pairs in doubt of the lanes that have one, one after another.
 __device__ __noinline__ int2 continued(u32 which, const u32* key, u64 nonce, int number, u32 radius_word, u32 angle_word, int2 pair) {
     const int lane = threadIdx.x & 31;
     for (; which; which &= which - 1) {
         const int next = __ffs(which) - 1;
-        const uint4 more = four_words(key, 1ull << 63 | (u64)__shfl_sync(WHOLE_WARP, number, next), nonce, lane);
+        const uint4 more = continuation({key, nonce, 0}, __shfl_sync(WHOLE_WARP, number, next), lane);
         if (lane == next) pair = continued_pair(radius_word, angle_word, more);
         __syncwarp();
     }
     return pair;
 }
 
-// A lane's pair at a place of a group, for all lanes of a warp; `in_doubt` says whether it is looked at and has to be continued.
-__device__ __forceinline__ void finish_pair(const Noise& noise, bool in_doubt, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
-    const u32 which = __ballot_sync(WHOLE_WARP, in_doubt);
+// The pair of each lane at a place of a group; where it is there.
+__device__ __forceinline__ void drawn_pair(const Noise& noise, bool is_there, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
+    const u32 which = __ballot_sync(WHOLE_WARP, pair(radius_word, angle_word, a, b) && is_there);
     if (which) {
         const int2 found = continued(which, noise.key, noise.nonce, 32 * group + at, radius_word, angle_word, make_int2(a, b));
         a = found.x;
         b = found.y;
-    }
-}
-
-// Two pairs at once, since one alone is a long chain of which each link waits for the last.
-__device__ __forceinline__ void two_pairs(const Noise& noise, bool is_there, const int (&groups)[2], int at, const u32 (&radii)[2], const u32 (&angles)[2], int (&a)[2], int (&b)[2]) {
-    if (noise.are_integers) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) { a[i] = (int)radii[i]; b[i] = (int)angles[i]; }
-        return;
-    }
-    bool in_doubt[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) in_doubt[i] = pair(radii[i], angles[i], a[i], b[i]) && is_there;
-    if (__any_sync(WHOLE_WARP, in_doubt[0] || in_doubt[1])) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) finish_pair(noise, in_doubt[i], groups[i], at, radii[i], angles[i], a[i], b[i]);
-    }
-}
-
-__device__ __forceinline__ void drawn_pair(const Noise& noise, bool is_there, int group, int at, u32 radius_word, u32 angle_word, int& a, int& b) {
-    if (noise.are_integers) {
-        a = (int)radius_word;
-        b = (int)angle_word;
-        return;
-    }
-    const bool in_doubt = pair(radius_word, angle_word, a, b) && is_there;
-    finish_pair(noise, in_doubt, group, at, radius_word, angle_word, a, b);
-}
-
-// Turns all words into integers where they stand, and adds crafted gradients, which are whole numbers of steps.
-__device__ __noinline__ void add_crafted(const Job& job, const Memory m, const Noise noise, int lane) {
-    constexpr int PAIRS = 8 * (LOW_BLOCKS + HIGH_BLOCKS);
-#pragma unroll 1
-    for (int first = 0; first < PAIRS; first += 32) {
-        const int at = min(first + lane, PAIRS - 1);
-        u32* from = group_at(m, noise.step, at >> 4) + (at & 15);
-        const u32 radius_word = from[0], angle_word = from[BLOCK_STRIDE];
-        int a, b;
-        drawn_pair(noise, first + lane < PAIRS, at >> 4, at & 15, radius_word, angle_word, a, b);
-        __syncwarp();
-        if (first + lane < PAIRS) {
-            from[0] = a;
-            from[BLOCK_STRIDE] = b;
-        }
-    }
-    __syncwarp();
-    for (int i = 0; i < *m.drawn.crafted_count; ++i) {
-        const int crafted = m.drawn.crafted[i];
-        for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
-            const uint2 e = job.crafted_entries[entry];
-            *word_at(m, noise.step, e.x) += e.y;
-        }
-        __syncwarp();
     }
 }
 
@@ -391,51 +352,98 @@ struct Step {
     float rate, shrink, scaled;
     bool keeps_sums;
 };
+__device__ __forceinline__ Step of_number(const Job& job, int step) {
+    const float rate = job.rates[step];
+    return {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
+}
 
-// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept. Most plans have neither momentum
-// nor decay.
+// One parameter after its step, from whole steps of the grid; `word` is where its sum may be kept. Unless it `counts`, nothing is
+// written. Most plans have neither momentum nor decay.
 template <bool PLAIN>
-__device__ __forceinline__ float moved(const Job& job, const Step& step, float w, int steps, u32* word, float* velocity) {
+__device__ __forceinline__ float moved(const Job& job, const Step& step, bool counts, float w, int steps, u32* word, float* velocity) {
     const float sum = __double2float_rn(mul(job.granularity, converted(steps)));
-    if (step.keeps_sums) *(float*)word = sum;
+    if (step.keeps_sums && counts) *(float*)word = sum;
     if (PLAIN) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     // Without decay nothing is taken off.
     w = __fsub_rn(w, __fmul_rn(step.shrink, w));
     if (job.momentum == 0.f) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     const float v = __fadd_rn(__fmul_rn(job.momentum, *velocity), __fmul_rn(job.scale, sum));
-    *velocity = v;
+    if (counts) *velocity = v;
     return __fsub_rn(w, __fmul_rn(step.rate, v));
+}
+
+// The pairs that were noted take their step, eight at a time; returns the largest weight of the lane.
+__device__ __noinline__ float settle(const Job& job, u32* words, u32* of_even, float* owned, float* velocities, const uint4* notes, const u32* key, int number_of_step, int count) {
+    const int lane = threadIdx.x & 31;
+    const Noise noise = {key, (u64)number_of_step << 20, number_of_step};
+    const Step step = of_number(job, number_of_step);
+    Memory m;
+    m.words = words;
+    m.of_even = of_even;
+    float most = 0.f;
+    __syncwarp();
+#pragma unroll 1
+    for (int first = 0; first < count; first += 8) {
+        const int number = first + (lane >> 2);
+        const uint4 note = notes[min(number, count - 1)];
+        const uint4 more = continuation(noise, note.x, lane);
+        if (number < count && (lane & 3) == 0) {
+            const int group = note.x >> 5, at = note.x & 15, output = group >> 1;
+            const bool is_bias = output == job.outputs;
+            u32* word = group_at(m, noise.step, group) + at;
+            const int2 found = continued_pair(word[0], word[BLOCK_STRIDE], more);
+            // Of the lane that owns it.
+            const int k = output < 8 ? at & 3 : 4, row = output < 8 ? output : 2 * (at & 3) + (output & 1);
+            const int place = is_bias ? OWNED_BIASES + at : owned_at(k, group & 1, 0, 4 * row + (at >> 2));
+            float *w = owned + place, *velocity = velocities + place;
+            w[0] = moved<false>(job, step, true, w[0], (int)note.y + found.x, word, velocity);
+            if (!is_bias) {
+                w[32] = moved<false>(job, step, true, w[32], (int)note.z + found.y, word + BLOCK_STRIDE, velocity + 32);
+                most = fmaxf(most, fmaxf(fabsf(w[0]), fabsf(w[32])));
+            }
+        }
+        __syncwarp();
+    }
+    return most;
 }
 
 // All parameters take their step; returns the largest weight of the lane. The loop is rolled, and steps move through the first places of
 // their registers: unrolled, the code outgrows the instruction cache.
 template <bool PLAIN>
-__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], int bias_sum,
-                                        float& bias, int lane) {
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], int bias_steps, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     float most = 0.f;
+    int notes = 0;
 #pragma unroll 1
     for (int k = 0; k < 5; ++k) {
         const int output = k < 4 ? row : 8 + (row & 1), at = 4 * quad + (k < 4 ? k : row >> 1);
         const bool is_there = output < job.outputs;
         float* w = m.owned + owned_at(k, 0, 0, lane);
-        // Two groups of an output stand side by side.
+        // Two groups of an output stand side by side. Two pairs at once, since one alone is a long chain of which each link waits for the last.
         u32* word = group_at(m, noise.step, 2 * output) + at;
-        const int groups[2] = {2 * output, 2 * output + 1};
-        const u32 radii[2] = {word[0], word[2 * BLOCK_STRIDE]}, angles[2] = {word[BLOCK_STRIDE], word[3 * BLOCK_STRIDE]};
         float* velocity = m.velocity + owned_at(k, 0, 0, lane);
+        bool counts[2], in_doubt[2];
         int a[2], b[2];
-        two_pairs(noise, is_there, groups, at, radii, angles, a, b);
-        if (is_there) {
 #pragma unroll
-            for (int group = 0; group < 2; ++group) {
-                const int to = 2 * BLOCK_STRIDE * group;
-                const float v = moved<PLAIN>(job, step, w[64 * group], steps[group][0] + a[group], word + to, velocity + 64 * group);
-                const float u = moved<PLAIN>(job, step, w[64 * group + 32], steps[group][1] + b[group], word + to + BLOCK_STRIDE, velocity + 64 * group + 32);
-                w[64 * group] = v;
-                w[64 * group + 32] = u;
-                most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
-            }
+        for (int i = 0; i < 2; ++i) {
+            const bool is_certain = !pair(word[2 * BLOCK_STRIDE * i], word[2 * BLOCK_STRIDE * i + BLOCK_STRIDE], a[i], b[i]);
+            counts[i] = is_there && is_certain;
+            in_doubt[i] = is_there && !is_certain;
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int to = 2 * BLOCK_STRIDE * i;
+            const float v = moved<PLAIN>(job, step, counts[i], w[64 * i], steps[i][0] + a[i], word + to, velocity + 64 * i);
+            const float u = moved<PLAIN>(job, step, counts[i], w[64 * i + 32], steps[i][1] + b[i], word + to + BLOCK_STRIDE, velocity + 64 * i + 32);
+            // What does not count is written as it was: cheaper than a branch.
+            w[64 * i] = counts[i] ? v : w[64 * i];
+            w[64 * i + 32] = counts[i] ? u : w[64 * i + 32];
+            most = counts[i] ? fmaxf(most, fmaxf(fabsf(v), fabsf(u))) : most;
+        }
+        if (__any_sync(WHOLE_WARP, in_doubt[0] || in_doubt[1])) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+                notes = noted(m.notes, notes, __ballot_sync(WHOLE_WARP, in_doubt[i]), make_uint4(32 * (2 * output + i) + at, steps[i][0], steps[i][1], 0), lane);
         }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
@@ -447,18 +455,48 @@ __device__ __forceinline__ float update(const Job& job, const Memory& m, const N
     const int group = 2 * job.outputs, at = lane & 15;
     u32* word = group_at(m, noise.step, group) + at;
     int a, b;
-    drawn_pair(noise, lane < job.outputs, group, at, word[0], word[BLOCK_STRIDE], a, b);
-    // Lanes without an output have looked at the words of others.
+    const bool is_certain = !pair(word[0], word[BLOCK_STRIDE], a, b), is_there = lane < job.outputs, counts = is_there && is_certain;
+    float* w = m.owned + OWNED_BIASES + at;
+    const float moved_bias = moved<PLAIN>(job, step, counts, w[0], bias_steps + a, word, m.velocity + OWNED_BIASES + at);
+    if (counts) w[0] = moved_bias;
+    notes = noted(m.notes, notes, __ballot_sync(WHOLE_WARP, is_there && !is_certain), make_uint4(32 * group + at, bias_steps, 0, 0), lane);
+    if (notes) most = fmaxf(most, settle(job, m.words, m.of_even, m.owned, m.velocity, m.notes, noise.key, noise.step, notes));
+    // Others look at weights and sums.
     __syncwarp();
-    if (lane < job.outputs) bias = moved<PLAIN>(job, step, bias, nearest(mul(converted(bias_sum), job.fine_bias_steps)) + a, word, m.velocity + 640 + lane);
     return most;
 }
 
-// First values of all weights; returns the largest weight of the lane and its bias.
-__device__ __noinline__ float2 begin(const Job& job, const Memory m, const Noise noise, int lane) {
+// Crafted gradients, which are whole numbers of steps, are added to what a batch adds; their place is where words will be.
+__device__ __forceinline__ void add_crafted(const Job& job, const Memory& m, int (&steps)[2][10], int& bias_steps, int lane) {
+    const int row = lane >> 2, quad = lane & 3;
+    int* sums = (int*)m.words;
+    for (int i = lane; i < job.parameters; i += 32) sums[i] = 0;
+    __syncwarp();
+    for (int i = 0; i < *m.drawn.crafted_count; ++i) {
+        const int crafted = m.drawn.crafted[i];
+        for (int entry = job.crafted_starts[crafted] + lane; entry < job.crafted_starts[crafted + 1]; entry += 32) {
+            const uint2 e = job.crafted_entries[entry];
+            sums[e.x] += (int)e.y;
+        }
+        __syncwarp();
+    }
+#pragma unroll
+    for (int k = 0; k < 5; ++k) {
+        const int output = k < 4 ? row : 8 + (row & 1), feature = 4 * quad + (k < 4 ? k : row >> 1);
+        if (output < job.outputs) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) steps[i >> 1][2 * k + (i & 1)] += sums[64 * output + 16 * i + feature];
+        }
+    }
+    if (lane < job.outputs) bias_steps += sums[64 * job.outputs + lane];
+    __syncwarp();
+}
+
+// First values of all weights; returns the largest weight of the lane.
+__device__ __noinline__ float begin(const Job& job, const Memory m, const Noise noise, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     // Outputs that there are not lose against all others.
-    const float bias = lane >= job.outputs ? -1e30f : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
+    if (lane < 16) m.owned[OWNED_BIASES + lane] = lane >= job.outputs ? -1e30f : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
     float most = 0.f;
 #pragma unroll 1
     for (int i = 0; i < 10; ++i) {
@@ -483,7 +521,7 @@ __device__ __noinline__ float2 begin(const Job& job, const Memory m, const Noise
         most = fmaxf(most, fmaxf(fabsf(v), fabsf(u)));
     }
     for (int i = 0; i < 21; ++i) m.velocity[32 * i + lane] = 0.f;
-    return make_float2(most, bias);
+    return most;
 }
 
 // Weights in three bytes each, laid down for the way forward; returns what one of their units is worth in outputs.
@@ -536,16 +574,17 @@ __device__ __forceinline__ void read_sums(const Job& job, const Memory& m, float
 }
 
 // The biases of the outputs that a lane has on the way forward.
-__device__ __forceinline__ void of_quarter(float bias, int quad, float (&biases)[3]) {
-    biases[0] = __shfl_sync(WHOLE_WARP, bias, first_output(quad));
-    biases[1] = __shfl_sync(WHOLE_WARP, bias, first_output(quad) + 4);
-    biases[2] = __shfl_sync(WHOLE_WARP, bias, 8 + (quad & 1));
+__device__ __forceinline__ void of_quarter(const Memory& m, int quad, float (&biases)[3]) {
+    const float* from = m.owned + OWNED_BIASES;
+    biases[0] = from[first_output(quad)];
+    biases[1] = from[first_output(quad) + 4];
+    biases[2] = from[8 + (quad & 1)];
 }
 
-__device__ __noinline__ void read_outputs(const Job& job, const Memory m, float bias, float per_weight, float* out, int lane) {
+__device__ __noinline__ void read_outputs(const Job& job, const Memory m, float per_weight, float* out, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     float biases[3];
-    of_quarter(bias, quad, biases);
+    of_quarter(m, quad, biases);
     for (int first = 0; first < job.probes; first += 16) {
         const int a = first + 2 * row, b = a + 1, last = job.probes - 1;
         const u8* from = job.rows + (size_t)job.first_probe * 64 + 16 * quad;
@@ -561,13 +600,13 @@ __device__ __noinline__ void read_outputs(const Job& job, const Memory m, float 
     }
 }
 
-__device__ __noinline__ void read_parameters(const Job& job, const Memory m, float bias, float* out, int lane) {
+__device__ __noinline__ void read_parameters(const Job& job, const Memory m, float* out, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     for (int i = 0; i < 20; ++i) {
         const int k = i >> 2, output = k < 4 ? row : 8 + (row & 1), feature = 32 * (i >> 1 & 1) + 16 * (i & 1) + 4 * quad + (k < 4 ? k : row >> 1);
         if (output < job.outputs) out[64 * output + feature] = m.owned[32 * i + lane];
     }
-    if (lane < job.outputs) out[64 * job.outputs + lane] = bias;
+    if (lane < job.outputs) out[64 * job.outputs + lane] = m.owned[OWNED_BIASES + lane];
 }
 
 // ---- A training.
@@ -593,7 +632,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
         if (has_work && lane == 0) begin_trial(job, at, m.drawn);
         if (has_work && lane < 3) derive(m.keys + 8 * lane, lane == 0 ? job.noise_key : lane == 1 ? job.batch_key : job.init_key, job.trials[at]);
         __syncwarp();
-        float bias = 0.f, per_weight = 0.f;
+        float per_weight = 0.f;
 #pragma unroll 1
         for (int number_of_step = -1; number_of_step < job.steps; ++number_of_step) {
             // Eight warps do the same at the same time, so that they share what the instruction cache holds: alone each is half as fast.
@@ -603,11 +642,11 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
             int steps[2][10];
 #pragma unroll
             for (int i = 0; i < 20; ++i) steps[i / 10][i % 10] = 0;
-            int bias_sum = 0;
+            int bias_steps = 0;
             if (!initial) {
                 const int count = *m.drawn.count, padded = (count + 31) & ~31;
                 float biases[3];
-                of_quarter(bias, lane & 3, biases);
+                of_quarter(m, lane & 3, biases);
                 int sums[3] = {0, 0, 0};
                 Two two = two_at(job, m, 0, lane >> 2, lane & 3);
 #pragma unroll 1
@@ -622,7 +661,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
                 // Quarters 0 and 2 share a high output, and so do 1 and 3.
                 const int high = sums[2] + __shfl_xor_sync(WHOLE_WARP, sums[2], 2);
                 const int low0 = __shfl_sync(WHOLE_WARP, sums[0], quarter_of(lane & 3)), low1 = __shfl_sync(WHOLE_WARP, sums[1], quarter_of(lane & 3));
-                bias_sum = lane >= 8 ? high : lane & 4 ? low1 : low0;
+                bias_steps = nearest(mul(converted(lane >= 8 ? high : lane & 4 ? low1 : low0), job.fine_bias_steps));
                 __syncwarp();
 #pragma unroll 1
                 for (int group = 0; group < 2; ++group) {
@@ -631,23 +670,17 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
                     back(job, m, group, padded, lane, steps[1]);
                 }
                 __syncwarp();
+                if (*m.drawn.crafted_count > 0) add_crafted(job, m, steps, bias_steps, lane);
             }
             draw_words(m, number_of_step, lane);
-            Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, number_of_step, false};
-            if (!initial && *m.drawn.crafted_count > 0) {
-                add_crafted(job, m, noise, lane);
-                noise.are_integers = true;
-            }
+            const Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)number_of_step << 20, number_of_step};
             float most;
             if (initial) {
-                const float2 begun = begin(job, m, noise, lane);
-                most = begun.x;
-                bias = begun.y;
+                most = begin(job, m, noise, lane);
             } else {
-                const float rate = job.rates[number_of_step];
-                const Step step = {rate, __fmul_rn(rate, job.decay), __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
-                most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_sum, bias, lane)
-                                                               : update<false>(job, m, noise, step, steps, bias_sum, bias, lane);
+                const Step step = of_number(job, number_of_step);
+                most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_steps, lane)
+                                                               : update<false>(job, m, noise, step, steps, bias_steps, lane);
                 if (step.keeps_sums) read_sums(job, m, job.out + (u64)at * job.out_each, number_of_step, lane);
             }
             per_weight = round_weights(job, m, most, lane);
@@ -656,8 +689,8 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
         }
         if (!has_work) continue;
         float* out = job.out + (u64)at * job.out_each;
-        if (job.read == OUTPUTS) read_outputs(job, m, bias, per_weight, out, lane);
-        if (job.read == PARAMETERS) read_parameters(job, m, bias, out, lane);
+        if (job.read == OUTPUTS) read_outputs(job, m, per_weight, out, lane);
+        if (job.read == PARAMETERS) read_parameters(job, m, out, lane);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #define WIDE_WARPS 4
 #define WIDE_TEAMS 5             // of a multiprocessor
+#define MOST_NOTES 512           // of a warp: those of two chunks
 
 namespace wide {
 
@@ -29,6 +30,7 @@ struct Memory {
     u32* keys;             // noise, batch, init
     Drawn drawn;
     float* velocity;       // in device memory
+    uint4* notes;          // of pairs in doubt, `MOST_NOTES` a warp; in device memory
 };
 
 // Parts of the memory, one after another; the host adds up the same lengths (src/kernel.rs).
@@ -54,6 +56,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.drawn.order = (u16*)next(job.batches == SHUFFLED ? 2 * job.positions : 0);
     m.weights = (float*)scratch;
     m.velocity = m.weights + held;
+    m.notes = (uint4*)(m.velocity + held);
 }
 
 // ---- The way forward.
@@ -215,37 +218,80 @@ __device__ __forceinline__ int draw_words(const Job& job, const Memory& m, u32* 
     return min((32 * (chunk + 1) - blocks) / ROUND_BLOCKS, ROUNDS_AT_ONCE);
 }
 
-// The parameters of a chunk take their step; returns the largest weight. Places past the last parameter are there, and mean nothing.
+// One parameter after its step, from whole steps of the grid; `sum` is where its noisy sum may be kept. Unless it `counts`, nothing is
+// written.
 template <bool PLAIN>
-__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, const u32* words, int chunk, int lane) {
-    const int weights = job.outputs * job.inputs;
+__device__ __forceinline__ float moved(const Job& job, const Step& step, bool counts, float w, int steps, int* sum, float* velocity) {
+    const float noisy = __double2float_rn(mul(job.granularity, __int2double_rn(steps)));
+    if (step.keeps_sums && counts) *sum = __float_as_int(noisy);
+    if (PLAIN) return __fsub_rn(w, __fmul_rn(step.scaled, noisy));
+    return counts ? stepped(job, w, noisy, step.rate, velocity) : w;
+}
+
+// The pairs that were noted take their step, eight at a time; returns the largest weight of the lane.
+__device__ __noinline__ float settle(const Job& job, float* weights, int* sums, float* velocity, const uint4* notes, const u32* key, int number_of_step, int count) {
+    const int lane = threadIdx.x & 31, weight_count = job.outputs * job.inputs;
+    const Noise noise = {key, (u64)number_of_step << 20, number_of_step};
+    const Step step = one_warp::of_number(job, number_of_step);
+    float most = 0.f;
+    __syncwarp();
+#pragma unroll 1
+    for (int first = 0; first < count; first += 8) {
+        const int number = first + (lane >> 2);
+        const uint4 note = notes[min(number, count - 1)];
+        const uint4 more = one_warp::continuation(noise, note.x, lane);
+        if (number < count && (lane & 3) == 0) {
+            const int2 found = continued_pair(note.y, note.z, more);
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const int parameter = note.x + 16 * half;
+                const float w = moved<false>(job, step, true, weights[parameter], sums[parameter] + (half ? found.y : found.x), sums + parameter, velocity + parameter);
+                weights[parameter] = w;
+                if (parameter < weight_count) most = fmaxf(most, fabsf(w));
+            }
+        }
+        __syncwarp();
+    }
+    return most;
+}
+
+// The parameters of a chunk take their step, but for those that are noted; returns the largest weight. Places past the last parameter are
+// there, and mean nothing.
+template <bool PLAIN>
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Step& step, const u32* words, uint4* notes, int chunk, int& count, int lane) {
     float most = 0.f;
 #pragma unroll 1
     for (int first = 0; first < 16; first += 4) {
         if (512 * chunk + 32 * first >= job.parameters) break;
-        // Two pairs of a lane at once.
+        // Two pairs of a lane at once, since one alone is a long chain of which each link waits for the last.
         const int group = first + (lane >> 4), at = lane & 15, parameter = 512 * chunk + 32 * group + at;
         const u32* from = words + 2 * BLOCK_STRIDE * group + at;
         const u32 radii[2] = {from[0], from[4 * BLOCK_STRIDE]}, angles[2] = {from[BLOCK_STRIDE], from[5 * BLOCK_STRIDE]};
-        const int groups[2] = {16 * chunk + group, 16 * chunk + group + 2};
         int* sums = m.sums + parameter;
         float* weights_from = m.weights + parameter;
         float* velocity = m.velocity + parameter;
+        const int left = job.outputs * job.inputs - parameter;
         auto off = [](int i) { return 64 * (i >> 1) + 16 * (i & 1); };
         // Weights are on their way while noise is made.
         float w[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) w[i] = weights_from[off(i)];
-        int a[2], b[2];
-        one_warp::two_pairs(noise, true, groups, at, radii, angles, a, b);
-        const int integers[4] = {a[0], b[0], a[1], b[1]};
+        int integers[4];
+        bool in_doubt[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) in_doubt[i] = pair(radii[i], angles[i], integers[2 * i], integers[2 * i + 1]);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const float sum = __double2float_rn(mul(job.granularity, __int2double_rn(sums[off(i)] + integers[i])));
-            if (step.keeps_sums) sums[off(i)] = __float_as_int(sum);
-            const float moved = PLAIN ? __fsub_rn(w[i], __fmul_rn(step.scaled, sum)) : stepped(job, w[i], sum, step.rate, velocity + off(i));
-            weights_from[off(i)] = moved;
-            if (parameter + off(i) < weights) most = fmaxf(most, fabsf(moved));
+            const bool counts = !in_doubt[i >> 1];
+            const float after = moved<PLAIN>(job, step, counts, w[i], sums[off(i)] + integers[i], sums + off(i), velocity + off(i));
+            // What does not count is written as it was: cheaper than a branch.
+            weights_from[off(i)] = counts ? after : w[i];
+            most = counts && off(i) < left ? fmaxf(most, fabsf(after)) : most;
+        }
+        if (__any_sync(WHOLE_WARP, in_doubt[0] || in_doubt[1])) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+                count = one_warp::noted(notes, count, __ballot_sync(WHOLE_WARP, in_doubt[i]), make_uint4(parameter + 64 * i, radii[i], angles[i], 0), lane);
         }
     }
     return most;
@@ -347,27 +393,32 @@ __device__ __noinline__ void read_outputs(const Job& job, const u32* bytes, cons
 __device__ __forceinline__ float take_step(const Job& job, const Memory& m, int at, int step, int warp, int lane) {
     const bool initial = step < 0;
     const int blocks = (job.parameters + 31) / 32 * 2, chunks = (blocks + 31) / 32;
-    const Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)step << 20, step, false};
-    const float rate = initial ? 0.f : job.rates[step];
-    const Step how = {rate, 0.f, __fmul_rn(rate, job.scale), job.read == SUMS || job.read == SCORES};
+    const Noise noise = {m.keys + (initial ? 16 : 0), initial ? 0 : (u64)step << 20, step};
+    const Step how = one_warp::of_number(job, max(step, 0));
     u32* words = m.words + 32 * BLOCK_STRIDE * warp;
     const bool is_plain = job.momentum == 0.f && job.decay == 0.f;
     float most = 0.f;
-    int rounds = 0;
+    uint4* notes = m.notes + MOST_NOTES * warp;
+    int count = 0;
+    auto settle_all = [&]() {
+        most = fmaxf(most, settle(job, m.weights, m.sums, m.velocity, notes, noise.key, step, count));
+        count = 0;
+    };
     // The last chunk, which may be short, is the last warp's.
 #pragma unroll 1
     for (int chunk = chunks - WIDE_WARPS + warp; ; chunk -= WIDE_WARPS) {
         if (chunk < 0) break;
+        if (count > MOST_NOTES - 256) settle_all();
         const int made = draw_words(job, m, words, chunk, step, blocks, lane);
         const float largest = initial ? begin(job, m.weights, m.velocity, words, noise, chunk, lane)
-                            : is_plain ? update<true>(job, m, noise, how, words, chunk, lane)
-                                       : update<false>(job, m, noise, how, words, chunk, lane);
+                            : is_plain ? update<true>(job, m, how, words, notes, chunk, count, lane)
+                                       : update<false>(job, m, how, words, notes, chunk, count, lane);
         most = fmaxf(most, largest);
         if (chunk == chunks - 1 && step + 1 < job.steps) {
-            rounds = max(made, 0);
-            draw_batch(job, at, m.keys + 8, step + 1, words + BLOCK_STRIDE * (blocks - 32 * chunk), rounds, {job.guide, job.upper}, m.drawn, lane);
+            draw_batch(job, at, m.keys + 8, step + 1, words + BLOCK_STRIDE * (blocks - 32 * chunk), max(made, 0), {job.guide, job.upper}, m.drawn, lane);
         }
     }
+    if (count) settle_all();
     return __uint_as_float(__reduce_max_sync(WHOLE_WARP, __float_as_uint(most)));
 }
 

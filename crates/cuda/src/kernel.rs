@@ -19,6 +19,9 @@ const DOUBTS: usize = 64;
 /// What kernels/warp.cuh and kernels/wide.cuh have: the most records of a batch, and words that hold 16 blocks of keystream.
 const MOST_OF_ONE_WARP: i32 = 256;
 const BLOCKS: usize = 16 * 20;
+/// Notes of pairs in doubt: all pairs of a step there, and those of two chunks here.
+const NOTES_OF_ONE_WARP: usize = 16 * 21;
+const NOTES_OF_A_WARP: usize = 512;
 /// The tables of gaps that all its warps share.
 const TABLES: usize = 2 * 1024 + 4 * 1025;
 /// Steps that kernels/score.cuh hears before it scores them.
@@ -133,13 +136,13 @@ impl Kernel {
             let shared = up((3 * 4 * BLOCKS).max(3 * outer * slope_stride))
                 + 4 * BLOCKS
                 + 3 * 640
-                + 4 * 640
+                + 4 * 656
                 + up(4 * 24)
                 + up(4 * (room_for + 32))
                 + 16
                 + up(crafted)
                 + up(order);
-            return (shared.next_multiple_of(128), 4 * 32 * 21);
+            return (shared.next_multiple_of(128), 4 * 32 * 21 + 16 * NOTES_OF_ONE_WARP);
         }
         if self.name == WIDE.name {
             let held = 4 * parameters.next_multiple_of(512);
@@ -153,7 +156,7 @@ impl Kernel {
                 + 16
                 + up(crafted)
                 + up(order);
-            return (shared.next_multiple_of(128), 2 * held);
+            return (shared.next_multiple_of(128), 2 * held + 16 * NOTES_OF_A_WARP * warps);
         }
         let mut shared = up((3 * outer * slope_stride).max(4 * WORDS))
             + up(4 * 16 * self.tiles)
@@ -247,8 +250,8 @@ mod tests {
         assert!(shared.is_multiple_of(128) && scratch.is_multiple_of(128));
         // Slopes or keystream of 48 blocks, 16 blocks more, three bytes and a float for each weight, rows; then momentum.
         let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10).unwrap();
-        let parts = 3 * 10 * (160 + 16) + 4 * BLOCKS + 3 * 640 + 4 * 640 + 4 * 24 + 4 * (160 + 32) + 16;
-        assert!((parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21, "{shared} {scratch}");
+        let parts = 3 * 10 * (160 + 16) + 4 * BLOCKS + 3 * 640 + 4 * 656 + 4 * 24 + 4 * (160 + 32) + 16;
+        assert!((parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21 + 16 * 16 * 21, "{shared} {scratch}");
         // Less would be left for the records in the first cache.
         assert!(kernel.teams == 16 && kernel.shared_of_block(shared) <= 195 << 10);
     }
