@@ -64,6 +64,31 @@ __device__ __forceinline__ float shortening(float square, float clip) {
     return norm > clip ? __fdiv_rn(clip, norm) : 1.f;
 }
 
+// 1/x, the root of x and a/b, rounded as they are elsewhere: what a compiler makes of them where nothing is near the ends of the range,
+// without its looks whether that is so. `every_float` compares them.
+__device__ __forceinline__ float quick_inverse(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return fmaf(y, fmaf(-x, y, 1.f), y);
+}
+__device__ __forceinline__ float quick_root(float x) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    const float near = __fmul_rn(x, y);
+    return fmaf(fmaf(-near, near, x), __fmul_rn(y, 0.5f), near);
+}
+__device__ __forceinline__ float quick_quotient(float a, float b) {
+    const float y = quick_inverse(b), near = __fmul_rn(a, y);
+    return fmaf(y, fmaf(-b, near, a), near);
+}
+
+// The same as `shortening`, without a branch, for norms to clip to from 2^-40 to 2^40. A root that is wrong, of what is far below, is not used.
+__device__ __forceinline__ float quick_shortening(float square, float clip) {
+    const float norm = quick_root(square), shorter = quick_quotient(clip, norm);
+    const float kept = norm > clip ? shorter : 1.f;
+    return square < __int_as_float(0x7f800000) ? kept : 0.f;
+}
+
 // An address as it is, of which the compiler does not know what it is made of; `nought` is 0. It would take it apart again.
 __device__ __forceinline__ const u8* opaque(const u8* from, u32 nought) { return (const u8*)((u64)from ^ nought); }
 // Where a row has what `from` is of the first: one instruction.

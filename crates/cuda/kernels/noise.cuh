@@ -82,9 +82,10 @@ __constant__ double CONSTANTS[20] = {
     4503599627370495.5,                                                       // 0: 2^52 less a half
     0.6931471805599453 * 0x1p41, -0.6931471805599453 * 0x1p61,                // 1: ln 2, times 2^41 and -2^61
     -2.0 * 0x1p41, -0.6666666564545609 * 0x1p41, -0.4000033519092726 * 0x1p41, -0.2853730853990156 * 0x1p41, -0.23582151333460524 * 0x1p41,  // 3: 2 and LOG, times -2^41
-    2097153.0,                                                                // 8: 2^21 + 1
-    3.590491804886236e-6, -2.4274482586587155e-8, -0.00032599170362114516, 0.01585434420402141, -0.30842513753123657,  // 9: COS
-    -3.657141768663873e-5, 3.085634264354257e-7, 0.002490392478859163, -0.0807455118151637, 0.7853981633788064,        // 14: SIN
+    0.0,
+    // 9: COS and then SIN, which take h times 2^31.
+    3.590491804886236e-6 * 0x1p-248, -2.4274482586587155e-8 * 0x1p-310, -0.00032599170362114516 * 0x1p-186, 0.01585434420402141 * 0x1p-124, -0.30842513753123657 * 0x1p-62,
+    -3.657141768663873e-5 * 0x1p-217, 3.085634264354257e-7 * 0x1p-279, 0.002490392478859163 * 0x1p-155, -0.0807455118151637 * 0x1p-93, 0.7853981633788064 * 0x1p-31,
     103079215104.5};                                                          // 19: 1.5 2^36 + 1/2
 // Adding it leaves a number below 2^31 rounded to an integer in the low 32 bits.
 #define ROUNDER 6755399441055744.0
@@ -136,12 +137,10 @@ __device__ __forceinline__ Radius radius(double scaled) {
 // The middle of a radius word's cell, times 2^32.
 __device__ __forceinline__ double radius_middle(u32 word) { return __hiloint2double(0x43300000, (int)word) - CONSTANTS[0]; }
 
-// The middle of the cell that the low 30 bits of an angle word name: ((word << 2) | 2) as a signed number times 2^-31, exact at every stage.
-__device__ __forceinline__ double angle_middle(u32 word) {
-    return __hiloint2double(0x43300000 - (31 << 20), (int)(((word << 2) | 2u) ^ 0x80000000u)) - CONSTANTS[8];
-}
+// The middle of the cell that the low 30 bits of an angle word name, times 2^31.
+__device__ __forceinline__ double angle_middle(u32 word) { return __int2double_rn((int)(word << 2 | 2)); }
 
-// Cosine and sine of h pi/4: `direction` of kernel.rs.
+// Cosine and sine of h pi/4 for h times 2^31: `direction` of kernel.rs.
 __device__ __forceinline__ void direction(double h, double& along, double& across) {
     const double z = mul(h, h);
     double c = fma(z, CONSTANTS[10], CONSTANTS[9]);
@@ -198,24 +197,18 @@ __device__ __forceinline__ bool pair(u32 radius_word, u32 angle_word, int& x, in
 
 #include "exactly.cuh"
 
-// 1/(2k + 1), and 1/(n (n + 1)) for n from 1.
+// 1/(2k + 1), 1/(2k)! and 1/(2k + 1)!.
 __constant__ double ODD[12] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
-__constant__ double FACTORS[18] = {1.0 / 2,   1.0 / 6,   1.0 / 12,  1.0 / 20,  1.0 / 30,  1.0 / 42,  1.0 / 56,  1.0 / 72,  1.0 / 90,
-                                   1.0 / 110, 1.0 / 132, 1.0 / 156, 1.0 / 182, 1.0 / 210, 1.0 / 240, 1.0 / 272, 1.0 / 306, 1.0 / 342};
+__constant__ double OF_COSINE[10] = {1.0, 1.0 / 2, 1.0 / 24, 1.0 / 720, 1.0 / 40320, 1.0 / 3628800, 1.0 / 479001600, 1.0 / 87178291200, 1.0 / 20922789888000,
+                                     1.0 / 6402373705728000};
+__constant__ double OF_SINE[10] = {1.0, 1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800, 1.0 / 1307674368000,
+                                   1.0 / 355687428096000, 1.0 / 121645100408832000};
 
-// artanh(s)/s for z = s^2 up to 0.03, to the last digit.
-__device__ __forceinline__ double artanh_series(double z) {
-    double sum = 0.0;
-#pragma unroll 1
-    for (int k = 11; k >= 0; --k) sum = fma(sum, z, ODD[k]);
-    return sum;
-}
-
-// cos(x), or sin(x)/x with one as `second`, for z = -x^2 down to -0.62, to the last digit.
-__device__ __forceinline__ double circle_series(double z, int second) {
-    double sum = 1.0;
-#pragma unroll 1
-    for (int n = 16; n >= 0; n -= 2) sum = fma(mul(sum, z), FACTORS[n + second], 1.0);
+template <int TERMS>
+__device__ __forceinline__ double series(double z, const double (&terms)[TERMS]) {
+    double sum = terms[TERMS - 1];
+#pragma unroll
+    for (int k = TERMS - 2; k >= 0; --k) sum = fma(sum, z, terms[k]);
     return sum;
 }
 
@@ -231,10 +224,10 @@ __device__ __noinline__ int2 continued_pair(u32 radius_word, u32 angle_word, uin
         const int exponent = (__double2hiint(scaled) - (0x3fe6a09e + (32 << 20))) >> 20;
         const double fraction = __hiloint2double(__double2hiint(scaled) - ((32 + exponent) << 20), __double2loint(scaled));
         const double s = __ddiv_rn(add(fraction, -1.0), add(fraction, 1.0));
-        const double minus_log = fma((double)-exponent, 0.6931471805599453, mul(mul(-2.0, s), artanh_series(mul(s, s))));
+        const double minus_log = fma((double)-exponent, 0.6931471805599453, mul(mul(-2.0, s), series(mul(s, s), ODD)));
         const double r = __dsqrt_rn(mul(minus_log, 0x1p41));
         const double angle = mul(add((double)((int)(angle_word << 2) >> 2), part_of_unit(more_angle)), 0.7853981633974483 * 0x1p-29), z = -mul(angle, angle);
-        const double x = mul(r, circle_series(z, 0)), y = mul(r, mul(angle, circle_series(z, 1)));
+        const double x = mul(r, series(z, OF_COSINE)), y = mul(r, mul(angle, series(z, OF_SINE)));
         first = nearest(x);
         second = nearest(y);
         // u has 53 digits, which is 3e-8 for the smallest radius here; all else is a few last digits of r.

@@ -29,7 +29,7 @@ __device__ __noinline__ double logarithm_of(double x) {
     const int exponent = (__double2hiint(x) - 0x3fe6a09e) >> 20;
     const double fraction = __hiloint2double(__double2hiint(x) - (exponent << 20), __double2loint(x));
     const double t = add(fraction, -1.0), s = __ddiv_rn(t, add(2.0, t)), z = mul(s, s);
-    return fma((double)exponent, 0.6931471805599453, mul(mul(2.0, s), artanh_series(z)));
+    return fma((double)exponent, 0.6931471805599453, mul(mul(2.0, s), series(z, ODD)));
 }
 
 // Logarithms that are added up: a sum, and a product of ordinary size.

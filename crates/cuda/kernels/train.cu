@@ -110,4 +110,20 @@ extern "C" __global__ void every_radius(u64* differing) {
     }
     if (found) atomicAdd(differing, found);
 }
+
+// Counts where quick inverses, roots and quotients are not as they are rounded: all digits, exponents by which they are used, and some
+// norms to clip to.
+extern "C" __global__ void every_float(u64* differing) {
+    u64 found = 0;
+    for (u32 digits = blockIdx.x * blockDim.x + threadIdx.x; digits < 1u << 23; digits += gridDim.x * blockDim.x) {
+        auto at = [&](int exponent) { return __uint_as_float((u32)(127 + exponent) << 23 | digits); };
+        for (int exponent = -122; exponent < 4; ++exponent) found += quick_inverse(at(exponent)) != __frcp_rn(at(exponent));
+        for (int exponent = -90; exponent < 127; ++exponent) found += quick_root(at(exponent)) != __fsqrt_rn(at(exponent));
+        for (int exponent = -40; exponent < 64; ++exponent) {
+            const float norm = at(exponent), clips[4] = {__uint_as_float(__float_as_uint(norm) * 2654435761u & 0x7fffffu | 127u << 23), 1.f, 0.1f, 3.14159f};
+            for (int i = 0; i < 4; ++i) found += quick_quotient(clips[i], norm) != __fdiv_rn(clips[i], norm);
+        }
+    }
+    if (found) atomicAdd(differing, found);
+}
 #endif

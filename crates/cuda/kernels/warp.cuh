@@ -9,6 +9,7 @@
 #define MOST_OF_A_WARP 256       // records: with more, two bytes of a sum leave 31 bits
 #define LOW_BLOCKS 32            // of keystream for the first 512 parameters
 #define HIGH_BLOCKS 10           // and for the others
+#define SLOPE_ROWS 10            // of which those beyond the last output are nothing
 
 namespace one_warp {
 
@@ -16,7 +17,7 @@ struct Memory {
     u32* words;            // keystream of the first 512 parameters' noise, or noisy sums; lies where slopes do
     // 16 blocks more for an odd step: that of the other parameters, and of a round of gaps. Then the same of the step after it:
     u32* of_even;
-    signed char* slopes;   // three planes of ten rows
+    signed char* slopes;   // three planes of `SLOPE_ROWS`
     int slope_stride;
     u32* weights;          // three planes of ten rows of 64 bytes, four pieces of 16 each, turned by half the row's number
     u32* keys;             // noise, batch, init
@@ -34,7 +35,7 @@ __device__ __forceinline__ int owned_at(int k, int group, int half, int lane) { 
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
     auto next = [&](size_t bytes) { u8* at = shared; shared += (bytes + 15) & ~(size_t)15; return at; };
     m.slope_stride = job.room_for + 16;
-    u8* first = next(max(4 * (LOW_BLOCKS + 16) * BLOCK_STRIDE, 3 * job.outputs * m.slope_stride));
+    u8* first = next(max(4 * (LOW_BLOCKS + 16) * BLOCK_STRIDE, 3 * SLOPE_ROWS * m.slope_stride));
     m.words = (u32*)first;
     m.slopes = (signed char*)first;
     m.of_even = (u32*)next(4 * 16 * BLOCK_STRIDE);
@@ -157,6 +158,7 @@ __device__ __forceinline__ void both(float own, bool is_first, float& a, float& 
 __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a, u32 label_b, int quad) {
     const bool is_first = quad < 2;
     const int low = first_output(quad), high = 8 + (quad & 1);
+    auto less = [](bool is_label) { return __int_as_float(is_label ? 0xbf800000 : 0); };
     if (job.loss == SOFTMAX) {
         const float lowest = -__int_as_float(0x7f800000);
         const float ta = most_of(fmaxf(fmaxf(z.a[0], z.a[1]), is_first ? z.high : lowest));
@@ -167,14 +169,14 @@ __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a,
         z.b[1] = exponential(z.b[1] - tb);
         z.high = exponential(z.high - (is_first ? ta : tb));
         const float sa = summed(z.a[0] + z.a[1]), sb = summed(z.b[0] + z.b[1]);
-        const float own = __frcp_rn((is_first ? sa : sb) + of_both_high(z.high));
+        const float own = quick_inverse((is_first ? sa : sb) + of_both_high(z.high));
         float ia, ib;
         both(own, is_first, ia, ib);
-        z.a[0] = fmaf(z.a[0], ia, label_a == low ? -1.f : 0.f);
-        z.a[1] = fmaf(z.a[1], ia, label_a == low + 4 ? -1.f : 0.f);
-        z.b[0] = fmaf(z.b[0], ib, label_b == low ? -1.f : 0.f);
-        z.b[1] = fmaf(z.b[1], ib, label_b == low + 4 ? -1.f : 0.f);
-        z.high = fmaf(z.high, own, (is_first ? label_a : label_b) == high ? -1.f : 0.f);
+        z.a[0] = fmaf(z.a[0], ia, less(label_a == low));
+        z.a[1] = fmaf(z.a[1], ia, less(label_a == low + 4));
+        z.b[0] = fmaf(z.b[0], ib, less(label_b == low));
+        z.b[1] = fmaf(z.b[1], ib, less(label_b == low + 4));
+        z.high = fmaf(z.high, own, less((is_first ? label_a : label_b) == high));
     } else {
         z.a[0] = quad == 0 ? slope(job.loss, z.a[0], __uint_as_float(label_a)) : 0.f;
         z.b[0] = quad == 0 ? slope(job.loss, z.b[0], __uint_as_float(label_b)) : 0.f;
@@ -182,50 +184,55 @@ __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a,
     }
 }
 
+// Where a lane lays slopes down: of its first output, from there of the one four after it, of its high one, and of the next byte.
+struct Places {
+    signed char* to;
+    int four, high, plane;
+};
+__device__ __forceinline__ Places places(signed char* slopes, int slope_stride, int lane) {
+    const int row = lane >> 2, quad = lane & 3, output = first_output(quad);
+    return {slopes + output * slope_stride + 2 * row, 4 * slope_stride, (8 + (quad & 1) - output) * slope_stride + (quad < 2 ? 0 : 1), SLOPE_ROWS * slope_stride};
+}
+
 // From the outputs of sixteen records back to clipped gradients by them, whose bytes are laid down for the way back; `sums` gathers what
 // they add to the biases.
-__device__ __forceinline__ void lay_slopes(const Job& job, signed char* slopes, int slope_stride, Tile& g, const uint2& rows, int first, int lane, int (&sums)[3]) {
-    const int row = lane >> 2, quad = lane & 3, plane = job.outputs * slope_stride;
+__device__ __forceinline__ void lay_slopes(const Job& job, const Places& places, Tile& g, const uint2& rows, int first, int quad, int (&sums)[3]) {
     const bool is_first = quad < 2;
     const float2 about_a = job.about[rows.x], about_b = job.about[rows.y];
     by_outputs(job, g, __float_as_uint(about_a.y), __float_as_uint(about_b.y), quad);
     const float a = summed(g.a[0] * g.a[0] + g.a[1] * g.a[1]), b = summed(g.b[0] * g.b[0] + g.b[1] * g.b[1]);
     const float square = ((is_first ? a : b) + of_both_high(g.high * g.high)) * (is_first ? about_a.x : about_b.x);
-    const float own = shortening(square, job.clip) * job.per_fine;
+    const float own = quick_shortening(square, job.clip) * job.per_fine;
     float fa, fb;
     both(own, is_first, fa, fb);
-    signed char* to = slopes + first + 2 * row;
+    signed char* to = places.to + first;
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        const int output = first_output(quad) + 4 * k, x = __float2int_rz(g.a[k] * fa), y = __float2int_rz(g.b[k] * fb);
+        const int x = __float2int_rz(g.a[k] * fa), y = __float2int_rz(g.b[k] * fb);
         sums[k] += x + y;
         const u32 of_a = bytes_of(x), of_b = bytes_of(y);
-        if (output < job.outputs) {
-            u16* at = (u16*)(to + output * slope_stride);
-            at[0] = (u16)__byte_perm(of_a, of_b, 0x0040);
-            *(u16*)((signed char*)at + plane) = (u16)__byte_perm(of_a, of_b, 0x0051);
-            *(u16*)((signed char*)at + 2 * plane) = (u16)__byte_perm(of_a, of_b, 0x0062);
-        }
+        signed char* at = to + k * places.four;
+        *(u16*)at = (u16)__byte_perm(of_a, of_b, 0x0040);
+        *(u16*)(at + places.plane) = (u16)__byte_perm(of_a, of_b, 0x0051);
+        *(u16*)(at + 2 * places.plane) = (u16)__byte_perm(of_a, of_b, 0x0062);
     }
-    const int x = __float2int_rz(g.high * own), output = 8 + (quad & 1);
+    const int x = __float2int_rz(g.high * own);
     sums[2] += x;
-    if (output < job.outputs) {
-        const u32 of_x = bytes_of(x);
-        signed char* at = to + output * slope_stride + (is_first ? 0 : 1);
-        at[0] = (signed char)of_x;
-        at[plane] = (signed char)(of_x >> 8);
-        at[2 * plane] = (signed char)(of_x >> 16);
-    }
+    const u32 of_x = bytes_of(x);
+    signed char* at = to + places.high;
+    at[0] = (signed char)of_x;
+    at[places.plane] = (signed char)(of_x >> 8);
+    at[2 * places.plane] = (signed char)(of_x >> 16);
 }
 
 // Sixteen records of a batch on their way forward and back to the outputs. The features of the next sixteen are on their way meanwhile.
-__device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, Two& two, float per_weight, const float (&biases)[3], int first, int count, int lane, int (&sums)[3]) {
+__device__ __forceinline__ void tile_forward(const Job& job, const Memory& m, const Places& places, Two& two, float per_weight, const float (&biases)[3], int first, int count, int lane, int (&sums)[3]) {
     const int row = lane >> 2, quad = lane & 3;
     const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
     Tile g = outputs(m, two.p, two.q, per_weight, biases, (u32)job.count >> 31, row, quad);
     // Of the last, once too often.
     two = two_at(job, m, first + 16 < count ? first + 16 : first, row, quad);
-    lay_slopes(job, m.slopes, m.slope_stride, g, rows, first, lane, sums);
+    lay_slopes(job, places, g, rows, first, quad, sums);
 }
 
 // ---- The way back.
@@ -248,9 +255,9 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
             for (int k = 0; k < 4; ++k) c[j][w][k] = 0;
     // Column n of tile j is feature 4 (n / 2) + 16 (n % 2) + j.
     const u8* from = job.rows + 32 * group + 4 * (row >> 1) + 16 * (row & 1);
-    const int plane = job.outputs * m.slope_stride, last = job.outputs - 1;
-    const signed char* low = m.slopes + min(row, last) * m.slope_stride + 4 * quad;
-    const signed char* high = m.slopes + min(8 + (row & 1), last) * m.slope_stride + 4 * quad;
+    const int plane = SLOPE_ROWS * m.slope_stride;
+    const signed char* low = m.slopes + row * m.slope_stride + 4 * quad;
+    const signed char* high = m.slopes + (8 + (row & 1)) * m.slope_stride + 4 * quad;
     auto load = [&](int first, u32 (&x)[8]) {
         const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
         const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
@@ -317,6 +324,9 @@ __device__ __forceinline__ int noted(uint4* notes, int count, u32 which, const u
     if (which >> lane & 1) notes[count + __popc(which & ((1u << lane) - 1))] = note;
     return count + __popc(which);
 }
+
+// No integer of the noise room.
+#define IN_DOUBT (int)0x80000000
 
 // What continues the pair of each four lanes.
 __device__ __forceinline__ uint4 continuation(const Noise& noise, u32 number, int lane) {
@@ -410,7 +420,7 @@ __device__ __noinline__ float settle(const Job& job, u32* words, u32* of_even, f
 // All parameters take their step; returns the largest weight of the lane. The loop is rolled, and steps move through the first places of
 // their registers: unrolled, the code outgrows the instruction cache.
 template <bool PLAIN>
-__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], int bias_steps, int lane) {
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Noise& noise, const Step& step, int (&steps)[2][10], int bias_steps, int& bias_noise, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     float most = 0.f;
     int notes = 0;
@@ -451,11 +461,18 @@ __device__ __forceinline__ float update(const Job& job, const Memory& m, const N
             steps[1][i] = steps[1][i + 2];
         }
     }
-    // Biases come after all weights, in one group.
+    // Biases come after all weights, in one group. Where its words are made for two steps at once, each half of the warp draws for one.
     const int group = 2 * job.outputs, at = lane & 15;
+    const bool is_for_two = group >= LOW_BLOCKS / 2, is_odd = noise.step & 1;
     u32* word = group_at(m, noise.step, group) + at;
-    int a, b;
-    const bool is_certain = !pair(word[0], word[BLOCK_STRIDE], a, b), is_there = lane < job.outputs, counts = is_there && is_certain;
+    if (!is_for_two || is_odd || noise.step == 0) {
+        const u32* from = is_for_two ? group_at(m, lane < 16, group) + at : word;
+        int a, b;
+        const bool in_doubt = pair(from[0], from[BLOCK_STRIDE], a, b);
+        bias_noise = in_doubt ? IN_DOUBT : a;
+    }
+    const int a = __shfl_sync(WHOLE_WARP, bias_noise, is_for_two && !is_odd ? at + 16 : at);
+    const bool is_certain = a != IN_DOUBT, is_there = lane < job.outputs, counts = is_there && is_certain;
     float* w = m.owned + OWNED_BIASES + at;
     const float moved_bias = moved<PLAIN>(job, step, counts, w[0], bias_steps + a, word, m.velocity + OWNED_BIASES + at);
     if (counts) w[0] = moved_bias;
@@ -633,10 +650,11 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
         if (has_work && lane < 3) derive(m.keys + 8 * lane, lane == 0 ? job.noise_key : lane == 1 ? job.batch_key : job.init_key, job.trials[at]);
         __syncwarp();
         float per_weight = 0.f;
+        int bias_noise = 0;
 #pragma unroll 1
         for (int number_of_step = -1; number_of_step < job.steps; ++number_of_step) {
             // Eight warps do the same at the same time, so that they share what the instruction cache holds: alone each is half as fast.
-            if ((number_of_step & 1) == 0) meet();
+            meet();
             if (!has_work) continue;
             const bool initial = number_of_step < 0;
             int steps[2][10];
@@ -648,12 +666,13 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
                 float biases[3];
                 of_quarter(m, lane & 3, biases);
                 int sums[3] = {0, 0, 0};
+                const Places here = places(m.slopes, m.slope_stride, lane);
                 Two two = two_at(job, m, 0, lane >> 2, lane & 3);
 #pragma unroll 1
-                for (int first = 0; first < count; first += 16) tile_forward(job, m, two, per_weight, biases, first, count, lane, sums);
+                for (int first = 0; first < count; first += 16) tile_forward(job, m, here, two, per_weight, biases, first, count, lane, sums);
                 // The way back goes by 32 records.
                 if (count + 15 >> 4 & 1)
-                    for (int i = lane; i < 3 * job.outputs; i += 32) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
+                    for (int i = lane; i < 3 * SLOPE_ROWS; i += 32) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
 #pragma unroll
                 for (int k = 0; k < 3; ++k)
 #pragma unroll
@@ -679,8 +698,8 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
                 most = begin(job, m, noise, lane);
             } else {
                 const Step step = of_number(job, number_of_step);
-                most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_steps, lane)
-                                                               : update<false>(job, m, noise, step, steps, bias_steps, lane);
+                most = job.momentum == 0.f && job.decay == 0.f ? update<true>(job, m, noise, step, steps, bias_steps, bias_noise, lane)
+                                                               : update<false>(job, m, noise, step, steps, bias_steps, bias_noise, lane);
                 if (step.keeps_sums) read_sums(job, m, job.out + (u64)at * job.out_each, number_of_step, lane);
             }
             per_weight = round_weights(job, m, most, lane);

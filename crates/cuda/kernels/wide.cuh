@@ -40,7 +40,7 @@ __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u
     m.sums = (int*)next(max(4 * held, 30 * job.width));
     m.bytes = (u32*)m.sums;
     m.slope_stride = job.room_for + 16;
-    u8* first = next(max(4 * WIDE_WARPS * 32 * BLOCK_STRIDE, 3 * job.outputs * m.slope_stride));
+    u8* first = next(max(4 * WIDE_WARPS * 32 * BLOCK_STRIDE, 3 * SLOPE_ROWS * m.slope_stride));
     m.words = (u32*)first;
     m.slopes = (signed char*)first;
     m.bias_sums = (int*)next(4 * 16);
@@ -121,12 +121,13 @@ __device__ __forceinline__ void forward(const Job& job, const Memory& m, float p
     float biases[3];
     of_quarter(job, m.weights, quad, biases);
     int sums[3] = {0, 0, 0};
+    const one_warp::Places here = one_warp::places(m.slopes, m.slope_stride, lane);
 #pragma unroll 1
     for (int first = 16 * warp; first < count; first += 16 * WIDE_WARPS) {
         const uint2 rows = *(const uint2*)(m.drawn.rows + first + 2 * row);
         const u8* from = job.rows + 16 * quad;
         Tile g = outputs(job, m.bytes, of_row(from, rows.x, job.width), of_row(from, rows.y, job.width), per_weight, biases, row, quad);
-        one_warp::lay_slopes(job, m.slopes, m.slope_stride, g, rows, first, lane, sums);
+        one_warp::lay_slopes(job, here, g, rows, first, quad, sums);
     }
 #pragma unroll
     for (int k = 0; k < 3; ++k)
@@ -154,9 +155,9 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
             for (int k = 0; k < 4; ++k) c[j][w][k] = 0;
     // Column n of tile j is feature 4 n + j: a lane has eight features side by side.
     const u8* from = opaque(job.rows + 32 * group + 4 * row, (u32)job.count >> 31);
-    const int plane = job.outputs * m.slope_stride, last = job.outputs - 1;
-    const signed char* low = m.slopes + min(row, last) * m.slope_stride + 4 * quad;
-    const signed char* high = m.slopes + min(8 + (row & 1), last) * m.slope_stride + 4 * quad;
+    const int plane = SLOPE_ROWS * m.slope_stride;
+    const signed char* low = m.slopes + row * m.slope_stride + 4 * quad;
+    const signed char* high = m.slopes + (8 + (row & 1)) * m.slope_stride + 4 * quad;
     // The next records are on their way while these are worked on.
     u32 next[8];
     auto load = [&](int first) {
@@ -440,7 +441,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared) {
                 forward(job, m, per_weight, count, warp, lane);
                 // The way back goes by 32 records.
                 if (count + 15 >> 4 & 1)
-                    for (int i = threadIdx.x; i < 3 * job.outputs; i += 32 * WIDE_WARPS) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
+                    for (int i = threadIdx.x; i < 3 * SLOPE_ROWS; i += 32 * WIDE_WARPS) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
                 __syncthreads();
 #pragma unroll 1
                 for (int group = warp; 32 * group < job.inputs; group += WIDE_WARPS) back(job, m, group, padded, lane);

@@ -19,6 +19,8 @@ const DOUBTS: usize = 64;
 /// What kernels/warp.cuh and kernels/wide.cuh have: the most records of a batch, and words that hold 16 blocks of keystream.
 const MOST_OF_ONE_WARP: i32 = 256;
 const BLOCKS: usize = 16 * 20;
+/// Their rows of slopes: three bytes of ten outputs.
+const SLOPES: usize = 3 * 10;
 /// Notes of pairs in doubt: all pairs of a step there, and those of two chunks here.
 const NOTES_OF_ONE_WARP: usize = 16 * 21;
 const NOTES_OF_A_WARP: usize = 512;
@@ -133,7 +135,7 @@ impl Kernel {
         let crafted = 4 * job.crafted_count as usize;
         let order = if job.batches == SHUFFLED { 2 * job.positions as usize } else { 0 };
         if self.name == OF_64.name {
-            let shared = up((3 * 4 * BLOCKS).max(3 * outer * slope_stride))
+            let shared = up((3 * 4 * BLOCKS).max(SLOPES * slope_stride))
                 + 4 * BLOCKS
                 + 3 * 640
                 + 4 * 656
@@ -148,7 +150,7 @@ impl Kernel {
             let held = 4 * parameters.next_multiple_of(512);
             let warps = self.warps as usize;
             let shared = held.max(30 * width)
-                + up((4 * warps * 2 * BLOCKS).max(3 * outer * slope_stride))
+                + up((4 * warps * 2 * BLOCKS).max(SLOPES * slope_stride))
                 + up(4 * 16)
                 + up(4 * warps)
                 + up(4 * 24)
@@ -181,14 +183,23 @@ fn has_small_sums(job: &Job) -> bool {
     f64::from(job.room_for) * f64::from(job.clip) / job.granularity < f64::from(1u32 << 29)
 }
 
+/// Whether there are at most ten outputs and 256 records, small sums, and quick quotients by the norm to clip to.
+fn has_ordinary_numbers(job: &Job) -> bool {
+    let reach = f32::from_bits((127 + 40) << 23);
+    job.outputs <= 10
+        && job.room_for <= MOST_OF_ONE_WARP
+        && has_small_sums(job)
+        && (1.0 / reach..=reach).contains(&job.clip)
+}
+
 /// Whether kernels/warp.cuh trains it: 64 bytes a record, ten outputs, and small sums.
 fn is_for_one_warp(job: &Job) -> bool {
-    job.inputs == 64 && job.outputs <= 10 && job.room_for <= MOST_OF_ONE_WARP && has_small_sums(job)
+    job.inputs == 64 && has_ordinary_numbers(job)
 }
 
 /// Whether kernels/wide.cuh does: any number of eight features, ten outputs, and small sums.
 fn is_for_four_warps(job: &Job) -> bool {
-    job.inputs % 8 == 0 && job.outputs <= 10 && job.room_for <= MOST_OF_ONE_WARP && has_small_sums(job)
+    job.inputs % 8 == 0 && has_ordinary_numbers(job)
 }
 
 #[cfg(test)]

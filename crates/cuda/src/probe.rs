@@ -76,11 +76,21 @@ impl Cuda {
         }
     }
 
-    /// For how many of all 2³² radius words the kernels' quotient and root are 1e-7 units or more from the correctly rounded ones.
+    /// For how many of all 2³² radius words the kernels' quotient and root are 1e-5 units or more from the correctly rounded ones.
     pub fn radii_that_differ(&self) -> Result<u64, Refusal> {
+        self.counted("every_radius")
+    }
+
+    /// How many quick inverses, roots and quotients of floats are not as they are rounded elsewhere.
+    pub fn floats_that_differ(&self) -> Result<u64, Refusal> {
+        self.counted("every_float")
+    }
+
+    /// What a probe counts.
+    fn counted(&self, probe: &'static str) -> Result<u64, Refusal> {
         self.context.bind_to_thread().map_err(failed)?;
         let found: CudaSlice<u64> = self.stream.alloc_zeros(1).map_err(failed)?;
-        let function = self.function("every_radius", PROBES)?;
+        let function = self.function(probe, PROBES)?;
         let config = LaunchConfig { grid_dim: (1024, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: the only argument is the address of a number of the device.
         #[allow(unsafe_code)]

@@ -146,6 +146,8 @@ fn check(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
     };
     let off = device.radii_that_differ()?;
     say(format!("radii of 2^32 words that differ: {off}"), off == 0);
+    let off = device.floats_that_differ()?;
+    say(format!("inverses, roots and quotients of all digits that differ: {off}"), off == 0);
     for kind in named(100, name)? {
         let trials: Vec<u64> = [0, 1, 2, 3, 999_999_999_999, 17, 18, 19].into_iter().collect();
         let worlds = vec![World::from(&kind.data); trials.len()];
