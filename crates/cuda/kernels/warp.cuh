@@ -158,7 +158,12 @@ __device__ __forceinline__ void both(float own, bool is_first, float& a, float& 
 __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a, u32 label_b, int quad) {
     const bool is_first = quad < 2;
     const int low = first_output(quad), high = 8 + (quad & 1);
-    auto less = [](bool is_label) { return __int_as_float(is_label ? 0xbf800000 : 0); };
+    // -1 for the label and 0 for others: a compiler would convert it from a whole number.
+    auto less = [](u32 label, u32 output) {
+        float found;
+        asm("{.reg .pred is; setp.eq.u32 is, %1, %2; selp.f32 %0, 0fBF800000, 0f00000000, is;}" : "=f"(found) : "r"(label), "r"(output));
+        return found;
+    };
     if (job.loss == SOFTMAX) {
         const float lowest = -__int_as_float(0x7f800000);
         const float ta = most_of(fmaxf(fmaxf(z.a[0], z.a[1]), is_first ? z.high : lowest));
@@ -172,11 +177,11 @@ __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a,
         const float own = quick_inverse((is_first ? sa : sb) + of_both_high(z.high));
         float ia, ib;
         both(own, is_first, ia, ib);
-        z.a[0] = fmaf(z.a[0], ia, less(label_a == low));
-        z.a[1] = fmaf(z.a[1], ia, less(label_a == low + 4));
-        z.b[0] = fmaf(z.b[0], ib, less(label_b == low));
-        z.b[1] = fmaf(z.b[1], ib, less(label_b == low + 4));
-        z.high = fmaf(z.high, own, less((is_first ? label_a : label_b) == high));
+        z.a[0] = fmaf(z.a[0], ia, less(label_a, low));
+        z.a[1] = fmaf(z.a[1], ia, less(label_a, low + 4));
+        z.b[0] = fmaf(z.b[0], ib, less(label_b, low));
+        z.b[1] = fmaf(z.b[1], ib, less(label_b, low + 4));
+        z.high = fmaf(z.high, own, less(is_first ? label_a : label_b, high));
     } else {
         z.a[0] = quad == 0 ? slope(job.loss, z.a[0], __uint_as_float(label_a)) : 0.f;
         z.b[0] = quad == 0 ? slope(job.loss, z.b[0], __uint_as_float(label_b)) : 0.f;
@@ -642,8 +647,9 @@ __device__ __forceinline__ void train(const Job& job, u8* shared, u32 shared_eac
     __syncthreads();
     Memory m;
     lay_out(m, job, shared + within * shared_each, job.scratch + (u64)number * job.scratch_each);
-    for (int first = blockIdx.x * OF_BLOCK; first < job.count; first += gridDim.x * OF_BLOCK) {
-        const int at = first + within;
+    for (int first = 0; first < job.count; first += gridDim.x * OF_BLOCK) {
+        // Where there are too few for all, each block has some.
+        const int at = first + within * gridDim.x + blockIdx.x;
         const bool has_work = at < job.count;
         __syncwarp();
         if (has_work && lane == 0) begin_trial(job, at, m.drawn);

@@ -71,7 +71,7 @@ __device__ __forceinline__ Tile outputs(const Job& job, const u32* bytes, u64 fi
 #pragma unroll
         for (int k = 0; k < 4; ++k) c[plane][k] = d[plane][k] = 0;
     const u32 nought = (u32)job.count >> 31;
-    // The next 64 features are on their way while others are worked on; of the last, once too often.
+    // The next 128 features are on their way while others are worked on; of the last, more than once.
     auto ahead = [&](int at) { return (u32)min(at, job.width - 64); };
     auto products = [&](const uint4& f, const uint4& s) {
         const u32 x[8] = {f.x ^ nought, s.x ^ nought, f.y ^ nought, s.y ^ nought, f.z ^ nought, s.z ^ nought, f.w ^ nought, s.w ^ nought};
@@ -86,15 +86,21 @@ __device__ __forceinline__ Tile outputs(const Job& job, const u32* bytes, u64 fi
         low_from += 480;
         high_from += 480;
     };
-    uint4 p = sixteen_at(first), q = sixteen_at(second);
+    uint4 f[3], s[3];
+    auto load = [&](int place, int at) {
+        f[place] = sixteen_at(first + ahead(at));
+        s[place] = sixteen_at(second + ahead(at));
+    };
+    load(0, 0);
+    load(1, 64);
 #pragma unroll 1
-    for (int at = 64; at <= job.width; at += 128) {
-        const uint4 r = sixteen_at(first + ahead(at)), s = sixteen_at(second + ahead(at));
-        products(p, q);
-        if (at >= job.width) break;
-        p = sixteen_at(first + ahead(at + 64));
-        q = sixteen_at(second + ahead(at + 64));
-        products(r, s);
+    for (int at = 0; at < job.width; at += 192) {
+#pragma unroll
+        for (int place = 0; place < 3; ++place) {
+            if (place > 0 && at + 64 * place >= job.width) break;
+            load((place + 2) % 3, at + 64 * place + 128);
+            products(f[place], s[place]);
+        }
     }
     auto sum = [](int low, int middle, int high) { return fmaf(fmaf((float)high, 256.f, (float)middle), 256.f, (float)low); };
     const int own = quad < 2 ? 0 : 2;
@@ -144,7 +150,19 @@ __device__ __forceinline__ void forward(const Job& job, const Memory& m, float p
 // ---- The way back.
 
 // What a batch adds to the weights of 32 features, in steps of the grid.
-__device__ __forceinline__ void back(const Job& job, const Memory& m, int group, int count, int lane) {
+// What is loaded ahead: four features of the first 32 records, for the first 32 features of a warp and then for the next.
+struct Ahead {
+    const u8* from;
+    u32 four[8];
+    __device__ __forceinline__ void load(const Job& job, const Memory& m, const u8* at, int first, int quad) {
+        const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
+        const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
+#pragma unroll
+        for (int i = 0; i < 8; ++i) four[i] = four_at(of_row(at, rows[i], job.width));
+    }
+};
+
+__device__ __forceinline__ void back(const Job& job, const Memory& m, Ahead& ahead, int group, int count, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     int c[4][3][4];
 #pragma unroll
@@ -153,26 +171,19 @@ __device__ __forceinline__ void back(const Job& job, const Memory& m, int group,
         for (int w = 0; w < 3; ++w)
 #pragma unroll
             for (int k = 0; k < 4; ++k) c[j][w][k] = 0;
-    // Column n of tile j is feature 4 n + j: a lane has eight features side by side.
-    const u8* from = opaque(job.rows + 32 * group + 4 * row, (u32)job.count >> 31);
     const int plane = SLOPE_ROWS * m.slope_stride;
     const signed char* low = m.slopes + row * m.slope_stride + 4 * quad;
     const signed char* high = m.slopes + (8 + (row & 1)) * m.slope_stride + 4 * quad;
-    // The next records are on their way while these are worked on.
-    u32 next[8];
-    auto load = [&](int first) {
-        const uint4 near = *(const uint4*)(m.drawn.rows + first + 4 * quad), far = *(const uint4*)(m.drawn.rows + first + 16 + 4 * quad);
-        const u32 rows[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
-#pragma unroll
-        for (int i = 0; i < 8; ++i) next[i] = four_at(of_row(from, rows[i], job.width));
-    };
-    load(0);
+    // Of the last, once too often.
+    const u8* after = 32 * (group + WIDE_WARPS) < job.inputs ? ahead.from + 32 * WIDE_WARPS : ahead.from;
 #pragma unroll 1
     for (int first = 0; first < count; first += 32) {
         u32 turned[2][4];
-        turn(next[0], next[1], next[2], next[3], turned[0]);
-        turn(next[4], next[5], next[6], next[7], turned[1]);
-        load(max(min(first + 32, count - 32), 0));
+        turn(ahead.four[0], ahead.four[1], ahead.four[2], ahead.four[3], turned[0]);
+        turn(ahead.four[4], ahead.four[5], ahead.four[6], ahead.four[7], turned[1]);
+        const bool is_last = first + 32 >= count;
+        if (is_last) ahead.from = after;
+        ahead.load(job, m, ahead.from, is_last ? 0 : first + 32, quad);
 #pragma unroll
         for (int w = 0; w < 3; ++w) {
             const signed char *a = low + w * plane + first, *b = high + w * plane + first;
@@ -259,14 +270,14 @@ __device__ __noinline__ float settle(const Job& job, float* weights, int* sums, 
 // The parameters of a chunk take their step, but for those that are noted; returns the largest weight. Places past the last parameter are
 // there, and mean nothing.
 template <bool PLAIN>
-__device__ __forceinline__ float update(const Job& job, const Memory& m, const Step& step, const u32* words, uint4* notes, int chunk, int& count, int lane) {
+__device__ __forceinline__ float update(const Job& job, const Memory& m, const Step& step, uint4* notes, int chunk, int& count, int lane) {
     float most = 0.f;
 #pragma unroll 1
     for (int first = 0; first < 16; first += 4) {
         if (512 * chunk + 32 * first >= job.parameters) break;
         // Two pairs of a lane at once, since one alone is a long chain of which each link waits for the last.
         const int group = first + (lane >> 4), at = lane & 15, parameter = 512 * chunk + 32 * group + at;
-        const u32* from = words + 2 * BLOCK_STRIDE * group + at;
+        const u32* from = m.words + BLOCK_STRIDE * (32 * (threadIdx.x >> 5) + 2 * group) + at;
         const u32 radii[2] = {from[0], from[4 * BLOCK_STRIDE]}, angles[2] = {from[BLOCK_STRIDE], from[5 * BLOCK_STRIDE]};
         int* sums = m.sums + parameter;
         float* weights_from = m.weights + parameter;
@@ -329,11 +340,13 @@ __device__ __forceinline__ float round_weights(const Job& job, const Memory& m) 
     const float up = __int_as_float((127 + 22 - exponent) << 23);
     const u32 quarter = job.inputs / 4, inverse = 0xffffffffu / quarter + 1;
     const u32 all = job.outputs * quarter;
-    float4 next = ((const float4*)m.weights)[threadIdx.x];
+    auto four_weights = [&](u32 at) { return ((const float4*)m.weights)[min(at, all - 1)]; };
+    float4 next = four_weights(threadIdx.x), later = four_weights(threadIdx.x + 32 * WIDE_WARPS);
 #pragma unroll 1
     for (u32 at = threadIdx.x; at < all; at += 32 * WIDE_WARPS) {
         const float4 w = next;
-        next = ((const float4*)m.weights)[min(at + 32 * WIDE_WARPS, all - 1)];
+        next = later;
+        later = four_weights(at + 64 * WIDE_WARPS);
         auto rounded = [&](float w) { return one_warp::bytes_of(__float2int_rn(w * up)); };
         const u32 a = rounded(w.x), b = rounded(w.y), c = rounded(w.z), d = rounded(w.w);
         const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140), ab2 = __byte_perm(a, b, 0x0062), cd2 = __byte_perm(c, d, 0x0062);
@@ -412,8 +425,8 @@ __device__ __forceinline__ float take_step(const Job& job, const Memory& m, int 
         if (count > MOST_NOTES - 256) settle_all();
         const int made = draw_words(job, m, words, chunk, step, blocks, lane);
         const float largest = initial ? begin(job, m.weights, m.velocity, words, noise, chunk, lane)
-                            : is_plain ? update<true>(job, m, how, words, notes, chunk, count, lane)
-                                       : update<false>(job, m, how, words, notes, chunk, count, lane);
+                            : is_plain ? update<true>(job, m, how, notes, chunk, count, lane)
+                                       : update<false>(job, m, how, notes, chunk, count, lane);
         most = fmaxf(most, largest);
         if (chunk == chunks - 1 && step + 1 < job.steps) {
             draw_batch(job, at, m.keys + 8, step + 1, words + BLOCK_STRIDE * (blocks - 32 * chunk), max(made, 0), {job.guide, job.upper}, m.drawn, lane);
@@ -443,8 +456,11 @@ __device__ __forceinline__ void train(const Job& job, u8* shared) {
                 if (count + 15 >> 4 & 1)
                     for (int i = threadIdx.x; i < 3 * SLOPE_ROWS; i += 32 * WIDE_WARPS) *(uint4*)(m.slopes + i * m.slope_stride + padded - 16) = make_uint4(0, 0, 0, 0);
                 __syncthreads();
+                // Column n of tile j is feature 4 n + j: a lane has eight features side by side.
+                Ahead ahead = {opaque(job.rows + 32 * warp + (lane & ~3), (u32)job.count >> 31)};
+                ahead.load(job, m, ahead.from, 0, lane & 3);
 #pragma unroll 1
-                for (int group = warp; 32 * group < job.inputs; group += WIDE_WARPS) back(job, m, group, padded, lane);
+                for (int group = warp; 32 * group < job.inputs; group += WIDE_WARPS) back(job, m, ahead, group, padded, lane);
                 if (threadIdx.x < job.outputs) m.sums[job.outputs * job.inputs + threadIdx.x] = nearest(mul(__int2double_rn(m.bias_sums[threadIdx.x]), job.fine_bias_steps));
                 __syncthreads();
                 if (crafted_count > 0) {

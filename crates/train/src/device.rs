@@ -131,15 +131,14 @@ impl Trainings<'_> {
         if self.worlds.len() != self.trials.len() {
             return wrong("there are more worlds than trials or fewer, expected one for each");
         }
-        let first = self.worlds.first().map(World::data);
-        if !self.worlds.iter().all(|world| first.is_some_and(|first| std::ptr::eq(first, world.data()))) {
-            return wrong("trainings are on several datasets, expected one that all worlds share");
-        }
-        // Most worlds differ from the first in what was chosen alone, and need not be looked at as a whole.
         if let Some(first) = self.worlds.first() {
             self.plan.check(*first)?;
-            let others = self.worlds.par_iter().with_min_len(256);
-            others.try_for_each(|world| match world.differs_in_choices_alone(first) {
+            let others = || self.worlds.par_iter().with_min_len(256);
+            if !others().all(|world| std::ptr::eq(first.data(), world.data())) {
+                return wrong("trainings are on several datasets, expected one that all worlds share");
+            }
+            // Most worlds differ from the first in what was chosen alone, and need not be looked at as a whole.
+            others().try_for_each(|world| match world.differs_in_choices_alone(first) {
                 true => self.plan.check_crafted(*world),
                 false => self.plan.check(*world),
             })?;

@@ -54,14 +54,7 @@ pub fn place(
             "worlds differ in more than what was chosen, expected the same planted records in all".into(),
         ));
     }
-    let mut replacing: Vec<&Dataset> = Vec::new();
-    for world in trainings.worlds {
-        if let Some((_, Some(by))) = world.parts().changed
-            && !replacing.iter().any(|known| std::ptr::eq(*known, by))
-        {
-            replacing.push(by);
-        }
-    }
+    let replacing = replacing(trainings.worlds);
     let mut datasets = vec![first.data];
     datasets.extend(first.added);
     job.unplanted = datasets.iter().map(|part| part.len() as i32).sum();
@@ -117,9 +110,13 @@ fn place_choices(
         let found = by.and_then(|by| replacing.iter().position(|known| std::ptr::eq(*known, by)));
         found.map_or(-1, |at| first_replacing + at as i32)
     };
-    let changes = trainings.worlds.iter().map(|world| world.parts().changed);
-    let changed = changes.flat_map(|change| change.map_or([-1, -1], |(at, with)| [at as i32, by(with)]));
-    let changed: Vec<i32> = changed.collect();
+    let mut changed = vec![-1; 2 * trainings.worlds.len()];
+    let each = changed.par_chunks_exact_mut(2).zip(trainings.worlds).with_min_len(AT_ONCE);
+    each.for_each(|(changed, world)| {
+        if let Some((at, with)) = world.parts().changed {
+            changed.copy_from_slice(&[at as i32, by(with)]);
+        }
+    });
     let mut is_in = vec![0u32; words * trainings.worlds.len()];
     let each = is_in.par_chunks_mut(words.max(1)).zip(trainings.worlds).with_min_len(AT_ONCE);
     each.for_each(|(is_in, world)| {
@@ -196,6 +193,23 @@ fn place_crafted(
     job.crafted_starts = send(Numbers::Signed(starts))?;
     job.crafted_entries = send(Numbers::Words(entries))?;
     Ok(())
+}
+
+/// The different records that stand in the place of another in some world.
+fn replacing<'a>(worlds: &[World<'a>]) -> Vec<&'a Dataset> {
+    let add = |mut seen: Vec<&'a Dataset>, by: &'a Dataset| {
+        if !seen.iter().any(|known| std::ptr::eq(*known, by)) {
+            seen.push(by);
+        }
+        seen
+    };
+    let found = worlds.par_iter().with_min_len(AT_ONCE).fold(Vec::new, |seen, world| {
+        match world.parts().changed {
+            Some((_, Some(by))) => add(seen, by),
+            _ => seen,
+        }
+    });
+    found.reduce(Vec::new, |all, more| more.into_iter().fold(all, add))
 }
 
 /// The different gradients that stand at each position in some world.
