@@ -5,7 +5,7 @@
 
 use crate::{
     Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, SubjectNote,
-    Trials, examine_trials, protocol::SCHEMA as ORDER, sha256,
+    Observation, Trials, examine_seen, protocol::SCHEMA as ORDER, sha256,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use veracity_core::Error;
@@ -237,7 +237,16 @@ impl Serialize for Number {
 
 /// Turns complete trials into a verdict and its certificate.
 pub fn certify(protocol: &AuditProtocol, trials: &Trials) -> Result<(Audited, Certificate), Error> {
-    let audited = examine_trials(protocol, trials)?;
+    certify_seen(protocol, trials, &trials.observations())
+}
+
+/// The same, where `seen` are the observations of these trials.
+pub(crate) fn certify_seen(
+    protocol: &AuditProtocol,
+    trials: &Trials,
+    seen: &[Observation],
+) -> Result<(Audited, Certificate), Error> {
+    let audited = examine_seen(protocol, trials, seen)?;
     let evidence = &audited.evidence;
     let certificate = Certificate {
         schema: SCHEMA.to_owned(),

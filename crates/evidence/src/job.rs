@@ -3,10 +3,10 @@
 use crate::{
     AuditProtocol, Audited, Case, Caught, ClaimNote, MOST_TRIALS, Method, MethodNote, Opening, Progress,
     Shard, TrialSource, Trials,
-    certificate::{self, certify},
+    certificate::{self, certify_seen},
     conduct,
     conduct::Watching,
-    examine_trials,
+    examine_seen, examine_trials,
     journal::{self, Journal, REPORT},
     looks, page, plan_trials, planning,
     protocol::{SCHEMA, VERSION},
@@ -231,8 +231,10 @@ pub(crate) fn judge(journal: Journal, keep: &Keep, sign: Option<&SigningKey>) ->
     let protocol = journal.protocol().clone();
     let (audited, trials) = match keep {
         Keep::Everything(..) => {
-            let (audited, certificate) = certify(journal.protocol(), journal.trials())?;
-            let page = page(&audited, &journal.trials().observations(), recompute())?;
+            let seen = journal.trials().observations();
+            let (audited, certificate) = certify_seen(journal.protocol(), journal.trials(), &seen)?;
+            let page = page(&audited, &seen, recompute())?;
+            drop(seen);
             let text = certificate.to_json()?;
             let signed = sign.map(|key| key.sign(text.as_bytes())).transpose()?;
             let mut files = vec![("certificate", certificate::FILE, text), ("report", REPORT, page.render())];
@@ -240,8 +242,10 @@ pub(crate) fn judge(journal: Journal, keep: &Keep, sign: Option<&SigningKey>) ->
             (audited, journal.settle(&files)?)
         }
         Keep::Report(folder) => {
-            let audited = examine_trials(journal.protocol(), journal.trials())?;
-            let page = page(&audited, &journal.trials().observations(), Vec::new())?;
+            let seen = journal.trials().observations();
+            let audited = examine_seen(journal.protocol(), journal.trials(), &seen)?;
+            let page = page(&audited, &seen, Vec::new())?;
+            drop(seen);
             replace("report", &folder.join(REPORT), page.render().as_bytes(), html::is_page)?;
             (audited, journal.settle(&[])?)
         }

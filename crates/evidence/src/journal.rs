@@ -150,14 +150,10 @@ impl Journal {
     ///
     /// # Promise  Where the disk is full, the trials before are still there and nothing of this one is.
     pub fn keep(&mut self, outcome: &Outcome) -> Result<(), Error> {
-        let mut text = String::new();
-        for record in Record::of(outcome) {
-            if self.disk.is_some() {
-                text += &sealed(&record);
-            }
-            self.trials.add(record)?;
-        }
-        self.disk.as_mut().map_or(Ok(()), |disk| disk.append(&text))
+        self.trials.add_outcome(outcome)?;
+        let Some(disk) = &mut self.disk else { return Ok(()) };
+        let text: String = Record::of(outcome).iter().map(sealed).collect();
+        disk.append(&text)
     }
 
     /// Takes trials that were run elsewhere.

@@ -134,6 +134,15 @@ impl Audited {
 
 /// What complete trials show, under the protocol that they were run by.
 pub fn examine_trials(protocol: &AuditProtocol, trials: &Trials) -> Result<Audited, Error> {
+    examine_seen(protocol, trials, &trials.observations())
+}
+
+/// The same, where `seen` are the observations of these trials: there may be hundreds of millions.
+fn examine_seen(
+    protocol: &AuditProtocol,
+    trials: &Trials,
+    seen: &[Observation],
+) -> Result<Audited, Error> {
     protocol.check()?;
     trials.must_complete(protocol)?;
     conduct::check_failures(trials, protocol)?;
@@ -145,11 +154,10 @@ pub fn examine_trials(protocol: &AuditProtocol, trials: &Trials) -> Result<Audit
         significance: protocol.significance,
     };
     let proved = protocol.proved.map(Epsilon::new).transpose()?.map(Upper);
-    let seen = trials.observations();
     if trials::brings_its_worlds(protocol) && matches!(method, Method::ManyCanaries { .. }) {
         trained_model::must_be_fair(&seen.iter().map(|told| told.world).collect::<Vec<_>>())?;
     }
-    let mut audited = examine(protocol.subject.clone(), &protocol.claim.claim()?, proved, terms, &seen)?;
+    let mut audited = examine(protocol.subject.clone(), &protocol.claim.claim()?, proved, terms, seen)?;
     if trials.were_retried() {
         audited.was_retried = true;
         audited.evidence.shown.basis = bound::Basis::IfRetriesTellNothing;

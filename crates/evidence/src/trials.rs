@@ -67,20 +67,14 @@ impl Record {
         };
         let score = cells.next()?;
         let score: Option<f64> = if score.is_empty() { None } else { Some(score.parse().ok()?) };
+        if score.is_some_and(f64::is_nan) {
+            return None;
+        }
         let failure = cells.next()?.to_owned();
         let attempts = cells.next()?.parse().ok().filter(|attempts| *attempts > 0)?;
         let record = Record { observation: Observation { trial, canary, world, score }, failure, attempts };
-        let spoken = record.observation.score.is_some_and(|score| !score.is_nan());
         // Either a score or a reason, and each trial spelled in one way only.
-        (cells.next().is_none() && spoken == record.failure.is_empty()).then_some(record)
-    }
-
-    fn same(&self, other: &Record) -> bool {
-        let bits = |record: &Record| record.observation.score.map(f64::to_bits);
-        bits(self) == bits(other)
-            && self.observation.world == other.observation.world
-            && self.failure == other.failure
-            && self.attempts == other.attempts
+        (cells.next().is_none() && score.is_some() == record.failure.is_empty()).then_some(record)
     }
 }
 
@@ -92,70 +86,167 @@ fn one_line(reason: &str) -> String {
     if line.is_empty() { "failed without a reason".to_owned() } else { line.to_owned() }
 }
 
+/// What was told of one canary in a trial. Sixteen bytes: an audit may have hundreds of millions of them.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    /// No number where the trial failed.
+    score: f64,
+    canary: u32,
+    world: World,
+}
+
+/// The same bits are the same, also where there is no number.
+impl PartialEq for Told {
+    fn eq(&self, other: &Told) -> bool {
+        (self.score.to_bits(), self.canary, self.world) == (other.score.to_bits(), other.canary, other.world)
+    }
+}
+
+impl Told {
+    fn of(observation: &Observation) -> Told {
+        let Observation { canary, world, score, .. } = *observation;
+        Told { score: score.unwrap_or(f64::NAN), canary, world }
+    }
+
+    fn observation(self, trial: u64) -> Observation {
+        let score = Some(self.score).filter(|score| !score.is_nan());
+        Observation { trial, canary: self.canary, world: self.world, score }
+    }
+}
+
+/// What few trials have: a reason why they failed, and more than one attempt.
+#[derive(Debug, Clone, PartialEq)]
+struct Trouble {
+    failure: String,
+    attempts: u32,
+}
+
 /// Trials by their key.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Trials(BTreeMap<(u64, u32), Record>);
+pub struct Trials {
+    /// What was told in each trial, by rising canary.
+    told: BTreeMap<u64, Vec<Told>>,
+    troubles: BTreeMap<(u64, u32), Trouble>,
+    /// How many canaries there are in all trials.
+    count: u64,
+}
 
 impl Trials {
     /// Takes a record; one that is there already must be the same.
     pub fn add(&mut self, record: Record) -> Result<(), Refusal> {
-        let key = record.key();
-        match self.0.get(&key) {
-            Some(known) if !known.same(&record) => Err(Refusal::invalid(format!(
-                "trial {} was run twice and left two different results, expected the same: the subject must depend on \
-                 nothing but its data and its seed",
-                key.0
-            ))),
-            Some(_) => Ok(()),
-            None => {
-                self.0.insert(key, record);
+        let (key, told) = (record.key(), Told::of(&record.observation));
+        let trouble = (!record.failure.is_empty() || record.attempts != 1)
+            .then_some(Trouble { failure: record.failure, attempts: record.attempts });
+        let of_trial = self.told.entry(key.0).or_default();
+        match of_trial.binary_search_by_key(&key.1, |told| told.canary) {
+            Ok(at) if of_trial[at] != told || self.troubles.get(&key) != trouble.as_ref() => {
+                Err(Refusal::invalid(format!(
+                    "trial {} was run twice and left two different results, expected the same: the subject must depend on \
+                     nothing but its data and its seed",
+                    key.0
+                )))
+            }
+            Ok(_) => Ok(()),
+            Err(at) => {
+                of_trial.insert(at, told);
+                self.count += 1;
+                self.troubles.extend(trouble.map(|trouble| (key, trouble)));
                 Ok(())
             }
         }
     }
 
+    /// Takes what came of a whole trial.
+    pub fn add_outcome(&mut self, outcome: &Outcome) -> Result<(), Refusal> {
+        let trial = outcome.observations.first().map(|first| first.trial);
+        let is_new = trial.is_some_and(|trial| !self.told.contains_key(&trial));
+        let is_in_order = outcome.observations.is_sorted_by(|a, b| a.canary < b.canary);
+        if let (Some(trial), true, true, None, 1) =
+            (trial, is_new, is_in_order, &outcome.failure, outcome.attempts)
+        {
+            self.told.insert(trial, outcome.observations.iter().map(Told::of).collect());
+            self.count += outcome.observations.len() as u64;
+            return Ok(());
+        }
+        Record::of(outcome).into_iter().try_for_each(|record| self.add(record))
+    }
+
+    /// All of them as records, by rising key.
+    fn records(&self) -> impl Iterator<Item = Record> {
+        let all = self.told.iter().flat_map(|(trial, told)| told.iter().map(|told| told.observation(*trial)));
+        all.map(|observation| {
+            let trouble = self.troubles.get(&(observation.trial, observation.canary));
+            let (failure, attempts) =
+                trouble.map_or((String::new(), 1), |trouble| (trouble.failure.clone(), trouble.attempts));
+            Record { observation, failure, attempts }
+        })
+    }
+
     /// Takes all of another's records.
     pub fn merge(&mut self, others: Trials) -> Result<(), Refusal> {
-        others.0.into_values().try_for_each(|record| self.add(record))
+        if self.told.is_empty() {
+            *self = others;
+            return Ok(());
+        }
+        others.records().try_for_each(|record| self.add(record))
     }
 
     /// What was observed, by rising key.
     pub fn observations(&self) -> Vec<Observation> {
-        self.0.values().map(|record| record.observation).collect()
+        let mut all = Vec::with_capacity(self.count as usize);
+        for (trial, told) in &self.told {
+            all.extend(told.iter().map(|told| told.observation(*trial)));
+        }
+        all
     }
 
     /// What was observed of the first canary of a trial.
     pub(crate) fn observation(&self, trial: u64) -> Option<Observation> {
-        self.0.get(&(trial, 0)).map(|record| record.observation)
+        let first = self.told.get(&trial)?.first().filter(|first| first.canary == 0)?;
+        Some(first.observation(trial))
     }
 
     /// Whether every canary of a trial is there.
     pub fn has(&self, trial: u64, canaries: u32) -> bool {
-        (0..canaries).all(|canary| self.0.contains_key(&(trial, canary)))
+        let Some(last) = (canaries as usize).checked_sub(1) else { return true };
+        // Canaries rise, so where one is at its own place all before it are there.
+        self.told.get(&trial).and_then(|told| told.get(last)).is_some_and(|told| told.canary as usize == last)
     }
 
     /// Whether any trial was tried again after it had failed.
     pub fn were_retried(&self) -> bool {
-        self.0.values().any(|record| record.attempts > 1)
+        self.troubles.values().any(|trouble| trouble.attempts > 1)
     }
 
     /// How often a trial was run; none of those that are not there.
     pub(crate) fn attempts(&self, trial: u64) -> u32 {
-        self.0.get(&(trial, 0)).map_or(0, |record| record.attempts)
+        let once = u32::from(self.observation(trial).is_some());
+        self.troubles.get(&(trial, 0)).map_or(once, |trouble| trouble.attempts)
+    }
+
+    /// Those that failed, with the last attempt of each.
+    fn failed(&self) -> BTreeMap<u64, u32> {
+        let failed = self.troubles.iter().filter(|(_, trouble)| !trouble.failure.is_empty());
+        failed.map(|((trial, _), trouble)| (*trial, trouble.attempts)).collect()
     }
 
     /// Takes trials out that failed, so that they can be tried again, and says how often each was run.
     pub(crate) fn take_failed(&mut self) -> BTreeMap<u64, u32> {
-        let failed = self.0.values().filter(|record| record.observation.score.is_none());
-        let failed: BTreeMap<u64, u32> =
-            failed.map(|record| (record.observation.trial, record.attempts)).collect();
-        self.0.retain(|(trial, _), _| !failed.contains_key(trial));
+        let failed = self.failed();
+        for trial in failed.keys() {
+            self.count -= self.told.remove(trial).map_or(0, |told| told.len() as u64);
+        }
+        self.troubles.retain(|(trial, _), _| !failed.contains_key(trial));
         failed
     }
 
     /// The first `trials` of them.
     pub(crate) fn first(&self, trials: u64) -> Trials {
-        Trials(self.0.range(..(trials, 0)).map(|(key, record)| (*key, record.clone())).collect())
+        let told: BTreeMap<u64, Vec<Told>> =
+            self.told.range(..trials).map(|(trial, told)| (*trial, told.clone())).collect();
+        let troubles = self.troubles.range(..(trials, 0)).map(|(key, trouble)| (*key, trouble.clone()));
+        let count = told.values().map(|told| told.len() as u64).sum();
+        Trials { troubles: troubles.collect(), told, count }
     }
 
     /// How many trials there are from the first on without a gap.
@@ -169,17 +260,14 @@ impl Trials {
 
     /// How many trials failed.
     pub fn failures(&self) -> u64 {
-        let failed = self.0.values().filter(|record| record.observation.score.is_none());
-        let mut trials: Vec<u64> = failed.map(|record| record.observation.trial).collect();
-        trials.dedup();
-        trials.len() as u64
+        self.failed().len() as u64
     }
 
     /// The most frequent reason for a failure, and how often it came; of equals the first by its letters.
     pub fn most_frequent_failure(&self) -> Option<(String, u64)> {
         let mut tally: HashMap<&str, u64> = HashMap::new();
-        for record in self.0.values().filter(|record| !record.failure.is_empty()) {
-            *tally.entry(&record.failure).or_default() += 1;
+        for trouble in self.troubles.values().filter(|trouble| !trouble.failure.is_empty()) {
+            *tally.entry(&trouble.failure).or_default() += 1;
         }
         let most = tally.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
         most.map(|(reason, times)| (reason.to_owned(), times))
@@ -189,12 +277,11 @@ impl Trials {
     ///
     /// # Promise  Takes no longer than the trials that are there, however many an order states
     pub fn must_complete(&self, protocol: &AuditProtocol) -> Result<(), Refusal> {
-        if (self.0.len() as u64) < protocol.trials.saturating_mul(u64::from(protocol.canaries)) {
+        if self.count < protocol.trials.saturating_mul(u64::from(protocol.canaries)) {
             if self.ended_early(protocol)? {
                 return self.must_belong(protocol);
             }
-            let mut there: Vec<u64> = self.0.keys().map(|(trial, _)| *trial).collect();
-            there.dedup();
+            let mut there: Vec<u64> = self.told.keys().copied().collect();
             there.retain(|trial| *trial < protocol.trials && self.has(*trial, protocol.canaries));
             let whole = there.len() as u64;
             let first = (0..whole).find(|at| there[*at as usize] != *at).unwrap_or(whole);
@@ -211,7 +298,7 @@ impl Trials {
     /// Whether these are the first trials of a test that bets, up to the one that decided and none after it.
     fn ended_early(&self, protocol: &AuditProtocol) -> Result<bool, Refusal> {
         let method = protocol.method.method()?;
-        if !matches!(method, Method::Sequential { .. }) || self.without_gap(1) != self.0.len() as u64 {
+        if !matches!(method, Method::Sequential { .. }) || self.without_gap(1) != self.count {
             return Ok(false);
         }
         let claim = protocol.claim.claim()?;
@@ -222,7 +309,7 @@ impl Trials {
             let level = Significance::new(protocol.significance)?;
             is_refuted_by_bets(&trials.observations(), &claimed, method.group(), level)
         };
-        let all_but_one = self.first((self.0.len() as u64).saturating_sub(1));
+        let all_but_one = self.first(self.count.saturating_sub(1));
         Ok(ends(self)? && !ends(&all_but_one)?)
     }
 
@@ -231,19 +318,17 @@ impl Trials {
         let foreign =
             |what: String| Err(Refusal::invalid(format!("{what}; these are not the trials of this order")));
         let given = brings_its_worlds(protocol);
-        let mut known: Option<(u64, Vec<World>)> = None;
-        for record in self.0.values() {
-            let Observation { trial, canary, world, .. } = record.observation;
-            if trial >= protocol.trials || canary >= protocol.canaries {
+        for (trial, told) in &self.told {
+            let beyond = |told: &&Told| *trial >= protocol.trials || told.canary >= protocol.canaries;
+            if let Some(Told { canary, .. }) = told.iter().find(beyond) {
                 return foreign(format!("trial {trial}, canary {canary} is beyond those ordered"));
             }
             if given {
                 continue;
             }
-            if known.as_ref().is_none_or(|(of, _)| *of != trial) {
-                known = Some((trial, worlds(protocol.seed, trial, protocol.canaries as usize)));
-            }
-            if known.as_ref().is_some_and(|(_, worlds)| worlds[canary as usize] != world) {
+            let worlds = worlds(protocol.seed, *trial, protocol.canaries as usize);
+            let wrong = told.iter().find(|told| worlds[told.canary as usize] != told.world);
+            if let Some(Told { canary, .. }) = wrong {
                 return foreign(format!("trial {trial}, canary {canary} is in the wrong world"));
             }
         }
@@ -253,7 +338,7 @@ impl Trials {
     /// The whole file.
     pub fn to_csv(&self) -> String {
         let mut text = HEADER.to_owned() + "\n";
-        for record in self.0.values() {
+        for record in self.records() {
             text += &line(&record.cells());
             text.push('\n');
         }
@@ -335,7 +420,7 @@ mod tests {
             failure: Some(Failure::Run("exit code 1,\r\n\"quoted\"\u{7}".into())),
             attempts: 3,
         };
-        trials.merge(Trials(Record::of(&failed).into_iter().map(|r| (r.key(), r)).collect())).unwrap();
+        trials.add_outcome(&failed).unwrap();
         let text = trials.to_csv();
         let read = Trials::parse("trials", &text).unwrap();
         assert_eq!(read.to_csv(), text);
@@ -398,6 +483,7 @@ mod tests {
             "trial,world\n",
             "trial,canary,world,score,failure,attempts\n1,0,in,,,1\n",
             "trial,canary,world,score,failure,attempts\n1,0,in,NaN,,1\n",
+            "trial,canary,world,score,failure,attempts\n1,0,in,NaN,why,1\n",
             "trial,canary,world,score,failure,attempts\n1,0,in,1.0,why,1\n",
             "trial,canary,world,score,failure,attempts\n1,0,up,1.0,,1\n",
             "trial,canary,world,score,failure,attempts\n-1,0,in,1.0,,1\n",

@@ -64,17 +64,19 @@ pub fn band(scores: &Scores, kind: Kind, significance: Significance) -> Band {
     let level = significance.spend();
     let limits = |n: usize| Limits::new(kind, n as u64, level / 2.0);
     let (ins, outs) = (limits(scores.inside().len()), limits(scores.outside().len()));
-    let points = thresholds(scores).into_iter().map(|(threshold, alarms, misses)| Point {
-        threshold,
-        false_positive: outs.at(alarms),
-        false_negative: ins.at(misses),
-    });
     let fewest = ErrorRates { false_positive: outs.at(0), false_negative: ins.at(0) };
-    Band { points: corners_of(points.collect()), fewest }
+    let (mut of_alarms, mut of_misses) = (outs.walk(), ins.walk());
+    let thresholds = Thresholds::of(scores);
+    let points = thresholds.errors().map(|(threshold, alarms, misses)| Point {
+        threshold,
+        false_positive: of_alarms.at(alarms),
+        false_negative: of_misses.at(misses),
+    });
+    Band { points: corners_of(points), fewest }
 }
 
 /// Only points that no other point of the curve beats in one rate without being worse in the other.
-fn corners_of(points: Vec<Point>) -> Vec<Point> {
+fn corners_of(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     for point in points {
         match kept.last_mut() {
@@ -185,6 +187,33 @@ impl Limits {
     }
 }
 
+/// Limits asked for one after another: numbers of errors that are near the last are found at once.
+pub(crate) struct Walk<'a> {
+    limits: &'a Limits,
+    /// The rank that was last looked at.
+    place: usize,
+}
+
+impl Limits {
+    pub(crate) fn walk(&self) -> Walk<'_> {
+        Walk { limits: self, place: 0 }
+    }
+}
+
+impl Walk<'_> {
+    /// What [`Limits::at`] says.
+    pub(crate) fn at(&mut self, errors: u64) -> f64 {
+        let Limits::Ranks(ranks) = self.limits else { return self.limits.at(errors) };
+        while ranks.get(self.place).is_some_and(|(rank, _)| *rank <= errors) {
+            self.place += 1;
+        }
+        while self.place > 0 && ranks[self.place - 1].0 > errors {
+            self.place -= 1;
+        }
+        ranks.get(self.place).map_or(1.0, |(_, limit)| *limit)
+    }
+}
+
 /// Limits at fixed ranks, each at its share of the level.
 ///
 /// Sort n scores from the end where they are errors, and let Y be the one at rank j. The chance of an error beyond Y is
@@ -216,22 +245,34 @@ pub(crate) fn from_end(trials: u64, parts: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Every threshold at which something changes, ascending, with its false alarms and misses.
-fn thresholds(scores: &Scores) -> Vec<(f64, u64, u64)> {
-    let sorted = |scores: &[f64]| {
-        let mut sorted = scores.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted
-    };
-    let (ins, outs) = (sorted(scores.inside()), sorted(scores.outside()));
-    let mut thresholds = ins.clone();
-    thresholds.extend_from_slice(&outs);
-    thresholds.push(f64::NEG_INFINITY);
-    thresholds.sort_by(f64::total_cmp);
-    thresholds.dedup();
-    let errors = |threshold: f64| {
-        let alarms = outs.len() - outs.partition_point(|score| *score <= threshold);
-        (threshold, alarms as u64, ins.partition_point(|score| *score <= threshold) as u64)
-    };
-    thresholds.into_iter().map(errors).collect()
+/// The scores of both worlds, each ascending.
+struct Thresholds {
+    ins: Vec<f64>,
+    outs: Vec<f64>,
+}
+
+impl Thresholds {
+    fn of(scores: &Scores) -> Thresholds {
+        let sorted = |scores: &[f64]| {
+            let mut sorted = scores.to_vec();
+            sorted.sort_unstable_by(f64::total_cmp);
+            sorted
+        };
+        Thresholds { ins: sorted(scores.inside()), outs: sorted(scores.outside()) }
+    }
+
+    /// Every threshold at which something changes, ascending, with its false alarms and misses.
+    fn errors(&self) -> impl Iterator<Item = (f64, u64, u64)> {
+        let (ins, outs) = (&self.ins, &self.outs);
+        // How many of each world are at the threshold or below it.
+        let (mut below_in, mut below_out) = (0, 0);
+        let mut next = Some(f64::NEG_INFINITY);
+        std::iter::from_fn(move || {
+            let threshold = next?;
+            below_in += ins[below_in..].iter().take_while(|score| **score <= threshold).count();
+            below_out += outs[below_out..].iter().take_while(|score| **score <= threshold).count();
+            next = [ins.get(below_in), outs.get(below_out)].into_iter().flatten().copied().min_by(f64::total_cmp);
+            Some((threshold, (outs.len() - below_out) as u64, below_in as u64))
+        })
+    }
 }

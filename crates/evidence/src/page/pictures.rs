@@ -2,6 +2,7 @@
 
 use super::{DIGITS, claimed, shown};
 use crate::{Audited, ClaimedCurve, Counted, Fallen, Method, Observation, World};
+use rayon::prelude::*;
 use veracity_audit::{
     Scores,
     bound::{self, sequential::Test},
@@ -231,26 +232,31 @@ pub(super) fn log_wealth(audited: &Audited, seen: &[Observation]) -> Result<Vec<
 
 /// The attacker's errors at every threshold, thinned out.
 pub(super) fn curve(scores: &Scores) -> Vec<(f64, f64)> {
-    let (ins, outs) = (scores.inside().len() as f64, scores.outside().len() as f64);
-    if ins == 0.0 || outs == 0.0 {
+    let sorted = |scores: &[f64]| {
+        let mut sorted = scores.to_vec();
+        sorted.par_sort_unstable_by(|a, b| b.total_cmp(a));
+        sorted
+    };
+    let (ins, outs) = (sorted(scores.inside()), sorted(scores.outside()));
+    if ins.is_empty() || outs.is_empty() {
         return Vec::new();
     }
-    let mut all: Vec<(f64, bool)> = scores
-        .inside()
-        .iter()
-        .map(|score| (*score, true))
-        .chain(scores.outside().iter().map(|score| (*score, false)))
-        .collect();
-    all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (mut alarms, mut found) = (0.0, 0.0);
-    let mut points = vec![(0.0, 1.0)];
-    // Scores that are equal are on one side of every threshold.
-    for tied in all.chunk_by(|one, next| one.0 == next.0) {
-        let with = tied.iter().filter(|(_, is_in)| *is_in).count();
-        (found, alarms) = (found + with as f64, alarms + (tied.len() - with) as f64);
-        points.push((alarms / outs, 1.0 - found / ins));
-    }
-    thinned(points)
+    // How many of each world are found at each threshold, the highest first. Scores that are equal are on one side of every threshold.
+    let found = || {
+        std::iter::successors(Some((0, 0)), |(found, alarms)| {
+            let at = [ins.get(*found), outs.get(*alarms)].into_iter().flatten().copied().max_by(f64::total_cmp)?;
+            let tied = |scores: &[f64]| scores.iter().take_while(|score| **score >= at).count();
+            Some((found + tied(&ins[*found..]), alarms + tied(&outs[*alarms..])))
+        })
+    };
+    let (count, last) = found().fold((0, (0, 0)), |(count, _), point| (count + 1, point));
+    let step = usize::div_ceil(count, POINTS).max(1);
+    let mut kept: Vec<(usize, usize)> = found().step_by(step).collect();
+    kept.extend(Some(last).filter(|last| kept.last() != Some(last)));
+    let rates = |(found, alarms): (usize, usize)| {
+        (alarms as f64 / outs.len() as f64, 1.0 - found as f64 / ins.len() as f64)
+    };
+    kept.into_iter().map(rates).collect()
 }
 
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
