@@ -1,4 +1,4 @@
-// What the host tells a kernel. The same fields in the same order as `Job` of src/job.rs.
+// What the host tells a kernel. The same fields in the same order as `Job` of crates/train/src/whole/job.rs.
 #pragma once
 #include "noise.cuh"
 
@@ -63,4 +63,4 @@ struct Job {
     u32 noise_key[8], batch_key[8], init_key[8];
 };
 // The host has the same number: a field more on one side alone does not compile.
-static_assert(sizeof(Job) == 504, "Job is not what src/job.rs has");
+static_assert(sizeof(Job) == 504, "Job is not what crates/train/src/whole/job.rs has");

@@ -71,8 +71,12 @@ __device__ __forceinline__ uint4 four_words(const u32* key, u64 counter, u64 non
 
 // The child of a key under a label: its first eight words with the label as nonce (crates/noise/src/entropy.rs).
 __device__ __forceinline__ void derive(u32* child, const u32* key, u64 label) {
+    // A key of the job is where four words at once cannot be read.
+    alignas(16) u32 own[8];
     u32 x[16];
-    chacha<DOUBLE_ROUNDS_OF_KEYS>(x, key, 0, label);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) own[i] = key[i];
+    chacha<DOUBLE_ROUNDS_OF_KEYS>(x, own, 0, label);
 #pragma unroll
     for (int i = 0; i < 8; ++i) child[i] = x[i];
 }
@@ -93,7 +97,7 @@ __constant__ double CONSTANTS[20] = {
 __device__ __forceinline__ double mul(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ double add(double a, double b) { return __dadd_rn(a, b); }
 
-// Quotient and root within 2^-40 of themselves, where nothing is near the ends of the range: what the units of the device find, and
+// Quotient and root within 2^-39 of themselves, where nothing is near the ends of the range: what the units of the device find, and
 // one step of Newton's. `every_radius` compares all 2^32 words with the correctly rounded ones.
 __device__ __forceinline__ double divide(double a, double b) {
     double r;
@@ -170,7 +174,7 @@ __device__ __forceinline__ float cut_off(double x) { return __int_as_float((__do
 
 // How far from a half the two of a pair have to be, as 2^16ths in the lowest digits: `margin` of kernel.rs with a little more of ANGLE and
 // RADIUS, since r is cut off here, and with two 2^16ths where it has a millionth: half of one for the rounding of what is compared with
-// it, half of one for its own, two thirds of one for the radius (`every_radius`).
+// it, two thirds of one for the radius (`every_radius`); the roundings of the bound itself are made up for by what `pair` adds.
 __device__ __forceinline__ u32 doubtful(const Radius& of) {
     const float per_u = __int_as_float((127 - of.exponent) << 23);
     const float within = fmaf(__fmul_rn(cut_off(of.inverse), per_u), 183.51f * 65536.f, fmaf(cut_off(of.r), 7.4001e-10f * 65536.f, 8388610.f));
@@ -190,7 +194,7 @@ __device__ __forceinline__ bool pair(u32 radius_word, u32 angle_word, int& x, in
     const bool swap = (int)(angle_word << 1) < 0;
     x = swap ? integer(second) : integer(first);
     y = swap ? integer(first) : integer(second);
-    // Where all of a unit is doubtful, nothing is beyond both.
+    // One more, which makes up for two roundings of the bound. Where all of a unit is doubtful, nothing is beyond both.
     const u32 within = doubtful(of), near = (within << 16) + 0xffff, both = (within << 17) + 0x1ffff;
     return ((u32)__double2loint(first) << 16) + near <= both | ((u32)__double2loint(second) << 16) + near <= both;
 }
@@ -230,7 +234,7 @@ __device__ __noinline__ int2 continued_pair(u32 radius_word, u32 angle_word, uin
         const double x = mul(r, series(z, OF_COSINE)), y = mul(r, mul(angle, series(z, OF_SINE)));
         first = nearest(x);
         second = nearest(y);
-        // u has 53 digits, which is 3e-8 for the smallest radius here; all else is a few last digits of r.
+        // u has 53 digits, which is 1.1e-8 for the smallest radius here; all else is a few last digits of r.
         const double certain = 0.5 - fma(r, 4e-15, 1e-7);
         is_certain = fabs(add(x, -(double)first)) < certain && fabs(add(y, -(double)second)) < certain;
     }

@@ -47,7 +47,7 @@ __device__ __forceinline__ int fragment(int tiles, int tile, int features, int h
 
 __device__ __forceinline__ int slope_stride(int room_for) { return room_for + 16; }
 
-// Parts of the memory, one after another; the host adds up the same lengths (src/job.rs).
+// Parts of the memory, one after another; the host adds up the same lengths (src/kernel.rs).
 template <int MT, int FP, bool HIDDEN, bool LARGE, int WARPS>
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
     auto next = [](u8*& from, size_t bytes) { u8* at = from; from += (bytes + 15) & ~(size_t)15; return at; };

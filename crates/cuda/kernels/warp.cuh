@@ -10,6 +10,7 @@
 #define LOW_BLOCKS 32            // of keystream for the first 512 parameters
 #define HIGH_BLOCKS 10           // and for the others
 #define SLOPE_ROWS 10            // of which those beyond the last output are nothing
+#define LOST __int_as_float(0xff800000)   // the bias of an output that there is not: it loses against all others
 
 namespace one_warp {
 
@@ -31,7 +32,7 @@ struct Memory {
 __device__ __forceinline__ int owned_at(int k, int group, int half, int lane) { return 32 * (4 * k + 2 * group + half) + lane; }
 #define OWNED_BIASES 640
 
-// Parts of the memory, one after another; the host adds up the same lengths (src/job.rs).
+// Parts of the memory, one after another; the host adds up the same lengths (src/kernel.rs).
 __device__ __forceinline__ void lay_out(Memory& m, const Job& job, u8* shared, u8* scratch) {
     auto next = [&](size_t bytes) { u8* at = shared; shared += (bytes + 15) & ~(size_t)15; return at; };
     m.slope_stride = job.room_for + 16;
@@ -165,7 +166,7 @@ __device__ __forceinline__ void by_outputs(const Job& job, Tile& z, u32 label_a,
         return found;
     };
     if (job.loss == SOFTMAX) {
-        const float lowest = -__int_as_float(0x7f800000);
+        const float lowest = LOST;
         const float ta = most_of(fmaxf(fmaxf(z.a[0], z.a[1]), is_first ? z.high : lowest));
         const float tb = most_of(fmaxf(fmaxf(z.b[0], z.b[1]), is_first ? lowest : z.high));
         z.a[0] = exponential(z.a[0] - ta);
@@ -248,7 +249,7 @@ __device__ __forceinline__ int in_steps(const Job& job, int low, int middle, int
     return nearest(mul(fine, job.fine_steps));
 }
 
-// What a batch adds to the weights of 32 features, in steps of the grid, in the order of `Owned`.
+// What a batch adds to the weights of 32 features, in steps of the grid: two for each of a lane's places.
 __device__ __forceinline__ void back(const Job& job, const Memory& m, int group, int count, int lane, int (&steps)[10]) {
     const int row = lane >> 2, quad = lane & 3;
     int c[4][3][4];
@@ -379,8 +380,7 @@ __device__ __forceinline__ float moved(const Job& job, const Step& step, bool co
     const float sum = __double2float_rn(mul(job.granularity, converted(steps)));
     if (step.keeps_sums && counts) *(float*)word = sum;
     if (PLAIN) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
-    // Without decay nothing is taken off.
-    w = __fsub_rn(w, __fmul_rn(step.shrink, w));
+    if (job.decay != 0.f) w = __fsub_rn(w, __fmul_rn(step.shrink, w));
     if (job.momentum == 0.f) return __fsub_rn(w, __fmul_rn(step.scaled, sum));
     const float v = __fadd_rn(__fmul_rn(job.momentum, *velocity), __fmul_rn(job.scale, sum));
     if (counts) *velocity = v;
@@ -479,8 +479,11 @@ __device__ __forceinline__ float update(const Job& job, const Memory& m, const N
     const int a = __shfl_sync(WHOLE_WARP, bias_noise, is_for_two && !is_odd ? at + 16 : at);
     const bool is_certain = a != IN_DOUBT, is_there = lane < job.outputs, counts = is_there && is_certain;
     float* w = m.owned + OWNED_BIASES + at;
-    const float moved_bias = moved<PLAIN>(job, step, counts, w[0], bias_steps + a, word, m.velocity + OWNED_BIASES + at);
-    if (counts) w[0] = moved_bias;
+    const float before = w[0];
+    // Both halves have looked at the same words and biases.
+    __syncwarp();
+    const float after = moved<PLAIN>(job, step, counts, before, bias_steps + a, word, m.velocity + OWNED_BIASES + at);
+    if (counts) w[0] = after;
     notes = noted(m.notes, notes, __ballot_sync(WHOLE_WARP, is_there && !is_certain), make_uint4(32 * group + at, bias_steps, 0, 0), lane);
     if (notes) most = fmaxf(most, settle(job, m.words, m.of_even, m.owned, m.velocity, m.notes, noise.key, noise.step, notes));
     // Others look at weights and sums.
@@ -517,8 +520,7 @@ __device__ __forceinline__ void add_crafted(const Job& job, const Memory& m, int
 // First values of all weights; returns the largest weight of the lane.
 __device__ __noinline__ float begin(const Job& job, const Memory m, const Noise noise, int lane) {
     const int row = lane >> 2, quad = lane & 3;
-    // Outputs that there are not lose against all others.
-    if (lane < 16) m.owned[OWNED_BIASES + lane] = lane >= job.outputs ? -1e30f : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
+    if (lane < 16) m.owned[OWNED_BIASES + lane] = lane >= job.outputs ? LOST : job.initial ? job.initial[64 * job.outputs + lane] : 0.f;
     float most = 0.f;
 #pragma unroll 1
     for (int i = 0; i < 10; ++i) {

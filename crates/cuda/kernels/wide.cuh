@@ -113,10 +113,10 @@ __device__ __forceinline__ Tile outputs(const Job& job, const u32* bytes, u64 fi
     return z;
 }
 
-// The biases of the outputs that a lane has; outputs that there are not lose against all others.
+// The biases of the outputs that a lane has.
 __device__ __forceinline__ void of_quarter(const Job& job, const float* weights, int quad, float (&biases)[3]) {
     const float* from = weights + job.outputs * job.inputs;
-    auto bias = [&](int output) { return output < job.outputs ? from[output] : -1e30f; };
+    auto bias = [&](int output) { return output < job.outputs ? from[output] : LOST; };
     biases[0] = bias(one_warp::first_output(quad));
     biases[1] = bias(one_warp::first_output(quad) + 4);
     biases[2] = bias(8 + (quad & 1));
@@ -162,6 +162,7 @@ struct Ahead {
     }
 };
 
+// What a batch adds to the weights of 32 features, in steps of the grid.
 __device__ __forceinline__ void back(const Job& job, const Memory& m, Ahead& ahead, int group, int count, int lane) {
     const int row = lane >> 2, quad = lane & 3;
     int c[4][3][4];
@@ -458,7 +459,7 @@ __device__ __forceinline__ void train(const Job& job, u8* shared) {
                 __syncthreads();
                 // Column n of tile j is feature 4 n + j: a lane has eight features side by side.
                 Ahead ahead = {opaque(job.rows + 32 * warp + (lane & ~3), (u32)job.count >> 31)};
-                ahead.load(job, m, ahead.from, 0, lane & 3);
+                if (32 * warp < job.inputs) ahead.load(job, m, ahead.from, 0, lane & 3);
 #pragma unroll 1
                 for (int group = warp; 32 * group < job.inputs; group += WIDE_WARPS) back(job, m, ahead, group, padded, lane);
                 if (threadIdx.x < job.outputs) m.sums[job.outputs * job.inputs + threadIdx.x] = nearest(mul(__int2double_rn(m.bias_sums[threadIdx.x]), job.fine_bias_steps));

@@ -85,6 +85,8 @@ const HIDDEN_BYTES: [Kernel; 2] = [
 ];
 const HIDDEN_NUMBERS: [Kernel; 1] = [kernel(compiled!("hidden_large_numbers"), 8, true, true, 9, 1)];
 
+/// The parameters whose noise is of one stream of the noise room.
+const MOST_OF_A_STREAM: i32 = 1 << 15;
 /// The most parameters of a model that one warp trains.
 const MOST_OF_A_WARP: i32 = 1100;
 
@@ -197,9 +199,9 @@ fn is_for_one_warp(job: &Job) -> bool {
     job.inputs == 64 && has_ordinary_numbers(job)
 }
 
-/// Whether kernels/wide.cuh does: any number of eight features, ten outputs, and small sums.
+/// Whether kernels/wide.cuh does: any number of eight features, ten outputs, small sums, and noise of one stream.
 fn is_for_four_warps(job: &Job) -> bool {
-    job.inputs % 8 == 0 && has_ordinary_numbers(job)
+    job.inputs % 8 == 0 && job.parameters <= MOST_OF_A_STREAM && has_ordinary_numbers(job)
 }
 
 #[cfg(test)]
@@ -238,7 +240,18 @@ mod tests {
         }
         assert_eq!(name(&job(64, 10, 0), 3), Some("linear_numbers"));
         assert_eq!(name(&job(784, 10, 0), 1), Some("linear_wide_bytes"));
-        for other in [job(783, 10, 0), job(784, 11, 0), Job { granularity: 1e-7, ..job(784, 10, 0) }] {
+        // The noise of more parameters is of more than one stream.
+        assert_eq!(name(&job(3272, 10, 0), 1), Some("linear_wide_bytes"));
+        for other in [job(3280, 10, 0), job(4096, 8, 0)] {
+            assert_eq!(name(&other, 1), Some("linear_large_bytes"));
+        }
+        // Nor are norms to clip to at the ends of the range for quick quotients.
+        for other in [
+            job(783, 10, 0),
+            job(784, 11, 0),
+            Job { granularity: 1e-7, ..job(784, 10, 0) },
+            Job { clip: 1e-13, granularity: 1e-20, ..job(784, 10, 0) },
+        ] {
             assert_eq!(name(&other, 1), Some("linear_bytes"));
         }
         assert_eq!(name(&job(8000, 10, 0), 1), Some("linear_large_bytes"));

@@ -190,6 +190,7 @@ impl Cuda {
         let mut sent = Sent { stream: &self.stream, kept: Vec::new() };
         let mut job = whole::job(trainings.plan, layers, &calibrated);
         let planes = whole::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
+        must_be_reached(&job, planes)?;
         self.place_plan(&mut job, trainings, &mut sent)?;
         let (kernel, shared, scratch) = Kernel::of(&job, planes, self.shared).ok_or_else(|| {
             Refusal::out_of_range(
@@ -286,6 +287,15 @@ impl Cuda {
     }
 }
 
+/// Refuses records whose bytes are beyond an offset of 32 bits: some kernels would look at others.
+fn must_be_reached(job: &Job, planes: usize) -> Result<(), Refusal> {
+    let bytes = (job.blank as u64 + 1) * job.width as u64 * planes as u64;
+    if bytes <= u64::from(u32::MAX) {
+        return Ok(());
+    }
+    Err(Refusal::out_of_range("records", job.blank, "fewer: all of them may take 4 GiB on a CUDA device; use cpu"))
+}
+
 /// What an attacker who sees every step knows.
 fn place_attack(
     job: &mut Job,
@@ -312,6 +322,15 @@ fn place_attack(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_beyond_an_offset_are_refused() {
+        let job = |blank| Job { blank, width: 3072, ..Job::default() };
+        assert!(must_be_reached(&job(466_000), 3).is_ok());
+        let told = must_be_reached(&job(470_000), 3).unwrap_err().to_string();
+        assert!(told.contains("470000") && told.contains("use cpu"), "{told}");
+        assert!(must_be_reached(&job(470_000), 1).is_ok());
+    }
 
     #[test]
     fn without_a_driver_or_a_device_there_is_one_clear_line() {

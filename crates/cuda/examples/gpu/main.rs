@@ -88,7 +88,8 @@ fn plan(
 
 fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
     let softmax = Loss::SoftmaxCrossEntropy;
-    let (digits, wide) = (digits()?, greys(2000, 784)?);
+    // The noise of the large one is of two streams.
+    let (digits, wide, large) = (digits()?, greys(2000, 784)?, greys(500, 4096)?);
     let levels = |i: usize| (i * 31 % 17) as f32 / 16.0;
     let few =
         Dataset::of_classes((0..900 * 64).map(levels).collect(), 64, (0..900).map(|i| i % 3).collect(), 3)?
@@ -107,6 +108,7 @@ fn kinds(steps: u64) -> Result<Vec<Kind>, Refusal> {
         kind("64-3", &few, plan(&few, (0, 3), softmax, (64, steps), 0.0)?),
         kind("64-10, momentum, batch 256", &digits, plan(&digits, (0, 10), softmax, (256, steps), 0.5)?),
         kind("784-10", &wide, plan(&wide, (0, 10), softmax, (128, steps), 0.0)?),
+        kind("4096-10", &large, plan(&large, (0, 10), softmax, (64, steps), 0.0)?),
         kind("784-32-10", &wide, plan(&wide, (32, 10), softmax, (128, steps), 0.0)?),
         kind("784-128-10", &wide, plan(&wide, (128, 10), softmax, (128, steps), 0.9)?),
         kind("numbers 100-4", &numbers, plan(&numbers, (0, 4), softmax, (64, steps), 0.0)?),
