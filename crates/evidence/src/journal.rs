@@ -33,6 +33,9 @@ const PART: &str = "trials.part";
 /// The most bytes of trials that are read.
 const LONGEST: u64 = 1 << 32;
 
+/// The most scores that are kept in a folder: a line of each, at most 70 bytes, stays within what is read.
+const MOST_KEPT: u64 = 60_000_000;
+
 /// How often a folder's lock is asked for, and how long is waited between.
 #[cfg(unix)]
 const LOCK_TRIES: u32 = 100;
@@ -75,6 +78,7 @@ impl Journal {
     /// Opens a folder for an order, and reads what it holds.
     pub fn open(folder: &Path, protocol: &AuditProtocol, opening: Opening) -> Result<Journal, Error> {
         protocol.check()?;
+        must_fit(protocol)?;
         fs::create_dir_all(folder).map_err(|error| refuse(folder, "a folder that can be made", error))?;
         let lock = lock(folder)?;
         let known = read_protocol(folder)?;
@@ -223,6 +227,16 @@ pub fn merge(folders: &[PathBuf]) -> Result<(AuditProtocol, Trials), Error> {
     }
     trials.must_complete(&protocol)?;
     Ok((protocol, trials))
+}
+
+/// Refuses more scores than could be read back, before the first of them is made.
+fn must_fit(protocol: &AuditProtocol) -> Result<(), Error> {
+    let scores = protocol.trials.saturating_mul(u64::from(protocol.canaries));
+    if scores <= MOST_KEPT {
+        return Ok(());
+    }
+    let range = "at most 60000000 in a folder; use fewer trials or canaries, or no folder";
+    Err(Error::out_of_range("scores", scores, range))
 }
 
 fn refuse(path: &Path, expected: &str, error: std::io::Error) -> Error {
@@ -429,6 +443,14 @@ mod tests {
             journal.keep(&outcome(protocol.seed, trial)).unwrap();
         }
         journal.settle(&[]).unwrap().to_csv()
+    }
+
+    #[test]
+    fn more_scores_than_can_be_read_back_are_refused_before_the_first() {
+        let many = AuditProtocol { trials: 1_000_000, canaries: 300, ..sample(4) };
+        let told = Journal::open(&room("many"), &many, Opening::Fresh).unwrap_err().to_string();
+        assert!(told.starts_with("scores is 300000000, expected at most 60000000 in a folder"), "{told}");
+        assert!(!room("many").exists() && Journal::in_memory(&many).is_ok());
     }
 
     /// The part cut off after every byte: what was whole is kept, the rest is run again, and the end is the same.
