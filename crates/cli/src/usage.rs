@@ -39,7 +39,12 @@ pub fn condense(error: &Error) -> String {
             format!("command is {given}, expected {}; {remedy}", one_of(&all))
         }
         ErrorKind::MissingRequiredArgument => {
-            format!("{argument} is missing, expected it to be given; see --help")
+            let all: Vec<&str> = argument.split(" and ").collect();
+            match all[..] {
+                [only] => format!("{only} is missing; see --help"),
+                [ref first @ .., last] => format!("{} and {last} are missing; see --help", first.join(", ")),
+                [] => first_line(error),
+            }
         }
         ErrorKind::ArgumentConflict => {
             let other = one(ContextKind::PriorArg).map(|name| name_of(&name)).unwrap_or_default();
@@ -64,7 +69,12 @@ fn invalid(error: &Error, argument: &str, value: &str) -> String {
     let name = if argument.starts_with('-') { argument.to_owned() } else { argument.to_lowercase() };
     let shown: String = value.chars().filter(|c| !c.is_control()).take(60).collect();
     let Some(ContextValue::Strings(all)) = error.get(ContextKind::ValidValue) else {
-        return format!("{name} is {shown}, expected a number");
+        let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+        // clap says of a number that it "is not in 0..=65535".
+        let range = why.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+        let expected =
+            range.map_or("a number".to_owned(), |(low, high)| format!("a number from {low} to {high}"));
+        return format!("{name} is {shown}, expected {expected}");
     };
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let meant = nearest(value, all.iter().copied());

@@ -269,6 +269,15 @@ fn an_unknown_word_is_told_the_words_that_go_there() {
     assert!(told.starts_with("command is acount, expected account, calibrate, "), "{told}");
 }
 
+#[test]
+fn what_is_missing_is_listed_and_a_number_out_of_range_is_told_the_range() {
+    assert_eq!(refusal(&["query"]).trim_end(), "--catalog, --epsilon and SQL are missing; see --help");
+    assert_eq!(refusal(&["account"]).trim_end(), "KIND is missing; see --help");
+    let told = refusal(&["serve", "--port", "99999999"]);
+    assert_eq!(told.trim_end(), "--port is 99999999, expected a number from 0 to 65535");
+    assert_eq!(refusal(&["serve", "--port", "x"]).trim_end(), "--port is x, expected a number");
+}
+
 /// Whether a word is a claim is asked before it is read as a plan; a pipe can be read once only.
 #[cfg(unix)]
 #[test]
