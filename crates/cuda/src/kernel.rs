@@ -275,7 +275,10 @@ mod tests {
         // Slopes or keystream of 48 blocks, 16 blocks more, three bytes and a float for each weight, rows; then momentum.
         let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10).unwrap();
         let parts = 3 * 10 * (160 + 16) + 4 * BLOCKS + 3 * 640 + 4 * 656 + 4 * 24 + 4 * (160 + 32) + 16;
-        assert!((parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21 + 16 * 16 * 21, "{shared} {scratch}");
+        assert!(
+            (parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21 + 16 * 16 * 21,
+            "{shared} {scratch}"
+        );
         // Less would be left for the records in the first cache.
         assert!(kernel.teams == 16 && kernel.shared_of_block(shared) <= 195 << 10);
     }

@@ -293,7 +293,11 @@ fn must_be_reached(job: &Job, planes: usize) -> Result<(), Refusal> {
     if bytes <= u64::from(u32::MAX) {
         return Ok(());
     }
-    Err(Refusal::out_of_range("records", job.blank, "fewer: all of them may take 4 GiB on a CUDA device; use cpu"))
+    Err(Refusal::out_of_range(
+        "records",
+        job.blank,
+        "fewer: all of them may take 4 GiB on a CUDA device; use cpu",
+    ))
 }
 
 /// What an attacker who sees every step knows.

@@ -4,8 +4,8 @@
 //! one run, a run that was resumed and shares put together give the same bytes.
 
 use crate::{
-    Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, SubjectNote,
-    Observation, Trials, examine_seen, protocol::SCHEMA as ORDER, sha256,
+    Against, AuditProtocol, Audited, ClaimNote, Counted, FailuresByWorld, Fallen, MethodNote, Observation,
+    SubjectNote, Trials, examine_seen, protocol::SCHEMA as ORDER, sha256,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use veracity_core::Error;

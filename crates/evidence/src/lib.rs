@@ -138,11 +138,7 @@ pub fn examine_trials(protocol: &AuditProtocol, trials: &Trials) -> Result<Audit
 }
 
 /// The same, where `seen` are the observations of these trials: there may be hundreds of millions.
-fn examine_seen(
-    protocol: &AuditProtocol,
-    trials: &Trials,
-    seen: &[Observation],
-) -> Result<Audited, Error> {
+fn examine_seen(protocol: &AuditProtocol, trials: &Trials, seen: &[Observation]) -> Result<Audited, Error> {
     protocol.check()?;
     trials.must_complete(protocol)?;
     conduct::check_failures(trials, protocol)?;

@@ -271,7 +271,11 @@ impl Thresholds {
             let threshold = next?;
             below_in += ins[below_in..].iter().take_while(|score| **score <= threshold).count();
             below_out += outs[below_out..].iter().take_while(|score| **score <= threshold).count();
-            next = [ins.get(below_in), outs.get(below_out)].into_iter().flatten().copied().min_by(f64::total_cmp);
+            next = [ins.get(below_in), outs.get(below_out)]
+                .into_iter()
+                .flatten()
+                .copied()
+                .min_by(f64::total_cmp);
             Some((threshold, (outs.len() - below_out) as u64, below_in as u64))
         })
     }

@@ -244,7 +244,8 @@ pub(super) fn curve(scores: &Scores) -> Vec<(f64, f64)> {
     // How many of each world are found at each threshold, the highest first. Scores that are equal are on one side of every threshold.
     let found = || {
         std::iter::successors(Some((0, 0)), |(found, alarms)| {
-            let at = [ins.get(*found), outs.get(*alarms)].into_iter().flatten().copied().max_by(f64::total_cmp)?;
+            let at =
+                [ins.get(*found), outs.get(*alarms)].into_iter().flatten().copied().max_by(f64::total_cmp)?;
             let tied = |scores: &[f64]| scores.iter().take_while(|score| **score >= at).count();
             Some((found + tied(&ins[*found..]), alarms + tied(&outs[*alarms..])))
         })

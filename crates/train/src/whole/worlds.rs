@@ -203,12 +203,11 @@ fn replacing<'a>(worlds: &[World<'a>]) -> Vec<&'a Dataset> {
         }
         seen
     };
-    let found = worlds.par_iter().with_min_len(AT_ONCE).fold(Vec::new, |seen, world| {
-        match world.parts().changed {
+    let found =
+        worlds.par_iter().with_min_len(AT_ONCE).fold(Vec::new, |seen, world| match world.parts().changed {
             Some((_, Some(by))) => add(seen, by),
             _ => seen,
-        }
-    });
+        });
     found.reduce(Vec::new, |all, more| more.into_iter().fold(all, add))
 }
 
