@@ -443,6 +443,41 @@ mod tests {
         assert!(trials.add(record(5, -0.0)).is_err());
     }
 
+    /// Whole trials and single records, in any order and twice, are the same trials; a canary short of one is missing.
+    #[test]
+    fn a_trial_comes_whole_or_in_pieces() {
+        let told =
+            |canary: u32, score: Option<f64>| Observation { trial: 3, canary, world: World::In, score };
+        let whole = |scores: &[Option<f64>], failure: Option<&str>| Outcome {
+            observations: (0..).zip(scores).map(|(canary, score)| told(canary, *score)).collect(),
+            failure: failure.map(|why| Failure::Run(why.into())),
+            attempts: 1,
+        };
+        let scores = [Some(0.5), Some(-1.0), Some(7.0)];
+        let mut at_once = Trials::default();
+        at_once.add_outcome(&whole(&scores, None)).unwrap();
+        let mut in_pieces = Trials::default();
+        for canary in [2, 0, 0, 1] {
+            assert!(!in_pieces.has(3, 3));
+            let observation = told(canary, scores[canary as usize]);
+            in_pieces.add(Record { observation, failure: String::new(), attempts: 1 }).unwrap();
+        }
+        assert!(in_pieces.has(3, 3) && !in_pieces.has(3, 4) && !in_pieces.has(2, 1));
+        assert_eq!(at_once, in_pieces);
+        assert_eq!((at_once.to_csv(), at_once.observations().len()), (in_pieces.to_csv(), 3));
+        at_once.add_outcome(&whole(&scores, None)).unwrap();
+        assert_eq!(at_once, in_pieces);
+        // Another result of the same trial, or none, is refused whichever way it comes.
+        assert!(at_once.add_outcome(&whole(&[Some(0.5), Some(-1.0), Some(8.0)], None)).is_err());
+        assert!(at_once.add_outcome(&whole(&[None; 3], Some("no room"))).is_err());
+        // What failed is told once, and is equal to itself though it has no number.
+        let mut failed = Trials::default();
+        failed.add_outcome(&whole(&[None; 3], Some("no room"))).unwrap();
+        assert_eq!((failed.clone(), failed.failures(), failed.attempts(3)), (failed.clone(), 1, 1));
+        assert_eq!(failed.take_failed().into_iter().collect::<Vec<_>>(), [(3, 1)]);
+        assert_eq!(failed, Trials::default());
+    }
+
     #[test]
     fn gaps_strangers_and_wrong_worlds_are_refused() {
         let protocol = sample(4);

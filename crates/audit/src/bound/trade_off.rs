@@ -280,3 +280,48 @@ impl Thresholds {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thresholds as they are defined: every score and -∞, and the errors counted one by one.
+    fn one_by_one(ins: &[f64], outs: &[f64]) -> Vec<(f64, u64, u64)> {
+        let mut all: Vec<f64> = ins.iter().chain(outs).copied().chain([f64::NEG_INFINITY]).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        let count = |scores: &[f64], is_error: &dyn Fn(f64) -> bool| {
+            scores.iter().filter(|score| is_error(**score)).count() as u64
+        };
+        let errors = |at: f64| (at, count(outs, &|score| score > at), count(ins, &|score| score <= at));
+        all.into_iter().map(errors).collect()
+    }
+
+    #[test]
+    fn thresholds_of_ties_zeros_and_infinities_are_those_counted_one_by_one() {
+        let inf = f64::INFINITY;
+        let cases: [(&[f64], &[f64]); 6] = [
+            (&[], &[]),
+            (&[1.0], &[]),
+            (&[0.0, -0.0, 1.0, 1.0], &[-0.0, 0.0, 1.0]),
+            (&[inf, -inf, 2.0], &[inf, inf, -inf]),
+            (&[3.0, 1.0, 2.0, 2.0], &[2.0, 5.0, 0.5, 2.0, 1.0]),
+            (&[-inf], &[-inf]),
+        ];
+        for (ins, outs) in cases {
+            let found = Thresholds::of(&Scores::new(ins.to_vec(), outs.to_vec()).unwrap());
+            assert_eq!(found.errors().collect::<Vec<_>>(), one_by_one(ins, outs), "{ins:?} {outs:?}");
+        }
+    }
+
+    #[test]
+    fn a_walk_says_what_is_said_of_each_number_in_any_order() {
+        for kind in [Kind::Ranks, Kind::Uniform] {
+            let limits = Limits::new(kind, 500, 0.01);
+            let mut walk = limits.walk();
+            for errors in (0..=500).chain((0..=500).rev()).chain((0..500).map(|i| i * 211 % 501)) {
+                assert_eq!(walk.at(errors).to_bits(), limits.at(errors).to_bits(), "{errors}");
+            }
+        }
+    }
+}
