@@ -1,6 +1,6 @@
 """Private trainings with Opacus, as `veracity audit --worker --command` runs them: one process for many trials.
 
-    python opacus_train.py [--noise-multiplier 1.6] [--steps 4] [--halve-noise]
+    python opacus_train.py [--noise-multiplier 1.6] [--steps 4] [--planned-records 64] [--halve-noise]
 
 It reads a trial from each line of its standard input, {"id": 1, "seed": 7, "data": "people.csv"}, and answers {"id": 1, "score": 0.25}.
 
@@ -8,6 +8,9 @@ A linear model of the last column is fitted to the others by full-batch gradient
 sampling at rate 1, so the mechanism is Gaussian). The column `canary` is zero in every record but the canary's own, whose
 target is far off: its clipped gradient has norm 1 in every step and shares no coordinate with anyone else's. The score is
 the weight of that column.
+
+The data have one record more in one of the two worlds. Opacus would take the batch size that it divides gradients by from their number, and
+the worlds would differ in more than the canary. So gradients are summed, and --planned-records, which is public, sets the step.
 
 --halve-noise plants a bug: half of the noise that --noise-multiplier declares is added.
 """
@@ -23,7 +26,7 @@ from opacus import PrivacyEngine
 from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(path, seed, noise_multiplier, steps):
+def train(path, seed, noise_multiplier, steps, planned_records):
     """The weight of the canary's column after one private training."""
     torch.manual_seed(seed)
     with open(path, newline="") as file:
@@ -33,7 +36,7 @@ def train(path, seed, noise_multiplier, steps):
 
     model = torch.nn.Linear(features.shape[1], 1, bias=False)
     torch.nn.init.zeros_(model.weight)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0 / planned_records)
     loader = DataLoader(TensorDataset(features, targets), batch_size=len(records))
     model, optimizer, loader = PrivacyEngine().make_private(
         module=model,
@@ -41,8 +44,9 @@ def train(path, seed, noise_multiplier, steps):
         data_loader=loader,
         noise_multiplier=noise_multiplier,
         max_grad_norm=1.0,
+        loss_reduction="sum",
     )
-    loss = torch.nn.MSELoss(reduction="mean")
+    loss = torch.nn.MSELoss(reduction="sum")
     for _ in range(steps):
         for x, y in loader:
             optimizer.zero_grad()
@@ -55,6 +59,7 @@ def main():
     flags = argparse.ArgumentParser()
     flags.add_argument("--noise-multiplier", type=float, default=1.6)
     flags.add_argument("--steps", type=int, default=4)
+    flags.add_argument("--planned-records", type=int, default=64)
     flags.add_argument("--halve-noise", action="store_true")
     args = flags.parse_args()
     noise = args.noise_multiplier / 2 if args.halve_noise else args.noise_multiplier
@@ -62,7 +67,7 @@ def main():
     torch.set_num_threads(1)
     for line in sys.stdin:
         trial = json.loads(line)
-        score = train(trial["data"], trial["seed"], noise, args.steps)
+        score = train(trial["data"], trial["seed"], noise, args.steps, args.planned_records)
         print(json.dumps({"id": trial["id"], "score": score}), flush=True)
 
 

@@ -41,6 +41,8 @@ month = {{ lower = 0, upper = 11 }}
 [tables.persons]
 {persons}
 person = "id"
+rows_per_group = 1
+groups_per_person = 1
 [tables.persons.columns]
 region = {{ keys = ["north", "South", "it's \\\\ far"] }}
 

@@ -22,6 +22,12 @@ BATCH = 20
 LAST = 60
 """How many are asked in the job during which a worker is killed."""
 
+LONGEST = 4000
+"""How many characters the statements of a case may have together: Spark plans long ones, such as keys from dates, for minutes."""
+
+MOST = 300
+"""How many cases are asked in all."""
+
 KILLED = "killed"
 """The name of that job."""
 

@@ -71,7 +71,7 @@ def test_an_interval_is_printed_outward():
 def test_refusals_have_classes():
     with pytest.raises(v.NoTheorem, match="^no theorem for randomized"):
         v.randomized_response(noise_parameter=0.5, buckets=4).epsilon(0, adjacency="add-remove")
-    with pytest.raises(v.NotCertified, match="^delta is 0, where epsilon is infinite"):
+    with pytest.raises(v.NotCertified, match="^epsilon is infinite at delta 0"):
         v.gaussian(noise_multiplier=1).epsilon(0)
     with pytest.raises(v.InvalidInput, match="^delta is 1.5, expected 0 ≤ delta < 1$"):
         RUN.epsilon(1.5)
@@ -88,7 +88,7 @@ def test_a_calibrated_setting_is_within_the_budget_and_no_wider():
     rate = v.calibrate(RUN, epsilon=3, delta=1e-5, solve="sampling-rate")
     assert rate.noise_multiplier is None and rate.mechanism.epsilon(1e-5).upper <= 3
     assert "sampling_rate=" in repr(rate) and "steps=" in repr(steps) and "noise_multiplier=" in repr(found)
-    with pytest.raises(v.InvalidInput, match="^kind is pure, expected gaussian, "):
+    with pytest.raises(v.InvalidInput, match="^kind is pure, but only these kinds can be solved for noise: gaussian, "):
         v.calibrate(v.pure(epsilon=1), epsilon=3, delta=1e-5)
 
 
@@ -128,9 +128,15 @@ def test_an_explanation_has_words_and_fields():
     assert '"veracity.explain/2"' in found.to_json()
     alone = v.explain(epsilon=1, delta=1e-6, priors=[0.2])
     assert alone.epsilon == 1 and "as given" in alone.text and alone.attacks[0].posteriors[0][0] == 0.2
-    with pytest.raises(v.InvalidInput, match="^delta is given together with epsilon"):
+    with pytest.raises(v.InvalidInput, match="^delta and epsilon are both given"):
         v.explain(RUN, delta=1e-5, epsilon=1)
     with pytest.raises(v.InvalidInput, match="^mechanism is missing"):
         v.explain(epsilon=1)
     with pytest.raises(v.InvalidInput, match="^prior is 1, expected 0 < prior < 1$"):
         v.explain(RUN, delta=1e-5, priors=[1])
+
+
+def test_accounting_of_dp_sgd_says_that_batches_are_poisson_sampled():
+    for documented in (v.dp_sgd, v.poisson_sampled, v.prv.DPSGDAccountant, v.prv.PoissonSubsampledGaussianMechanism):
+        assert "Poisson-sampled" in documented.__doc__, documented
+    assert "`veracity batching`" in v.dp_sgd.__doc__

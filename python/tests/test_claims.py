@@ -17,7 +17,7 @@ def claim():
 def test_a_claim_says_what_was_accounted(claim):
     assert claim.epsilon == RUN.epsilon(1e-5) and claim.delta == 1e-5
     assert claim.adjacency == "add-remove" and claim.unit == "user" and claim.method == "exact"
-    assert claim.mechanism == RUN.under("add-remove")
+    assert claim.mechanism == RUN.with_adjacency("add-remove")
     assert claim.definition.startswith("For any two datasets ") and len(claim.not_covered) == 6
     assert all(lower <= upper for _, lower, upper in claim.profile) and len(claim.profile) == 33
 
@@ -37,10 +37,13 @@ def test_an_honest_claim_stands(claim, tmp_path):
     path = tmp_path / "claim.json"
     claim.save(path)
     for result in [v.verify(path), v.verify(str(path)), v.verify(claim.to_json()), v.verify(claim), claim.verify()]:
-        assert result and result.stands and all(check.holds for check in result.checks)
+        assert result and result.is_valid and all(check.holds for check in result.checks)
         assert result.checks[0].claimed == claim.epsilon.upper and result.checks[0].stated == "upper"
-        assert result.assumed == ["one record is all that the data hold of one user"]
-        assert str(result).startswith("confirmed: epsilon ≤ ") and result.assert_stands() is None
+        assert result.assumed == [
+            "the data contain at most one record per user",
+            "Poisson batches: each record enters each batch independently of all others",
+        ]
+        assert str(result).startswith("valid: epsilon ≤ ") and result.raise_if_invalid() is None
 
 
 def test_a_claim_that_promises_too_much_does_not_stand_and_raises_only_when_asked(claim):
@@ -49,18 +52,18 @@ def test_a_claim_that_promises_too_much_does_not_stand_and_raises_only_when_aske
     fields["epsilon"]["lower"] = fields["epsilon"]["upper"] * 0.99
     fields["method"]["relative_width"] = 1 - fields["epsilon"]["lower"] / fields["epsilon"]["upper"]
     result = v.verify(json.dumps(fields))
-    assert not result and not result.stands and not all(check.holds for check in result.checks)
-    with pytest.raises(v.Refuted, match="^does not hold: epsilon at delta 1e-5, claimed ") as caught:
-        result.assert_stands()
+    assert not result and not result.is_valid and not all(check.holds for check in result.checks)
+    with pytest.raises(v.Refuted, match="^invalid: epsilon at delta 1e-5, claimed ") as caught:
+        result.raise_if_invalid()
     assert isinstance(caught.value, AssertionError) and "\n" not in str(caught.value)
 
 
 def test_a_claim_at_an_epsilon_promises_its_delta():
     claim = RUN.claim(epsilon=2)
     assert claim.epsilon.upper == 2 and claim.delta == RUN.delta(2).upper and v.verify(claim)
-    with pytest.raises(v.InvalidInput, match="^delta is given together with epsilon"):
+    with pytest.raises(v.InvalidInput, match="^delta and epsilon are both given"):
         RUN.claim(delta=1e-5, epsilon=2)
-    with pytest.raises(v.InvalidInput, match="^method is gdp-clt, expected a method that bounds"):
+    with pytest.raises(v.InvalidInput, match="^method is gdp-clt, expected a method that gives an upper bound"):
         RUN.claim(delta=1e-5, method="gdp-clt")
 
 

@@ -10,7 +10,7 @@ import pytest
 import veracity
 from conftest import examples, pages
 from veracity._answer import Answer
-from veracity._session import Groups, Share
+from veracity._session import BudgetShare, Groups
 
 
 def run(tests, names):
@@ -43,10 +43,10 @@ def test_a_page_that_lies_is_caught(tmp_path):
         run([test for _, _, test in examples(lie)], {})
 
 
-@pytest.mark.parametrize("name", ["veracity", "veracity.prv", "veracity._events"])
+@pytest.mark.parametrize("name", ["", ".prv", "._events", "._ledger", "._query", "._session", ".sklearn"])
 def test_modules_print_what_their_docs_say(name):
-    module = importlib.import_module(name)
-    assert doctest.testmod(module).failed == 0
+    tried = doctest.testmod(importlib.import_module(f"veracity{name}"), extraglobs={"v": veracity})
+    assert tried.failed == 0 and tried.attempted > 0
 
 
 def test_lazy_modules_are_named_but_not_loaded():
@@ -68,7 +68,7 @@ def offered():
     for name in veracity.__all__:
         if isinstance(getattr(veracity, name), type):
             names |= public(getattr(veracity, name))
-    for owner in (Answer, Share, Groups, veracity.prv.PRVAccountant):
+    for owner in (Answer, BudgetShare, Groups, veracity.prv.PRVAccountant):
         names |= {name for name in public(owner) if name not in ("rows", "column", "keys", "session", "statistic")}
     folder = pathlib.Path(veracity.__file__).parent
     for module in ("prv", "opacus", "executors"):
@@ -89,7 +89,7 @@ def test_every_public_name_is_described():
 def test_every_public_name_has_a_docstring():
     owners = [getattr(veracity, name) for name in veracity.__all__ if name != "__version__"]
     owners += [getattr(veracity.sklearn, name) for name in veracity.sklearn.__all__ if name != "EXPECTED_FAILED_CHECKS"]
-    owners += [Answer, Share, Groups, veracity.prv.PRVAccountant, veracity.prv.DPSGDAccountant, veracity.executors.Ray]
+    owners += [Answer, BudgetShare, Groups, veracity.prv.PRVAccountant, veracity.prv.DPSGDAccountant, veracity.executors.Ray]
     for owner in owners:
         assert inspect.getdoc(owner), owner
         ours = str(getattr(owner, "__module__", "")).startswith("veracity")

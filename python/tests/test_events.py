@@ -69,7 +69,7 @@ def test_fifty_responses_are_charged_as_fifty():
     assert one.lower <= math.log(5) <= one.upper
     for many in [SelfComposed(Response(0.5, 4), 50), Composed([Response(0.5, 4)] * 50)]:
         fifty = v.from_dp_event(many, adjacency="replace-one")
-        assert fifty == v.randomized_response(noise_parameter=0.5, buckets=4).under("replace-one") * 50
+        assert fifty == v.randomized_response(noise_parameter=0.5, buckets=4).with_adjacency("replace-one") * 50
         assert fifty.epsilon(0).lower <= 50 * math.log(5) <= fifty.epsilon(0).upper
         assert fifty.epsilon(1e-6) > 25 * math.log(5)
 

@@ -129,7 +129,7 @@ CALLS = [
     lambda x: x * RUN,
     lambda x: RUN.sampled(x),
     lambda x: RUN.group(x),
-    lambda x: RUN.under(x, x),
+    lambda x: RUN.with_adjacency(x, unit=x),
     lambda x: RUN == x,
     lambda x: RUN < x,
     lambda x: v.gaussian(noise_multiplier=1).epsilon(x),
@@ -173,7 +173,7 @@ def test_hostile_input_is_answered_or_refused(number, tmp_path, monkeypatch):
 
 
 def test_a_walk_without_end_is_stopped():
-    with pytest.raises(v.InvalidInput, match="^values is longer than 10\\^7, expected at most that many$"):
+    with pytest.raises(v.InvalidInput, match="^values has more than 10,000,000 items; pass fewer$"):
         v.rdp(orders=[2], values=forever())
 
 

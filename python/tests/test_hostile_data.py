@@ -188,7 +188,7 @@ def test_texts_are_the_same_only_if_their_characters_are():
     one, other = "caf\u00e9", unicodedata.normalize("NFD", "caf\u00e9")
     found = asked({"x": [one] * 30 + [other] * 10}, lambda s: s.histogram("x", keys=[one, other], epsilon=500))
     assert one != other and found.tolist() == [30, 10]
-    with pytest.raises(v.InvalidInput, match=r"^column 'caf.*' is not there"):
+    with pytest.raises(v.InvalidInput, match=r"^column 'caf.*' does not exist"):
         v.Session({one: [1.0]}, epsilon=1).count(other, epsilon=1)
 
 

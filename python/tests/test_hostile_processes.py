@@ -83,7 +83,7 @@ def test_a_forked_child_computes_but_has_no_budget():
     busy = threading.Thread(target=lambda: [run.epsilon(1e-5) for _ in range(20)])
     busy.start()
     assert in_a_child(lambda: run.epsilon(1e-5)) == expected
-    assert in_a_child(lambda: (run + run).claim(delta=1e-5).verify().stands) == "True"
+    assert in_a_child(lambda: (run + run).claim(delta=1e-5).verify().is_valid) == "True"
     busy.join(WATCHDOG)
     assert in_a_child(lambda: session.count(epsilon=0.25)).startswith("InvalidInput: ")
     assert in_a_child(lambda: session.group_by("x", [1]).count(epsilon=0.25)).startswith("InvalidInput: ")
@@ -195,7 +195,7 @@ def test_texts_of_claims_and_results_that_were_bent_are_refused_or_judged():
         except v.Error as told:
             assert "\n" not in str(told)
             continue
-        if found.stands:
+        if found.is_valid:
             assert v.read_claim(bent).epsilon.upper >= CLAIM.epsilon.lower
 
 

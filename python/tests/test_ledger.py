@@ -30,6 +30,8 @@ def catalog(tmp_path):
         [tables.people]
         path = "people.csv"
         person = "id"
+        rows_per_group = 1
+        groups_per_person = 1
         [tables.people.columns]
         hours = { lower = 0, upper = 99 }
         sex = { keys = ["Male", "Female"] }
@@ -47,12 +49,12 @@ def test_a_charge_is_on_disk_and_its_answer_comes_back_by_its_id(path):
     before = ledger.remaining
     with ledger.charge(v.gaussian(noise_multiplier=8), "mean of hours", request_id="monday") as charge:
         assert charge.answer is None and charge.entry == 1 and states(path) == ["reserved"]
-        charge.keep({"hours": 40.2})
+        charge.commit({"hours": 40.2})
     again = v.Ledger(path).charge(v.gaussian(noise_multiplier=8), "mean of hours", request_id="monday")
     assert again.answer == {"hours": 40.2} and again.entry == 1
     assert states(path) == ["answered"] and len(ledger.history()) == 1
-    assert ledger.remaining.epsilon < before.epsilon and 0 < ledger.spent.part < 1
-    assert ledger.spent.counted_in == "mu²" and ledger.verify()["verdict"] == "confirmed"
+    assert ledger.remaining.epsilon < before.epsilon and 0 < ledger.spent.fraction < 1
+    assert ledger.spent.counted_in == "epsilon or mu²" and ledger.verify()["verdict"] == "confirmed"
     # Another question under an old id is refused, and costs nothing.
     with pytest.raises(v.InvalidInput, match="request"):
         ledger.charge(v.gaussian(noise_multiplier=4), "something else", request_id="monday")
@@ -65,7 +67,7 @@ def test_what_does_not_fit_is_refused_and_costs_nothing(path):
     with pytest.raises(v.BudgetExceeded, match="budget"):
         ledger.charge(v.gaussian(noise_multiplier=0.1), "too much")
     with pytest.raises(v.NoTheorem, match="replace-one"):
-        ledger.charge(v.gaussian(noise_multiplier=8).under("replace-one"), "of other neighbours")
+        ledger.charge(v.gaussian(noise_multiplier=8).with_adjacency("replace-one"), "of other neighbours")
     assert ledger.status()["spent"] == spent and ledger.history() == []
 
 
@@ -73,7 +75,7 @@ def test_a_block_that_raises_stays_charged_and_has_no_answer(path):
     ledger = v.Ledger(path)
     with pytest.raises(KeyError), ledger.charge(v.gaussian(noise_multiplier=8), "lost", request_id="lost"):
         raise KeyError("lost")
-    assert states(path) == ["abandoned"] and ledger.spent.part > 0
+    assert states(path) == ["abandoned"] and ledger.spent.fraction > 0
     with pytest.raises(v.Error, match="request"):
         ledger.charge(v.gaussian(noise_multiplier=8), "lost", request_id="lost")
 
@@ -83,10 +85,10 @@ def test_an_answer_that_json_does_not_hold_is_refused_and_can_be_kept_otherwise(
     ledger = v.Ledger(path)
     charge = ledger.charge(v.gaussian(noise_multiplier=8), "mean")
     with pytest.raises(v.InvalidInput, match="JSON"):
-        charge.keep(answer)
-    charge.keep(1)
+        charge.commit(answer)
+    charge.commit(1)
     with pytest.raises(v.InvalidInput):
-        charge.keep(2)
+        charge.commit(2)
     assert ledger.history()[0]["answer"] == 1
 
 
@@ -107,7 +109,7 @@ def charges(path, rounds):
     ledger, paid = v.Ledger(path), 0
     for _ in range(rounds):
         try:
-            ledger.charge(v.laplace(noise_multiplier=2), "count").keep(0)
+            ledger.charge(v.laplace(noise_multiplier=2), "count").commit(0)
         except v.BudgetExceeded:
             continue
         paid += 1
@@ -152,7 +154,7 @@ def test_a_query_is_charged_once_by_its_id(path, catalog, tmp_path):
     again = v.query(sql, request_id="spring", **ask)
     assert again.rows == first.rows and again.columns == first.columns and again.claim == first.claim
     assert again.claim_path == first.claim_path and first.entry == again.entry == 1
-    assert len(v.Ledger(path).history()) == 1 and v.verify(first.claim_path).stands
+    assert len(v.Ledger(path).history()) == 1 and v.verify(first.claim_path).is_valid
     assert v.query(sql, **ask).rows != first.rows and len(v.Ledger(path).history()) == 2
     # Other bounds under the same id are another question.
     catalog.write_text(catalog.read_text().replace("upper = 99", "upper = 98"))

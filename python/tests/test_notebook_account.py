@@ -44,7 +44,7 @@ def test_the_notebook_says_what_it_said():
         pictures += "<svg" in (found[2] or "")
     assert pictures == 1 and len(cells) > 8
     printed = "".join(kept(cell)[0] for cell in cells)
-    assert "confirmed: epsilon" in printed and "does not hold: " in printed and "no theorem for " in printed
+    assert "valid: epsilon" in printed and "invalid: " in printed and "no theorem for " in printed
 
 
 def test_the_notebook_is_small_and_names_no_place_of_a_machine():

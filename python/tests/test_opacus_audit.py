@@ -41,11 +41,10 @@ def test_workers_train_what_one_process_trains(claim):
 
 
 def test_what_is_no_training_is_told(claim):
-    with pytest.raises(v.TrialsFailed, match="raised RuntimeError"):
+    with pytest.raises(v.CannotAudit, match="^the training took no step"):
         v.opacus.audit("opacus_loops:without_steps", claim=claim, trials=20)
-    with pytest.raises(v.TrialsFailed, match="raised TypeError") as failed:
+    with pytest.raises(v.CannotAudit, match="expected \\(optimizer, train\\)$"):
         v.opacus.audit(lambda seed: (None, None), claim=claim, trials=20)
-    assert "expected (optimizer, train)" in failed.value.first_failure
     with pytest.raises(v.InvalidInput, match="sampling_rate is missing"):
         v.opacus.audit("opacus_loops:honest", claim=(3.0, 1e-5))
     with pytest.raises(v.InvalidInput, match="sampling_rate is 2"):

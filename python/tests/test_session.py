@@ -182,7 +182,7 @@ def test_what_is_wrong_with_a_question_is_one_line_without_data_and_free():
             question()
         message = str(caught.value)
         assert "\n" not in message and secret not in message, (place, message)
-    assert s.spent.part == 0 and s.answers == []
+    assert s.spent.fraction == 0 and s.answers == []
 
 
 def admitted(s):
@@ -211,7 +211,7 @@ def test_the_budget_is_kept_and_one_who_forgets_is_found_out():
     s = session(delta=0.0, epsilon=1.0)
     s.mean("hours", **BOUNDS, epsilon=0.75)
     before = (s.spent.epsilon, len(s.answers))
-    with pytest.raises(v.BudgetExceeded, match=r"costs epsilon 0\.5000, at most 0\.2500 is left"):
+    with pytest.raises(v.BudgetExceeded, match=r"costs epsilon 0\.5000, but only 0\.2500 is left"):
         s.mean("hours", **BOUNDS, epsilon=0.5)
     assert (s.spent.epsilon, len(s.answers)) == before
     assert s.remaining.epsilon == pytest.approx(0.25) and float(s.spent) == pytest.approx(0.75)
@@ -220,7 +220,7 @@ def test_the_budget_is_kept_and_one_who_forgets_is_found_out():
 
 def test_a_budget_of_nothing_shows_itself_and_answers_nothing():
     s = v.Session({"x": [1.0]}, epsilon=0)
-    assert "spent 0, remaining 0" in repr(s) and s.spent.part == s.remaining.part == 0 and "<svg" in s._repr_html_()
+    assert "spent 0, remaining 0" in repr(s) and s.spent.fraction == s.remaining.fraction == 0 and "<svg" in s._repr_html_()
     with pytest.raises(v.BudgetExceeded):
         s.count(epsilon=0.1)
 
@@ -230,7 +230,7 @@ def test_threads_cannot_overdraw(delta):
     s = session(epsilon=1.0, delta=delta)
     alone = session(epsilon=1.0, delta=delta)
     fitting = 0
-    while alone.remaining.part > 0.001:
+    while alone.remaining.fraction > 0.001:
         try:
             alone.count(epsilon=0.1)
             fitting += 1
@@ -369,14 +369,14 @@ def test_claims_are_saved_and_stand(tmp_path):
         "count.claim.json",
     ]
     for path in paths:
-        v.verify(path).assert_stands()
+        v.verify(path).raise_if_invalid()
     claim = v.read_claim(paths[0])
-    assert claim.unit == "person" and '"survey"' in claim.to_json() and "at most 2 of them count" in claim.definition
+    assert claim.unit == "person" and '"survey"' in claim.to_json() and "At most 2 of these rows are used" in claim.definition
     assert s.answers[0].rows_per_person == 2 and "2 rows of a person" in repr(s.answers[0])
     assert s.composed().upper <= s.spent.epsilon * (1 + 1e-9)
     rehearsal = session(delta=0.0)
     with pytest.raises(v.Refuted, match="not for release"):
-        rehearsal.count(epsilon=1).claim.verify().assert_stands()
+        rehearsal.count(epsilon=1).claim.verify().raise_if_invalid()
 
 
 def test_rows_whose_number_is_public_may_be_asked_too():
@@ -393,12 +393,3 @@ def test_names_that_scripts_rely_on():
     assert r.answer is not None and r.error_bar > 0
     assert len(s.group_by("sex", keys=["Male", "Female"]).mean("hours", lower=0, upper=99, epsilon=0.5).to_pandas()) == 2
     assert s.spent.epsilon > 0 and s.remaining.epsilon < 3
-
-
-def test_the_module_prints_what_its_doc_says():
-    import doctest
-
-    import veracity._session
-
-    told = doctest.testmod(veracity._session)
-    assert told.failed == 0 and told.attempted >= 4

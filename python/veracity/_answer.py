@@ -1,4 +1,4 @@
-"""What a session answers: a small value that shows itself."""
+"""Answers of a session. A notebook shows them as tables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """One number, or one for each group or bin, each with its error bar and all with one claim.
+    """The answer of one query of a session: one number, or one per group, bin or rank, with error bars and one claim.
+
+    `float()` returns a single number. `len()` is the number of rows.
 
     Attributes:
-        answer: the number; an array where there are several.
-        error_bar: with chance at least 95 % over the noise, the truth of the clamped values is within this.
-        rank_error: of a quantile, by how many records its rank may be off; None for all else.
-        rows: one dict for each number, with its group, bin or rank.
-        for_release: False where the noise came from a seed.
-        epsilon, delta: what was asked for.
-        rows_per_person: the most rows of one person that were kept; None where rows are not told by person.
+        statistic: the statistic, such as "mean".
+        column: the name of the column, or None.
+        rows: one dict per number, with its group, bin or rank.
+        for_release: False if the noise came from a seed.
+        epsilon: ε of the query.
+        delta: δ of the session.
+        rows_per_person: the maximum number of rows per person, or None if rows are protected one by one.
     """
 
     def __init__(
@@ -48,19 +50,22 @@ class Answer:
 
     @cached_property
     def claim(self) -> Claim:
-        """What was promised, as a file that anyone can verify. Its whole curve is computed when it is first read."""
+        """Claim of the answer. Its privacy profile is computed when you first read it."""
         return self._promise.claim()
 
     @property
     def answer(self) -> Any:
+        """The noisy number, or an array if there are several."""
         return self._values("answer")
 
     @property
     def error_bar(self) -> Any:
+        """Error bar: with probability 95% or more, the exact statistic of the clamped values is within this distance."""
         return self._values("error_bar")
 
     @property
     def rank_error(self) -> Any:
+        """For a quantile, the number of records by which its rank may be off. None for other statistics."""
         return None if self.rows[0]["rank_error"] is None else self._values("rank_error")
 
     def _values(self, name: str) -> Any:
@@ -77,7 +82,7 @@ class Answer:
         return len(self.rows)
 
     def __getitem__(self, label: Any) -> float:
-        """The number of a group, bin or rank; of several names, a tuple of them."""
+        """Return the number of a group, bin or rank. Pass a tuple if there are several labels."""
         wanted = label if isinstance(label, tuple) else (label,)
         for row in self.rows:
             if tuple(row[name] for name in self._labels) == wanted:
@@ -85,15 +90,26 @@ class Answer:
         raise KeyError(label)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One dict for each number."""
+        """Convert the answer to a list of dicts.
+
+        Returns:
+            One dict per number.
+        """
         return [self._shown(row) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        """A DataFrame with one row for each number."""
+        """Convert the answer to a pandas DataFrame.
+
+        Returns:
+            A DataFrame with one row per number.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
         try:
             import pandas
         except ImportError:
-            raise ImportError("pandas is not there, expected it for to_pandas; pip install pandas") from None
+            raise ImportError("pandas is not installed, expected it for to_pandas: pip install pandas") from None
         return pandas.DataFrame(self.to_dict())
 
     def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +150,7 @@ class Answer:
 
 
 def _bar(answer: float, error_bar: float, most: float) -> str:
-    """A bar with its error, in colours that suit light and dark pages."""
+    """Draw a bar with its error, in shades for light and dark pages."""
     width = 160.0
     length = max(0.0, answer) / most * width
     left = max(0.0, answer - error_bar) / most * width

@@ -1,7 +1,7 @@
-"""`veracity.audit`: a claim attacked by a Python function, here, in worker processes or on a cluster.
+"""`veracity.audit`: audit a claim by running a Python function, in this process, in worker processes or on a cluster.
 
-Everything is fixed before the first trial. Worlds are drawn by coins; a function is told its world and a seed that tells nothing of
-it. Whoever runs a trial, and in whatever order scores come, the certificate is the same to the bit.
+Everything is fixed before the first trial. A fair coin decides for each trial whether the canary is included, and the seed that the
+function gets does not reveal the coin. The certificate is bit-identical for every executor and every order of the trials.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from . import _clusters, _veracity
-from ._errors import InvalidInput, TrialsFailed
+from ._errors import CannotAudit, InvalidInput, TrialsFailed
 from ._neighbours import Neighbours, Training
 from ._table import path_of
-from ._trials import Row, Score, attempt, called, function_of, packed, source_sha256
+from ._trials import ENDS_AUDIT, Row, Score, attempt, called, function_of, packed, source_sha256
 from ._veracity import AuditResult
 
 #: The file in the folder of an audit that has the traceback of the first trial that failed.
@@ -65,23 +65,57 @@ def audit(
     settings: dict[str, Any] | None = None,
     progress: bool | None = None,
 ) -> AuditResult:
-    """Attacks a claim by trials of a Python function, and says what it leaks at least.
+    """Audit a privacy claim by running a function with and without a canary, and return a lower bound on ε.
 
-    `score(world, seed)` runs one trial, with the canary where `world` is True, and returns a number that is the higher the more it
-    speaks for the canary. Instead, `train(data, seed)` returns a model and `attack(model)` its score; the data are with or without
-    `canary`. What a function raises is a failed trial, which counts; with more than `max_failures` (a tenth) there is no verdict.
+    Pass either `score`, which runs a whole trial, or `train`, `attack`, `data` and `canary`.
 
-    `claim` is a Claim, a Mechanism together with `delta`, or (epsilon, delta). A mechanism's whole curve is tested. The test bets
-    against the claim and ends as soon as it falls; `trials` bounds it. `method="clopper-pearson"` counts all trials instead.
-    `group_size` is how many records of the claim separate the worlds of `score`.
+    Args:
+        score: `score(world, seed)` runs one trial and returns a number. Include the canary if `world` is True, and take all randomness
+            from `seed`. A higher number is stronger evidence that the canary was included. You can pass "module:function" too.
+        claim: a `Claim`, a `Mechanism` (then give `delta`), or a pair (epsilon, delta). With a mechanism, the audit tests the whole
+            trade-off curve, which takes fewer trials.
+        trials: the maximum number of trials.
+        delta: δ of the claim, if `claim` is a mechanism.
+        adjacency: the adjacency of the claim. None takes the one of the claim.
+        train: `train(data, seed)` trains and returns a model.
+        attack: `attack(model)` returns the score of a model.
+        data: the training data: arrays, lists, DataFrames, tensors, torch datasets, or a tuple of these.
+        canary: one record or several, of the same type as the records of `data`.
+        group_size: the number of records that differ between the worlds of `score`.
+        method: the statistical method. The default "sequential" tests after every trial and stops as soon as the claim is refuted.
+            "clopper-pearson" evaluates all trials at once.
+        threshold: the score above which the attacker guesses "included", for methods that need one.
+        significance: the largest probability of refuting a true claim.
+        require: the noise that the audit must detect, as a multiple of the declared level, for example 0.8.
+        max_failures: the maximum number of failed trials. None allows a tenth of `trials`.
+        seed: the seed of the coin flips and of the trials.
+        out: a folder for the trials, the certificate and the report.
+        resume: continue an audit in `out`. The claim, the trials, the seed and the function must be the same.
+        workers: the number of worker processes. The function is then pickled.
+        executor: an executor of `concurrent.futures`, Dask, submitit or `veracity.executors.Ray`, or a function that makes one.
+        shards: the number of shards for `executor`.
+        description: the name of the subject in the report.
+        settings: further settings that a score depends on, for the certificate.
+        progress: show a tqdm progress bar. None shows one if you are watching.
 
-    `workers=N` runs trials in N processes that stay warm; `executor` is one of concurrent.futures, Dask, submitit or
-    `veracity.executors.Ray`, or a function that makes one. `out` is a folder for the evidence, which `veracity verify` recomputes;
-    `resume=True` goes on in it. `settings` are further things that a score depends on; they are written down beside what the audit
-    itself says of the function and the data, whose names they cannot have.
+    Returns:
+        An `AuditResult` with the verdict, the lower bound on ε and the evidence.
+
+    Raises:
+        TrialsFailed: if more than `max_failures` trials raise an exception. Up to that limit, a failed trial counts as evidence.
+        CannotAudit: if the training does not match the claim.
+        InvalidInput: if an argument is out of range, or if `trials` is too small for `require`.
+
+    Example:
+        >>> import numpy as np
+        >>> import veracity as v
+        >>> def score(world, seed):
+        ...     return world + np.random.default_rng(seed).normal()
+        >>> v.audit(score, claim=v.gaussian(noise_multiplier=1), delta=1e-5, trials=400).verdict
+        'not-refuted'
     """
     if isinstance(claim, (str, os.PathLike)):
-        raise InvalidInput("claim is a text or a path, expected a Claim, a Mechanism with delta, or (epsilon, delta); read_claim reads a file")
+        raise InvalidInput("claim is a string or a path, expected a Claim, a Mechanism with delta, or (epsilon, delta); read_claim reads a file")
     function, told, group = _subject(score, train, attack, data, canary, group_size, claim, delta, adjacency)
     described = description if description is not None else told.pop("description")
     told.pop("description", None)
@@ -119,7 +153,7 @@ def audit(
 
 
 def _attack(run: Any, function: Score, workers: int | None, executor: Any, shards: int, keep: _Keeping) -> None:
-    """Runs the trials that are missing."""
+    """Run the missing trials."""
     if run.progress[1] == 0:
         return
     if executor is not None:
@@ -149,7 +183,7 @@ def _subject(
     delta: Any,
     adjacency: str | None,
 ) -> tuple[Score, dict[str, Any], int]:
-    """The function of a world and a seed, what is written down of it, and how many records separate the worlds."""
+    """Return the function of a world and a seed, the settings for the certificate, and the number of records in which the worlds differ."""
     parts = {"train": train, "attack": attack, "data": data, "canary": canary}
     if score is not None:
         if given := [name for name, part in parts.items() if part is not None]:
@@ -175,7 +209,7 @@ def _subject(
 
 
 def further(settings: Any, reserved: Sequence[str]) -> dict[str, Any]:
-    """What someone wants to be written down, but for what an audit says of its subject itself."""
+    """Return the settings of the caller, which must not use the names that an audit records itself."""
     if settings is None:
         return {}
     if not isinstance(settings, dict):
@@ -188,12 +222,12 @@ def further(settings: Any, reserved: Sequence[str]) -> dict[str, Any]:
 def _whole(name: str, given: Any, most: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
         shown = given if isinstance(given, int) and abs(given) < 10**18 else f"a {type(given).__name__}"
-        raise InvalidInput(f"{name} is {shown}, expected a whole number, 1 ≤ {name} ≤ {most}")
+        raise InvalidInput(f"{name} is {shown}, expected an integer, 1 ≤ {name} ≤ {most}")
     return given
 
 
 class _Keeping:
-    """Keeps rows, shows how far the audit is, and remembers the first failure."""
+    """Stores rows, shows the progress, and remembers the first failure."""
 
     def __init__(self, run: Any, folder: Path | None, bar: Any) -> None:
         self._run, self._folder, self._bar = run, folder, bar
@@ -205,13 +239,15 @@ class _Keeping:
                 self.first_failure = row[3]
                 if self._folder is not None:
                     (self._folder / FIRST_FAILURE).write_text(row[3])
+            if row[2].startswith(ENDS_AUDIT):
+                raise CannotAudit(row[2].removeprefix(ENDS_AUDIT))
         fallen: bool = self._run.keep([row[:3] for row in rows])
         if self._bar is not None:
             self._bar.update(len(rows))
         return fallen
 
     def explained(self, failure: TrialsFailed) -> TrialsFailed:
-        """The failure, with where the first traceback is."""
+        """Return the failure with the path of the first traceback."""
         line = str(failure)
         if self._folder is not None and self.first_failure is not None:
             line += f"; the first traceback is in {self._folder / FIRST_FAILURE}"
@@ -220,7 +256,7 @@ class _Keeping:
         return explained
 
     def cause(self) -> BaseException | None:
-        """The first failure, to be shown above ours."""
+        """Return the first failure, which Python prints above ours."""
         return None if self.first_failure is None else FirstFailure(self.first_failure)
 
     def close(self) -> None:
@@ -229,14 +265,14 @@ class _Keeping:
 
 
 class FirstFailure(Exception):
-    """The first trial that failed, as its traceback has it."""
+    """The traceback of the first trial that failed."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 def _bar(progress: bool | None, run: Any) -> Any:
-    """A bar of tqdm: where it is asked for; or where someone watches and tqdm is there."""
+    """Return a tqdm bar if the caller wants one, or if a person is watching and tqdm is installed."""
     is_watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not (is_watched if progress is None else progress):
         return None

@@ -1,4 +1,4 @@
-"""dp_accounting's events as mechanisms."""
+"""Convert dp_accounting's events to mechanisms."""
 
 from __future__ import annotations
 
@@ -21,25 +21,36 @@ _DEEPEST = 40
 
 
 def from_dp_event(event: Any, *, adjacency: Any = None, unit: str | None = None) -> Mechanism:
-    """The mechanism of an event of dp_accounting, of its `to_named_tuple()`, or of either as nested dicts.
+    """Convert an event of dp_accounting to a mechanism.
 
-    An event says nothing of neighbours: `adjacency` is a name as everywhere here, or a `dp_accounting.NeighboringRelation`. What has
-    no counterpart is refused by name; docs/events.md lists all classes.
+    Two results differ from those of dp_accounting 0.6.0, whose PLD accountant drops the count of a repeated `RandomizedResponseDpEvent`:
+    there, 50 responses cost as much as one. Here, `SelfComposedDpEvent` always charges `count` times.
 
-    Where dp_accounting 0.6.0 and this disagree, and this is right:
+    Args:
+        event: an event, the result of its `to_named_tuple()`, or either as nested dicts.
+        adjacency: "add-remove", "replace-one", "zero-out" or a `dp_accounting.NeighboringRelation`. An event does not contain one.
+        unit: the privacy unit, such as "patient".
 
-    - its PLD accountant drops the count of a repeated `RandomizedResponseDpEvent`: 50 responses cost there what one does;
-    - `SelfComposedDpEvent` of anything is charged `count` times here, whatever is inside.
+    Returns:
+        A `Mechanism`.
+
+    Raises:
+        InvalidInput: if the event has no counterpart. docs/events.md lists all classes.
+
+    Example:
+        >>> import veracity as v
+        >>> v.from_dp_event({"class_name": "GaussianDpEvent", "noise_multiplier": 1.0})
+        v.gaussian(noise_multiplier=1.0)
     """
     text = json.dumps(_plain(event, _DEEPEST), allow_nan=False)
     mechanism = _mechanism_from_events(text)
     name = getattr(adjacency, "name", adjacency)
     name = _RELATIONS.get(name, name) if isinstance(name, str) else name
-    return mechanism.under(name, unit)
+    return mechanism.with_adjacency(name, unit=unit)
 
 
 def _plain(event: Any, depth: int) -> Any:
-    """What JSON can hold of an event."""
+    """Convert an event to values that JSON can represent."""
     if depth == 0:
         raise InvalidInput("events: nesting is deeper than 32, expected at most 32 events in each other")
     fields = _fields(event)
@@ -53,7 +64,7 @@ def _plain(event: Any, depth: int) -> Any:
 
 
 def _fields(event: Any) -> Iterator[tuple[str, Any]] | None:
-    """The class and fields of an event, or of its named tuple, or of a dict; nothing for anything else."""
+    """Return the class and the fields of an event, of its named tuple or of a dict; None for other objects."""
     attributes = getattr(type(event), "__attrs_attrs__", None)
     if attributes is not None:
         listed = [("class_name", type(event).__name__)]
@@ -71,7 +82,7 @@ def _number(value: Any) -> float | str:
     try:
         number = float(value)
     except TypeError:
-        raise TypeError("events: a field is no number, expected an event, numbers or lists") from None
+        raise TypeError("events: a field is not a number, expected an event, numbers or lists") from None
     except Exception as error:
         raise InvalidInput("events: a field is too large or cannot be read, expected a number") from error
     if number != number:

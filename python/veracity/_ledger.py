@@ -1,10 +1,10 @@
-"""A budget for the year in one durable file, charged before anything is released.
+"""A privacy budget in a file, charged before each release.
 
 >>> import pathlib, tempfile, veracity as v
 >>> folder = pathlib.Path(tempfile.mkdtemp())
 >>> ledger = v.Ledger.create(folder / "year.ledger", epsilon=3, delta=1e-6)
 >>> with ledger.charge(v.gaussian(noise_multiplier=8), "mean of hours", request_id="monday") as charge:
-...     charge.keep({"hours": 40.2})
+...     charge.commit({"hours": 40.2})
 >>> v.Ledger(folder / "year.ledger").charge(v.gaussian(noise_multiplier=8), "mean of hours", request_id="monday").answer
 {'hours': 40.2}
 >>> len(ledger.history()), ledger.verify()["verdict"]
@@ -22,20 +22,20 @@ from ._errors import InvalidInput
 from ._veracity import Mechanism, _Charge, _Ledger
 
 
-class Share:
-    """A part of a budget. As a float it is its ε.
+class BudgetShare:
+    """A part of a privacy budget. `float()` returns its ε.
 
     Attributes:
-        epsilon: the ε, at the δ, of a single question of this cost. Spent is rounded up, remaining down.
-        delta: the δ of the session or ledger.
-        part: how much of the budget it is, from 0 to 1, in what adds up.
-        counted_in: what adds up: "epsilon" without a δ, "mu²" with one.
+        epsilon: ε of a single query that costs this much. Rounded up for spent budget, and down for remaining budget.
+        delta: δ of the session or ledger.
+        fraction: the fraction of the budget, from 0 to 1, in the quantity that adds up.
+        counted_in: the quantity that adds up: "epsilon" without δ, "mu²" with δ, "epsilon or mu²" in a ledger with the rule "union".
     """
 
-    def __init__(self, epsilon: float, delta: float, part: float, counted_in: str | None = None) -> None:
+    def __init__(self, epsilon: float, delta: float, fraction: float, counted_in: str | None = None) -> None:
         self.epsilon = epsilon
         self.delta = delta
-        self.part = part
+        self.fraction = fraction
         self.counted_in = counted_in or ("mu²" if delta > 0 else "epsilon")
 
     def __float__(self) -> float:
@@ -43,17 +43,20 @@ class Share:
 
     def __repr__(self) -> str:
         delta = f" at delta {self.delta:g}" if self.delta else ""
-        return f"<epsilon {self.epsilon:.6g}{delta}, {100 * self.part:.3g} % of the budget in {self.counted_in}>"
+        return f"<epsilon {self.epsilon:.6g}{delta}, {100 * self.fraction:.3g} % of the budget in {self.counted_in}>"
 
 
 class Ledger:
-    """One budget in one file, which outlives the process and is shared with other processes and with the command line.
+    """A privacy budget in a file, which several processes and the command line can share.
 
-    What is charged is on disk before noise is drawn, and stays charged whatever happens to the answer. However each question is chosen
-    from earlier answers, all answers together are within the budget; what does not fit raises `BudgetExceeded` and costs nothing.
+    Every charge is on disk before noise is drawn, and it stays charged even if the answer is lost. All answers together stay within the
+    budget, even if you choose later queries after you have seen earlier answers.
 
     Args:
-        path: a ledger that `Ledger.create` or `veracity ledger create` made.
+        path: a file that `Ledger.create` or `veracity ledger create` made.
+
+    Raises:
+        FileError: if the file does not exist or is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -72,11 +75,25 @@ class Ledger:
         adjacency: str = "add-remove",
         analysts: Mapping[str, float] | None = None,
     ) -> Ledger:
-        """Makes a ledger in a new file. Its terms cannot be changed.
+        """Create a ledger in a new file. You cannot change its settings later.
 
-        `rule` is "sum" (ε and δ add up; the default without a δ) or "gaussian" (μ² adds up, exact for Gaussian noise; the default with
-        one). `dataset` refuses releases of other data, `unit` is what is protected as one [default: what the first request protects],
-        `analysts` are caps on ε, by name: then nobody else may ask.
+        Args:
+            path: the file. It must not exist yet.
+            epsilon: ε of the budget.
+            delta: δ of the budget.
+            rule: "sum" adds up ε and δ and is the default without δ. "union" is the default with δ: it grants a request if everything
+                together fits into the sum of ε, or into a pool of μ². "gaussian" adds up the μ² of each request on its own.
+            dataset: the name of the data. The ledger then refuses releases of other data.
+            unit: the privacy unit, such as "patient". None takes the unit of the first request.
+            adjacency: "add-remove", "replace-one" or "zero-out".
+            analysts: a limit on ε for each analyst, by name. The ledger then refuses requests of other analysts.
+
+        Returns:
+            The new `Ledger`.
+
+        Raises:
+            FileError: if the file exists or cannot be written.
+            InvalidInput: if a setting is out of range.
         """
         caps = [(name, float(cap)) for name, cap in (analysts or {}).items()]
         ledger = cls.__new__(cls)
@@ -85,34 +102,48 @@ class Ledger:
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Path of the file."""
         return os.fspath(self._ledger.path)
 
     @property
-    def spent(self) -> Share:
-        """What was spent, rounded up."""
+    def spent(self) -> BudgetShare:
+        """Spent budget, rounded up."""
         return self._share("spent")
 
     @property
-    def remaining(self) -> Share:
-        """What is left, rounded down."""
+    def remaining(self) -> BudgetShare:
+        """Remaining budget, as the largest ε of a query that still fits (rounded down)."""
         return self._share("remaining")
 
     def status(self) -> dict[str, Any]:
-        """Everything that `veracity ledger show --json` says: the terms, what was spent, entries, analysts, the head of the chain."""
+        """Return the settings, the spent budget, the analysts and the head hash.
+
+        Returns:
+            The same dict as `veracity ledger show --json` prints.
+        """
         status: dict[str, Any] = json.loads(self._ledger.status())
         return status
 
     def history(self) -> list[dict[str, Any]]:
-        """Every entry, the first first: when, by which request id and analyst, what, its cost, its state and its answer."""
+        """Return all entries, oldest first.
+
+        Returns:
+            One dict per entry, with timestamp, request ID, analyst, description, cost, state and answer.
+        """
         entries: list[dict[str, Any]] = json.loads(self._ledger.history())
         for entry in entries:
             entry["answer"] = None if entry["answer"] is None else json.loads(entry["answer"])
         return entries
 
     def verify(self, head: str | None = None) -> dict[str, Any]:
-        """Checks the hash chain, the limits and every charge again: `verdict` is "confirmed" or "does-not-hold", `faults` say why.
-        With a `head` that was noted elsewhere, also that nothing was cut off."""
+        """Recompute the hash chain, the limits and every charge.
+
+        Args:
+            head: a head hash that you noted earlier. If given, a file that was truncated since then is detected.
+
+        Returns:
+            A dict with `verdict`, which is "confirmed" or "does-not-hold", and `faults`, the list of reasons.
+        """
         verified: dict[str, Any] = json.loads(self._ledger.verify(head))
         return verified
 
@@ -125,19 +156,34 @@ class Ledger:
         analyst: str | None = None,
         dataset: str | None = None,
     ) -> Charge:
-        """Charges a mechanism, for a release of one's own: noise may be drawn once this has returned, and once only.
+        """Charge a mechanism for your own release.
 
-        Under a `request_id` that was answered before, nothing is charged and the answer is there.
+        Draw the noise only after this returns, and only once. If the same `request_id` was answered before, you pay nothing and get the
+        stored answer.
+
+        Args:
+            mechanism: the mechanism that you will run. Its adjacency and unit must match the ledger.
+            what: a description for the history.
+            request_id: a name of the request. Repeat the request with it to get the same answer.
+            analyst: the person who asks, if the ledger has limits per analyst.
+            dataset: the name of the data, if the ledger is for one dataset.
+
+        Returns:
+            A `Charge`. Use it in a `with` block.
+
+        Raises:
+            BudgetExceeded: if the mechanism costs more than is left. Nothing is charged.
+            InvalidInput: if the request does not match the settings of the ledger.
         """
         request = self._ledger.request(mechanism, what, dataset, request_id, analyst)
         request.enter()
         return Charge(request)
 
-    def _share(self, name: str) -> Share:
+    def _share(self, name: str) -> BudgetShare:
         status = self.status()
         share = status[name]
-        part = share["sum"] / share["limit"] if share["limit"] else 0.0
-        return Share(share["epsilon"], share["delta"], part, "epsilon" if status["rule"] == "sum" else "mu²")
+        counted_in = {"sum": "epsilon", "union": "epsilon or mu²"}.get(status["rule"], "mu²")
+        return BudgetShare(share["epsilon"], share["delta"], share["fraction"], counted_in)
 
     def __repr__(self) -> str:
         status = self.status()
@@ -153,11 +199,13 @@ class Ledger:
 
 
 class Charge:
-    """A charge that is on disk. As a context it is given up where the block raises; it stays charged.
+    """A charge that is on disk. Use it in a `with` block, draw the noise inside and call `commit`.
+
+    If the block raises an exception, the charge is closed without an answer. It stays charged, because you may have drawn noise.
 
     Attributes:
-        entry: its number in the ledger.
-        answer: the answer that was kept before under the same request id; None where it is new.
+        entry: the number of the entry in the ledger.
+        answer: the stored answer of the same `request_id`, or None if the request is new.
     """
 
     def __init__(self, request: _Charge) -> None:
@@ -166,15 +214,22 @@ class Charge:
         self.entry = request.entry
         self.answer: Any = None if request.known is None else json.loads(request.known)
 
-    def keep(self, answer: Any = None) -> None:
-        """Keeps the answer, anything that JSON holds, so that its request id gets it again."""
+    def commit(self, answer: Any = None) -> None:
+        """Store the answer, so that the same request ID gets it again.
+
+        Args:
+            answer: any value that JSON can represent: numbers, strings, lists and dicts.
+
+        Raises:
+            InvalidInput: if JSON cannot represent the answer.
+        """
         try:
             text = json.dumps(answer, allow_nan=False)
         except (TypeError, ValueError):
             text = None
         if text is None:
-            raise InvalidInput("answer is nothing that JSON holds, expected numbers, texts, lists and dicts")
-        self._request.keep(text)
+            raise InvalidInput("JSON cannot represent the answer, expected numbers, strings, lists and dicts")
+        self._request.commit(text)
         self._is_open = False
 
     def __enter__(self) -> Charge:
@@ -185,14 +240,14 @@ class Charge:
             self._is_open = False
             self._request.give_up()
         elif self._is_open:
-            self.keep()
+            self.commit()
 
     def __repr__(self) -> str:
         return f"<Charge, entry {self.entry}>"
 
 
 def ledger_of(ledger: Ledger | str | os.PathLike[str] | None, seed: int | None, request_id: str | None) -> Ledger | None:
-    """The ledger that a call names, if it names one."""
+    """Return the ledger that a call names, or None."""
     if ledger is None:
         if request_id is not None:
             raise InvalidInput("request_id is given without a ledger, expected a ledger that keeps it")

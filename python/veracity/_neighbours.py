@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InvalidInput, NoTheorem
+from ._errors import CannotAudit, InvalidInput, NoTheorem
+from ._opacus_watch import Setup, watching
 
 
 class Neighbours:
@@ -35,7 +36,7 @@ class Neighbours:
         return _copied(self._in if is_in else self._out)
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells these data from others, for the order of an audit."""
+        """Return a fingerprint of these data, for the protocol of the audit."""
         hashed = hashlib.sha256()
         is_whole = all([_hash(hashed, self._out), _hash(hashed, self._in)])
         told: dict[str, Any] = {"canary_records": self.records, "records": _length(self._out)}
@@ -45,13 +46,32 @@ class Neighbours:
 
 
 class Training:
-    """A training and an attack on its model, as one function of the world and a seed."""
+    """A training and an attack on its model, as one function of the world and a seed.
+
+    Under add-remove one world has a record more. A training with Opacus takes its sampling rate from the number of records, so that the
+    worlds may differ in a public parameter. Such a training is not the claimed one, and has no verdict.
+    """
 
     def __init__(self, train: Any, attack: Any, neighbours: Neighbours) -> None:
         self.train, self.attack, self.neighbours = train, attack, neighbours
+        #: The setups of Opacus in the first training of each world that this process ran.
+        self._setups: dict[bool, list[Setup]] = {}
 
     def __call__(self, world: bool, seed: int) -> Any:
-        return self.attack(self.train(self.neighbours.world(world), seed))
+        with watching() as setups:
+            model = self.train(self.neighbours.world(world), seed)
+        self._compare(bool(world), setups)
+        return self.attack(model)
+
+    def _compare(self, world: bool, setups: list[Setup]) -> None:
+        self._setups.setdefault(world, setups)
+        without, having = self._setups.get(False, []), self._setups.get(True, [])
+        for one, other in zip(without, having, strict=False):
+            if difference := one.differences(other):
+                raise CannotAudit(
+                    f"Opacus has {difference} with the canary, expected the same in both worlds: hand make_private a "
+                    "DPDataLoader(dataset, sample_rate=…) and loss_reduction=\"sum\", or claim for adjacency \"replace-one\", or use v.opacus.audit"
+                )
 
 
 def _kind(data: Any) -> str:
@@ -165,7 +185,7 @@ def _joined(data: Any, canary: Any, kept: int) -> Any:
 
 
 def _index(data: Any, kept: int, planted: int) -> Any:
-    """Labels of rows that do not tell where the canary is."""
+    """Row labels that do not reveal where the canary is."""
     return data.index if kept + planted == len(data) else range(kept + planted)
 
 

@@ -1,4 +1,4 @@
-"""A plugin for pytest: the fixture `audit` fails a test in one line, the marker `privacy` has its settings.
+"""Plugin for pytest: the fixture `audit` fails a test in one line, and the marker `privacy` has its settings.
 
     @pytest.mark.privacy(trials=400, require=0.5)
     def test_our_training_is_private(audit):
@@ -14,7 +14,7 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers", "privacy(**settings): audits a privacy claim; the settings are those of veracity.audit, for the fixture audit"
     )
@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def audit(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """`veracity.audit` that fails the test when the claim is refuted, or when the audit is not able to tell; `require` is kept to."""
+    """Run `veracity.audit`, and fail the test if the claim is refuted or the audit is inconclusive."""
     # Not before a test asks for it: a plugin is loaded by everyone who has the package.
     import veracity
 

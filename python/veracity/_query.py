@@ -8,6 +8,8 @@
 ... [tables.people]
 ... path = "people.csv"
 ... person = "id"
+... rows_per_group = 1
+... groups_per_person = 1
 ... [tables.people.columns]
 ... hours = { lower = 0, upper = 99 }
 ... sex = { keys = ["Male", "Female"] }
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import pathlib
 from collections.abc import Iterable
@@ -35,16 +38,16 @@ from ._veracity import Claim, Mechanism, _Charge, _Query, read_claim
 
 
 class QueryResult:
-    """Noisy rows with error bars and one claim.
+    """Result of `query`: noisy rows with error bars, and one claim.
 
     Attributes:
         columns: the names of the columns.
-        rows: one dict for each row; a key is a text, a noisy number is {"answer": …, "error_bar": …}.
-        claim: what was promised, as a claim that anyone can verify.
-        claim_path: the file that it was written to.
-        epsilon: what was spent, rounded up.
-        threshold: from how many persons on a group of unknown keys is shown; None where all keys are public.
-        entry: the number of its entry in the ledger that paid; None without one.
+        rows: one dict per row. A key is a string. A noisy number is {"answer": …, "error_bar": …}, both None if it is undefined.
+        claim: the claim of the query.
+        claim_path: the file with the claim.
+        epsilon: ε that was spent, rounded up.
+        threshold: the minimum noisy number of people that a group needs to appear, or None if all keys are public.
+        entry: the number of the entry in the ledger, or None without a ledger.
     """
 
     entry: int | None = None
@@ -57,7 +60,7 @@ class QueryResult:
         self.threshold: float | None = query.threshold
         self.rows: list[dict[str, Any]] = [
             {
-                name: key if key is not None else {"answer": answer, "error_bar": error_bar}
+                name: key if key is not None else _number(answer, error_bar)
                 for name, (key, answer, error_bar) in zip(self.columns, row, strict=True)
             }
             for row in cells
@@ -67,15 +70,26 @@ class QueryResult:
         return len(self.rows)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One flat dict for each row: `name` has the answer, and `name ±` its error bar."""
+        """Convert the result to a list of flat dicts.
+
+        Returns:
+            One dict per row. `name` is the answer, and `name ±` its error bar.
+        """
         return [_flat(row) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        """A DataFrame with one row for each row."""
+        """Convert the result to a pandas DataFrame.
+
+        Returns:
+            A DataFrame with the keys, the answers and their error bars.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
         try:
             import pandas
         except ImportError:
-            raise ImportError("pandas is not there, expected it for to_pandas; pip install pandas") from None
+            raise ImportError("pandas is not installed, expected it for to_pandas: pip install pandas") from None
         return pandas.DataFrame(self.to_dict())
 
     def __repr__(self) -> str:
@@ -91,14 +105,14 @@ class QueryResult:
 
 
 class QueryPreview:
-    """What a query would cost and how far off it would be; nothing was read, released or spent.
+    """Cost and expected error of a query, computed without reading data or spending budget.
 
     Attributes:
-        epsilon: what it would spend, rounded up.
-        mechanism: what it would do to a person's data.
-        threshold: from how many persons on a group of unknown keys would be shown.
-        columns: for each noisy column its name, the error bar of a group of `rows` rows, and its ε by itself.
-        suppressed: of groups of unknown keys with so many persons (1, 2, 5, …), the share that would not be shown, rounded up.
+        epsilon: ε that the query would spend, rounded up.
+        mechanism: the mechanism that it would apply to the data of one person.
+        threshold: the minimum noisy number of people that a group needs to appear, or None if all keys are public.
+        columns: one dict per noisy column, with its name, the error bar of a group of `rows` rows, and its own ε.
+        suppressed: the fraction of groups with private keys that would not appear, by number of people (1, 2, 5, …), rounded up.
     """
 
     def __init__(self, query: _Query, rows: int) -> None:
@@ -125,6 +139,13 @@ def query(
     noise: str | None = None,
     groups_per_person: int | None = None,
     rows_per_group: int | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    every: str | None = None,
+    date: str | None = None,
+    minimize: str = "totals",
     claim: str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -132,25 +153,56 @@ def query(
     analyst: str | None = None,
     seed: int | None = None,
 ) -> QueryResult:
-    """Answers a query in SQL within a budget. The claim is on disk before the answer is returned.
+    """Run a differentially private SQL query.
 
-    `catalog` is a TOML file that says which tables there are, whose rows they hold, and what is public about them. `engine` is
-    "sqlite" (for files; the default), "duckdb" (its program), a DuckDB connection or a SparkSession: sums of whole numbers are made
-    there, and noise is added here. `claim` is a new file, or a folder [default: the current folder]. `seed` is for tests alone.
+    The claim is written before the answer is returned. With a ledger, the charge comes first, and the same `request_id` returns the stored
+    answer for free, so you can run a notebook again.
 
-    A `ledger` is charged first; what does not fit raises `BudgetExceeded`. Asked again under the same `request_id`, the answer is the
-    one that was kept, and nothing is charged: a notebook may be run again.
+    Args:
+        sql: the query. The page "SQL" of the documentation lists the supported statements.
+        catalog: a TOML file with the tables, the privacy ID column, the clamping bounds and the public keys.
+        epsilon: ε to spend.
+        delta: δ to spend. Grouping by private keys needs one.
+        engine: "sqlite" reads files and is the default. "duckdb" runs DuckDB's program. You can also pass a DuckDB connection or a
+            SparkSession. The engine adds up integers, and Veracity adds the noise.
+        noise: "laplace" or "gaussian". None takes the one that suits `delta` and the ledger.
+        groups_per_person: the maximum number of groups per person, in place of the one in the catalog.
+        rows_per_group: the maximum number of rows per person and group, in place of the one in the catalog.
+        delimiter: the character between the cells of files of text, in place of the one in the catalog. "tab" is a tab.
+        decimal: the decimal separator of such files, such as ",", in place of the one in the catalog.
+        thousands: the thousands separator of such files, in place of the one in the catalog.
+        encoding: "utf-8", "windows-1252" or "latin-1", in place of the one in the catalog.
+        every: "day", "week", "month", "quarter" or "year", for a row per period of a date column, with a total so far. Needs `delta`.
+        date: the date column for `every`. None takes the only one.
+        minimize: the numbers of `every` whose largest error should be smallest, "totals" or "counts".
+        claim: a new file for the claim, or a folder. None takes the current folder.
+        dataset: the name of the data in the claim.
+        ledger: a `Ledger` or its path.
+        request_id: a name of the request, for a repeatable answer. Needs a ledger.
+        analyst: the person who asks, if the ledger has limits per analyst.
+        seed: only for tests. Anyone with the seed can subtract the noise, so the claim is marked as not for release.
+
+    Returns:
+        A `QueryResult`.
+
+    Raises:
+        InvalidInput: if the query or the catalog is not supported. The message says why.
+        BudgetExceeded: if the ledger has too little budget left. Nothing is charged.
+        FileError: if the catalog or a table cannot be read.
     """
     paying = ledger_of(ledger, seed, request_id)
-    if paying is not None and noise is None and delta > 0 and paying.status()["rule"] == "gaussian":
+    if paying is not None and noise is None and delta > 0 and paying.status()["rule"] in ("union", "gaussian"):
         noise = "gaussian"
-    prepared = _Query(sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group)
+    form = (delimiter, decimal, thousands, encoding)
+    prepared = _Query(
+        sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group, form, every, date, minimize
+    )
     place = None if claim is None else os.fspath(claim)
     if paying is None:
         return QueryResult(prepared, _ask(prepared, engine, place, dataset, seed, None))
-    charge = paying._ledger.request(prepared.mechanism, sql, dataset or prepared.table, request_id, analyst)
+    charge = paying._ledger.request(prepared.mechanism, prepared.sql, dataset or prepared.table, request_id, analyst)
     try:
-        answered = _ask(prepared, engine, place, dataset, None, charge)
+        answered = None if charge.recall() else _ask(prepared, engine, place, dataset, None, charge)
     except BaseException:
         if charge.entry is not None and charge.known is None:
             charge.give_up()
@@ -160,14 +212,14 @@ def query(
     else:
         columns, cells, claimed, path = answered
         kept = {"columns": columns, "cells": cells, "claim": claimed.to_json(), "path": os.fspath(path)}
-        charge.keep(json.dumps({"query": kept, "of": prepared.digest}))
+        charge.commit(json.dumps({"query": kept, "of": prepared.digest}))
     result = QueryResult(prepared, answered)
     result.entry = charge.entry
     return result
 
 
 def _ask(prepared: _Query, engine: Any, place: str | None, dataset: str | None, seed: int | None, charge: _Charge | None) -> Any:
-    """Names of columns, cells, the claim and its path; None where the request was answered before."""
+    """Return the column names, the cells, the claim and its path; or None if the request was answered before."""
     if engine is None or isinstance(engine, str):
         return prepared.ask(engine, place, dataset, seed, charge)
     dialect, run = _engine(engine)
@@ -179,7 +231,7 @@ def _ask(prepared: _Query, engine: Any, place: str | None, dataset: str | None, 
 
 
 def _kept(known: str | None, digest: str) -> Any:
-    """An answer from a ledger."""
+    """Read an answer that a ledger stored."""
     kept = json.loads(known or "{}")
     if not isinstance(kept, dict) or "query" not in kept:
         raise InvalidInput("request id was answered by another program, expected a new request id")
@@ -198,15 +250,49 @@ def preview_query(
     noise: str | None = None,
     groups_per_person: int | None = None,
     rows_per_group: int | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    every: str | None = None,
+    date: str | None = None,
+    minimize: str = "totals",
     rows: int = 1000,
 ) -> QueryPreview:
-    """What a query would cost and how far off it would be, for groups of so many rows. No row is read."""
-    prepared = _Query(sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group)
+    """Compute the cost and the expected error of a query without reading data.
+
+    Args:
+        sql: the query.
+        catalog: a TOML file, as for `query`.
+        epsilon: ε that the query would spend.
+        delta: δ that the query would spend.
+        noise: "laplace" or "gaussian", as for `query`.
+        groups_per_person: as for `query`.
+        rows_per_group: as for `query`.
+        delimiter: as for `query`.
+        decimal: as for `query`.
+        thousands: as for `query`.
+        encoding: as for `query`.
+        every: as for `query`.
+        date: as for `query`.
+        minimize: as for `query`.
+        rows: the number of rows in a group, for which the error bars are computed.
+
+    Returns:
+        A `QueryPreview`.
+
+    Raises:
+        InvalidInput: if the query or the catalog is not supported.
+    """
+    form = (delimiter, decimal, thousands, encoding)
+    prepared = _Query(
+        sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group, form, every, date, minimize
+    )
     return QueryPreview(prepared, rows)
 
 
 def _engine(engine: Any) -> tuple[str, Any]:
-    """The dialect of an engine, and a function that gives the rows of a statement."""
+    """Return the SQL dialect of an engine, and a function that returns the rows of a statement."""
     home = type(engine).__module__.partition(".")[0]
     if home in ("duckdb", "_duckdb") and hasattr(engine, "execute"):
         return "duckdb", lambda text: engine.execute(text).fetchall()
@@ -218,7 +304,7 @@ def _engine(engine: Any) -> tuple[str, Any]:
 
 
 def _asked(run: Any, text: str) -> list[tuple[Any, ...]]:
-    """What an engine says of a failure may hold data, so that its class alone is told."""
+    """Run a statement. An error of the engine may contain data, so only its class is reported."""
     try:
         return list(run(text))
     except Exception as why:
@@ -228,6 +314,13 @@ def _asked(run: Any, text: str) -> list[tuple[Any, ...]]:
 
 def _whole(rows: Iterable[Any], keys: int, numbers: int) -> list[tuple[list[str], list[int]]]:
     return [([str(key) for key in row[:keys]], [int(number) for number in row[keys : keys + numbers]]) for row in rows]
+
+
+def _number(answer: float, error_bar: float) -> dict[str, float | None]:
+    """A noisy number; None where it is undefined."""
+    if math.isfinite(answer) and math.isfinite(error_bar):
+        return {"answer": answer, "error_bar": error_bar}
+    return {"answer": None, "error_bar": None}
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -242,5 +335,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
+        if value["answer"] is None:
+            return "–"
         return f"{value['answer']:.6g} ± {value['error_bar']:.2g}"
     return html.escape(str(value))

@@ -1,4 +1,4 @@
-"""Private statistics of a table within one budget.
+"""Private statistics of a table within a privacy budget.
 
 >>> import veracity as v
 >>> s = v.Session({"hours": [40.0, 38.0, 45.0] * 500}, epsilon=3, delta=1e-6, seed=1)
@@ -19,8 +19,9 @@ from operator import index
 from typing import Any
 
 from ._answer import Answer
+from ._cautions import warn_of_large_delta
 from ._errors import FileError, InvalidInput
-from ._ledger import Ledger, Share, ledger_of
+from ._ledger import BudgetShare, Ledger, ledger_of
 from ._table import path_of, table_of
 from ._veracity import Claim, Interval, Mechanism, _save_claims, _Session, _text
 
@@ -31,7 +32,7 @@ MOST_KEYS = 1_000_000
 
 
 class Questions:
-    """What can be asked of a table, or of each group of its rows."""
+    """Queries of a table, or of each group of its rows."""
 
     def _ask(
         self,
@@ -47,19 +48,85 @@ class Questions:
         raise NotImplementedError
 
     def count(self, column: str | None = None, *, epsilon: float) -> Answer:
-        """How many rows there are; of a column, how many of its values are not missing."""
+        """Count the rows, or the values of a column that are not missing.
+
+        Args:
+            column: the name of the column, or None to count rows.
+            epsilon: ε to spend.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+        """
         return self._ask("count", column, epsilon)
 
     def sum(self, column: str, *, lower: float, upper: float, epsilon: float) -> Answer:
-        """The sum of a column, each value moved into the bounds."""
+        """Return the sum of a column.
+
+        Each value is clamped to the bounds first.
+
+        Args:
+            column: the name of the column.
+            lower: the lower clamping bound. Do not compute it from the data.
+            upper: the upper clamping bound. Do not compute it from the data.
+            epsilon: ε to spend.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+        """
         return self._ask("sum", column, epsilon, lower=lower, upper=upper)
 
     def mean(self, column: str, *, lower: float, upper: float, epsilon: float) -> Answer:
-        """The mean of a column, each value moved into the bounds. The number of rows is private, and costs nothing more."""
+        """Return the mean of a column.
+
+        Each value is clamped to the bounds first. The number of rows is private, at no extra cost.
+
+        Args:
+            column: the name of the column.
+            lower: the lower clamping bound. Do not compute it from the data.
+            upper: the upper clamping bound. Do not compute it from the data.
+            epsilon: ε to spend.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+
+        Example:
+            >>> import veracity as v
+            >>> s = v.Session({"hours": [40.0, 38.0, 45.0] * 500}, epsilon=1, seed=1)
+            >>> 40 < float(s.mean("hours", lower=0, upper=99, epsilon=0.5)) < 42
+            True
+        """
         return self._ask("mean", column, epsilon, lower=lower, upper=upper)
 
     def variance(self, column: str, *, lower: float, upper: float, epsilon: float) -> Answer:
-        """The population variance of a column, each value moved into the bounds."""
+        """Return the population variance of a column.
+
+        Each value is clamped to the bounds first.
+
+        Args:
+            column: the name of the column.
+            lower: the lower clamping bound. Do not compute it from the data.
+            upper: the upper clamping bound. Do not compute it from the data.
+            epsilon: ε to spend.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+        """
         return self._ask("variance", column, epsilon, lower=lower, upper=upper)
 
     def quantile(
@@ -72,8 +139,24 @@ class Questions:
         epsilon: float,
         error_bar: bool = True,
     ) -> Answer:
-        """The value below which a part of a column lies. Its error bar in the column's unit takes a third of ε; without it,
-        `error_bar=False`, it is the distance to the farther bound, and `rank_error` still says how far off the rank is."""
+        """Return the `rank` quantile of a column.
+
+        Args:
+            column: the name of the column.
+            rank: the fraction of values below the quantile, from 0 to 1. Use 0.5 for the median.
+            lower: the lower clamping bound. Do not compute it from the data.
+            upper: the upper clamping bound. Do not compute it from the data.
+            epsilon: ε to spend.
+            error_bar: spend a third of ε on an error bar. Without it, the error bar is the distance to the farther bound, and
+                `rank_error` still says how far off the rank may be.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+        """
         return self._ask(
             "quantile", column, epsilon, lower=lower, upper=upper, ranks=[_rank(rank)], error_bar=error_bar
         )
@@ -88,7 +171,23 @@ class Questions:
         epsilon: float,
         error_bar: bool = True,
     ) -> Answer:
-        """Several quantiles of a column as one question: ε is for all of them together."""
+        """Return several quantiles of a column as one query.
+
+        Args:
+            column: the name of the column.
+            ranks: the fractions of values below each quantile, from 0 to 1.
+            lower: the lower clamping bound. Do not compute it from the data.
+            upper: the upper clamping bound. Do not compute it from the data.
+            epsilon: ε to spend on all of them together.
+            error_bar: spend a third of ε on error bars, as for `quantile`.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+        """
         ranks = [_rank(rank) for rank in _walked("ranks", ranks, "a list of numbers from 0 to 1", MOST_RANKS)]
         if not ranks:
             raise InvalidInput("ranks are empty, expected at least one")
@@ -107,9 +206,27 @@ class Questions:
         edges: Sequence[float] | None = None,
         keys: Iterable[Any] | None = None,
     ) -> Answer:
-        """How many values are in each bin: `bins` of equal width between `lower` and `upper`, between `edges`, or equal to each of
-        `keys`. Numbers outside are counted in the first or last bin, values that are no key are not counted. The bins are public
-        and must not be read off the data; every one of them is answered, whether it occurs or not."""
+        """Count the values in each bin.
+
+        Give `bins` with `lower` and `upper`, or `edges`, or `keys`. The bins are public, so do not compute them from the data. You get a
+        count for every bin, even if it is empty. Numbers outside are counted in the first or last bin. Values that are not a key are not counted.
+
+        Args:
+            column: the name of the column.
+            epsilon: ε to spend.
+            bins: the number of bins of equal width between `lower` and `upper`.
+            lower: the lower edge of the first bin, with `bins`.
+            upper: the upper edge of the last bin, with `bins`.
+            edges: the edges of the bins, in increasing order.
+            keys: the values to count, one bin each.
+
+        Returns:
+            An `Answer`.
+
+        Raises:
+            BudgetExceeded: if the query costs more than is left. Nothing is charged.
+            InvalidInput: if an argument is out of range or the column does not fit.
+        """
         given = [name for name, value in [("bins", bins), ("edges", edges), ("keys", keys)] if value is not None]
         if len(given) != 1:
             raise InvalidInput(f"{' and '.join(given) or 'nothing'} is given, expected one of bins, edges and keys")
@@ -122,23 +239,36 @@ class Questions:
 
 
 class Session(Questions):
-    """Questions about one table within one budget, each charged before it is answered.
+    """A table with a privacy budget. Each query is charged before it is answered.
 
-    However each question is chosen from earlier answers, all answers together are (epsilon, delta)-private: the budget is kept by
-    a filter that is sound for that. Without a delta, noise is Laplace's and the ε of the questions add up. With one, noise is
-    Gaussian and μ² adds up: a question of a tenth of the ε costs about a hundredth of the budget. A question that does not fit
-    raises `BudgetExceeded` and costs nothing; one that was charged stays charged, whatever happens to its answer.
+    All answers together are (epsilon, delta)-private, even if you choose later queries after you have seen earlier answers. Without delta,
+    the noise is Laplace and ε adds up. With delta, the noise is Gaussian and μ² adds up: a query with a tenth of the ε costs about a
+    hundredth of the budget. A query that exceeds the budget raises `BudgetExceeded` and costs nothing.
 
     Args:
         data: a pandas or polars DataFrame, an Arrow table, a dict of arrays, or the path of a file (CSV, TSV, Parquet, NPY, NPZ).
-        epsilon, delta: what may be told in all.
-        person: the column that says whose row it is. Without it, a row is protected; with it, a person with all rows.
-        rows_per_person: the most rows of one person that are kept; which ones is drawn at random for each person.
+        epsilon: ε of the budget.
+        delta: δ of the budget. Choose it at or below 1/n for n rows. If n is public, a larger one emits a `PrivacyWarning`.
+        person: the privacy ID column. If given, all rows with the same ID are protected together. Otherwise each row is protected on
+            its own.
+        rows_per_person: the maximum number of rows per person. Veracity samples them at random.
         adjacency: "add-remove" (the number of rows is private), "replace-one" or "zero-out" (it is public).
-        name: what the data are called in claims.
-        ledger: a `Ledger`, or its path: every question is charged to it as well, before it is answered.
-        analyst: with a ledger, who asks, where it has caps for analysts.
-        seed: for tests alone: noise of a seed can be foretold, and the claims say so.
+        name: the name of the data in claims.
+        ledger: a `Ledger` or its path. It is charged for every query too.
+        analyst: the person who asks, if the ledger has limits per analyst.
+        seed: only for tests. Anyone with the seed can subtract the noise, so the claims are marked as not for release.
+
+    Raises:
+        InvalidInput: if an argument is out of range or the column does not exist.
+        FileError: if the file cannot be read.
+
+    Example:
+        >>> import veracity as v
+        >>> s = v.Session({"hours": [40.0, 38.0, 45.0] * 500}, epsilon=1, seed=1)
+        >>> s.count(epsilon=0.25)
+        <count: 1497 ± 12, epsilon 0.25>
+        >>> f"{s.remaining.epsilon:.2f}"
+        '0.75'
     """
 
     def __init__(
@@ -159,7 +289,7 @@ class Session(Questions):
         if person is not None:
             self._table.check(_name("person", person), True)
         if not isinstance(name, (str, type(None))):
-            raise TypeError(f"name is a {type(name).__name__}, expected a text")
+            raise TypeError(f"name is a {type(name).__name__}, expected a string")
         self._seed = _seed(seed)
         self._account = _Session(
             epsilon, delta, adjacency, person, rows_per_person, name or self._table.name, self._seed
@@ -174,25 +304,45 @@ class Session(Questions):
         self.adjacency = adjacency
         self._answers: list[Answer] = []
         self._lock = threading.Lock()
+        # The number of rows is public but under add-remove; that of persons is not known.
+        self._is_size_public = adjacency != "add-remove" and person is None
+        self._warn_of_delta(self._table.size(), stacklevel=3)
+
+    def _warn_of_delta(self, size: int | None, stacklevel: int) -> None:
+        if self._is_size_public and size is not None:
+            self._is_size_public = False
+            warn_of_large_delta(self.delta, size, stacklevel + 1)
 
     def group_by(self, column: str, keys: Iterable[Any]) -> Groups:
-        """Questions about the rows of each key. Keys are public: each is answered, whether it occurs or not, and rows of other
-        keys are left out. A row is in one group, so a question costs as much as one about the whole table; a person's rows may
-        be in several groups, and are charged as so many rows of one."""
+        """Query the rows of each key separately.
+
+        A row is in one group, so a query of all groups costs as much as a query of the whole table. The rows of one person may be in several
+        groups. These are charged like several rows in one group.
+
+        Args:
+            column: the column with the keys.
+            keys: the public list of keys. Each of them gets an answer, even if it does not occur. Rows with other keys are ignored.
+
+        Returns:
+            A `Groups` object with the same queries as the session.
+
+        Raises:
+            InvalidInput: if the column does not exist.
+        """
         self._table.check(_name("column", column), True)
         return Groups(self, column, _texts("keys", keys))
 
     @property
-    def spent(self) -> Share:
-        """What was spent, rounded up."""
+    def spent(self) -> BudgetShare:
+        """Spent budget, as the ε of a single query with the same cost (rounded up)."""
         epsilon, total, limit = self._account.spent()
-        return Share(epsilon, self.delta, total / limit if limit else 0.0)
+        return BudgetShare(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
-    def remaining(self) -> Share:
-        """What is left, rounded down: a question of this ε still fits."""
+    def remaining(self) -> BudgetShare:
+        """Remaining budget, as the largest ε of a query that still fits (rounded down)."""
         epsilon, total, limit = self._account.remaining()
-        return Share(epsilon, self.delta, total / limit if limit else 0.0)
+        return BudgetShare(epsilon, self.delta, total / limit if limit else 0.0)
 
     @property
     def answers(self) -> list[Answer]:
@@ -202,24 +352,43 @@ class Session(Questions):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """All that was charged, as one mechanism; None before the first question."""
+        """All charged queries as one mechanism, or None before the first query."""
         return self._account.mechanism()
 
     def composed(self, delta: float | None = None) -> Interval | None:
-        """The ε of exactly what was asked, as if all of it had been fixed beforehand.
+        """Compute ε of the queries so far, as if you had fixed all of them in advance.
 
-        This is information, not the budget: where later questions depend on earlier answers, to compose what was asked is not
-        sound, and `spent` is what counts. None before the first question.
+        This number is for information. It is not a bound if you chose later queries after you saw earlier answers. Use `spent` for the budget.
+
+        Args:
+            delta: δ of the result. None takes the δ of the session.
+
+        Returns:
+            An `Interval`, or None before the first query.
         """
         mechanism = self._account.mechanism()
         return None if mechanism is None else mechanism.epsilon(self.delta if delta is None else delta)
 
     def claims(self) -> list[Claim]:
-        """The claims of all answers."""
+        """Return the claims of all answers.
+
+        Returns:
+            A list of `Claim`.
+        """
         return [answer.claim for answer in self.answers]
 
     def save(self, folder: str | os.PathLike[str]) -> list[str]:
-        """Writes the claim of each answer to a new file in a folder, and says where."""
+        """Write the claim of each answer to a new file in a folder.
+
+        Args:
+            folder: the folder. It is created if necessary.
+
+        Returns:
+            The paths of the files.
+
+        Raises:
+            FileError: if the folder cannot be created or a file cannot be written.
+        """
         where = path_of("folder", folder)
         try:
             os.makedirs(where, exist_ok=True)
@@ -255,7 +424,7 @@ class Session(Questions):
         ranks = asked.get("ranks") if many else None
         rows = _rows(rows, group, ranks)
         if paid is not None:
-            paid.keep(rows)
+            paid.commit(rows)
         answer = Answer(
             statistic, column, rows, promise, self._seed is None, float(epsilon), self.delta, self.rows_per_person
         )
@@ -264,7 +433,7 @@ class Session(Questions):
         return answer
 
     def _paid(self, mechanism: Any, statistic: str, column: str | None, group: tuple[str, list[str]] | None) -> Any:
-        """The charge to the ledger, where there is one."""
+        """Charge the ledger, if there is one."""
         if self.ledger is None:
             return None
         what = statistic + (f" of {column}" if column is not None else "") + (f" by {group[0]}" if group else "")
@@ -280,6 +449,7 @@ class Session(Questions):
         group: tuple[str, list[str]] | None,
     ) -> Any:
         values = self._table.column(column, texts)
+        self._warn_of_delta(len(values), stacklevel=5)
         if edges is not None and labels is not None:
             values = values.binned(edges, labels)
         groups = None if group is None else self._table.column(group[0], True)
@@ -294,7 +464,7 @@ class Session(Questions):
         )
 
     def _repr_html_(self) -> str:
-        part = 100 * self.spent.part
+        part = 100 * self.spent.fraction
         delta = f", delta {self.delta:g}" if self.delta else ""
         asked = "".join(answer._repr_html_() for answer in self.answers[-20:])
         return (
@@ -309,7 +479,7 @@ class Session(Questions):
 
 
 class Groups(Questions):
-    """Questions about each group of a session's rows; see `Session.group_by`."""
+    """Queries of each group of a session. Make one with `Session.group_by`. All methods are those of the session."""
 
     def __init__(self, session: Session, column: str, keys: list[str]) -> None:
         self.session = session
@@ -364,7 +534,7 @@ def _number(what: str, given: Any, expected: str) -> float:
 
 
 def _walked(what: str, given: Any, expected: str, most: int) -> list[Any]:
-    """A list of what is given, which may be anything that can be walked, not without end."""
+    """Return a list of the given items, which may be any iterable, up to a maximum length."""
     if isinstance(given, (str, bytes)):
         raise TypeError(f"{what} is one text, expected {expected}")
     try:
@@ -386,21 +556,21 @@ def _seed(seed: Any) -> int | None:
     except Exception:
         whole = -1
     if not 0 <= whole < 2**64:
-        raise InvalidInput("seed is no whole number, expected 0 ≤ seed < 2^64")
+        raise InvalidInput("seed is not an integer in range, expected 0 ≤ seed < 2^64")
     return whole
 
 
 def _texts(what: str, keys: Iterable[Any]) -> list[str]:
-    texts = [_text(key) for key in _walked(what, keys, "a list of texts or numbers", MOST_KEYS)]
+    texts = [_text(key) for key in _walked(what, keys, "a list of strings or numbers", MOST_KEYS)]
     if any(text is None for text in texts):
-        raise InvalidInput(f"{what} has one that is missing or neither text nor number, expected texts or numbers")
+        raise InvalidInput(f"{what} has a missing value or another object, expected strings or numbers")
     return [text for text in texts if text is not None]
 
 
 def _bins(edges: Sequence[float]) -> tuple[list[float], list[str]]:
     numbers = [_number("an edge", edge, "a number") for edge in _walked("edges", edges, "a list of numbers", MOST_KEYS)]
     if len(numbers) < 2 or any(not a < b for a, b in zip(numbers, numbers[1:], strict=False)):
-        raise InvalidInput("edges do not rise, expected at least two numbers in order")
+        raise InvalidInput("edges are not increasing, expected at least two numbers in increasing order")
     last = len(numbers) - 2
     ends = [")" if i < last else "]" for i in range(last + 1)]
     return numbers, [f"[{_short(numbers[i])}, {_short(numbers[i + 1])}{ends[i]}" for i in range(last + 1)]

@@ -1,4 +1,4 @@
-"""Tables of all kinds as columns for questions. The kind of a column is public, its values decide nothing."""
+"""Tables of all kinds as columns for queries. The type of a column is public. Values never decide whether there is an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table_of(data: Any) -> Table:
 
 
 def path_of(what: str, given: Any) -> str:
-    """A path as a text."""
+    """Return a path as a string."""
     try:
         return os.fsdecode(given)
     except Exception:
@@ -55,15 +55,19 @@ class Table:
         raise NotImplementedError
 
     def reads_texts(self, column: str) -> bool:
-        """Whether counting its values is best done on texts."""
+        """Whether its values are best counted as strings."""
         raise NotImplementedError
+
+    def size(self) -> int | None:
+        """The number of rows, where nothing has to be read for it."""
+        return len(self.rows())
 
     def rows(self) -> _Column:
         """One value for each row."""
         raise NotImplementedError
 
     def column(self, column: str | None, texts: bool) -> _Column:
-        """The numbers, or the texts, of a column."""
+        """Return the numbers, or the strings, of a column."""
         with self._lock:
             kept = self._kept.get((column, texts))
             if kept is None:
@@ -98,6 +102,9 @@ class _File(Table):
 
     def reads_texts(self, column: str) -> bool:
         return True
+
+    def size(self) -> int | None:
+        return None
 
     def rows(self) -> _Column:
         return _Column.of_file(self._path, None, True)
@@ -166,7 +173,7 @@ class _Arrays(Table):
 
 def _absent(column: str, names: Mapping[str, Any]) -> InvalidInput:
     known = ", ".join(_printable(name) for name in list(names)[:12])
-    return InvalidInput(f"column {_printable(column)!r} is not there, expected one of {known}")
+    return InvalidInput(f"column {_printable(column)!r} does not exist, expected one of {known}")
 
 
 def _printable(name: str) -> str:
@@ -218,10 +225,10 @@ def _is_numeric(values: Any) -> bool:
 def _check_kind(column: str, values: Any, texts: bool) -> None:
     kind = _kind(values)
     if kind == "complex":
-        raise InvalidInput(f"column {_printable(column)!r} has complex values, expected numbers or texts")
+        raise InvalidInput(f"column {_printable(column)!r} has complex values, expected numbers or strings")
     if kind == "time":
         # A date that is out of range fails when it is read, which would tell of it.
-        raise InvalidInput(f"column {_printable(column)!r} has dates or times, expected numbers or texts: make texts of them first")
+        raise InvalidInput(f"column {_printable(column)!r} has dates or times, expected numbers or strings: convert them to strings first")
 
 
 def _column_of(values: Any, texts: bool) -> _Column:
@@ -271,7 +278,7 @@ def _listed(values: Any, home: str) -> Any:
 
 
 def _arrow_list(values: Any) -> list[Any]:
-    """The values of an Arrow column; texts that are no UTF-8 are missing, as they are in a file."""
+    """The values of an Arrow column; strings that are not UTF-8 are missing, as in a file."""
     try:
         return list(values.to_pylist())
     except UnicodeDecodeError:
@@ -288,7 +295,7 @@ def _decoded(value: bytes | None) -> str | None:
 
 
 def _dated(value: Any) -> Any:
-    """A date or time among objects as its text; all else as it is."""
+    """Return a date or time among objects as a string, and all else unchanged."""
     if type(value).__module__ == "datetime" and hasattr(value, "isoformat"):
         return value.isoformat()
     return value

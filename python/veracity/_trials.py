@@ -1,6 +1,6 @@
-"""One trial of an audit: a function is told its world and a seed, and leaves a score, or fails.
+"""One trial of an audit: a function gets its world and a seed, and returns a score or fails.
 
-What a function raises is an outcome, counted by world. Only its class is kept with the trial: a message may hold data.
+An exception is an outcome, counted by world. Only its class is kept with the trial, because a message may contain data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InvalidInput
+from ._errors import CannotAudit, InvalidInput
 
 Score = Callable[[bool, int], Any]
 #: The number of a trial, whether the canary is in, its seed.
@@ -25,11 +25,17 @@ Trial = tuple[int, bool, int]
 Row = tuple[int, "float | None", str, "str | None"]
 
 
+#: What the reason of a trial begins with that ends the audit. What follows is the message of a `CannotAudit`, which holds no data.
+ENDS_AUDIT = "cannot be audited: "
+
+
 def attempt(function: Score, trial: Trial) -> Row:
     """Runs one trial. What stops a program, such as Ctrl-C, is not caught."""
     number, world, seed = trial
     try:
         score = function(world, seed)
+    except CannotAudit as why:
+        return number, None, f"{ENDS_AUDIT}{why}", traceback.format_exc()
     except Exception as error:
         return number, None, f"raised {type(error).__name__}", traceback.format_exc()
     try:
@@ -50,13 +56,13 @@ def function_of(given: Any, name: str = "score") -> Callable[..., Any]:
     if isinstance(given, str):
         module, _, path = given.partition(":")
         if not module or not path:
-            raise InvalidInput(f"{name} is a text without a colon, expected a function or module:function")
+            raise InvalidInput(f"{name} is a string without a colon, expected a function or module:function")
         try:
             found: Any = importlib.import_module(module)
             for part in path.split("."):
                 found = getattr(found, part)
         except (ImportError, AttributeError) as error:
-            raise InvalidInput(f"{name} names nothing that can be imported, expected module:function") from error
+            raise InvalidInput(f"{name} cannot be imported, expected module:function") from error
         given = found
     if not callable(given):
         raise InvalidInput(f"{name} is a {type(given).__name__}, expected a function")
@@ -95,7 +101,7 @@ DEEPEST = 6
 
 
 def _tell(digest: Any, value: Any, depth: int) -> None:
-    """Adds a value to a digest: numbers, texts, arrays and lists and tables of them as they are, of all else its class. Nothing of it
+    """Adds a value to a digest: numbers, strings, arrays and lists and tables of them as they are, of all else its class. Nothing of it
     may differ between two processes."""
     kind = type(value)
     digest.update(f"{kind.__module__}.{kind.__qualname__}:".encode())

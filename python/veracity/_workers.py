@@ -167,7 +167,7 @@ class Workers:
             self._deaths[number] += 1
             if self._deaths[number] >= DEATHS:
                 raise Error(
-                    f"{DEATHS} worker processes died in trial {number}, expected them to live; mend that and resume the audit"
+                    f"{DEATHS} worker processes died in trial {number}, expected them to live; fix that and resume the audit"
                 )
             run.take_back([trial[0] for trial in dead.in_hand])
         self._workers[at] = Worker(self._packed)

@@ -1,6 +1,6 @@
-"""Executors for `veracity.audit(..., executor=...)` that are not ready-made.
+"""Executors for `veracity.audit(..., executor=...)` that need an adapter.
 
-Those of concurrent.futures, a Dask `Client` and those of submitit are taken as they are.
+You can pass executors of `concurrent.futures` and submitit and a Dask `Client` directly.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ from ._errors import InvalidInput
 
 
 class Ray:
-    """Shards as tasks of Ray, by `ray.remote`; the options are those of a task, such as `num_cpus=1`.
+    """Run the shards of an audit as Ray tasks.
 
-    Ray is initialised already, or initialises itself on the first shard. A task whose worker dies is not tried again by Ray: the audit
-    submits its shard again.
+    If Ray is not initialized, it initializes itself on the first shard. If a worker dies, the audit submits its shard again.
+
+    Args:
+        **options: options of `ray.remote`, such as `num_cpus=1`.
+
+    Raises:
+        InvalidInput: if Ray is not installed.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -26,26 +31,34 @@ class Ray:
         self._ray, self._options = ray, {"max_retries": 0, **options}
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> RayFuture:
-        """Starts a task."""
+        """Start a task.
+
+        Args:
+            function: the function to run.
+            *arguments: its arguments.
+
+        Returns:
+            A future.
+        """
         task = self._ray.remote(function).options(**self._options)
         return RayFuture(self._ray, task.remote(*arguments))
 
 
 class RayFuture:
-    """The result of a task, as a future."""
+    """The future of a Ray task."""
 
     def __init__(self, ray: Any, reference: Any) -> None:
         self._ray, self._reference = ray, reference
 
     def done(self) -> bool:
-        """Whether the task has ended, well or not."""
+        """Return True if the task has ended."""
         return bool(self._ray.wait([self._reference], timeout=0)[0])
 
     def result(self) -> Any:
-        """What it gave; waits for it."""
+        """Wait for the result and return it."""
         return self._ray.get(self._reference)
 
     def cancel(self) -> bool:
-        """Asks Ray to drop the task."""
+        """Ask Ray to cancel the task."""
         self._ray.cancel(self._reference, force=True)
         return True

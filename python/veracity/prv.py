@@ -1,7 +1,7 @@
-"""The calls of prv_accountant, answered from both sides without a grid.
+"""The interface of prv_accountant, answered by Veracity's exact accountant.
 
-`compute_epsilon` returns (lower, estimate, upper) as there, certified and close together, whatever error was asked for; the estimate is
-the middle. Where no lower end is known it is 0, and the estimate is the upper end.
+`compute_epsilon` returns (lower, estimate, upper) as in prv_accountant. The bounds are certified and close together for every error that you
+ask for. The estimate is the middle of the interval. If no lower bound is known, the lower bound is 0 and the estimate is the upper bound.
 
 >>> from veracity.prv import PoissonSubsampledGaussianMechanism, PRVAccountant
 >>> step = PoissonSubsampledGaussianMechanism(noise_multiplier=0.8, sampling_probability=5e-3)
@@ -18,40 +18,87 @@ from operator import index
 from typing import Any, SupportsIndex, cast
 
 from ._errors import InvalidInput
-from ._veracity import Interval, Mechanism, approximate, composed, gaussian, laplace, pure
+from ._kinds import approximate, composed, gaussian, laplace, pure
+from ._veracity import Interval, Mechanism
 
 Bounds = tuple[float, float, float]
 
 
 def GaussianMechanism(noise_multiplier: float, l2_sensitivity: float = 1.0) -> Mechanism:
-    """Gaussian noise of standard deviation `noise_multiplier`, for this sensitivity."""
+    """Make a Gaussian mechanism.
+
+    Args:
+        noise_multiplier: the standard deviation of the noise.
+        l2_sensitivity: the ℓ2 sensitivity.
+
+    Returns:
+        A `Mechanism`.
+    """
     return gaussian(sigma=noise_multiplier, sensitivity=l2_sensitivity)
 
 
 def LaplaceMechanism(mu: float) -> Mechanism:
-    """Laplace noise of scale 1/mu, for sensitivity 1."""
+    """Make a Laplace mechanism with sensitivity 1.
+
+    Args:
+        mu: 1 divided by the scale of the noise.
+
+    Returns:
+        A `Mechanism`.
+    """
     return laplace(scale=1.0, sensitivity=mu)
 
 
 def PoissonSubsampledGaussianMechanism(sampling_probability: float, noise_multiplier: float) -> Mechanism:
-    """Gaussian noise on a Poisson batch."""
+    """Make a Gaussian mechanism on a Poisson-sampled batch, which is one step of DP-SGD.
+
+    Args:
+        sampling_probability: the probability with which each record enters the batch.
+        noise_multiplier: the noise multiplier.
+
+    Returns:
+        A `Mechanism`.
+    """
     return gaussian(noise_multiplier=noise_multiplier).sampled(sampling_probability)
 
 
 def PureDPMechanism(eps: float) -> Mechanism:
-    """Declared: ε-differential privacy."""
+    """Declare an ε-differentially private mechanism.
+
+    Args:
+        eps: ε.
+
+    Returns:
+        A `Mechanism`.
+    """
     return pure(epsilon=eps)
 
 
 def ApproximateDPMechanism(epsilon: float, delta: float) -> Mechanism:
-    """Declared: (ε, δ)-differential privacy."""
+    """Declare an (ε, δ)-differentially private mechanism.
+
+    Args:
+        epsilon: ε.
+        delta: δ.
+
+    Returns:
+        A `Mechanism`.
+    """
     return approximate(epsilon=epsilon, delta=delta)
 
 
 class PRVAccountant:
-    """Mechanisms that are composed with themselves and with each other.
+    """Accountant for mechanisms that are composed with themselves and with each other.
 
-    `eps_error` and `delta_error` are errors that would be allowed, `eps_max` a guess that is not needed: none of them changes an answer.
+    Args:
+        prvs: one mechanism or several.
+        eps_error: accepted for compatibility. It does not change an answer.
+        delta_error: accepted for compatibility. It does not change an answer.
+        max_self_compositions: the maximum number of repetitions of each mechanism.
+        eps_max: accepted for compatibility. It does not change an answer.
+
+    Raises:
+        InvalidInput: if there is no mechanism, or the numbers do not match the mechanisms.
     """
 
     def __init__(
@@ -69,11 +116,27 @@ class PRVAccountant:
         self.max_self_compositions = self._counts(max_self_compositions)
 
     def compute_epsilon(self, delta: float, num_self_compositions: int | Sequence[int] | None = None) -> Bounds:
-        """(lower, estimate, upper) of ε at this δ."""
+        """Compute ε at a given δ.
+
+        Args:
+            delta: δ.
+            num_self_compositions: the number of repetitions of each mechanism. None means 1.
+
+        Returns:
+            (lower bound, estimate, upper bound).
+        """
         return _bounds(self._composition(num_self_compositions).epsilon(delta))
 
     def compute_delta(self, epsilon: float, num_self_compositions: int | Sequence[int] | None = None) -> Bounds:
-        """(lower, estimate, upper) of δ at this ε."""
+        """Compute δ at a given ε.
+
+        Args:
+            epsilon: ε.
+            num_self_compositions: the number of repetitions of each mechanism. None means 1.
+
+        Returns:
+            (lower bound, estimate, upper bound).
+        """
         return _bounds(self._composition(num_self_compositions).delta(epsilon))
 
     def _composition(self, given: int | Sequence[int] | None) -> Mechanism:
@@ -94,7 +157,15 @@ class PRVAccountant:
 
 
 class DPSGDAccountant(PRVAccountant):
-    """DP-SGD, by its number of steps."""
+    """Accountant for DP-SGD on Poisson-sampled batches.
+
+    Args:
+        noise_multiplier: the noise multiplier.
+        sampling_probability: the probability with which each record enters a batch.
+        max_steps: the maximum number of steps.
+        eps_error: accepted for compatibility. It does not change an answer.
+        delta_error: accepted for compatibility. It does not change an answer.
+    """
 
     def __init__(
         self,
@@ -108,7 +179,15 @@ class DPSGDAccountant(PRVAccountant):
         super().__init__(step, eps_error, delta_error, max_steps)
 
     def compute_epsilon(self, delta: float, num_steps: Any = None) -> Bounds:
-        """(lower, estimate, upper) of ε at this δ after so many steps."""
+        """Compute ε at a given δ after a number of steps.
+
+        Args:
+            delta: δ.
+            num_steps: the number of steps. None means 1.
+
+        Returns:
+            (lower bound, estimate, upper bound).
+        """
         return super().compute_epsilon(delta, num_steps)
 
 

@@ -1,6 +1,6 @@
 """Asks one peer one benchmark question, in this process, and prints one JSON object.
 
-    python ask_peer.py TOOL ROW      # ROW is a line of questions.csv
+    python account_peer.py TOOL ROW      # ROW is a line of account_questions.csv
 
 The question is asked at least once and for up to two seconds; the time is the median, without imports.
 """

@@ -1,56 +1,47 @@
-//! The architecture test: which room may import which, and the house rules that a machine can check.
+//! Checks of the architecture: which crate may depend on which, the call paths of ARCHITECTURE.md, and rules on files and names.
 //!
 //! Every file of the tree is read once; each rule looks at a path and a text and returns what is wrong, one line each.
 
+use crate::files;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Each room and the rooms it may import. A room that is not listed may not exist.
-const ARROWS: [(&str, &[&str]); 24] = [
-    ("numerics", &[]),
-    ("core", &["numerics"]),
-    ("files", &["core"]),
-    ("noise", &["numerics", "core"]),
-    ("account", &["numerics", "core"]),
-    ("claims", &["core", "files", "account"]),
-    ("ledger", &["numerics", "core", "files", "account"]),
-    ("query", &["numerics", "core", "noise"]),
-    ("local", &["numerics", "core", "noise"]),
-    ("train", &["numerics", "core", "noise"]),
+/// Each crate and the crates that it may depend on. A crate that is not listed may not exist.
+const ARROWS: [(&str, &[&str]); 18] = [
+    ("core", &[]),
+    ("noise", &["core"]),
+    ("account", &["core"]),
+    ("tables", &["core"]),
+    ("mechanisms", &["core", "noise"]),
+    ("train", &["core", "noise"]),
     ("cuda", &["core", "noise", "train"]),
-    ("records", &["core"]),
-    ("audit", &["numerics", "core", "noise"]),
-    ("web", &["core", "account", "claims", "noise", "audit"]),
-    ("zoo", &["numerics", "core", "noise", "train", "query", "local", "audit"]),
-    ("report", &["numerics", "core", "account", "claims"]),
-    ("release", &["core", "files", "account", "claims", "noise", "query", "local", "records"]),
-    ("sql", &["numerics", "core", "account", "claims", "noise", "query", "records", "release"]),
-    ("trainer", &["core", "files", "account", "claims", "noise", "query", "train", "records", "report"]),
+    ("audit", &["core", "noise"]),
+    ("ledger", &["core", "account"]),
+    ("report", &["core", "account"]),
+    ("web", &["core", "account", "noise", "audit"]),
+    ("statistics", &["core", "account", "noise", "mechanisms", "tables", "ledger"]),
+    ("training", &["core", "account", "noise", "mechanisms", "train", "tables", "report", "ledger"]),
     (
-        "evidence",
-        &[
-            "core", "files", "account", "claims", "noise", "query", "local", "train", "records", "audit",
-            "zoo", "report", "trainer",
-        ],
+        "auditing",
+        &["core", "account", "noise", "mechanisms", "train", "tables", "audit", "report", "training"],
     ),
-    (
-        "veracity",
-        &[
-            "numerics", "core", "files", "noise", "account", "claims", "ledger", "query", "local", "train",
-            "cuda", "records", "audit", "zoo", "report", "release", "sql", "trainer", "evidence", "web",
-        ],
-    ),
+    ("veracity", &KERNELS_AND_JOBS),
     ("cli", &["veracity"]),
     ("python", &["veracity"]),
-    ("testkit", &["numerics", "core", "noise"]),
+    ("testkit", &["core", "noise"]),
+];
+
+const KERNELS_AND_JOBS: [&str; 14] = [
+    "core", "noise", "account", "tables", "mechanisms", "train", "cuda", "audit", "ledger", "report", "web",
+    "statistics", "training", "auditing",
 ];
 
 const LONGEST_FILE: usize = 800;
 const NAMELESS: [&str; 5] = ["utils", "helpers", "common", "misc", "types"];
 const SKIPPED: [&str; 5] = ["target", ".git", ".venv", "out", "shared"];
 
-/// Spelled in halves, so that this file does not break its own rule.
+/// Written in halves, so that this file keeps its own rule.
 const PRIVATE_PLACES: [&str; 9] = [
     concat!("/ho", "me/"),
     concat!("/ro", "ot/"),
@@ -65,53 +56,72 @@ const PRIVATE_PLACES: [&str; 9] = [
 
 /// All that is wrong with the tree, one line each.
 pub fn check(root: &Path) -> io::Result<Vec<String>> {
-    let mut files = Vec::new();
-    walk(root, &mut files)?;
-    files.sort();
-    let mut wrong = Vec::new();
-    for file in files {
-        let path = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+    let mut wrong = call_paths(root)?;
+    let files = files::below(root, &SKIPPED)?;
+    let names: Vec<String> = files.iter().map(|file| files::name(root, file)).collect();
+    for (file, path) in files.iter().zip(&names) {
         // Pictures and other binary files have no lines to judge.
-        if let Ok(text) = fs::read_to_string(&file) {
-            wrong.extend(arrows(&path, &text));
-            wrong.extend(size_and_name(&path, &text));
-            wrong.extend(lines(&path, &text));
+        if let Ok(text) = fs::read_to_string(file) {
+            wrong.extend(arrows(path, &text));
+            wrong.extend(size_and_name(path, &text));
+            wrong.extend(lines(path, &text));
+            wrong.extend(missing_files(path, &text, &names));
         }
     }
     Ok(wrong)
 }
 
-/// Every Rust file of the rooms.
-pub fn sources(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    walk(&root.join("crates"), &mut files)?;
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
-    files.sort();
-    Ok(files)
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
-            continue;
-        }
-        if entry.file_type()?.is_dir() {
-            walk(&entry.path(), files)?;
-        } else {
-            files.push(entry.path());
+/// What is wrong with the call paths of ARCHITECTURE.md: each step names a file and a function that it has, and its file names the
+/// function of the next step.
+fn call_paths(root: &Path) -> io::Result<Vec<String>> {
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let mut wrong = Vec::new();
+    let mut steps = 0;
+    for path in text.lines().filter(|line| line.contains(" → ") && line.starts_with('|')) {
+        let cell = path.split('|').nth(2).unwrap_or_default();
+        for walk in cell.split("; then ") {
+            let mut caller: Option<(String, String)> = None;
+            for step in walk.split(" → ") {
+                let Some((file, function)) = step.trim().trim_start_matches('`').split_once("` ") else {
+                    wrong.push(format!(
+                        "ARCHITECTURE.md: {step} is no step, expected `crate/src/file.rs` function"
+                    ));
+                    continue;
+                };
+                steps += 1;
+                let source = fs::read_to_string(root.join("crates").join(file)).unwrap_or_default();
+                if !source.contains(&format!("fn {function}("))
+                    && !source.contains(&format!("fn {function}<"))
+                {
+                    wrong.push(format!("ARCHITECTURE.md: {file} has no function {function}"));
+                }
+                if let Some((before, called)) = caller.filter(|(_, called)| !calls(called, function)) {
+                    let lines = called.lines().count();
+                    wrong.push(format!("ARCHITECTURE.md: {before} ({lines} lines) does not name {function}"));
+                }
+                caller = Some((file.to_owned(), source));
+            }
         }
     }
-    Ok(())
+    if steps < 16 {
+        wrong.push(format!("ARCHITECTURE.md: {steps} steps of call paths, expected at least 16"));
+    }
+    Ok(wrong)
 }
 
-/// A room's manifest names only rooms that its line in the table allows; tests may lean on the test kit as well.
+/// Whether a source names a function elsewhere than in its definition.
+fn calls(source: &str, function: &str) -> bool {
+    let (named, defined) = (format!("{function}("), format!("fn {function}("));
+    source.matches(&named).count() > source.matches(&defined).count()
+}
+
+/// A manifest names only crates that its line in the table allows; tests may use the test kit as well.
 fn arrows(path: &str, manifest: &str) -> Vec<String> {
-    let Some(room) = path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml")) else {
+    let Some(member) = path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml")) else {
         return Vec::new();
     };
-    let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == room) else {
-        return vec![format!("{path}: room {room} has no line in the table of arrows")];
+    let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| *known == member) else {
+        return vec![format!("{path}: crate {member} has no line in the table")];
     };
     let mut section = "";
     let mut wrong = Vec::new();
@@ -131,7 +141,7 @@ fn arrows(path: &str, manifest: &str) -> Vec<String> {
         };
         let for_tests = section.contains("dev-") && imported == "testkit";
         if !allowed.contains(&imported) && !for_tests {
-            wrong.push(format!("{path}: {room} may not import {imported}"));
+            wrong.push(format!("{path}: {member} may not import {imported}"));
         }
     }
     wrong
@@ -172,20 +182,41 @@ fn lines(path: &str, text: &str) -> Vec<String> {
     wrong
 }
 
-/// Whether a text of a room, in code, has a word like `--resume`: another door would have no such flag.
+/// Sources that a page or a comment names in backticks, such as `tests/claims.rs`, and that are not there.
+fn missing_files(path: &str, text: &str, files: &[String]) -> Vec<String> {
+    let is_source = |name: &&str| {
+        let is_path = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        is_path && name.contains('/') && (name.ends_with(".rs") || name.ends_with(".py"))
+    };
+    let is_there = |name: &str| {
+        files
+            .iter()
+            .filter_map(|file| file.strip_suffix(name))
+            .any(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let mut wrong = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if path.ends_with(".md") || path.ends_with(".rs") && line.trim_start().starts_with("//") {
+            let named = line.split('`').skip(1).step_by(2).filter(is_source);
+            let missing = named.filter(|name| !is_there(name));
+            wrong.extend(missing.map(|name| format!("{path}:{}: there is no {name}", number + 1)));
+        }
+    }
+    wrong
+}
+
+/// Whether a literal has a word like `--resume`: Python and the web page have no such flag.
 fn names_a_flag(path: &str, line: &str) -> bool {
-    let is_room = path.starts_with("crates/")
+    let is_library = path.starts_with("crates/")
         && path.contains("/src/")
         && !path.starts_with("crates/cli/")
         && !path.starts_with("crates/testkit/");
-    // Names of colours in a style sheet, and the command that writes a page of the docs.
-    let is_other = path.ends_with("report/src/svg.rs")
-        || path.ends_with("report/src/html.rs")
-        || line.contains("cargo run");
+    // Names of colors in a style sheet, and the command that writes a page of the docs.
+    let is_other = path.ends_with("report/src/svg.rs") || line.contains("cargo run");
     let is_comment = line.trim_start().starts_with("//");
     let is_flag = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
     let quoted = line.find('"').map_or("", |at| &line[at..]);
-    is_room && !is_other && !is_comment && quoted.split("--").skip(1).any(is_flag)
+    is_library && !is_other && !is_comment && quoted.split("--").skip(1).any(is_flag)
 }
 
 /// Whether `#` and a digit follow each other after the attribute's own `#`.
@@ -198,21 +229,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_house_is_in_order() {
+    fn the_tree_is_in_order() {
         let wrong = check(&crate::root()).unwrap();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]
-    fn a_flag_in_a_room_is_named() {
+    fn a_flag_in_a_library_is_named() {
         let line = concat!("    refuse(\"expected -", "-resume\")");
-        assert!(names_a_flag("crates/trainer/src/job.rs", line));
+        assert!(names_a_flag("crates/training/src/job.rs", line));
         assert!(!names_a_flag("crates/cli/src/commands/train.rs", line));
         assert!(!names_a_flag(
-            "crates/trainer/src/job.rs",
+            "crates/training/src/job.rs",
             "    refuse(\"expected a resumed run -- or none\")"
         ));
-        assert!(!names_a_flag("crates/trainer/src/job.rs", concat!("    /// See -", "-resume.")));
+        assert!(!names_a_flag("crates/training/src/job.rs", concat!("    /// See -", "-resume.")));
     }
 
     #[test]
@@ -224,6 +255,18 @@ mod tests {
         assert!(arrows("crates/audit/Cargo.toml", for_tests).is_empty());
         assert!(!arrows("crates/audit/Cargo.toml", &for_tests.replace("dev-", "")).is_empty());
         assert!(!arrows("crates/cellar/Cargo.toml", "").is_empty());
+    }
+
+    #[test]
+    fn a_source_that_is_named_and_not_there_is_found() {
+        let files = ["crates/cli/tests/claims.rs".to_owned()];
+        let missing = |path: &str, text: &str| missing_files(path, text, &files).len();
+        assert_eq!(
+            missing("a.md", "see `tests/claims.rs`, `cli/tests/claims.rs`, `NAME.csv` and `a b/c.rs`"),
+            0
+        );
+        assert_eq!(missing("a.md", "one\nsee `tests/claim.rs` and `li/tests/claims.rs`"), 2);
+        assert_eq!(missing("a.rs", "//! see `tests/claim.rs`\nlet a = \"`tests/claim.rs`\";"), 1);
     }
 
     #[test]

@@ -2,22 +2,22 @@
 //! where it is one.
 //!
 //! It needs the target (`rustup target add aarch64-unknown-linux-gnu`), a linker (`aarch64-linux-gnu-gcc`, with its C library) and
-//! `qemu-aarch64`, all of which are packages of the usual distributions. It says nothing of speed.
+//! `qemu-aarch64`, all of which are packages of the usual distributions. It does not measure speed.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
-/// Where cross compilers of Debian and its kin keep the C library.
+/// The folder of the C library for cross compilers on Debian and its derivatives.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 /// Package and tests of each run.
 const TESTS: [(&str, &[&str]); 2] = [
     ("veracity-noise", &["vector::tests", "vector::rare", "vector::grid", "keystream", "stream"]),
-    ("veracity-train", &["sampling", "dealing", "narrow", "product", "private"]),
+    ("veracity-train", &["sampling", "sharding", "skinny_product", "product", "private"]),
 ];
 
-/// Runs them, and says whether all went well.
+/// Runs them; whether all passed.
 pub fn run(root: &Path) -> io::Result<bool> {
     let mut all = true;
     for (package, filters) in TESTS {

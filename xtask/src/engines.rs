@@ -1,11 +1,11 @@
-//! `cargo xtask test --engines`: the same whole numbers from DuckDB, PostgreSQL and Spark as from the slow twin, on real servers, and
-//! the same answers from `veracity.query` over them.
+//! `cargo xtask test --engines`: DuckDB, PostgreSQL and Spark on real servers give the same integers as the slow reference
+//! implementation, and the same answers from `veracity.query`.
 //!
-//! What Python needs is installed into an environment of its own; PostgreSQL and Java come from the system's packages, by apt-get where
-//! they are missing and it may. Nothing is left out: what cannot be had fails. One line for each part; the last line adds up.
+//! Python packages go into an environment of their own. PostgreSQL and Java come from the system's packages, by apt-get where they are
+//! missing and that is allowed. An engine that cannot be installed is a failure. One line for each part; the last line adds up.
 
 use crate::{
-    python,
+    files, python,
     test::{Tally, counted},
 };
 use std::{
@@ -19,30 +19,18 @@ use std::{
 const CASES: &str = "2000";
 /// How long the tests in Rust may take, in seconds, with what is built for them.
 const SECONDS: &str = "1500";
-/// What is built for the engines: the workspace is named, so that its tests and these share what is compiled.
-const BUILT: [&str; 4] = ["--quiet", "--workspace", "--features", "veracity-sql/postgres"];
-
-/// Runs all engines; whether none of them differs.
+/// Runs all engines; whether all agree.
 pub fn run(root: &Path) -> io::Result<bool> {
     let mut total = Tally::default();
     match prepared(root) {
         Ok((environment, cases)) => {
             for command in parts(root, &environment, &cases) {
-                let (went_well, tally) = counted(command)?;
-                total.passed += tally.passed;
-                // One that ends without its counts has failed, too.
-                total.failed += tally.failed.max(usize::from(!went_well));
+                total += counted(command)?;
             }
         }
-        Err(error) => {
-            println!("{error}");
-            total.failed += 1;
-        }
+        Err(error) => total += Tally::unprepared(&error),
     }
-    let Tally { passed, failed } = total;
-    let went_well = failed == 0 && passed > 0;
-    println!("test result: {}. {passed} passed, {failed} failed", if went_well { "ok" } else { "FAILED" });
-    Ok(went_well)
+    Ok(total.conclude(""))
 }
 
 /// The environment of Python with the wheel in it, and the file of the cases.
@@ -52,33 +40,25 @@ fn prepared(root: &Path) -> io::Result<(PathBuf, PathBuf)> {
         return Err(io::Error::other("PostgreSQL and Java are needed, and are not there"));
     }
     python::install(root, &environment, "dev")?;
-    let cases = python::target(root).join("engine-cases.jsonl");
-    let built = Command::new("cargo")
-        .current_dir(root)
-        .arg("build")
-        .args(BUILT)
-        .args(["--example", "engine_cases"])
-        .status()?;
-    let program = python::target(root).join("debug/examples/engine_cases");
-    if !built.success() || !Command::new(program).arg(CASES).stdout(File::create(&cases)?).status()?.success()
-    {
+    let cases = files::target(root).join("engine-cases.jsonl");
+    // The workspace is named, so that its tests and these share what is compiled.
+    let what = ["build", "--quiet", "--workspace", "--features", "veracity-statistics/postgres"];
+    let example = ["--example", "engine_cases"];
+    let build = Command::new("cargo").current_dir(root).args(what).args(example).status()?;
+    let mut write = Command::new(files::target(root).join("debug/examples/engine_cases"));
+    if !build.success() || !write.arg(CASES).stdout(File::create(&cases)?).status()?.success() {
         return Err(io::Error::other("the cases cannot be written"));
     }
     Ok((environment, cases))
 }
 
-/// The engines by Python, then those of this program, beside a server and the program of DuckDB.
+/// The comparison in Python, then our own tests, with a running server and the program of DuckDB.
 fn parts(root: &Path, environment: &Path, cases: &Path) -> [Command; 2] {
     let mut compare = script(root, environment, "compare.py");
     compare.arg(cases);
     let mut ours = script(root, environment, "serve.py");
-    ours.args([SECONDS, "cargo", "test"]).args(BUILT).args([
-        "--test",
-        "engines",
-        "--",
-        "--ignored",
-        "--nocapture",
-    ]);
+    ours.args([SECONDS, "cargo", "test", "--quiet", "-p", "veracity-statistics", "--features", "postgres"]);
+    ours.args(["--test", "tests", "--", "sql_engines", "--ignored", "--nocapture"]);
     [compare, ours]
 }
 

@@ -1,4 +1,4 @@
-//! What runs on CUDA devices: CUDA C++ compiled to the PTX that is checked in, by a compiler from the package index.
+//! The CUDA kernels: C++ compiled to the PTX that is checked in, by a compiler from the package index.
 
 use crate::python::environment;
 use std::{
@@ -14,16 +14,17 @@ pub fn run(root: &Path) -> io::Result<bool> {
     Ok(output.status.success())
 }
 
-/// Compiles them, and names every program that is not what its source gives.
+/// Compiles them, and names every program that differs from its source.
 pub fn check(root: &Path) -> io::Result<Vec<String>> {
     let output = compile(root, &["--check"])?;
-    let told = String::from_utf8_lossy(if output.status.success() { &output.stdout } else { &output.stderr })
-        .lines()
-        .map(str::to_owned)
-        .collect::<Vec<String>>();
-    match (output.status.success(), told.is_empty()) {
+    let lines =
+        String::from_utf8_lossy(if output.status.success() { &output.stdout } else { &output.stderr })
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<String>>();
+    match (output.status.success(), lines.is_empty()) {
         (false, true) => Ok(vec!["the kernels cannot be compiled".to_owned()]),
-        _ => Ok(told),
+        _ => Ok(lines),
     }
 }
 

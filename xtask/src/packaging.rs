@@ -1,15 +1,16 @@
-//! The packaging test: every crate has what a registry asks for and holds all that it is built from, and the image is built by the
-//! compiler that the manifests promise.
+//! The packaging test: every crate has the fields that a registry requires and the files that it is built from, and the image is
+//! built by the compiler version of the manifests.
 //!
 //! As in `architecture`, each rule looks at a path and a text and returns what is wrong, one line each.
 
+use crate::files;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Crates for ourselves: never published, so only tests may lean on them.
-const OURS_ALONE: [&str; 3] = ["crates/testkit", "crates/python", "xtask"];
-const ASKED_FOR: [&str; 8] =
+/// Crates that are not published, so only tests may depend on them.
+const UNPUBLISHED: [&str; 3] = ["crates/testkit", "crates/python", "xtask"];
+const REQUIRED: [&str; 8] =
     ["version", "edition", "rust-version", "license", "readme", "description", "keywords", "categories"];
 
 /// All that is wrong with the packages, one line each.
@@ -25,26 +26,12 @@ pub fn check(root: &Path) -> io::Result<Vec<String>> {
     for folder in folders {
         let name = folder.to_string_lossy().replace('\\', "/");
         wrong.extend(manifest(&name, &fs::read_to_string(root.join(&folder).join("Cargo.toml"))?));
-        let mut sources = Vec::new();
-        walk(&root.join(&folder).join("src"), &mut sources)?;
-        for source in sources {
+        for source in files::ending(&root.join(&folder).join("src"), "rs")? {
             let path = source.strip_prefix(root).unwrap_or(&source);
             wrong.extend(included(&folder, path, &fs::read_to_string(&source)?));
         }
     }
     Ok(wrong)
-}
-
-fn walk(folder: &Path, sources: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            walk(&path, sources)?;
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            sources.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// The value of `key = "value"` in a table of a manifest.
@@ -55,13 +42,13 @@ fn value<'a>(manifest: &'a str, table: &str, key: &str) -> Option<&'a str> {
     Some(row.split_once('=')?.1.trim().trim_matches('"'))
 }
 
-/// Every room that is depended on has a version beside its path, that of the workspace; only what is never published has none.
+/// Every crate in the workspace's dependencies has the version of the workspace next to its path, except those that are not published.
 fn versions(workspace: &str) -> Vec<String> {
     let stated = value(workspace, "[workspace.package]", "version").unwrap_or_default();
     let mut wrong = Vec::new();
     for line in workspace.lines().filter(|line| line.starts_with("veracity") && line.contains("path = ")) {
-        let ours_alone = OURS_ALONE.iter().any(|folder| line.contains(&format!("\"{folder}\"")));
-        let expected = if ours_alone { None } else { Some(format!("version = \"{stated}\"")) };
+        let is_unpublished = UNPUBLISHED.iter().any(|folder| line.contains(&format!("\"{folder}\"")));
+        let expected = if is_unpublished { None } else { Some(format!("version = \"{stated}\"")) };
         match expected {
             Some(version) if !line.contains(&version) => {
                 wrong.push(format!("Cargo.toml: {line}: no {version}"))
@@ -75,19 +62,19 @@ fn versions(workspace: &str) -> Vec<String> {
     wrong
 }
 
-/// A crate has all that is asked for, or says that it is not published.
+/// A crate has all required fields, or is marked as not published.
 fn manifest(folder: &str, text: &str) -> Vec<String> {
     let has = |key: &str| value(text, "[package]", key).is_some_and(|found| !found.is_empty());
     let published = value(text, "[package]", "publish") != Some("false");
-    if published == OURS_ALONE.contains(&folder) {
+    if published == UNPUBLISHED.contains(&folder) {
         let expected = if published { "publish = false" } else { "it to be published" };
         return vec![format!("{folder}/Cargo.toml: expected {expected}")];
     }
-    let missing = ASKED_FOR.iter().filter(|key| published && !has(key));
+    let missing = REQUIRED.iter().filter(|key| published && !has(key));
     missing.map(|key| format!("{folder}/Cargo.toml: {key} is missing")).collect()
 }
 
-/// The image is built by the oldest compiler that is promised.
+/// The image is built by the oldest compiler that we support.
 fn compiler(workspace: &str, dockerfile: &str) -> Vec<String> {
     let promised = value(workspace, "[workspace.package]", "rust-version").unwrap_or_default();
     let tag = dockerfile.lines().find_map(|line| line.strip_prefix("FROM rust:"));
@@ -98,7 +85,7 @@ fn compiler(workspace: &str, dockerfile: &str) -> Vec<String> {
     }
 }
 
-/// What is compiled into a crate lies in its folder. Tests, which are not built from packages, may look further.
+/// Files that are compiled into a crate are in its folder. Tests, which are not built from packages, may include others.
 fn included(folder: &Path, source: &Path, text: &str) -> Vec<String> {
     let built = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut wrong = Vec::new();
@@ -152,7 +139,7 @@ mod tests {
         assert_eq!(compiler(workspace, "FROM debian\n").len(), 1);
         assert_eq!(compiler("", "FROM debian\n").len(), 1);
 
-        let whole: String = ASKED_FOR.iter().map(|key| format!("{key} = \"x\"\n")).collect();
+        let whole: String = REQUIRED.iter().map(|key| format!("{key} = \"x\"\n")).collect();
         let whole = format!("[package]\nname = \"x\"\n{whole}[dependencies]\n");
         assert!(manifest("crates/core", &whole).is_empty());
         assert!(manifest("crates/core", &whole.replace("readme =", "readme.workspace =")).is_empty());

@@ -1,18 +1,19 @@
 //! The Python package: an environment of its own under `target`, the wheel by maturin, its tests by pytest.
 //!
-//! Nothing has to be installed by hand but Python itself, with venv and pip; what is installed is listed in `python/requirements-*.txt`.
+//! You install only Python itself, with venv and pip. The other packages are listed in `python/requirements-*.txt`.
 
 use crate::bench::{build_example, must, release_folder};
+use crate::files;
 use std::{
     fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-/// Builds the wheel that is given away, and says where it is and how large.
+/// Builds the release wheel, and prints its path and size.
 pub fn wheel(root: &Path) -> io::Result<bool> {
     let python = environment(root, "python", &["build"])?;
-    let folder = target(root).join("wheels");
+    let folder = files::target(root).join("wheels");
     let wheel = build(root, &python, &folder, "release")?;
     let size = fs::metadata(&wheel)?.len() as f64 / 1e6;
     println!("{} ({size:.1} MB)", wheel.display());
@@ -37,7 +38,7 @@ pub fn peers(root: &Path) -> io::Result<bool> {
     Ok(status.success())
 }
 
-/// Times the package beside the Rust call and the peers, and prints a table.
+/// Times the package, the Rust call and other libraries, and prints a table.
 pub fn bench(root: &Path) -> io::Result<bool> {
     build_example(root, "veracity", "time_epsilon")?;
     let python = environment(root, "python-peers", &["build", "peers"])?;
@@ -52,7 +53,7 @@ pub fn bench(root: &Path) -> io::Result<bool> {
 
 /// Installs the wheel of a profile, and nothing else.
 pub fn install(root: &Path, python: &Path, profile: &str) -> io::Result<()> {
-    let wheel = build(root, python, &target(root).join("wheels").join(profile), profile)?;
+    let wheel = build(root, python, &files::target(root).join("wheels").join(profile), profile)?;
     must(
         Command::new(python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
@@ -62,9 +63,9 @@ pub fn install(root: &Path, python: &Path, profile: &str) -> io::Result<()> {
     )
 }
 
-/// An environment under `target`, with the requirements of these names; what is there already stays.
+/// An environment under `target`, with the requirements of these names; installed packages stay.
 pub fn environment(root: &Path, name: &str, requirements: &[&str]) -> io::Result<PathBuf> {
-    let folder = target(root).join(name);
+    let folder = files::target(root).join(name);
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         must(
@@ -84,7 +85,7 @@ pub fn environment(root: &Path, name: &str, requirements: &[&str]) -> io::Result
     for file in &files {
         pip.arg("-r").arg(file);
     }
-    must(&mut pip, "Python packages cannot be installed; is there a package index to reach?")?;
+    must(&mut pip, "Python packages cannot be installed; is a package index reachable?")?;
     fs::write(stamp, wanted)?;
     Ok(python)
 }
@@ -110,9 +111,4 @@ fn wheels(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect())
-}
-
-/// Where cargo puts what it builds.
-pub fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into)
 }

@@ -1,9 +1,10 @@
-//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability, kernels, page, book.
+//! Every check there is, in one command: format, lints, build, tests, doc tests, Python, docs, architecture, packaging, portability,
+//! kernels, page, book, prose.
 //!
-//! Each step is a cargo command, or pytest, whose output passes through while test counts are read from it; docs, architecture,
-//! packaging, portability, kernels, the page and the book are judged line by line; the last line adds up.
+//! The first steps are commands whose output passes through while test counts are read from it. The checks after them return what is
+//! wrong, one line each. All steps run, also after a failure, and the last line adds up.
 
-use crate::{architecture, book, kernels, packaging, page, python};
+use crate::{architecture, book, files, kernels, packaging, page, prose, python};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,102 +13,110 @@ use std::sync::Mutex;
 /// Tests counted in what a command printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
-    /// Those that went well.
     pub passed: usize,
-    /// Those that did not.
     pub failed: usize,
 }
 
-/// Runs all steps, also after a failure, and says what became of them.
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl Tally {
+    /// Of a step that could not be run, for a reason that is printed.
+    pub fn unprepared(error: &io::Error) -> Tally {
+        println!("{error}");
+        Tally { passed: 0, failed: 1 }
+    }
+
+    /// Prints the last line of a run; whether something passed and nothing failed.
+    pub fn conclude(self, note: &str) -> bool {
+        let Tally { passed, failed } = self;
+        let went_well = failed == 0 && passed > 0;
+        let verdict = if went_well { "ok" } else { "FAILED" };
+        println!("test result: {verdict}. {passed} passed; {failed} failed{note}");
+        went_well
+    }
+}
+
+/// Runs all steps and prints the counts.
 pub fn run(root: &Path) -> io::Result<bool> {
     let mut total = Tally::default();
     let mut failures: Vec<&str> = Vec::new();
-    for (name, arguments) in steps() {
-        println!("── {name}");
-        let (went_well, tally) = cargo(root, &arguments)?;
-        total.passed += tally.passed;
-        total.failed += tally.failed;
-        if !went_well {
+    let mut add = |name, tally: Tally| {
+        total += tally;
+        if tally.failed > 0 {
             failures.push(name);
         }
-        if !went_well && name == "tools" {
+    };
+    for component in ["fmt", "clippy"] {
+        if !cargo(root, &[component, "--version"]).status()?.success() {
             println!("install the missing component: rustup component add rustfmt clippy");
-            break;
+            return Ok(Tally { passed: 0, failed: 1 }.conclude(""));
         }
+    }
+    for (name, arguments) in steps() {
+        println!("── {name}");
+        add(name, counted(cargo(root, &arguments))?);
     }
     println!("── python");
-    let (went_well, tally) = match python::tests(root) {
+    let tally = match python::tests(root) {
         Ok(tests) => counted(tests)?,
-        Err(error) => {
-            println!("{error}");
-            (false, Tally { passed: 0, failed: 1 })
-        }
+        Err(error) => Tally::unprepared(&error),
     };
-    total.passed += tally.passed;
-    total.failed += tally.failed;
-    if !went_well {
-        failures.push("python");
-    }
-    let checks = [
-        ("docs", docs as fn(&Path) -> _),
-        ("architecture", architecture::check),
-        ("packaging", packaging::check),
-        ("portability", portability),
-        ("kernels", kernels::check),
-        ("page", page::check),
-        ("book", book::check),
-    ];
-    for (name, check) in checks {
+    add("python", tally);
+    for (name, check) in CHECKS {
         println!("── {name}");
         let violations = check(root)?;
         for violation in &violations {
             println!("{violation}");
         }
-        if violations.is_empty() {
-            total.passed += 1;
-        } else {
-            total.failed += violations.len();
-            failures.push(name);
-        }
+        add(name, Tally { passed: usize::from(violations.is_empty()), failed: violations.len() });
     }
-    let Tally { passed, failed } = total;
-    if failures.is_empty() && failed == 0 {
-        println!("test result: ok. {passed} passed; 0 failed");
-        return Ok(true);
-    }
-    println!(
-        "test result: FAILED. {passed} passed; {failed} failed; steps that failed: {}",
-        failures.join(", ")
-    );
-    Ok(false)
+    let note = match failures[..] {
+        [] => String::new(),
+        _ => format!("; steps that failed: {}", failures.join(", ")),
+    };
+    Ok(total.conclude(&note))
 }
 
-fn steps() -> Vec<(&'static str, Vec<&'static str>)> {
+type Check = fn(&Path) -> io::Result<Vec<String>>;
+const CHECKS: [(&str, Check); 8] = [
+    ("docs", docs),
+    ("architecture", architecture::check),
+    ("packaging", packaging::check),
+    ("portability", portability),
+    ("kernels", kernels::check),
+    ("page", page::check),
+    ("book", book::check),
+    ("prose", prose::check),
+];
+
+fn steps() -> [(&'static str, Vec<&'static str>); 5] {
     let tests = if has_nextest() {
         vec!["nextest", "run", "--workspace", "--no-fail-fast", "--no-tests=pass"]
     } else {
         vec!["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]
     };
-    vec![
-        ("tools", vec!["fmt", "--version"]),
-        ("tools", vec!["clippy", "--version"]),
+    [
         ("format", vec!["fmt", "--all", "--check"]),
         ("lints", vec!["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
         ("build", vec!["test", "--workspace", "--no-run", "--quiet"]),
         ("tests", tests),
-        ("tests of optional features", optional()),
         ("doc tests", vec!["test", "--workspace", "--doc", "--quiet", "--no-fail-fast"]),
     ]
 }
 
-/// What the tests of the whole workspace leave out: those that need a feature of their own crate. The workspace is named all the same,
-/// so that nothing is built anew with other features.
-fn optional() -> Vec<&'static str> {
-    vec!["test", "--workspace", "--features", "veracity-core/serde,veracity-train/serde", "--test", "written"]
+fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args(arguments).current_dir(root);
+    cargo
 }
 
-/// Builds the docs. A link that leads nowhere is wrong, unless it is the key of a paper in `docs/references.md`: the
-/// house cites as `[Mironov17]`, which rustdoc takes for a link, and in public docs as `\\[Mironov17\\]`, which must be listed too.
+/// Builds the docs. A link that leads nowhere is wrong, unless it is the key of a paper in `docs/references.md`: sources cite
+/// as `[Mironov17]`, which rustdoc takes for a link, and in public docs as `\\[Mironov17\\]`, which must be listed too.
 fn docs(root: &Path) -> io::Result<Vec<String>> {
     let references = std::fs::read_to_string(root.join("docs/references.md"))?;
     let done = Command::new("cargo")
@@ -118,7 +127,7 @@ fn docs(root: &Path) -> io::Result<Vec<String>> {
         .output()?;
     let said = String::from_utf8_lossy(&done.stderr);
     let mut wrong = complaints(&said, &references);
-    for file in crate::architecture::sources(root)? {
+    for file in files::ending(&root.join("crates"), "rs")? {
         let text = std::fs::read_to_string(&file)?;
         let unknown = citations(&text).filter(|key| !references.contains(&format!("| {key} |")));
         wrong.extend(unknown.map(|key| format!("{}: {key} is not in docs/references.md", file.display())));
@@ -129,7 +138,7 @@ fn docs(root: &Path) -> io::Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// What rustdoc complains of, with the place it names on the next line; citations that are listed are no complaint.
+/// The complaints of rustdoc, each with the place on its next line, without citations that are listed.
 fn complaints(said: &str, references: &str) -> Vec<String> {
     let lines: Vec<&str> = said.lines().collect();
     let mut wrong = Vec::new();
@@ -147,53 +156,51 @@ fn complaints(said: &str, references: &str) -> Vec<String> {
     wrong
 }
 
-/// What a browser does not have: a C library, an operating system's entropy or files, threads, a clock.
+/// Crates that need what a browser does not have: a C library, an operating system's entropy or files, threads, a clock.
 const UNPORTABLE: [&str; 12] = [
-    "libc",
-    "getrandom",
-    "rustix",
-    "nix",
-    "windows-sys",
-    "rand",
-    "rayon",
-    "rayon-core",
-    "chrono",
-    "time",
-    "tempfile",
-    "memmap2",
+    "libc", "getrandom", "rustix", "nix", "windows-sys", "rand", "rayon", "rayon-core", "chrono", "time",
+    "tempfile", "memmap2",
 ];
 
-/// Claims and the page must run in a browser: none of what they are built from for one may need more than that has. Claims draw no
-/// noise; the page draws what its audit looks at.
+/// The accountant and the page must run in a browser: no crate that they are built from may need more than a browser has. The
+/// accountant draws no noise; the page draws for its audit.
 fn portability(root: &Path) -> io::Result<Vec<String>> {
     let mut wrong = Vec::new();
-    for (room, draws) in [("veracity-claims", false), ("veracity-web", true)] {
-        wrong.extend(portability_of(root, room, draws)?);
+    for (package, draws) in [("veracity-account", false), ("veracity-web", true)] {
+        wrong.extend(unportable(package, draws, &linked(root, package)?));
     }
     Ok(wrong)
 }
 
-fn portability_of(root: &Path, room: &str, draws: bool) -> io::Result<Vec<String>> {
-    let done = Command::new("cargo")
-        .args(["tree", "-p", room, "-e", "normal", "--prefix", "none"])
-        .args(["--target", "wasm32-unknown-unknown"])
+/// The crates that a package is linked from in a browser, each once with its version.
+pub fn linked(root: &Path, package: &str) -> io::Result<Vec<String>> {
+    let tree = Command::new("cargo")
+        .args(["tree", "-p", package, "-e", "normal", "--prefix", "none"])
+        .args(["--target", page::TARGET])
         .current_dir(root)
         .env("CARGO_TERM_COLOR", "never")
         .output()?;
-    if !done.status.success() {
-        return Ok(vec![String::from_utf8_lossy(&done.stderr).into_owned()]);
+    if !tree.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&tree.stderr).into_owned()));
     }
-    Ok(unportable(room, draws, &String::from_utf8_lossy(&done.stdout)))
+    Ok(once(&String::from_utf8_lossy(&tree.stdout)))
 }
 
-/// What of a list of crates a browser does not have, one line each.
-fn unportable(room: &str, draws: bool, tree: &str) -> Vec<String> {
-    let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let is_wrong = |name: &&str| UNPORTABLE.contains(name) || !draws && name.starts_with("veracity-noise");
-    let wrong = names.into_iter().filter(is_wrong);
-    wrong.map(|name| format!("{room} is built from {name}, which a browser does not have")).collect()
+/// The lines of a tree, each crate once: a repeated one has a mark behind it.
+fn once(tree: &str) -> Vec<String> {
+    let lines = tree.lines().map(|line| line.trim_end_matches(" (*)").trim()).filter(|line| !line.is_empty());
+    let mut crates: Vec<String> = lines.map(str::to_owned).collect();
+    crates.sort_unstable();
+    crates.dedup();
+    crates
+}
+
+/// The crates of a package that a browser cannot run, one line each.
+fn unportable(package: &str, draws: bool, linked: &[String]) -> Vec<String> {
+    let names = linked.iter().filter_map(|line| line.split_whitespace().next());
+    let wrong =
+        names.filter(|name| UNPORTABLE.contains(name) || !draws && name.starts_with("veracity-noise"));
+    wrong.map(|name| format!("{package} is built from {name}, which a browser does not have")).collect()
 }
 
 /// The keys of papers that a source cites as `\\[Mironov17\\]`: a capital first, two digits last.
@@ -211,15 +218,8 @@ fn has_nextest() -> bool {
     probe.is_ok_and(|output| output.status.success())
 }
 
-/// Runs cargo, passes its output through, and counts the tests it reports.
-fn cargo(root: &Path, arguments: &[&str]) -> io::Result<(bool, Tally)> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(arguments).current_dir(root);
-    counted(cargo)
-}
-
-/// Runs a command, passes its output through, and counts the tests it reports.
-pub fn counted(mut command: Command) -> io::Result<(bool, Tally)> {
+/// Runs a command, passes its output through, and counts the tests it reports; one that fails without a failed test counts as one.
+pub fn counted(mut command: Command) -> io::Result<Tally> {
     let mut child = command
         // Nothing here may depend on a terminal: the counts are read from plain text.
         .env("CARGO_TERM_COLOR", "never")
@@ -237,16 +237,15 @@ pub fn counted(mut command: Command) -> io::Result<(bool, Tally)> {
         }
     });
     let status = child.wait()?;
-    let counted = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok((status.success(), counted))
+    let mut counted = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    counted.failed = counted.failed.max(usize::from(!status.success()));
+    Ok(counted)
 }
 
 fn pass_through(pipe: impl Read, mut to: impl Write, tally: &Mutex<Tally>) {
     for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-        let counted = count(&line);
         if let Ok(mut tally) = tally.lock() {
-            tally.passed += counted.passed;
-            tally.failed += counted.failed;
+            *tally += count(&line);
         }
         // A closed terminal must not stop the checks.
         let _ = writeln!(to, "{line}");
@@ -254,31 +253,32 @@ fn pass_through(pipe: impl Read, mut to: impl Write, tally: &Mutex<Tally>) {
 }
 
 /// Reads `test result: ok. 3 passed; 0 failed; …`, nextest's `Summary [ 1.2s] 5 tests run: 4 passed, 1 failed, …`, or pytest's
-/// `1 failed, 4 passed in 1.20s`.
+/// `1 failed, 4 passed, 1 error in 1.20s`.
 fn count(line: &str) -> Tally {
-    // Indented, the former is what nextest repeats of a test that failed, and counts itself.
-    let of_cargo = line.starts_with("test result:") || line.trim_start().starts_with("Summary [");
-    if !of_cargo && !is_of_pytest(line) {
+    // Indented, the first is what nextest repeats of a test that failed, and counts itself.
+    if !line.starts_with("test result:") && !line.trim_start().starts_with("Summary [") && !is_of_pytest(line)
+    {
         return Tally::default();
     }
-    let before = |word: &str| {
-        let words: Vec<&str> = line.split([' ', ',', ';']).filter(|w| !w.is_empty()).collect();
-        let at = words.iter().position(|w| *w == word)?;
-        words.get(at.checked_sub(1)?)?.parse().ok()
-    };
-    let errors = if of_cargo { None } else { before("error").or(before("errors")) };
-    Tally {
-        passed: before("passed").unwrap_or(0),
-        failed: before("failed").unwrap_or(0) + errors.unwrap_or(0),
+    let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
+    let mut tally = Tally::default();
+    for pair in words.windows(2) {
+        let number = pair[0].parse().unwrap_or(0);
+        match pair[1] {
+            "passed" => tally.passed += number,
+            "failed" | "error" | "errors" => tally.failed += number,
+            _ => {}
+        }
     }
+    tally
 }
 
-/// Whether a line is pytest's last: counts, then ` in ` and the seconds.
+/// Whether a line is pytest's last: a count first, and ` in ` with the seconds behind all counts.
 fn is_of_pytest(line: &str) -> bool {
     let Some((counts, time)) = line.trim_matches(['=', ' ']).rsplit_once(" in ") else { return false };
-    let is_time = time.split_once('s').is_some_and(|(seconds, _)| seconds.parse::<f64>().is_ok());
-    let is_count = |one: &str| one.split_once(' ').is_some_and(|(number, _)| number.parse::<usize>().is_ok());
-    is_time && counts.split(", ").all(is_count)
+    let is_number =
+        |text: &str, end: char| text.split(end).next().is_some_and(|it| it.parse::<f64>().is_ok());
+    is_number(time, 's') && counts.split(", ").all(|count| is_number(count, ' '))
 }
 
 #[cfg(test)]
@@ -287,10 +287,13 @@ mod tests {
 
     #[test]
     fn what_a_browser_lacks_is_found_once() {
-        let tree = "veracity-claims v0.1.0 (crates/claims)\nserde v1.0.0\nlibc v0.2.0\nlibc v0.2.0\nveracity-noise v0.1.0\n";
-        assert_eq!(unportable("veracity-claims", false, tree).len(), 2);
-        assert_eq!(unportable("veracity-web", true, tree).len(), 1);
-        assert!(unportable("veracity-claims", false, "veracity-claims v0.1.0\nserde v1.0.0\n").is_empty());
+        let tree = "veracity-account v0.1.0 (crates/claims)\nserde v1.0.0\nlibc v0.2.0\nlibc v0.2.0 (*)\n\nveracity-noise v0.1.0\n";
+        assert_eq!(unportable("veracity-account", false, &once(tree)).len(), 2);
+        assert_eq!(unportable("veracity-web", true, &once(tree)).len(), 1);
+        assert!(
+            unportable("veracity-account", false, &once("veracity-account v0.1.0\nserde v1.0.0\n"))
+                .is_empty()
+        );
     }
 
     #[test]
@@ -308,6 +311,18 @@ mod tests {
             complaints(said, "| Mironov17 | Rényi |"),
             ["warning: unresolved link to `Profil` --> b.rs:2:3"]
         );
+    }
+
+    #[test]
+    fn a_command_that_fails_without_a_failed_test_counts_as_one() {
+        let tally = |script: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]);
+            counted(shell).unwrap()
+        };
+        assert_eq!(tally("echo 'test result: ok. 3 passed; 0 failed'"), Tally { passed: 3, failed: 0 });
+        assert_eq!(tally("echo '2 passed in 1.2s' >&2; exit 3"), Tally { passed: 2, failed: 1 });
+        assert_eq!(tally("echo '4 failed in 1.2s'; exit 1"), Tally { passed: 0, failed: 4 });
     }
 
     #[test]

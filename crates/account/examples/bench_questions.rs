@@ -60,7 +60,7 @@ fn answer(cells: &[&str]) -> Result<(f64, f64), Refusal> {
     let family = |noise_multiplier| match *kind {
         "laplace" => Mechanism::Laplace { noise_multiplier }.repeated(times),
         "gaussian" => Mechanism::Gaussian { noise_multiplier }.repeated(times),
-        _ => Mechanism::dp_sgd(rate, noise_multiplier, times),
+        _ => Mechanism::sampled_gaussian(rate, noise_multiplier, times),
     };
     let adjacency = Adjacency::AddRemove;
     if epsilon.is_empty() {
@@ -84,7 +84,8 @@ fn further(
     let steps = Count::new(1000)?;
     Ok(match kind {
         "group" => {
-            let once = Mechanism::dp_sgd(SamplingRate::new(number(rate))?, noise_multiplier, Count::ONE);
+            let once =
+                Mechanism::sampled_gaussian(SamplingRate::new(number(rate))?, noise_multiplier, Count::ONE);
             (Mechanism::Group { size, mechanism: Box::new(once) }, Adjacency::AddRemove)
         }
         "tree" => (matrix(Strategy::Tree { steps: size }, Participation::Once), Adjacency::ZeroOut),

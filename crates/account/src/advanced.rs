@@ -114,14 +114,12 @@ fn at_split(composition: &Composition, each: f64, slack: f64, form: Form) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use veracity_core::{Adjacency, Count, Mechanism, NoiseMultiplier};
+    use veracity_core::{Adjacency, Mechanism};
+    use veracity_testkit::short::{self, count, noise};
 
     fn pure(epsilon: f64, times: u64) -> Question {
-        let mechanism = Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() };
-        Question {
-            mechanism: mechanism.repeated(Count::new(times).unwrap()),
-            adjacency: Adjacency::AddRemove,
-        }
+        let mechanism = short::pure(epsilon);
+        Question { mechanism: mechanism.repeated(count(times)), adjacency: Adjacency::AddRemove }
     }
 
     fn value(found: Result<Finding<Epsilon>, Refusal>) -> f64 {
@@ -132,7 +130,7 @@ mod tests {
     /// # and 100*e*expm1(e)+sqrt(200*e*e*log(1/mpf(1e-5)))
     #[test]
     fn the_bias_has_its_factor_epsilon() {
-        let delta = Delta::new(1e-5).unwrap();
+        let delta = short::delta(1e-5);
         let kov = value(kov_epsilon_at(&pure(0.1, 100), delta));
         let (kov_truth, drv_truth) = (5.298_109_661_766_881, 5.850_235_092_944_557);
         assert!(kov_truth <= kov && kov <= kov_truth * (1.0 + 1e-12), "{kov}");
@@ -145,7 +143,7 @@ mod tests {
     #[test]
     fn neither_form_costs_more_than_adding_up() {
         for (epsilon, times) in [(5.0, 3), (0.01, 10), (800.0, 2)] {
-            let delta = Delta::new(1e-6).unwrap();
+            let delta = short::delta(1e-6);
             let sum = epsilon * times as f64 * (1.0 + 1e-13);
             assert!(value(epsilon_at(&pure(epsilon, times), delta)) <= sum);
             assert!(value(kov_epsilon_at(&pure(epsilon, times), delta)) <= sum);
@@ -154,10 +152,10 @@ mod tests {
 
     #[test]
     fn delta_undoes_epsilon() {
-        let noise_multiplier = NoiseMultiplier::new(20.0).unwrap();
-        let mechanism = Mechanism::Gaussian { noise_multiplier }.repeated(Count::new(30).unwrap());
+        let noise_multiplier = noise(20.0);
+        let mechanism = Mechanism::Gaussian { noise_multiplier }.repeated(count(30));
         let question = Question { mechanism, adjacency: Adjacency::ReplaceOne };
-        let epsilon = Epsilon::new(value(epsilon_at(&question, Delta::new(1e-6).unwrap()))).unwrap();
+        let epsilon = short::epsilon(value(epsilon_at(&question, short::delta(1e-6))));
         let back = delta_at(&question, epsilon).unwrap().upper().unwrap().0.get();
         assert!((back / 1e-6 - 1.0).abs() < 1e-6, "{back}");
     }

@@ -44,17 +44,18 @@ fn sum(composition: &Composition, delta: f64) -> Result<f64, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use veracity_core::{Adjacency, Count, Mechanism, NoiseMultiplier, SamplingRate};
+    use veracity_core::{Adjacency, Mechanism};
+    use veracity_testkit::short::{self, count, gaussian};
 
     fn ask(mechanism: Mechanism, delta: f64) -> f64 {
         let question = Question { mechanism, adjacency: Adjacency::AddRemove };
-        epsilon_at(&question, Delta::new(delta).unwrap()).unwrap().upper().unwrap().0.get()
+        epsilon_at(&question, short::delta(delta)).unwrap().upper().unwrap().0.get()
     }
 
     #[test]
     fn pure_epsilons_add_up() {
-        let noise_multiplier = NoiseMultiplier::new(10.0).unwrap();
-        let mechanism = Mechanism::Laplace { noise_multiplier }.repeated(Count::new(100).unwrap());
+        let noise_multiplier = short::noise(10.0);
+        let mechanism = Mechanism::Laplace { noise_multiplier }.repeated(count(100));
         let found = ask(mechanism, 0.0);
         assert!((10.0..10.0 + 1e-12).contains(&found), "{found}");
     }
@@ -62,31 +63,31 @@ mod tests {
     /// # mpmath 1.4, 50 digits: findroot(lambda e: ncdf(.5-e)-exp(e)*ncdf(-.5-e)-mpf('1e-5'), 4.4)
     #[test]
     fn one_gaussian_costs_its_exact_profile() {
-        let found = ask(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() }, 1e-5);
+        let found = ask(gaussian(1.0), 1e-5);
         assert!((4.377178095681..4.377178095682).contains(&found), "{found}");
     }
 
     /// # mpmath 1.4, 50 digits: q=.01; e=findroot(lambda e: q*d(1, log(1+(exp(e)-1)/q))-mpf('1e-5')/10, 1.); 10*e
     #[test]
     fn sampled_gaussians_share_the_delta() {
-        let rate = SamplingRate::new(0.01).unwrap();
-        let noise = NoiseMultiplier::new(1.0).unwrap();
-        let found = ask(Mechanism::dp_sgd(rate, noise, Count::new(10).unwrap()), 1e-5);
+        let rate = short::rate(0.01);
+        let noise = short::noise(1.0);
+        let found = ask(Mechanism::sampled_gaussian(rate, noise, count(10)), 1e-5);
         let truth = 3.639_478_396_155_085;
         assert!(truth * (1.0 - 1e-12) <= found && found <= truth * (1.0 + 1e-10), "{found}");
     }
 
     #[test]
     fn declared_deltas_that_exceed_the_given_one_are_refused() {
-        let epsilon = Epsilon::new(0.1).unwrap();
-        let delta = Delta::new(1e-7).unwrap();
-        let mechanism = Mechanism::Approximate { epsilon, delta }.repeated(Count::new(100).unwrap());
+        let epsilon = short::epsilon(0.1);
+        let delta = short::delta(1e-7);
+        let mechanism = Mechanism::Approximate { epsilon, delta }.repeated(count(100));
         assert!((ask(mechanism.clone(), 1e-5) - 10.0).abs() < 1e-12);
         let question = Question { mechanism, adjacency: Adjacency::AddRemove };
-        let refusal = epsilon_at(&question, Delta::new(9e-6).unwrap()).unwrap_err().to_string();
-        assert!(refusal.contains("ask at a larger delta"), "{refusal}");
-        let needed = delta_at(&question, Epsilon::new(10.1).unwrap()).unwrap().upper().unwrap().0.get();
+        let refusal = epsilon_at(&question, short::delta(9e-6)).unwrap_err().to_string();
+        assert!(refusal.contains("use a larger delta"), "{refusal}");
+        let needed = delta_at(&question, short::epsilon(10.1)).unwrap().upper().unwrap().0.get();
         assert!((1e-5..1e-5 * (1.0 + 1e-9)).contains(&needed), "{needed}");
-        assert!(delta_at(&question, Epsilon::new(9.9).unwrap()).is_err());
+        assert!(delta_at(&question, short::epsilon(9.9)).is_err());
     }
 }

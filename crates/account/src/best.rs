@@ -34,6 +34,9 @@ pub struct Best<T> {
 ///
 /// # Promise  As the method that is named; the least upper end of all that were asked
 ///
+/// # Errors
+/// Refuses where no method that bounds has an answer, and where two certified methods contradict each other.
+///
 /// # Examples
 ///
 /// Where exact has no theorem the answer says so, and by which method it is:
@@ -56,6 +59,9 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Best<Epsilon>, Re
 /// The δ at `epsilon` by the best method.
 ///
 /// # Promise  As [`epsilon_at`]
+///
+/// # Errors
+/// As [`epsilon_at`], and where δ is 1 to within rounding.
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Best<Delta>, Refusal> {
     Prepared::new(question).delta_at(epsilon)
 }
@@ -68,7 +74,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Best<Delta>, Re
 /// use veracity_account::{Question, best::Prepared};
 /// use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
 ///
-/// let plan = Mechanism::dp_sgd(SamplingRate::new(0.02)?, NoiseMultiplier::new(1.2)?, Count::new(500)?);
+/// let plan = Mechanism::sampled_gaussian(SamplingRate::new(0.02)?, NoiseMultiplier::new(1.2)?, Count::new(500)?);
 /// let prepared = Prepared::new(&Question { mechanism: plan, adjacency: Adjacency::AddRemove });
 /// let mut before = f64::INFINITY;
 /// for delta in [1e-8, 1e-6, 1e-4] {
@@ -100,23 +106,35 @@ impl Prepared {
     }
 
     /// The exact profile, or why there is none.
+    ///
+    /// # Errors
+    /// Refuses a mechanism without a dominating pair.
     pub fn exact(&self) -> Result<&Profile, Refusal> {
         self.profile.get_or_init(|| Profile::new(&self.question)).as_ref().map_err(Refusal::clone)
     }
 
     /// The ε at `delta`.
+    ///
+    /// # Errors
+    /// Refuses where no method that bounds has an answer, and where two certified methods contradict each other.
     pub fn epsilon_at(&self, delta: Delta) -> Result<Best<Epsilon>, Refusal> {
         let exact = self.exact_epsilon_at(delta);
         tightest(exact, Epsilon::get, |method| crate::epsilon_at(&self.question, delta, method))
     }
 
     /// The δ at `epsilon`.
+    ///
+    /// # Errors
+    /// As [`epsilon_at`], and where δ is 1 to within rounding.
     pub fn delta_at(&self, epsilon: Epsilon) -> Result<Best<Delta>, Refusal> {
         let exact = self.exact_delta_at(epsilon);
         tightest(exact, Delta::get, |method| crate::delta_at(&self.question, epsilon, method))
     }
 
     /// The ε at `delta` by `method`.
+    ///
+    /// # Errors
+    /// As the method.
     pub fn epsilon_by(&self, method: Method, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
         match method {
             Method::Exact => self.exact_epsilon_at(delta),
@@ -125,6 +143,9 @@ impl Prepared {
     }
 
     /// The δ at `epsilon` by `method`.
+    ///
+    /// # Errors
+    /// As the method.
     pub fn delta_by(&self, method: Method, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
         match method {
             Method::Exact => self.exact_delta_at(epsilon),
@@ -133,6 +154,9 @@ impl Prepared {
     }
 
     /// The δ at `epsilon` by exact, for one of many points of a curve.
+    ///
+    /// # Errors
+    /// As [`Prepared::delta_by`] with [`Method::Exact`].
     pub fn exact_on_curve(&self, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
         self.exact_delta(epsilon, Profile::delta_on_curve)
     }
@@ -193,7 +217,7 @@ fn tightest<T: Copy + PartialOrd>(
 fn of_all(refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::NoTheorem { culprit, setting, .. } if setting == format!("method {}", Method::Exact) => {
-            Refusal::no_theorem(culprit, setting, "no other method bounds it either")
+            Refusal::no_theorem(culprit, setting, "no other method gives a bound either")
         }
         other => other,
     }
@@ -222,7 +246,7 @@ fn narrowed<T: Copy + PartialOrd>(
     if better.is_none() {
         return Ok(Best { finding: Finding::Bracket(bracket), method: Method::Exact, fallback: None });
     }
-    let why = format!("exact certifies no more than that it lies between {lower:.6e} and {upper:.6e}");
+    let why = format!("method exact certifies only that it lies between {lower:.6e} and {upper:.6e}");
     let fallback = Some(Refusal::NotCertified(why));
     Ok(Best { finding: Finding::Bracket(bracket), method: Method::Pld, fallback })
 }
@@ -271,24 +295,28 @@ fn must_be_in_order<T: PartialOrd>(bracket: &Bracket<T>) -> Result<(), Refusal> 
         return Ok(());
     }
     Err(Refusal::Contradiction(
-        "two certified methods contradict each other, please report the question".into(),
+        "two certified methods contradict each other; this is a bug, please report it".into(),
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use veracity_core::{Adjacency, Count, Mechanism, NoiseMultiplier, SamplingRate};
+    use veracity_core::{Adjacency, Mechanism};
+    use veracity_testkit::short;
 
     fn dp_sgd(rate: f64, noise: f64, steps: u64) -> Question {
-        let rate = SamplingRate::new(rate).unwrap();
-        let (noise, steps) = (NoiseMultiplier::new(noise).unwrap(), Count::new(steps).unwrap());
-        Question { mechanism: Mechanism::dp_sgd(rate, noise, steps), adjacency: Adjacency::AddRemove }
+        let rate = short::rate(rate);
+        let (noise, steps) = (short::noise(noise), short::count(steps));
+        Question {
+            mechanism: Mechanism::sampled_gaussian(rate, noise, steps),
+            adjacency: Adjacency::AddRemove,
+        }
     }
 
     fn drawn(batch: u64, noise: f64, times: u64) -> Question {
-        let count = |many| Count::new(many).unwrap();
-        let gaussian = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() };
+        let count = |many| short::count(many);
+        let gaussian = short::gaussian(noise);
         let mechanism = Mechanism::FixedSizeSampled {
             batch: count(batch),
             population: count(10_000),
@@ -302,7 +330,7 @@ mod tests {
     fn the_best_answer_is_the_tightest_of_all_that_bound() {
         let questions = [dp_sgd(0.01, 1.0, 1000), dp_sgd(0.1, 3000.0, 100), drawn(100, 4.0, 10)];
         for question in &questions {
-            for delta in [1e-9, 1e-5].map(|delta| Delta::new(delta).unwrap()) {
+            for delta in [1e-9, 1e-5].map(short::delta) {
                 let best = epsilon_at(question, delta).unwrap();
                 let upper = best.finding.upper().unwrap().0.get();
                 for method in Method::ALL {
@@ -326,13 +354,13 @@ mod tests {
             (dp_sgd(0.01, 1.0, 10_000_000), [0.0, 100.0, 300.0], 1000.0),
         ] {
             let prepared = Prepared::new(&question);
-            for epsilon in vacuous.map(|epsilon| Epsilon::new(epsilon).unwrap()) {
+            for epsilon in vacuous.map(short::epsilon) {
                 let refused = prepared.delta_at(epsilon).unwrap_err();
                 assert!(matches!(refused, Refusal::NoProtection(_)), "{epsilon}: {refused:?}");
             }
-            assert!(prepared.delta_at(Epsilon::new(useful).unwrap()).is_ok());
+            assert!(prepared.delta_at(short::epsilon(useful)).is_ok());
         }
-        let infinite = Prepared::new(&dp_sgd(1.0, 0.3, 100)).epsilon_at(Delta::new(0.0).unwrap());
+        let infinite = Prepared::new(&dp_sgd(1.0, 0.3, 100)).epsilon_at(short::delta(0.0));
         assert!(!matches!(infinite, Err(Refusal::NoProtection(_))), "{infinite:?}");
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! let (rate, steps) = (SamplingRate::new(256.0 / 60_000.0)?, Count::new(14_062)?);
 //! let (adjacency, delta) = (Adjacency::AddRemove, Delta::new(1e-5)?);
-//! let training = |noise| Mechanism::dp_sgd(rate, noise, steps);
+//! let training = |noise| Mechanism::sampled_gaussian(rate, noise, steps);
 //!
 //! let question = Question { mechanism: training(NoiseMultiplier::new(1.1)?), adjacency };
 //! let answer = best::epsilon_at(&question, delta)?;
@@ -21,29 +21,33 @@
 //! assert!(noise.get() > 1.1 && noise.get() < 3.0);
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
+#![warn(clippy::missing_errors_doc)]
 
-pub mod advanced;
-pub mod basic;
+mod advanced;
+mod basic;
 pub mod best;
 mod best_of;
 pub mod bounded_range;
 pub mod calibrate;
+pub mod claims;
 pub mod exact;
 pub mod expand;
 pub mod filter;
 pub mod gdp;
+mod integer;
 pub mod matrix;
 mod method;
-pub mod optimal;
-pub mod pld;
+mod optimal;
+mod pld;
 pub mod rdp;
 mod shuffled;
 mod single;
 pub mod tradeoff;
-pub mod zcdp;
+mod zcdp;
 
 pub use exact::Profile;
 pub use expand::{Composition, Neighbours, Part};
+pub use integer::IntegerNoise;
 pub use method::Method;
 pub use shuffled::Shuffled;
 
@@ -80,6 +84,9 @@ pub struct Question {
 
 /// The ε that goes with `delta`, as `method` knows it.
 ///
+/// # Errors
+/// Refuses a question that the method has no theorem for or cannot certify.
+///
 /// # Examples
 ///
 /// Methods differ in how much they promise:
@@ -88,7 +95,7 @@ pub struct Question {
 /// use veracity_account::{Method, Question, epsilon_at};
 /// use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate, Standing};
 ///
-/// let plan = Mechanism::dp_sgd(SamplingRate::new(0.01)?, NoiseMultiplier::new(1.0)?, Count::new(1_000)?);
+/// let plan = Mechanism::sampled_gaussian(SamplingRate::new(0.01)?, NoiseMultiplier::new(1.0)?, Count::new(1_000)?);
 /// let question = Question { mechanism: plan, adjacency: Adjacency::AddRemove };
 /// let delta = Delta::new(1e-5)?;
 ///
@@ -106,7 +113,7 @@ pub fn epsilon_at(question: &Question, delta: Delta, method: Method) -> Result<F
         Method::Exact => exact::epsilon_at(question, delta),
         Method::Pld => pld::epsilon_at(question, delta),
         Method::Rdp => rdp::epsilon_at(question, delta),
-        Method::Moments => rdp::moments_epsilon_at(question, delta),
+        Method::Moments => rdp::moments::epsilon_at(question, delta),
         Method::Zcdp => zcdp::epsilon_at(question, delta),
         Method::Gdp => gdp::epsilon_at(question, delta),
         Method::GdpClt => gdp::clt_epsilon_at(question, delta),
@@ -120,12 +127,15 @@ pub fn epsilon_at(question: &Question, delta: Delta, method: Method) -> Result<F
 
 /// The δ that goes with `epsilon`, as `method` knows it.
 ///
+/// # Errors
+/// As [`epsilon_at`].
+///
 /// # Examples
 ///
 /// ```
 /// use veracity_account::{Method, Question, delta_at};
 /// use veracity_core::{Adjacency, Epsilon, Mechanism, NoiseMultiplier};
-/// use veracity_numerics::normal;
+/// use veracity_core::numerics::normal;
 ///
 /// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? };
 /// let question = Question { mechanism, adjacency: Adjacency::AddRemove };
@@ -142,7 +152,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon, method: Method) -> Result
         Method::Exact => exact::delta_at(question, epsilon),
         Method::Pld => pld::delta_at(question, epsilon),
         Method::Rdp => rdp::delta_at(question, epsilon),
-        Method::Moments => rdp::moments_delta_at(question, epsilon),
+        Method::Moments => rdp::moments::delta_at(question, epsilon),
         Method::Zcdp => zcdp::delta_at(question, epsilon),
         Method::Gdp => gdp::delta_at(question, epsilon),
         Method::GdpClt => gdp::clt_delta_at(question, epsilon),

@@ -5,8 +5,8 @@
 //! Exponential mechanisms of one range have worst mechanisms of their own, in `bounded_range`.
 
 use crate::{Composition, Question, advanced::slack_shares, bounded_range, expand, single};
+use veracity_core::numerics::root;
 use veracity_core::{Bracket, Count, Delta, Epsilon, Finding, Mechanism, Refusal};
-use veracity_numerics::root;
 
 /// The most atoms that unequal ε may multiply out to.
 const MOST_ATOMS: f64 = 1_048_576.0;
@@ -244,17 +244,11 @@ fn binomial(n: u64, epsilon: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use veracity_core::{Adjacency, Buckets, NoiseMultiplier, Probability};
+    use veracity_core::{Adjacency, Buckets};
+    use veracity_testkit::short::{self, count, probability, pure};
 
     fn question(mechanism: Mechanism, times: u64) -> Question {
-        Question {
-            mechanism: mechanism.repeated(Count::new(times).unwrap()),
-            adjacency: Adjacency::ReplaceOne,
-        }
-    }
-
-    fn pure(epsilon: f64) -> Mechanism {
-        Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() }
+        Question { mechanism: mechanism.repeated(count(times)), adjacency: Adjacency::ReplaceOne }
     }
 
     /// # mpmath 1.4, 50 digits: p=mpf(3)/4; d=lambda e: sum(binomial(50,l)*p**(50-l)*(1-p)**l*(1-exp(e-(50-2*l)*log(3)))
@@ -262,12 +256,12 @@ mod tests {
     #[test]
     fn fifty_coins_cost_what_they_must() {
         let buckets = Buckets::new(2).unwrap();
-        let noise = Probability::new(0.5).unwrap();
+        let noise = probability(0.5);
         let asked = question(Mechanism::RandomizedResponse { buckets, noise }, 50);
-        let found = epsilon_at(&asked, Delta::new(1e-5).unwrap()).unwrap().upper().unwrap().0.get();
+        let found = epsilon_at(&asked, short::delta(1e-5)).unwrap().upper().unwrap().0.get();
         let truth = 50.522_627_148_081_29;
         assert!(truth <= found && found <= truth * (1.0 + 1e-11), "{found}");
-        let delta = delta_at(&asked, Epsilon::new(truth).unwrap()).unwrap().upper().unwrap().0.get();
+        let delta = delta_at(&asked, short::epsilon(truth)).unwrap().upper().unwrap().0.get();
         assert!((1e-5 * (1.0 - 1e-12)..1e-5 * (1.0 + 1e-10)).contains(&delta), "{delta}");
     }
 
@@ -293,7 +287,7 @@ mod tests {
         let asked = Question { mechanism, adjacency: Adjacency::AddRemove };
         for epsilon in [0.0, 0.5, 2.0, 4.0] {
             let truth = twin(&epsilons, epsilon);
-            let found = delta_at(&asked, Epsilon::new(epsilon).unwrap()).unwrap();
+            let found = delta_at(&asked, short::epsilon(epsilon)).unwrap();
             let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
             assert!(lower <= truth && truth <= upper && upper - lower < 1e-12, "{lower} {truth} {upper}");
         }
@@ -301,29 +295,29 @@ mod tests {
 
     #[test]
     fn declared_pairs_are_bracketed_and_derived_ones_are_bounded() {
-        let delta = Delta::new(1e-5).unwrap();
-        let epsilon = Epsilon::new(0.1).unwrap();
-        let declared = question(Mechanism::Approximate { epsilon, delta: Delta::new(1e-9).unwrap() }, 1000);
+        let delta = short::delta(1e-5);
+        let epsilon = short::epsilon(0.1);
+        let declared = question(Mechanism::Approximate { epsilon, delta: short::delta(1e-9) }, 1000);
         let found = epsilon_at(&declared, delta).unwrap();
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
         assert!(lower <= upper && upper - lower < 1e-9, "{lower} {upper}");
-        let noise_multiplier = NoiseMultiplier::new(40.0).unwrap();
+        let noise_multiplier = short::noise(40.0);
         let derived = question(Mechanism::Gaussian { noise_multiplier }, 100);
         assert!(matches!(epsilon_at(&derived, delta).unwrap(), Finding::Upper(_)));
-        let grouped = Mechanism::Group { size: Count::new(3).unwrap(), mechanism: Box::new(pure(0.1)) };
+        let grouped = Mechanism::Group { size: count(3), mechanism: Box::new(pure(0.1)) };
         assert!(matches!(epsilon_at(&question(grouped, 5), delta).unwrap(), Finding::Upper(_)));
     }
 
     #[test]
     fn without_delta_pure_epsilons_add_up() {
-        let found = epsilon_at(&question(pure(0.25), 40), Delta::new(0.0).unwrap()).unwrap();
+        let found = epsilon_at(&question(pure(0.25), 40), short::delta(0.0)).unwrap();
         let upper = found.upper().unwrap().0.get();
         assert!((10.0..10.0 + 1e-12).contains(&upper), "{upper}");
     }
 
     #[test]
     fn too_many_atoms_are_refused_with_a_remedy() {
-        let refusal = epsilon_at(&question(pure(0.001), 1 << 21), Delta::new(1e-5).unwrap()).unwrap_err();
+        let refusal = epsilon_at(&question(pure(0.001), 1 << 21), short::delta(1e-5)).unwrap_err();
         assert!(refusal.to_string().ends_with("use method exact"), "{refusal}");
     }
 }

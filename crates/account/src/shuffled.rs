@@ -5,8 +5,8 @@
 //! closed form, and its slices are a post-processing that composes over epochs.
 
 use crate::pld;
+use veracity_core::numerics::normal;
 use veracity_core::{Count, Delta, Epsilon, Lower, NoiseMultiplier, Refusal};
-use veracity_numerics::normal;
 
 /// Slices of the largest sum.
 const SLICES: usize = 4096;
@@ -40,6 +40,9 @@ impl Shuffled {
     /// # Assumes    Batches of one size, in which every record has the same chance for each place
     /// # Numerics   Probabilities under the first law are rounded down, under the second one up
     ///
+    /// # Errors
+    /// Refuses what the grid cannot hold.
+    ///
     /// # Examples
     ///
     /// ```
@@ -50,7 +53,7 @@ impl Shuffled {
     /// let delta = Delta::new(1e-5)?;
     /// let shuffled = Shuffled { batches, noise_multiplier, epochs: Count::ONE }.least_epsilon(delta)?;
     ///
-    /// let poisson = Mechanism::dp_sgd(SamplingRate::new(0.01)?, noise_multiplier, batches);
+    /// let poisson = Mechanism::sampled_gaussian(SamplingRate::new(0.01)?, noise_multiplier, batches);
     /// let question = Question { mechanism: poisson, adjacency: Adjacency::ZeroOut };
     /// let poisson = best::epsilon_at(&question, delta)?.finding.upper();
     /// // Shuffled batches leak more than the bound for Poisson batches says.
@@ -66,6 +69,9 @@ impl Shuffled {
     }
 
     /// What δ is at least, at this ε, as [`Shuffled::least_epsilon`].
+    ///
+    /// # Errors
+    /// As [`Shuffled::least_epsilon`].
     pub fn least_delta(&self, epsilon: Epsilon) -> Result<Lower<Delta>, Refusal> {
         let mut least: f64 = 0.0;
         for first in [Record::There, Record::Blank] {

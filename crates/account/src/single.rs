@@ -6,8 +6,8 @@ use crate::{
     gdp::profile::{MARGIN, gaussian_delta, gaussian_epsilon_above},
     rdp::{convert, selection},
 };
+use veracity_core::numerics::{logspace, root};
 use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
-use veracity_numerics::{logspace, root};
 
 /// Covers a handful of correctly rounded operations; multiply a computed bound by this to keep it a bound.
 pub(crate) const OUTWARD: f64 = 1.0 + 32.0 * f64::EPSILON;
@@ -22,7 +22,7 @@ pub(crate) const OUTWARD: f64 = 1.0 + 32.0 * f64::EPSILON;
 pub(crate) fn declared(part: &Part) -> Option<(f64, f64)> {
     match part {
         Part::Laplace { epsilon } | Part::BoundedRange { epsilon } => Some((epsilon * OUTWARD, 0.0)),
-        Part::DiscreteLaplace { scale, shift } => Some((*shift as f64 / scale * OUTWARD, 0.0)),
+        Part::Integer { noise, shift } => noise.largest_loss(*shift).map(|loss| (loss * OUTWARD, 0.0)),
         Part::RandomizedResponse { buckets, noise, neighbours } => {
             Some((randomized_response(*buckets, *noise, *neighbours), 0.0))
         }
@@ -32,19 +32,17 @@ pub(crate) fn declared(part: &Part) -> Option<(f64, f64)> {
             declared(part).map(|(epsilon, delta)| (amplified(*rate, epsilon), rate * delta * OUTWARD))
         }
         Part::AtMost(part) => declared(part),
+        Part::Gaussian { mu } if *mu == 0.0 => Some((0.0, 0.0)),
+        Part::Either { chance, rare, usual } => {
+            let ((first, delta), (second, smaller)) = (declared(rare)?, declared(usual)?);
+            let mixed = (chance * delta + (1.0 - chance) * smaller) * OUTWARD;
+            Some((first.max(second), mixed))
+        }
         Part::BestOf { runs, run } => {
             let epsilon = selection::pure_epsilon(*runs, run);
             epsilon.is_finite().then_some((epsilon, 0.0))
         }
-        Part::Gaussian { .. }
-        | Part::DiscreteGaussian { .. }
-        | Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::PoissonSampled { neighbours: Neighbours::Replaced, .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::Either { .. } => None,
+        _ => None,
     }
 }
 
@@ -101,7 +99,7 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
     }
     match part {
         Part::Gaussian { mu } => Ok(gaussian_epsilon_above(mu * OUTWARD, delta)),
-        Part::DiscreteGaussian { .. } | Part::Zcdp { .. } => {
+        Part::Integer { .. } | Part::Zcdp { .. } => {
             let rho = crate::zcdp::rho(part)?;
             Ok(convert::epsilon_at(delta, convert::ORDERS, |order| Ok(order * rho))?)
         }
@@ -140,7 +138,6 @@ pub(crate) fn single_use_epsilon(part: &Part, delta: f64) -> Result<f64, Refusal
             Err(Refusal::no_theorem(name(part), "composition of single uses", "use method exact, pld or rdp"))
         }
         Part::Laplace { .. }
-        | Part::DiscreteLaplace { .. }
         | Part::RandomizedResponse { .. }
         | Part::BoundedRange { .. }
         | Part::Approximate { .. } => Ok(f64::INFINITY),
@@ -187,8 +184,7 @@ pub(crate) fn name(part: &Part) -> String {
     match part {
         Part::Gaussian { .. } => "gaussian".into(),
         Part::Laplace { .. } => "laplace".into(),
-        Part::DiscreteGaussian { .. } => "discrete-gaussian".into(),
-        Part::DiscreteLaplace { .. } => "discrete-laplace".into(),
+        Part::Integer { noise, .. } => noise.kind().into(),
         Part::RandomizedResponse { .. } => "randomized-response".into(),
         Part::BoundedRange { .. } => "exponential".into(),
         Part::Approximate { delta, .. } if *delta == 0.0 => "pure".into(),
@@ -201,6 +197,9 @@ pub(crate) fn name(part: &Part) -> String {
         Part::Allocated { .. } => "random-allocation".into(),
         Part::Listed { .. } => "losses".into(),
         Part::BestOf { .. } => "best-of".into(),
+        Part::Either { rare, usual, .. } if usual.gaussian_shift() == Some(0.0) => {
+            format!("poisson-sampled {}", name(rare))
+        }
         Part::Either { .. } => "truncated-poisson-sampled".into(),
         Part::AtMost(part) => name(part),
     }
@@ -237,7 +236,7 @@ pub(crate) fn tally(composition: &Composition) -> Tally {
 pub(crate) fn left_over(given: f64, spent: f64) -> Result<f64, Refusal> {
     if spent > given * OUTWARD {
         return Err(Refusal::NotCertified(format!(
-            "declared parts spend a delta of {spent:.4e} and {given:.4e} is given; ask at a larger delta"
+            "declared parts use a delta of {spent:.4e}, but delta is {given:.4e}; use a larger delta"
         )));
     }
     Ok((given - spent).max(0.0))
@@ -271,7 +270,7 @@ pub(crate) fn least_delta(
     let found = epsilon_of(most)?;
     if found > epsilon {
         return Err(Refusal::NotCertified(format!(
-            "this method knows no delta < 1 at epsilon {epsilon}; ask at an epsilon above {found:.4}"
+            "this method gives no delta < 1 at epsilon {epsilon}; use an epsilon above {found:.4}"
         )));
     }
     if within(f64::MIN_POSITIVE) {
@@ -293,9 +292,7 @@ pub(crate) fn finite(epsilon: f64) -> Result<f64, Refusal> {
     if epsilon.is_finite() {
         return Ok(epsilon);
     }
-    Err(Refusal::NotCertified(
-        "this method knows no finite epsilon at this delta; ask at a larger delta".into(),
-    ))
+    Err(Refusal::NotCertified("this method gives no finite epsilon at this delta; use a larger delta".into()))
 }
 
 /// A δ as a bound; one that reaches 1 protects nobody and is refused.
@@ -306,9 +303,7 @@ pub(crate) fn upper_delta(delta: f64) -> Result<Finding<Delta>, Refusal> {
 /// A δ that is below 1, or the refusal that says so.
 pub(crate) fn below_one(delta: f64) -> Result<Delta, Refusal> {
     Delta::new(delta).map_err(|_| {
-        Refusal::NotCertified(
-            "this method knows no delta < 1 at this epsilon; ask at a larger epsilon".into(),
-        )
+        Refusal::NotCertified("this method gives no delta < 1 at this epsilon; use a larger epsilon".into())
     })
 }
 

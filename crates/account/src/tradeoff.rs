@@ -1,8 +1,8 @@
 //! What a privacy profile means for an attacker: trade-off curve, advantage, true-positive rate, posterior.
 //!
 //! An upper bound on δ(ε) goes in, as a function or as points that hold; what no attacker can exceed comes out. Every ε
-//! of the profile limits every test, so each function is a search over ε whose every step is a bound: a poor search is
-//! loose, never wrong.
+//! of the profile limits every test, so each function is a search over ε whose every step is a bound: a poor search gives
+//! a looser bound.
 
 mod curve;
 
@@ -34,6 +34,20 @@ pub fn tradeoff_through(false_positives: Probability, points: &[(f64, f64)]) -> 
     let alpha = false_positives.get();
     let best = points.iter().map(|&(epsilon, delta)| forced(alpha, epsilon, delta)).fold(0.0, f64::max);
     at_least(best - 8.0 * f64::EPSILON)
+}
+
+/// So many points of [`tradeoff_through`], to draw it: false-positive rates from 0 to 1, each with its bound. They are close together
+/// at both ends, where the curve is steep.
+///
+/// # Errors
+/// Returns the refusal of a rate out of range.
+pub fn tradeoff_points(points: &[(f64, f64)], count: usize) -> Result<Vec<(f64, f64)>, Refusal> {
+    let point = |index: usize| {
+        let share = index as f64 / count.saturating_sub(1).max(1) as f64;
+        let rate = Probability::new((share * std::f64::consts::FRAC_PI_2).sin().powi(2))?;
+        Ok((rate.get(), tradeoff_through(rate, points).0.get()))
+    };
+    (0..count).map(point).collect()
 }
 
 /// The best true-positive rate of any test at this false-positive rate: 1 − f(α).
@@ -161,6 +175,9 @@ pub fn odds_ratio(epsilon: Epsilon) -> Upper<f64> {
 }
 
 /// Points (α, f(α)) for a picture: `points` false-positive rates, dense towards both ends.
+///
+/// # Errors
+/// Refuses fewer than two points.
 pub fn curve(
     points: usize,
     delta_upper: impl Fn(f64) -> f64,
@@ -220,7 +237,7 @@ fn at_least(x: f64) -> Lower<Probability> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use veracity_numerics::normal;
+    use veracity_core::numerics::normal;
 
     fn probability(x: f64) -> Probability {
         Probability::new(x).unwrap()

@@ -54,31 +54,23 @@ fn total(composition: &Composition) -> Result<f64, Refusal> {
 pub(crate) fn rho(part: &Part) -> Result<f64, Refusal> {
     let exact = match part {
         Part::Gaussian { mu } => 0.5 * mu * mu,
-        Part::DiscreteGaussian { sigma, shift } => 0.5 * (*shift as f64 / sigma).powi(2),
+        Part::Integer { noise, shift } => {
+            return match noise.rho(*shift) {
+                Some(rho) => Ok(rho * single::OUTWARD),
+                None => Err(unknown(part)),
+            };
+        }
         Part::Zcdp { rho } => *rho,
         Part::AtMost(part) => return rho(part),
         Part::BoundedRange { epsilon } => 0.125 * epsilon * epsilon,
-        Part::Laplace { .. }
-        | Part::DiscreteLaplace { .. }
-        | Part::RandomizedResponse { .. }
-        | Part::Approximate { .. }
-        | Part::Rdp { .. }
-        | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => match single::declared(part) {
+        _ => match single::declared(part) {
             Some((epsilon, 0.0)) => 0.5 * epsilon * epsilon,
-            Some(_) | None => {
-                return Err(Refusal::no_theorem(
-                    single::name(part),
-                    "method zcdp",
-                    "use method rdp or exact",
-                ));
-            }
+            Some(_) | None => return Err(unknown(part)),
         },
     };
     Ok(exact * single::OUTWARD)
+}
+
+fn unknown(part: &Part) -> Refusal {
+    Refusal::no_theorem(single::name(part), "method zcdp", "use method rdp or exact")
 }

@@ -1,21 +1,11 @@
 //! Ways to draw batches: published figures, golden numbers from outside, and the order in which they must stand.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{Method, Question, Shuffled, delta_at, epsilon_at};
-use veracity_core::{
-    Adjacency, Count, Delta, Epsilon, LossDistribution, LossMasses, Mechanism, NoiseMultiplier, SamplingRate,
-};
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
-
-fn gaussian(sigma: f64) -> Mechanism {
-    Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(sigma).unwrap() }
-}
+use veracity_core::{Adjacency, GdpMu, LossDistribution, LossMasses, Mechanism};
+use veracity_testkit::short::{self, count, gaussian, pure};
 
 fn poisson(rate: f64, sigma: f64) -> Mechanism {
-    let rate = SamplingRate::new(rate).unwrap();
+    let rate = short::rate(rate);
     Mechanism::PoissonSampled { rate, mechanism: Box::new(gaussian(sigma)) }
 }
 
@@ -35,14 +25,14 @@ fn allocated(batches: u64, sigma: f64) -> Mechanism {
 /// Certified ε from both sides; 0 where there is no lower one.
 fn epsilons(mechanism: Mechanism, adjacency: Adjacency, delta: f64, method: Method) -> (f64, f64) {
     let question = Question { mechanism, adjacency };
-    let found = epsilon_at(&question, Delta::new(delta).unwrap(), method).unwrap();
+    let found = epsilon_at(&question, short::delta(delta), method).unwrap();
     (found.lower().map_or(0.0, |x| x.0.get()), found.upper().unwrap().0.get())
 }
 
 /// Certified δ from both sides; 0 where there is no lower one.
 fn deltas(mechanism: Mechanism, adjacency: Adjacency, epsilon: f64, method: Method) -> (f64, f64) {
     let question = Question { mechanism, adjacency };
-    let found = delta_at(&question, Epsilon::new(epsilon).unwrap(), method).unwrap();
+    let found = delta_at(&question, short::epsilon(epsilon), method).unwrap();
     (found.lower().map_or(0.0, |x| x.0.get()), found.upper().unwrap().0.get())
 }
 
@@ -146,7 +136,7 @@ fn truncated_batches_cost_about_what_the_peer_says() {
     ];
     for (population, rate, most, steps, adjacency, theirs) in peer {
         let truncated = Mechanism::TruncatedPoissonSampled {
-            rate: SamplingRate::new(rate).unwrap(),
+            rate: short::rate(rate),
             most: count(most),
             population: count(population),
             mechanism: Box::new(gaussian(1.0)),
@@ -190,7 +180,7 @@ fn batches_of_fixed_size_are_exact_for_an_added_record() {
 
 fn listed(first: &[(f64, f64)], infinite: f64) -> Mechanism {
     let first = LossMasses::new(first.to_vec(), infinite).unwrap();
-    Mechanism::Losses { losses: LossDistribution::new(first, None) }
+    Mechanism::Losses { losses: LossDistribution::new(first, None).unwrap() }
 }
 
 /// A coin with odds e^ε, declared and listed; a lopsided list against the sum over all sequences.
@@ -198,7 +188,7 @@ fn listed(first: &[(f64, f64)], infinite: f64) -> Mechanism {
 fn listed_losses_are_what_they_list() {
     let keep = 1.0 / (1.0 + (-0.7f64).exp());
     let coin = listed(&[(-0.7, 1.0 - keep), (0.7, keep)], 0.0).repeated(count(30));
-    let declared = Mechanism::Pure { epsilon: Epsilon::new(0.7).unwrap() }.repeated(count(30));
+    let declared = pure(0.7).repeated(count(30));
     let truth = epsilons(declared, Adjacency::AddRemove, 1e-6, Method::Pld);
     let found = epsilons(coin.clone(), Adjacency::AddRemove, 1e-6, Method::Pld);
     assert!(
@@ -234,7 +224,7 @@ fn listed_losses_are_what_they_list() {
 #[test]
 fn thousands_of_listed_losses_are_accounted() {
     let (rate, sigma, cells) = (0.1, 1.0, 4000);
-    let cdf = |x: f64| veracity_numerics::normal::cdf(x);
+    let cdf = |x: f64| veracity_core::numerics::normal::cdf(x);
     let edge = |i: u32| {
         if i == 0 {
             -40.0
@@ -266,7 +256,7 @@ fn thousands_of_listed_losses_are_accounted() {
 }
 
 fn shuffled(batches: u64, sigma: f64, epochs: u64) -> Shuffled {
-    let noise_multiplier = NoiseMultiplier::new(sigma).unwrap();
+    let noise_multiplier = short::noise(sigma);
     Shuffled { batches: count(batches), noise_multiplier, epochs: count(epochs) }
 }
 
@@ -282,7 +272,7 @@ fn one_shuffled_epoch_leaks_at_least_its_published_bound() {
         (10.0, 0.010036708460114965),
     ];
     for (epsilon, published) in golden {
-        let found = shuffled(1000, 0.35, 1).least_delta(Epsilon::new(epsilon).unwrap()).unwrap().0.get();
+        let found = shuffled(1000, 0.35, 1).least_delta(short::epsilon(epsilon)).unwrap().0.get();
         let most = deltas(gaussian(0.35), Adjacency::ZeroOut, epsilon, Method::Exact).1;
         // Slices of the largest sum include the event that it exceeds C, up to the width of a slice.
         assert!(found >= published * (1.0 - 1e-4) && found <= most, "{epsilon}: {found} {published} {most}");
@@ -292,7 +282,7 @@ fn one_shuffled_epoch_leaks_at_least_its_published_bound() {
 /// The gap: little noise makes shuffling leak nearly as much as no shuffling, far more than the Poisson batches claimed.
 #[test]
 fn shuffled_epochs_leak_more_than_poisson_batches_claim() {
-    let delta = Delta::new(1e-6).unwrap();
+    let delta = short::delta(1e-6);
     let least = shuffled(10_000, 0.5, 1).least_epsilon(delta).unwrap().0.get();
     // mpmath, as above: 10.9947880321 with the best C.
     assert!(least >= 10.9947880321 * (1.0 - 1e-4), "{least}");
@@ -308,5 +298,79 @@ fn shuffled_epochs_leak_more_than_poisson_batches_claim() {
         let most = epsilons(passes, Adjacency::ZeroOut, 1e-6, Method::Exact).1;
         assert!(before < least && least <= most, "{epochs}: {before} {least} {most}");
         before = least;
+    }
+}
+
+/// # Reference  brute force: (1−γ)A + γP₁ against A where P₁ and A are two contributions apart
+#[test]
+fn a_declared_gdp_on_batches_is_every_mechanism_that_keeps_it() {
+    let gdp = |mu: f64| Box::new(Mechanism::Gdp { mu: GdpMu::new(mu).unwrap() });
+    let fixed = Mechanism::FixedSizeSampled { batch: count(10), population: count(100), mechanism: gdp(1.0) };
+    // 6.5755 is what additive noise shows where all other records contribute the opposite.
+    let found = epsilons(fixed, Adjacency::AddRemove, 1e-5, Method::Exact);
+    assert!(found.0 >= 6.57 && found.1 < 6.58, "{found:?}");
+    // A mechanism that publishes the size of its batch shows 0.1 of the profile of one use: 0.1 δ(1) at μ = 1/2.
+    let rate = short::rate(0.1);
+    let poisson = Mechanism::PoissonSampled { rate, mechanism: gdp(0.5) };
+    let once = deltas(*gdp(0.5), Adjacency::ReplaceOne, 1.0, Method::Gdp);
+    let found = deltas(poisson, Adjacency::ReplaceOne, 1.0, Method::Pld);
+    assert!(
+        found.1 >= 6.8e-4 && found.1 <= 0.1 * once.1 * 1.001 && found.0 >= 0.0999 * once.0,
+        "{found:?} {once:?}"
+    );
+    let truncated = Mechanism::TruncatedPoissonSampled {
+        rate,
+        most: count(20),
+        population: count(100),
+        mechanism: gdp(0.5),
+    };
+    let question = Question { mechanism: truncated, adjacency: Adjacency::ReplaceOne };
+    let refused = delta_at(&question, short::epsilon(1.0), Method::Pld).unwrap_err().to_string();
+    assert!(refused.contains("truncated poisson batches of declared"), "{refused}");
+}
+
+/// A batch of everybody has another size with one record fewer.
+#[test]
+fn a_batch_of_everybody_is_refused_for_an_added_record() {
+    let near = epsilons(fixed_size(99, 100, 1.0), Adjacency::AddRemove, 1e-5, Method::Exact);
+    assert!(near.1 > 9.98, "{near:?}");
+    let question = Question { mechanism: fixed_size(100, 100, 1.0), adjacency: Adjacency::AddRemove };
+    let refused = epsilon_at(&question, short::delta(1e-5), Method::Exact).unwrap_err().to_string();
+    assert!(refused.starts_with("batch is 100 of a population of 100"), "{refused}");
+    let replaced = epsilons(fixed_size(100, 100, 1.0), Adjacency::ReplaceOne, 1e-5, Method::Exact);
+    let plain = epsilons(gaussian(1.0), Adjacency::ReplaceOne, 1e-5, Method::Exact);
+    assert_eq!(replaced, plain);
+}
+
+/// With 100 others at −1 and three records added at +1, 101 of the 103 that are drawn are kept: the sum moves by up to five contributions.
+/// Its exact distribution, a hypergeometric mixture of Gaussians, has ε ≥ 4.317 at δ = 1e-5, and δ(1) ≥ 0.407 for one record more than
+/// the 5 that a batch holds.
+#[test]
+fn a_truncated_batch_that_new_records_fill_is_no_plain_batch() {
+    let truncated = |rate: f64, most: u64, noise: f64| Mechanism::TruncatedPoissonSampled {
+        rate: short::rate(rate),
+        most: count(most),
+        population: count(100),
+        mechanism: Box::new(gaussian(noise)),
+    };
+    let group = |size: u64, mechanism| Question {
+        mechanism: Mechanism::Group { size: count(size), mechanism: Box::new(mechanism) },
+        adjacency: Adjacency::AddRemove,
+    };
+    let delta = short::delta(1e-5);
+    for most in [101, 102] {
+        let refused = epsilon_at(&group(3, truncated(1.0, most, 5.0)), delta, Method::Exact).unwrap_err();
+        assert!(refused.to_string().contains("group"), "{refused}");
+    }
+    // With room for all of them nothing is dropped: the sum moves by three contributions.
+    let roomy = epsilon_at(&group(3, truncated(1.0, 103, 5.0)), delta, Method::Exact).unwrap();
+    let plain = epsilon_at(&group(3, gaussian(5.0)), delta, Method::Exact).unwrap();
+    assert_eq!(roomy.upper(), plain.upper());
+    // A dataset smaller than the population fills a small batch with a larger part of its records.
+    let question = Question { mechanism: truncated(1.0, 5, 1.0), adjacency: Adjacency::AddRemove };
+    for method in Method::ALL {
+        let found = delta_at(&question, short::epsilon(1.0), method);
+        let upper = found.ok().and_then(|found| found.upper());
+        assert!(upper.is_none_or(|upper| upper.0.get() >= 0.407), "{method}: {upper:?}");
     }
 }

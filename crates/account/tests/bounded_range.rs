@@ -1,18 +1,18 @@
 //! Exponential mechanisms one after another: the certified recursion against slow twins of its definition.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{Method, Question, bounded_range, delta_at, epsilon_at};
-use veracity_core::{Adjacency, Count, Delta, Epsilon, Finding, Mechanism};
+use veracity_core::{Adjacency, Finding, Mechanism};
+use veracity_testkit::short::{self, count};
 
 fn exponential(range: f64, uses: u64) -> Question {
-    let mechanism = Mechanism::Exponential { epsilon: Epsilon::new(range).unwrap() };
-    Question { mechanism: mechanism.repeated(Count::new(uses).unwrap()), adjacency: Adjacency::AddRemove }
+    let mechanism = Mechanism::Exponential { epsilon: short::epsilon(range) };
+    Question { mechanism: mechanism.repeated(count(uses)), adjacency: Adjacency::AddRemove }
 }
 
 /// δ at ε from both sides.
 fn bracket(range: f64, uses: u64, epsilon: f64) -> (f64, f64) {
-    let uses = Count::new(uses).unwrap();
-    let found = bounded_range::delta_at(range, uses, Epsilon::new(epsilon).unwrap()).unwrap();
+    let uses = count(uses);
+    let found = bounded_range::delta_at(range, uses, short::epsilon(epsilon)).unwrap();
     (found.lower.0.get(), found.upper.0.get())
 }
 
@@ -104,7 +104,7 @@ fn adapting_leaks_more_than_any_fixed_choice() {
 fn many_uses_are_bracketed_closely_and_below_the_older_bounds() {
     for (range, uses, width) in [(0.1, 60, 1e-4), (0.1, 400, 1e-3), (1.0, 20, 1e-4)] {
         let asked = exponential(range, uses);
-        let delta = Delta::new(1e-6).unwrap();
+        let delta = short::delta(1e-6);
         let found = epsilon_at(&asked, delta, Method::Optimal).unwrap();
         let Finding::Bracket(found) = found else { panic!("exponential mechanisms attain it") };
         let (lower, upper) = (found.lower.0.get(), found.upper.0.get());
@@ -121,8 +121,7 @@ fn many_uses_are_bracketed_closely_and_below_the_older_bounds() {
 #[test]
 fn the_ends_of_the_range_are_exact() {
     let asked = exponential(0.25, 40);
-    let found =
-        epsilon_at(&asked, Delta::new(0.0).unwrap(), Method::Optimal).unwrap().upper().unwrap().0.get();
+    let found = epsilon_at(&asked, short::delta(0.0), Method::Optimal).unwrap().upper().unwrap().0.get();
     assert!((10.0..10.0 + 1e-12).contains(&found), "{found}");
     assert_eq!(bracket(0.25, 40, 10.1), (0.0, 0.0));
     assert_eq!(bracket(0.0, 40, 0.0), (0.0, 0.0));
@@ -134,22 +133,22 @@ fn the_ends_of_the_range_are_exact() {
         let (lower, upper) = bracket(range, uses as u64, epsilon);
         assert!(0.0 <= lower && lower <= upper && upper < 1.0, "{range} {uses}: {lower} {upper}");
     }
-    assert!(epsilon_at(&exponential(300.0, 2), Delta::new(1e-6).unwrap(), Method::Optimal).is_err());
-    assert!(epsilon_at(&exponential(0.1, 1 << 20), Delta::new(1e-6).unwrap(), Method::Optimal).is_err());
+    assert!(epsilon_at(&exponential(300.0, 2), short::delta(1e-6), Method::Optimal).is_err());
+    assert!(epsilon_at(&exponential(0.1, 1 << 20), short::delta(1e-6), Method::Optimal).is_err());
 }
 
 /// Ranges that differ, or other mechanisms beside them, are bounded from above only.
 #[test]
 fn mixtures_have_no_lower_end() {
-    let of = |range: f64| Mechanism::Exponential { epsilon: Epsilon::new(range).unwrap() };
-    let pure = Mechanism::Pure { epsilon: Epsilon::new(0.1).unwrap() };
+    let of = |range: f64| Mechanism::Exponential { epsilon: short::epsilon(range) };
+    let pure = short::pure(0.1);
     for mechanism in [
         Mechanism::Composed(vec![of(0.1), of(0.2)]),
         Mechanism::Composed(vec![of(0.1), pure]),
-        Mechanism::Group { size: Count::new(2).unwrap(), mechanism: Box::new(of(0.1)) },
+        Mechanism::Group { size: count(2), mechanism: Box::new(of(0.1)) },
     ] {
         let asked = Question { mechanism, adjacency: Adjacency::AddRemove };
-        let found = epsilon_at(&asked, Delta::new(1e-6).unwrap(), Method::Optimal).unwrap();
+        let found = epsilon_at(&asked, short::delta(1e-6), Method::Optimal).unwrap();
         assert!(matches!(found, Finding::Upper(_)), "{found:?}");
     }
 }

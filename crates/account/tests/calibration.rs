@@ -1,18 +1,8 @@
 //! Calibration: what is found keeps within the budget, and nothing better could be found.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{Method, Profile, Question, best, calibrate, epsilon_at};
-use veracity_core::{
-    Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, Rho, SamplingRate,
-};
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
-
-fn noise(x: f64) -> NoiseMultiplier {
-    NoiseMultiplier::new(x).unwrap()
-}
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, Rho};
+use veracity_testkit::short::{self, count, noise};
 
 fn gaussian(noise_multiplier: NoiseMultiplier) -> Mechanism {
     Mechanism::Gaussian { noise_multiplier }
@@ -23,17 +13,17 @@ fn laplace(noise_multiplier: NoiseMultiplier) -> Mechanism {
 }
 
 fn dp_sgd(rate: f64, noise: NoiseMultiplier, steps: u64) -> Mechanism {
-    Mechanism::dp_sgd(SamplingRate::new(rate).unwrap(), noise, count(steps))
+    Mechanism::sampled_gaussian(short::rate(rate), noise, count(steps))
 }
 
 fn budget(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
-    (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap())
+    (short::epsilon(epsilon), short::delta(delta))
 }
 
 /// The certified ε from both sides.
 fn certified(mechanism: Mechanism, adjacency: Adjacency, delta: f64) -> (f64, f64) {
     let question = Question { mechanism, adjacency };
-    let found = Profile::new(&question).unwrap().epsilon_at(Delta::new(delta).unwrap()).unwrap();
+    let found = Profile::new(&question).unwrap().epsilon_at(short::delta(delta)).unwrap();
     (found.lower.0.get(), found.upper.0.get())
 }
 
@@ -194,15 +184,15 @@ fn a_larger_sampling_rate_is_over_the_budget() {
     for (steps, multiplier, epsilon, delta) in
         [(14_000, 1.0, 3.0, 1e-5), (1_000, 0.6, 7.43, 1e-5), (100, 5.0, 1e-2, 1e-9), (1, 0.8, 1.0, 1e-5)]
     {
-        let family = |rate| Mechanism::dp_sgd(rate, noise(multiplier), count(steps));
+        let family = |rate| Mechanism::sampled_gaussian(rate, noise(multiplier), count(steps));
         let (target, slack) = budget(epsilon, delta);
         let found = calibrate::sampling_rate(&family, Adjacency::AddRemove, target, slack).unwrap();
         let (_, upper) = certified(family(found), Adjacency::AddRemove, delta);
-        let larger = SamplingRate::new(found.get() * (1.0 + 1e-6)).unwrap();
+        let larger = short::rate(found.get() * (1.0 + 1e-6));
         let (lower, _) = certified(family(larger), Adjacency::AddRemove, delta);
         assert!(upper <= epsilon && lower > epsilon, "{found}: {upper}, {larger}: {lower}");
     }
-    let family = |rate| Mechanism::dp_sgd(rate, noise(10.0), count(2));
+    let family = |rate| Mechanism::sampled_gaussian(rate, noise(10.0), count(2));
     let (epsilon, delta) = budget(3.0, 1e-5);
     let all = calibrate::sampling_rate(&family, Adjacency::AddRemove, epsilon, delta).unwrap();
     assert_eq!(all.get(), 1.0);
@@ -212,7 +202,7 @@ fn a_larger_sampling_rate_is_over_the_budget() {
 fn what_cannot_be_kept_is_refused_in_one_line() {
     let (one, none) = budget(1.0, 0.0);
     let (little, slack) = budget(1e-3, 1e-5);
-    let sampled = |rate| Mechanism::dp_sgd(rate, noise(1.0), count(100));
+    let sampled = |rate| Mechanism::sampled_gaussian(rate, noise(1.0), count(100));
     let endless = |noise| gaussian(noise).repeated(count(Count::MOST)).repeated(Count::ONE);
     let told = [
         calibrate::noise(&gaussian, Adjacency::AddRemove, one, none).unwrap_err(),
@@ -224,12 +214,12 @@ fn what_cannot_be_kept_is_refused_in_one_line() {
         calibrate::sampling_rate(&sampled, Adjacency::AddRemove, one, none).unwrap_err(),
     ];
     let expected = [
-        "delta is 0, where epsilon is infinite",
+        "epsilon is infinite at delta 0",
         "every noise multiplier up to 1e9 leaks more than epsilon",
         "epsilon is 0, expected a finite number > 0",
-        "even one use leaks more than epsilon 0.001 at delta 1e-5, expected a larger epsilon or delta",
-        "even one use leaks more than epsilon 0.001 at delta 0.0, expected",
-        "delta is 0, where epsilon is infinite",
+        "even one use leaks more than epsilon 0.001 at delta 1e-5; use a larger epsilon or delta",
+        "even one use leaks more than epsilon 0.001 at delta 0.0; use a larger epsilon",
+        "epsilon is infinite at delta 0",
     ];
     for (told, expected) in told.iter().map(Refusal::to_string).zip(expected) {
         assert!(told.starts_with(expected) && !told.contains('\n'), "{told}\n  expected: {expected}");

@@ -1,33 +1,14 @@
 //! Filters under attack: the worst adaptive analyst over small mechanisms, found by trying every choice after every answer.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{
     Method, Question, delta_at, epsilon_at,
     filter::{Admission, Amounts, Budget, Filter, Kind},
 };
-use veracity_core::{
-    Adjacency, Buckets, Count, Delta, Epsilon, GdpMu, Mechanism, NoiseMultiplier, Probability, Rho,
-    SamplingRate,
-};
+use veracity_core::{Adjacency, Buckets, Count, GdpMu, Mechanism, Rho};
+use veracity_testkit::short::{self, count, delta, epsilon, gaussian, laplace, probability, pure};
 
 fn under(mechanism: Mechanism) -> Question {
     Question { mechanism, adjacency: Adjacency::ReplaceOne }
-}
-
-fn epsilon(x: f64) -> Epsilon {
-    Epsilon::new(x).unwrap()
-}
-
-fn delta(x: f64) -> Delta {
-    Delta::new(x).unwrap()
-}
-
-fn pure(x: f64) -> Mechanism {
-    Mechanism::Pure { epsilon: epsilon(x) }
-}
-
-fn laplace(noise: f64) -> Mechanism {
-    Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(noise).unwrap() }
 }
 
 fn budget(e: f64, d: f64) -> Budget {
@@ -66,10 +47,8 @@ fn exponential(range: f64, share: f64) -> Toy {
 
 /// Randomized response over three buckets, one of which is not concerned.
 fn three_buckets(noise: f64) -> Toy {
-    let mechanism = Mechanism::RandomizedResponse {
-        buckets: Buckets::new(3).unwrap(),
-        noise: Probability::new(noise).unwrap(),
-    };
+    let mechanism =
+        Mechanism::RandomizedResponse { buckets: Buckets::new(3).unwrap(), noise: probability(noise) };
     let (truthful, other) = (1.0 - noise + noise / 3.0, noise / 3.0);
     Toy { question: under(mechanism), outcomes: vec![(truthful, other), (other, truthful), (other, other)] }
 }
@@ -134,7 +113,7 @@ fn to_compose_what_was_asked_so_far_is_not_a_filter() {
         Kind::Product {
             mu: GdpMu::new(0.0).unwrap(),
             reserve: delta(2e-6),
-            slots: vec![(pure(0.500_01), Count::new(2).unwrap())],
+            slots: vec![(pure(0.500_01), count(2))],
         },
     ] {
         let gate = filter(kind.clone(), 1.0, 1e-5);
@@ -150,16 +129,13 @@ fn toys() -> Vec<Toy> {
 
 #[test]
 fn no_adaptive_analyst_gets_past_a_filter() {
-    let slots = vec![
-        (pure(0.4), Count::new(3).unwrap()),
-        (three_buckets(0.8).question.mechanism, Count::new(2).unwrap()),
-    ];
+    let slots = vec![(pure(0.4), count(3)), (three_buckets(0.8).question.mechanism, count(2))];
     let product = Kind::Product { mu: GdpMu::new(0.3).unwrap(), reserve: delta(4e-3), slots };
     let question = under(Mechanism::Composed(vec![
         Mechanism::Gdp { mu: GdpMu::new(0.3 * (1.0 + 1e-11)).unwrap() },
         Mechanism::Approximate { epsilon: epsilon(0.0), delta: delta(4e-3 * (1.0 + 1e-11)) },
-        pure(0.4).repeated(Count::new(3).unwrap()),
-        three_buckets(0.8).question.mechanism.repeated(Count::new(2).unwrap()),
+        pure(0.4).repeated(count(3)),
+        three_buckets(0.8).question.mechanism.repeated(count(2)),
     ]));
     let exact = delta_at(&question, epsilon(1.0), Method::Exact).unwrap().upper().unwrap().0.get();
     // How near to the budget the search must come: it is an attack and not a formality.
@@ -206,7 +182,7 @@ fn no_analyst_drawn_at_random_gets_past_a_filter() {
             Kind::Product {
                 mu: GdpMu::new(0.2 * e).unwrap(),
                 reserve: delta(0.1 * d),
-                slots: vec![(toys[0].question.mechanism.clone(), Count::new(2).unwrap())],
+                slots: vec![(toys[0].question.mechanism.clone(), count(2))],
             },
         ];
         for kind in kinds {
@@ -221,8 +197,8 @@ fn no_analyst_drawn_at_random_gets_past_a_filter() {
 /// Filling a product up exactly leaks exactly its price: the bound is attained.
 #[test]
 fn a_product_that_is_used_up_costs_its_price() {
-    let slots = vec![(pure(0.4), Count::new(4).unwrap())];
-    let whole = under(pure(0.4).repeated(Count::new(4).unwrap()));
+    let slots = vec![(pure(0.4), count(4))];
+    let whole = under(pure(0.4).repeated(count(4)));
     let price = delta_at(&whole, epsilon(1.0), Method::Exact).unwrap().upper().unwrap().0.get();
     let kind = |slots: &[(Mechanism, Count)]| Kind::Product {
         mu: GdpMu::new(0.0).unwrap(),
@@ -244,13 +220,13 @@ fn grants(mut filter: Filter, question: &Question) -> u32 {
 #[test]
 fn slots_are_sharper_than_sums() {
     let one = Question { mechanism: laplace(10.0), adjacency: Adjacency::AddRemove };
-    let all = Question { mechanism: laplace(10.0).repeated(Count::new(100).unwrap()), ..one.clone() };
+    let all = Question { mechanism: laplace(10.0).repeated(count(100)), ..one.clone() };
     let exact = epsilon_at(&all, delta(1e-5), Method::Exact).unwrap().upper().unwrap().0.get();
     assert!((4.215..4.225).contains(&exact), "{exact}");
     let slots = Kind::Product {
         mu: GdpMu::new(0.0).unwrap(),
         reserve: delta(0.0),
-        slots: vec![(laplace(10.0), Count::new(100).unwrap())],
+        slots: vec![(laplace(10.0), count(100))],
     };
     let at = |kind: &Kind, e: f64| Filter::new(kind.clone(), budget(e, 1e-5), Adjacency::AddRemove);
     assert_eq!(grants(at(&slots, exact * (1.0 + 1e-9)).unwrap(), &one), 100);
@@ -269,11 +245,8 @@ fn slots_are_sharper_than_sums() {
 #[test]
 fn gaussians_are_filtered_exactly() {
     let of = |mechanism: Mechanism| Question { mechanism, adjacency: Adjacency::AddRemove };
-    let one = of(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(10.0).unwrap() });
-    let discrete = of(Mechanism::DiscreteGaussian {
-        sigma: NoiseMultiplier::new(10.0).unwrap(),
-        sensitivity: Count::new(1).unwrap(),
-    });
+    let one = of(gaussian(10.0));
+    let discrete = of(Mechanism::DiscreteGaussian { sigma: short::noise(10.0), sensitivity: count(1) });
     let exact = 4.377_178_096;
     let kinds = [
         Kind::Gdp { reserve: delta(1e-12) },
@@ -298,19 +271,12 @@ fn gaussians_are_filtered_exactly() {
 
 #[test]
 fn training_runs_are_charged_by_one_order_or_a_slot() {
-    let run = Mechanism::dp_sgd(
-        SamplingRate::new(0.01).unwrap(),
-        NoiseMultiplier::new(1.0).unwrap(),
-        Count::new(100).unwrap(),
-    );
-    let step = Mechanism::PoissonSampled {
-        rate: SamplingRate::new(0.01).unwrap(),
-        mechanism: Box::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() }),
-    };
+    let run = short::dp_sgd(0.01, 1.0, 100);
+    let step = Mechanism::PoissonSampled { rate: short::rate(0.01), mechanism: Box::new(gaussian(1.0)) };
     let run = Question { mechanism: run, adjacency: Adjacency::AddRemove };
     let made = |kind| Filter::new(kind, budget(1.8283, 1e-5), Adjacency::AddRemove).unwrap();
     let by_order = grants(made(Kind::Rdp { order: 8.0 }), &run);
-    let slots = vec![(step, Count::new(1000).unwrap())];
+    let slots = vec![(step, count(1000))];
     let product = Kind::Product { mu: GdpMu::new(0.0).unwrap(), reserve: delta(0.0), slots };
     assert_eq!(grants(made(product), &run), 10);
     assert!((2..10).contains(&by_order), "{by_order}");
@@ -323,7 +289,7 @@ fn what_is_denied_or_refused_leaves_no_trace() {
     made.charge(&under(pure(0.7))).unwrap();
     let before = made.clone();
     let refusal = made.charge(&under(pure(0.4))).unwrap_err().to_string();
-    assert!(refusal.contains("budget does not allow it"), "{refusal}");
+    assert!(refusal.contains("over budget"), "{refusal}");
     let moved = Question { mechanism: pure(0.1), adjacency: Adjacency::AddRemove };
     assert!(made.charge(&moved).unwrap_err().to_string().contains("adjacency"));
     let endless = under(Mechanism::Pure { epsilon: epsilon(f64::INFINITY) });
@@ -341,7 +307,7 @@ fn a_filter_comes_back_as_it_was_and_not_otherwise() {
     made.charge(&under(Mechanism::Zcdp { rho: Rho::new(0.01).unwrap() })).unwrap();
     let back = |spent: Amounts| Filter::resume(kind.clone(), budget(2.0, 1e-5), Adjacency::ReplaceOne, spent);
     assert_eq!(back(made.spent().clone()).unwrap(), made);
-    let forged = |sum: f64, delta: f64, slots: Vec<u64>| back(Amounts { sum, delta, slots });
+    let forged = |sum: f64, delta: f64, slots: Vec<u64>| back(Amounts { slots, ..Amounts::of(sum, delta) });
     for (sum, delta) in [(f64::NAN, 0.0), (0.0, f64::NAN), (-1e-9, 0.0), (f64::INFINITY, 0.0), (0.0, 1e-5)] {
         assert!(forged(sum, delta, Vec::new()).is_err(), "{sum} {delta}");
     }
@@ -362,4 +328,21 @@ fn budgets_and_kinds_that_make_no_sense_are_refused() {
     let unpriced = vec![(Mechanism::Zcdp { rho: Rho::new(0.1).unwrap() }, Count::ONE)];
     let unpriced = Kind::Product { mu: GdpMu::new(0.0).unwrap(), reserve: delta(0.0), slots: unpriced };
     assert!(try_out(unpriced, 1.0, 1e-5).is_err());
+}
+
+/// Charges whose floats add up to the budget fit; a sum that a float cannot hold is rounded up, never down.
+#[test]
+fn sums_that_floats_hold_exactly_use_up_the_whole_budget() {
+    for (each, times) in [(0.5, 2), (0.25, 4), (0.125, 8), (1.0, 1)] {
+        let mut gate = filter(Kind::Basic { each: delta(0.0) }, 1.0, 0.0);
+        let question = under(pure(each));
+        for _ in 0..times {
+            gate.charge(&question).unwrap();
+        }
+        assert!(gate.charge(&under(pure(1e-300))).is_err(), "{each}");
+    }
+    // 2^-60 beside 1 is lost in a float: the sum is the next float above 1.
+    let mut gate = filter(Kind::Basic { each: delta(0.0) }, 1.0, 0.0);
+    gate.charge(&under(pure(1.0 - 2f64.powi(-53)))).unwrap();
+    assert!(gate.charge(&under(pure(2f64.powi(-52)))).is_err());
 }

@@ -1,11 +1,11 @@
 //! The exact accountant against numbers from outside: `testkit/golden`, computed by two slow programs that share no
 //! method with it. Every answer must contain the truth; all but named hard corners must be narrow.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{Profile, Question};
 use veracity_core::Bracket;
 use veracity_core::Epsilon;
 use veracity_testkit::golden::{self, Golden};
+use veracity_testkit::short::{self};
 
 /// The relative width promised.
 const NARROW: f64 = 1e-6;
@@ -74,13 +74,9 @@ fn laplace_lattice_mixtures_and_replaced_records_hold_the_truth() {
 /// terms whose rounding was not counted, once made the sides cross here.
 #[test]
 fn millions_of_steps_keep_their_sides_in_order() {
-    use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
-    let mechanism = Mechanism::dp_sgd(
-        SamplingRate::new(1.997e-6).unwrap(),
-        NoiseMultiplier::new(0.6578).unwrap(),
-        Count::new(42_791_790).unwrap(),
-    );
+    use veracity_core::Adjacency;
+    let mechanism = short::dp_sgd(1.997e-6, 0.6578, 42_791_790);
     let question = Question { mechanism, adjacency: Adjacency::AddRemove };
-    let found = Profile::new(&question).unwrap().epsilon_at(Delta::new(5.1016e-6).unwrap()).unwrap();
+    let found = Profile::new(&question).unwrap().epsilon_at(short::delta(5.1016e-6)).unwrap();
     assert!(found.upper.0.get() - found.lower.0.get() <= NARROW * found.upper.0.get());
 }

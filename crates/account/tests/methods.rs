@@ -1,36 +1,16 @@
 //! Anchors and laws that hold across methods: known answers, which side each method errs on, and monotonicity.
-#![allow(clippy::unwrap_used)]
 
 use proptest::{prelude::*, test_runner::RngSeed};
 use veracity_account::{Method, Question, delta_at, epsilon_at, gdp, rdp};
-use veracity_core::{
-    Adjacency, Buckets, Count, Delta, Epsilon, Finding, GdpMu, Mechanism, NoiseMultiplier, Probability,
-    RdpCurve, Refusal, Rho, SamplingRate,
-};
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
-
-fn gaussian(noise: f64) -> Mechanism {
-    Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() }
-}
-
-fn laplace(noise: f64) -> Mechanism {
-    Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(noise).unwrap() }
-}
-
-fn dp_sgd(rate: f64, noise: f64, steps: u64) -> Mechanism {
-    let rate = SamplingRate::new(rate).unwrap();
-    Mechanism::dp_sgd(rate, NoiseMultiplier::new(noise).unwrap(), count(steps))
-}
+use veracity_core::{Adjacency, Buckets, Epsilon, Finding, GdpMu, Mechanism, RdpCurve, Refusal, Rho};
+use veracity_testkit::short::{self, count, dp_sgd, gaussian, laplace, probability};
 
 fn under(mechanism: Mechanism, adjacency: Adjacency) -> Question {
     Question { mechanism, adjacency }
 }
 
 fn ask(question: &Question, delta: f64, method: Method) -> Result<Finding<Epsilon>, Refusal> {
-    epsilon_at(question, Delta::new(delta).unwrap(), method)
+    epsilon_at(question, short::delta(delta), method)
 }
 
 /// The ε that a method promises.
@@ -111,17 +91,17 @@ fn noisy_descent_is_bounded_by_renyi_and_missed_by_limits() {
 #[test]
 fn the_limit_of_laplace_noise_has_the_published_mu() {
     let question = under(laplace(10.0).repeated(count(100)), Adjacency::AddRemove);
-    let epsilon = Epsilon::new(estimated(&question, 1e-5, Method::GdpClt)).unwrap();
-    let mu = gdp::mu_at(epsilon, Delta::new(1e-5).unwrap());
+    let epsilon = short::epsilon(estimated(&question, 1e-5, Method::GdpClt));
+    let mu = gdp::mu_at(epsilon, short::delta(1e-5));
     assert!((mu - 0.984_390_828_693_051).abs() < 1e-9, "{mu}");
 }
 
 /// # mpmath 1.4, 50 digits: findroot(lambda m: log(d(m,1)/mpf(1e-5)), 0.27); ncdf(-sqrt(2)*erfinv(2*mpf(0.05)-1)-1)
 #[test]
 fn mu_and_tradeoff_match_their_formulas() {
-    let mu = gdp::mu_at(Epsilon::new(1.0).unwrap(), Delta::new(1e-5).unwrap());
+    let mu = gdp::mu_at(short::epsilon(1.0), short::delta(1e-5));
     assert!((mu / 0.268_051_123_211_294_2 - 1.0).abs() < 1e-12, "{mu}");
-    let missed = gdp::tradeoff(GdpMu::new(1.0).unwrap(), Probability::new(0.05).unwrap());
+    let missed = gdp::tradeoff(GdpMu::new(1.0).unwrap(), probability(0.05));
     assert!((missed - 0.740_488_977_158_555_9).abs() < 1e-12, "{missed}");
 }
 
@@ -144,9 +124,9 @@ fn fixed_size_batches_follow_their_theorem_with_the_replaced_record() {
 
 #[test]
 fn what_has_no_theorem_is_refused_by_name() {
-    let rate = SamplingRate::new(0.1).unwrap();
+    let rate = short::rate(0.1);
     let sampled = Mechanism::PoissonSampled { rate, mechanism: Box::new(gaussian(1.0)) };
-    let declared = Mechanism::Approximate { epsilon: Epsilon::ZERO, delta: Delta::new(1e-6).unwrap() };
+    let declared = Mechanism::Approximate { epsilon: Epsilon::ZERO, delta: short::delta(1e-6) };
     let curve = Mechanism::Rdp { curve: RdpCurve::new(vec![(2.0, 0.1)]).unwrap() };
     let cases = [
         (sampled.clone(), Adjacency::AddRemove, Method::Zcdp, "poisson-sampled gaussian"),
@@ -178,11 +158,11 @@ fn family(kind: usize, noise: f64, steps: u64) -> Question {
         0 => gaussian(noise).repeated(count(steps)),
         1 => laplace(noise).repeated(count(steps)),
         2 => {
-            let sigma = NoiseMultiplier::new(3.0 * noise).unwrap();
+            let sigma = short::noise(3.0 * noise);
             Mechanism::DiscreteGaussian { sigma, sensitivity: count(3) }.repeated(count(steps))
         }
         3 => {
-            let scale = NoiseMultiplier::new(2.0 * noise).unwrap();
+            let scale = short::noise(2.0 * noise);
             Mechanism::DiscreteLaplace { scale, sensitivity: count(2) }.repeated(count(steps))
         }
         4 => {
@@ -191,7 +171,7 @@ fn family(kind: usize, noise: f64, steps: u64) -> Question {
         }
         _ => {
             let buckets = Buckets::new(3).unwrap();
-            let noise = Probability::new(1.0 - 0.9 / (1.0 + noise)).unwrap();
+            let noise = probability(1.0 - 0.9 / (1.0 + noise));
             Mechanism::RandomizedResponse { buckets, noise }.repeated(count(steps))
         }
     };
@@ -228,7 +208,7 @@ proptest! {
         let delta = log_delta.exp();
         let exact = ask(&question, delta, Method::Gdp).unwrap().lower().unwrap().0.get();
         prop_assert!(promised(&question, delta, method) >= exact);
-        let epsilon = Epsilon::new(exact).unwrap();
+        let epsilon = short::epsilon(exact);
         let exact_delta = delta_at(&question, epsilon, Method::Gdp).unwrap().lower().unwrap().0.get();
         if let Ok(found) = delta_at(&question, epsilon, method) {
             prop_assert!(found.upper().unwrap().0.get() >= exact_delta);
@@ -240,7 +220,7 @@ proptest! {
         epsilon in 0.01..2.0f64, steps in 1u64..200, log_delta in -25.0..-1.0f64,
         method in prop::sample::select(PROMISES.to_vec()),
     ) {
-        let epsilon = Epsilon::new(epsilon).unwrap();
+        let epsilon = short::epsilon(epsilon);
         let question = under(Mechanism::Pure { epsilon }.repeated(count(steps)), Adjacency::AddRemove);
         let delta = log_delta.exp();
         let attained = ask(&question, delta, Method::Optimal).unwrap().lower().unwrap().0.get();
@@ -253,7 +233,7 @@ proptest! {
         method in prop::sample::select(vec![Method::Rdp, Method::Moments, Method::Zcdp, Method::Basic, Method::AdvancedKov]),
     ) {
         let question = family(kind, noise, steps);
-        let epsilon = Epsilon::new(promised(&question, 1e-6, method)).unwrap();
+        let epsilon = short::epsilon(promised(&question, 1e-6, method));
         let back = delta_at(&question, epsilon, method).unwrap().upper().unwrap().0.get();
         prop_assert!(back <= 1e-6 * (1.0 + 1e-5), "{back}");
     }

@@ -5,33 +5,27 @@ use veracity_core::{
     Adjacency, Buckets, Count, Delta, Epsilon, Finding, Mechanism, NoiseMultiplier, Probability, Refusal,
     SamplingRate,
 };
+use veracity_testkit::sceptic::dice::Dice;
 
-/// A 64-bit xorshift generator: the same questions on every run.
-struct Bits(u64);
+/// The same questions on every run.
+struct Bits(Dice);
 
 impl Bits {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
     /// Any float at all, NaN and infinities included, or one of a plausible size.
     fn float(&mut self) -> f64 {
-        match self.next() % 3 {
-            0 => f64::from_bits(self.next()),
-            1 => 10f64.powf((self.next() % 600) as f64 / 10.0 - 40.0),
-            _ => (self.next() >> 11) as f64 / (1u64 << 53) as f64,
+        match self.0.bits() % 3 {
+            0 => f64::from_bits(self.0.bits()),
+            1 => 10f64.powf((self.0.bits() % 600) as f64 / 10.0 - 40.0),
+            _ => self.0.unit(),
         }
     }
 
     /// A float of plausible size, more often inside its range than not.
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        if self.next().is_multiple_of(8) {
+        if self.0.bits().is_multiple_of(8) {
             return self.float();
         }
-        let share = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
+        let share = self.0.unit();
         low * (high / low).powf(share)
     }
 }
@@ -39,14 +33,14 @@ impl Bits {
 fn mechanism(bits: &mut Bits) -> Result<Mechanism, Refusal> {
     let noise = NoiseMultiplier::new(bits.between(1e-2, 1e3));
     let times = Count::new(bits.between(1.0, 1e7) as u64);
-    let kind = bits.next() % 8;
+    let kind = bits.0.bits() % 8;
     let part = match kind {
         0 => Mechanism::Gaussian { noise_multiplier: noise? },
         1 => Mechanism::Laplace { noise_multiplier: noise? },
-        2 => Mechanism::DiscreteLaplace { scale: noise?, sensitivity: Count::new(1 + bits.next() % 5)? },
-        3 => Mechanism::DiscreteGaussian { sigma: noise?, sensitivity: Count::new(1 + bits.next() % 5)? },
+        2 => Mechanism::DiscreteLaplace { scale: noise?, sensitivity: Count::new(1 + bits.0.bits() % 5)? },
+        3 => Mechanism::DiscreteGaussian { sigma: noise?, sensitivity: Count::new(1 + bits.0.bits() % 5)? },
         4 => Mechanism::RandomizedResponse {
-            buckets: Buckets::new((bits.next() % 12) as u32)?,
+            buckets: Buckets::new((bits.0.bits() % 12) as u32)?,
             noise: Probability::new(bits.between(1e-3, 1.0))?,
         },
         5 => Mechanism::Approximate {
@@ -81,15 +75,15 @@ fn sides<T: Copy>(finding: Finding<T>, number: impl Fn(T) -> f64) -> (f64, f64) 
 
 #[test]
 fn random_bits_never_panic_and_brackets_are_in_order() {
-    let mut bits = Bits(0x9E37_79B9_7F4A_7C15);
+    let mut bits = Bits(Dice::new(0, 0));
     let cheap = [Method::Exact, Method::Rdp, Method::Zcdp, Method::Gdp, Method::Basic, Method::GdpClt];
     let mut asked = 0;
     for _ in 0..350 {
         let Ok(mechanism) = mechanism(&mut bits) else { continue };
-        let adjacency = Adjacency::ALL[(bits.next() % 3) as usize];
+        let adjacency = Adjacency::ALL[(bits.0.bits() % 3) as usize];
         let question = Question { mechanism, adjacency };
         let method =
-            if bits.next().is_multiple_of(2) { Method::Exact } else { cheap[(bits.next() % 6) as usize] };
+            if bits.0.bits().is_multiple_of(2) { Method::Exact } else { cheap[(bits.0.bits() % 6) as usize] };
         if let Ok(delta) = Delta::new(bits.between(1e-15, 1e-2)) {
             check(epsilon_at(&question, delta, method).map(|found| sides(found, Epsilon::get)), &question);
             asked += 1;

@@ -2,8 +2,9 @@
 //! contours, labels or tilts, over rates, noises and δ where large losses are rare.
 
 use veracity_account::{Method, Question, delta_at};
-use veracity_core::{Adjacency, Count, Epsilon, Mechanism, NoiseMultiplier, SamplingRate};
-use veracity_numerics::normal;
+use veracity_core::Adjacency;
+use veracity_core::numerics::normal;
+use veracity_testkit::short::{self};
 
 /// A removed record at the rate q, with s = 1/σ.
 #[derive(Clone, Copy)]
@@ -79,13 +80,9 @@ fn two_steps_hold_their_closed_form() {
         if !((truth / again - 1.0).abs() < 1e-9 && cancelled < 1e5 && truth > 1e-280) {
             continue;
         }
-        let mechanism = Mechanism::dp_sgd(
-            SamplingRate::new(step.q).unwrap(),
-            NoiseMultiplier::new(1.0 / step.s).unwrap(),
-            Count::new(2).unwrap(),
-        );
+        let mechanism = short::dp_sgd(step.q, 1.0 / step.s, 2);
         let question = Question { mechanism, adjacency: Adjacency::AddRemove };
-        let Ok(found) = delta_at(&question, Epsilon::new(epsilon).unwrap(), Method::Exact) else { continue };
+        let Ok(found) = delta_at(&question, short::epsilon(epsilon), Method::Exact) else { continue };
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
         judged += 1;
         let context = || format!("q {:e} sigma {} epsilon {epsilon:e}: {truth:e}", step.q, 1.0 / step.s);

@@ -2,10 +2,8 @@
 //!
 //! Seeded, so always the same questions; `examples/sceptic.rs` asks many more of them. What they found first lies in
 //! `sceptic_mended.rs`.
-#![allow(clippy::unwrap_used)]
 
-#[path = "sceptic/ask.rs"]
-mod ask;
+pub(crate) mod ask;
 
 use ask::answer;
 use veracity_account::Method;
@@ -15,7 +13,8 @@ use veracity_testkit::sceptic::{
     tally::Tally,
 };
 
-/// Asks `many` questions of each kind; none may be missed, and most must have been measured.
+/// Asks `many` questions of each kind. No answer may be wrong, and nearly as many as today must be measured: an accountant that
+/// refuses is never wrong.
 fn hold(kinds: &[&str], many: u64, least_measured: usize) {
     let mut tally = Tally::default();
     for kind in kinds {
@@ -31,24 +30,24 @@ const SEED: u64 = 12;
 
 #[test]
 fn gaussians_and_laplaces_hold_the_truth() {
-    hold(&["gaussian", "laplace", "group"], 30, 150);
+    hold(&["gaussian", "laplace", "group"], 30, 165);
     hold(&["many gaussians", "many laplaces"], 4, 4);
 }
 
 #[test]
 fn integer_noise_holds_the_truth() {
-    hold(&["discrete laplace"], 20, 30);
+    hold(&["discrete laplace"], 20, 36);
 }
 
 #[test]
 fn sampled_gaussians_hold_the_truth() {
-    hold(&["sampled gaussian", "sampled, large noise"], 12, 30);
+    hold(&["sampled gaussian", "sampled, large noise"], 12, 38);
     hold(&["mixture"], 4, 5);
 }
 
 #[test]
 fn rare_jumps_and_sampled_laplaces_keep_the_laws() {
-    hold(&["sampled, rare jumps", "sampled laplace", "bounds only"], 4, 1);
+    hold(&["sampled, rare jumps", "sampled laplace", "bounds only"], 4, 3);
 }
 
 /// Whatever a method promises is never below the truth.
@@ -75,7 +74,7 @@ fn no_method_promises_less_than_the_truth() {
             }
         }
     }
-    assert!(measured > 50, "{measured}");
+    assert!(measured >= 190, "{measured}");
 }
 
 /// Two certified intervals of one number must meet.
@@ -83,15 +82,19 @@ fn no_method_promises_less_than_the_truth() {
 fn the_exact_interval_meets_that_of_the_grid() {
     let mut met = 0;
     for kind in ["laplace", "sampled gaussian", "mixture", "gaussian"] {
-        for index in [1] {
+        for index in 1..4 {
             let asked = question_of(kind, SEED, index);
             let (exact, grid) = (answer(&asked, Method::Exact), answer(&asked, Method::Pld));
-            let (Some(above), Some(over)) = (exact.upper(), grid.upper()) else { continue };
+            let (Some(above), Some(over)) = (exact.upper(), grid.upper()) else {
+                eprintln!("{kind} {index} {exact:?} {grid:?}");
+                continue;
+            };
             assert!(exact.lower() <= over && grid.lower() <= above, "{asked:?}: {exact:?} {grid:?}");
             met += 1;
         }
     }
-    assert!(met >= 2, "{met}");
+    // One of the twelve has no finite end on the grid.
+    assert!(met >= 11, "{met}");
 }
 
 /// The twin that must fail: both ends moved by a millionth, so that one of them is false.
@@ -113,6 +116,6 @@ fn an_accountant_that_is_off_by_a_millionth_is_caught() {
                 caught += usize::from(verdict.measured && !verdict.misses.is_empty());
             }
         }
-        assert!(narrow >= 20 && caught == narrow, "{caught} of {narrow} caught");
+        assert!(narrow >= 34 && caught == narrow, "{caught} of {narrow} caught");
     }
 }

@@ -1,18 +1,15 @@
 //! What the sceptic found to be false and was mended: each test was seen to fail on the code before.
-#![allow(clippy::unwrap_used)]
 
-#[path = "sceptic/ask.rs"]
-mod ask;
-
-use ask::answer;
+use crate::sceptic::ask::answer;
 use veracity_account::{Method, Question, delta_at};
-use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, SamplingRate};
+use veracity_core::{Adjacency, Epsilon, Mechanism};
 use veracity_testkit::golden;
 use veracity_testkit::sceptic::{
     judge::{Answer, judge},
     questions::{Asked, Wanted},
     tally::Tally,
 };
+use veracity_testkit::short::{self, count, noise};
 
 /// Every golden row of a fault of issue 12 lies between the ends found for it, which are no wider than promised.
 fn mended(number: u32) {
@@ -111,14 +108,14 @@ fn a_sampled_declared_failure_is_rounded_outward() {
     for index in 0..200u32 {
         let (q, delta) = (2e-4 + 1.03e-6 * f64::from(index), 2.605_664_522_921_888e-6);
         let mechanism = Mechanism::PoissonSampled {
-            rate: SamplingRate::new(q).unwrap(),
+            rate: short::rate(q),
             mechanism: Box::new(Mechanism::Approximate {
-                epsilon: Epsilon::new(1.5).unwrap(),
-                delta: Delta::new(delta).unwrap(),
+                epsilon: short::epsilon(1.5),
+                delta: short::delta(delta),
             }),
         };
-        let question = Question { mechanism, adjacency: Adjacency::ZeroOut };
-        let found = delta_at(&question, Epsilon::new(200.0).unwrap(), Method::Exact).unwrap();
+        let question = Question { mechanism, adjacency: Adjacency::AddRemove };
+        let found = delta_at(&question, short::epsilon(200.0), Method::Exact).unwrap();
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
         // A fused product has no rounding to hide behind.
         assert!(q.mul_add(delta, -lower) >= 0.0 && q.mul_add(delta, -upper) <= 0.0, "{q}: {lower} {upper}");
@@ -133,13 +130,10 @@ fn failures_that_are_nearly_certain_are_rounded_outward() {
         (12_244, 0.000_627_693_743_310_417_8, 0.999_541_658_155_767_7, 0.999_541_658_155_767_8),
         (5_954, 0.004_470_935_482_750_011_5, 0.999_999_999_997_410_6, 0.999_999_999_997_410_9),
     ] {
-        let declared = Mechanism::Approximate {
-            epsilon: Epsilon::new(1e-5).unwrap(),
-            delta: Delta::new(delta).unwrap(),
-        };
-        let mechanism = declared.repeated(Count::new(times).unwrap());
+        let declared = Mechanism::Approximate { epsilon: short::epsilon(1e-5), delta: short::delta(delta) };
+        let mechanism = declared.repeated(count(times));
         let question = Question { mechanism, adjacency: Adjacency::ReplaceOne };
-        let found = delta_at(&question, Epsilon::new(50.0).unwrap(), Method::Exact).unwrap();
+        let found = delta_at(&question, short::epsilon(50.0), Method::Exact).unwrap();
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
         assert!(lower <= least && upper >= most, "{times}: {lower} {upper}");
     }
@@ -153,19 +147,13 @@ fn a_declared_delta_beside_laplace_noise_counts_in_full() {
         [(0.5, 5e-10, 1e-9), (0.5, 5e-10, 1e-4), (2.0, 1e-6, 1e-7), (0.1, 1e-3, 1e-5)]
     {
         let mechanism = Mechanism::Composed(vec![
-            Mechanism::DiscreteLaplace {
-                scale: NoiseMultiplier::new(scale).unwrap(),
-                sensitivity: Count::new(1).unwrap(),
-            },
-            Mechanism::Approximate {
-                epsilon: Epsilon::new(0.0).unwrap(),
-                delta: Delta::new(declared).unwrap(),
-            },
+            Mechanism::DiscreteLaplace { scale: noise(scale), sensitivity: count(1) },
+            Mechanism::Approximate { epsilon: short::epsilon(0.0), delta: short::delta(declared) },
         ]);
         let question = Question { mechanism, adjacency: Adjacency::AddRemove };
         let largest: f64 = 1.0 / scale;
         let epsilon = largest - distance;
-        let found = delta_at(&question, Epsilon::new(epsilon).unwrap(), Method::Exact).unwrap();
+        let found = delta_at(&question, short::epsilon(epsilon), Method::Exact).unwrap();
         let one = -(epsilon - largest).exp_m1() / (1.0 + (-largest).exp());
         let truth = declared + (1.0 - declared) * one;
         let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());

@@ -1,11 +1,8 @@
 //! The best of a random number of runs: every bound against the law of the published result, summed up run by run.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{Method, Question, delta_at, epsilon_at, rdp};
-use veracity_core::{
-    Adjacency, Buckets, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Probability, RdpCurve, Runs,
-    SamplingRate,
-};
+use veracity_core::{Adjacency, Buckets, Mechanism, RdpCurve, Runs};
+use veracity_testkit::short::{self, count, probability, pure};
 
 /// The chance of k runs, for k from 0 on, up to a rest below 1e-14.
 fn chances(runs: Runs) -> Vec<f64> {
@@ -142,7 +139,7 @@ fn rdp_bounds_what_the_published_result_tells() {
                 assert!(truth <= found + 1e-9, "{runs:?} {p:?} {order}: {truth} {found}");
             }
             for epsilon in [0.1, 0.5, 1.5, 3.0] {
-                let found = delta_at(&asked, Epsilon::new(epsilon).unwrap(), Method::Rdp);
+                let found = delta_at(&asked, short::epsilon(epsilon), Method::Rdp);
                 let found = found.map_or(1.0, |found| found.upper().unwrap().0.get());
                 let truth = truth(runs, &p, &q, epsilon);
                 assert!(truth <= found + 1e-12, "{runs:?} {p:?} {epsilon}: {truth} {found}");
@@ -171,19 +168,18 @@ fn few_poisson_runs_are_no_free_amplification() {
 /// Corollary 3 of the paper: (2 + η) ε for pure runs, however many; three for geometric runs as Liu and Talwar had it.
 #[test]
 fn pure_runs_cost_two_plus_the_shape() {
-    let epsilon = Epsilon::new(0.5).unwrap();
+    let epsilon = short::epsilon(0.5);
     for (shape, times) in [(0.0, 2.0), (0.5, 2.5), (1.0, 3.0), (5.0, 7.0)] {
         let runs = Runs::negative_binomial(1000.0, shape).unwrap();
         let asked = question(runs, Mechanism::Pure { epsilon });
         for method in [Method::Basic, Method::Rdp, Method::Optimal] {
-            let found =
-                epsilon_at(&asked, Delta::new(0.0).unwrap(), method).unwrap().upper().unwrap().0.get();
+            let found = epsilon_at(&asked, short::delta(0.0), method).unwrap().upper().unwrap().0.get();
             assert!((times * 0.5..times * 0.5 * (1.0 + 1e-12)).contains(&found), "{shape} {method}: {found}");
         }
     }
     // Poisson runs: ε + m tanh(ε/2).
     let asked = question(Runs::poisson(3.0).unwrap(), Mechanism::Pure { epsilon });
-    let found = epsilon_at(&asked, Delta::new(0.0).unwrap(), Method::Basic).unwrap().upper().unwrap().0.get();
+    let found = epsilon_at(&asked, short::delta(0.0), Method::Basic).unwrap().upper().unwrap().0.get();
     let truth = 0.5 + 3.0 * 0.25f64.tanh();
     assert!((truth..truth * (1.0 + 1e-12)).contains(&found), "{found}");
 }
@@ -194,8 +190,8 @@ fn pure_bounds_hold_for_small_pure_runs() {
         for (p, q) in small_runs() {
             let ratio = |(p, q): (&f64, &f64)| (p / q).ln().abs();
             let largest = p.iter().zip(&q).map(ratio).fold(0.0, f64::max) * (1.0 + 1e-12);
-            let asked = question(runs, Mechanism::Pure { epsilon: Epsilon::new(largest).unwrap() });
-            let found = epsilon_at(&asked, Delta::new(0.0).unwrap(), Method::Basic).unwrap();
+            let asked = question(runs, pure(largest));
+            let found = epsilon_at(&asked, short::delta(0.0), Method::Basic).unwrap();
             let found = found.upper().unwrap().0.get();
             assert!(truth(runs, &p, &q, found) <= 1e-12, "{runs:?} {p:?}: {found}");
         }
@@ -209,15 +205,11 @@ fn profiled_runs() -> Vec<(Mechanism, Vec<f64>, Vec<f64>)> {
         let lying = 1.0 - d - truthful;
         (vec![truthful, lying, d, 0.0], vec![lying, truthful, 0.0, d])
     };
-    let declared = |e: f64, d: f64| Mechanism::Approximate {
-        epsilon: Epsilon::new(e).unwrap(),
-        delta: Delta::new(d).unwrap(),
-    };
+    let declared =
+        |e: f64, d: f64| Mechanism::Approximate { epsilon: short::epsilon(e), delta: short::delta(d) };
     let noise = 0.7;
-    let buckets = Mechanism::RandomizedResponse {
-        buckets: Buckets::new(3).unwrap(),
-        noise: Probability::new(noise).unwrap(),
-    };
+    let buckets =
+        Mechanism::RandomizedResponse { buckets: Buckets::new(3).unwrap(), noise: probability(noise) };
     let (truthful, other) = (1.0 - noise + noise / 3.0, noise / 3.0);
     let mut all = Vec::new();
     for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 2, 1, 3], [1, 3, 0, 2]] {
@@ -239,7 +231,7 @@ fn the_profile_of_one_run_bounds_the_best() {
         for (run, p, q) in profiled_runs() {
             let asked = Question { adjacency: Adjacency::ReplaceOne, ..question(runs, run) };
             for delta in [1e-5, 1e-3, 0.03] {
-                let Ok(found) = epsilon_at(&asked, Delta::new(delta).unwrap(), Method::Basic) else {
+                let Ok(found) = epsilon_at(&asked, short::delta(delta), Method::Basic) else {
                     continue;
                 };
                 let found = found.upper().unwrap().0.get();
@@ -258,13 +250,8 @@ fn the_profile_of_one_run_bounds_the_best() {
 /// # RepeatAndSelectDpEvent(e, mean, shape)); a.get_epsilon(1e-6)   (shape inf is Poisson)
 #[test]
 fn never_above_dp_accounting_and_close_to_it() {
-    let gaussian =
-        |noise: f64| Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() };
-    let sgd = Mechanism::dp_sgd(
-        SamplingRate::new(0.01).unwrap(),
-        NoiseMultiplier::new(1.0).unwrap(),
-        Count::new(1000).unwrap(),
-    );
+    let gaussian = |noise: f64| short::gaussian(noise);
+    let sgd = short::dp_sgd(0.01, 1.0, 1000);
     for (run, mean, shape, theirs) in GOLDEN {
         let one = if run == 0.0 { sgd.clone() } else { gaussian(run) };
         let runs = if shape.is_infinite() {
@@ -273,10 +260,9 @@ fn never_above_dp_accounting_and_close_to_it() {
             Runs::negative_binomial(mean, shape).unwrap()
         };
         let asked = question(runs, one);
-        let found =
-            epsilon_at(&asked, Delta::new(1e-6).unwrap(), Method::Rdp).unwrap().upper().unwrap().0.get();
+        let found = epsilon_at(&asked, short::delta(1e-6), Method::Rdp).unwrap().upper().unwrap().0.get();
         assert!(found <= theirs * (1.0 + 1e-3) && found >= theirs * 0.97, "{mean} {shape}: {found} {theirs}");
-        let profile = epsilon_at(&asked, Delta::new(1e-6).unwrap(), Method::Basic).unwrap();
+        let profile = epsilon_at(&asked, short::delta(1e-6), Method::Basic).unwrap();
         let profile = profile.upper().unwrap().0.get();
         // A thousand Poisson runs are many events of a small chance: divergences have the better bound there.
         assert!(profile < 0.95 * found || mean == 1000.0 && shape.is_infinite(), "{mean} {shape}: {profile}");
@@ -300,13 +286,13 @@ const GOLDEN: [(f64, f64, f64, f64); 9] = [
 fn runs_of_runs_and_repeated_selections_add_up() {
     let inner = Mechanism::BestOf {
         runs: Runs::negative_binomial(4.0, 1.0).unwrap(),
-        mechanism: Box::new(Mechanism::Pure { epsilon: Epsilon::new(0.1).unwrap() }),
+        mechanism: Box::new(pure(0.1)),
     };
     let outer = question(Runs::negative_binomial(10.0, 0.0).unwrap(), inner.clone());
-    let delta = Delta::new(0.0).unwrap();
+    let delta = short::delta(0.0);
     let found = epsilon_at(&outer, delta, Method::Rdp).unwrap().upper().unwrap().0.get();
     assert!((0.6..0.6 + 1e-12).contains(&found), "{found}");
-    let mechanism = inner.repeated(Count::new(5).unwrap());
+    let mechanism = inner.repeated(count(5));
     let five = Question { mechanism, adjacency: Adjacency::AddRemove };
     let found = epsilon_at(&five, delta, Method::Basic).unwrap().upper().unwrap().0.get();
     assert!((1.5..1.5 + 1e-12).contains(&found), "{found}");

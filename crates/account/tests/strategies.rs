@@ -1,7 +1,5 @@
 //! What correlated noise leaks, and how well strategies serve running sums, against figures from outside and closed forms.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use veracity_account::{
     Method, Part, Question, epsilon_at,
     expand::expand,
@@ -10,30 +8,24 @@ use veracity_account::{
         optimal::{self, Aim},
     },
 };
-use veracity_core::{
-    Adjacency, Coefficients, Count, Delta, Mechanism, NoiseMultiplier, Participation, Refusal, SamplingRate,
-    Strategy, TriangularMatrix,
-};
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
+use veracity_core::{Adjacency, Coefficients, Mechanism, Participation, Refusal, Strategy, TriangularMatrix};
+use veracity_testkit::short::{self, count};
 
 fn toeplitz(coefficients: &[f64], steps: u64) -> Strategy {
     Strategy::Banded { steps: count(steps), coefficients: Coefficients::new(coefficients.to_vec()).unwrap() }
 }
 
 fn matrix(strategy: Strategy, participation: Participation, noise: f64) -> Mechanism {
-    Mechanism::Matrix { strategy, participation, noise_multiplier: NoiseMultiplier::new(noise).unwrap() }
+    Mechanism::Matrix { strategy, participation, noise_multiplier: short::noise(noise) }
 }
 
 fn in_turns(groups: u64, rate: f64) -> Participation {
-    Participation::CyclicPoisson { groups: count(groups), rate: SamplingRate::new(rate).unwrap() }
+    Participation::CyclicPoisson { groups: count(groups), rate: short::rate(rate) }
 }
 
 fn epsilon(mechanism: &Mechanism, adjacency: Adjacency, delta: f64) -> Result<(Option<f64>, f64), Refusal> {
     let question = Question { mechanism: mechanism.clone(), adjacency };
-    let found = epsilon_at(&question, Delta::new(delta).unwrap(), Method::Exact)?;
+    let found = epsilon_at(&question, short::delta(delta), Method::Exact)?;
     let upper = found.upper().expect("the exact method bounds from above").0.get();
     Ok((found.lower().map(|lower| lower.0.get()), upper))
 }
@@ -53,8 +45,7 @@ fn alike(one: &Mechanism, other: &Mechanism) {
 
 #[test]
 fn noise_without_correlation_is_one_gaussian_for_each_participation() {
-    let gaussian =
-        |noise: f64| Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() };
+    let gaussian = |noise: f64| short::gaussian(noise);
     alike(&matrix(toeplitz(&[1.0], 100), Participation::Once, 1.5), &gaussian(1.5));
     let nine = Participation::Separated { times: count(9), separation: count(10) };
     alike(&matrix(toeplitz(&[1.0], 100), nine, 4.0), &gaussian(4.0).repeated(count(9)));
@@ -63,8 +54,7 @@ fn noise_without_correlation_is_one_gaussian_for_each_participation() {
 
 #[test]
 fn a_band_of_one_in_turns_is_dp_sgd() {
-    let sgd =
-        Mechanism::dp_sgd(SamplingRate::new(0.02).unwrap(), NoiseMultiplier::new(1.1).unwrap(), count(200));
+    let sgd = short::dp_sgd(0.02, 1.1, 200);
     alike(&matrix(toeplitz(&[1.0], 200), in_turns(1, 0.02), 1.1), &sgd);
 }
 
@@ -73,11 +63,7 @@ fn a_band_in_turns_is_a_sampled_gaussian_for_each_turn() {
     // 200 steps in turns of 8: 25 sampled Gaussians at a noise multiplier of 2.5 over the norm of a column.
     let band = [1.0, 0.5, 0.375, 0.3125];
     let norm = band.iter().map(|c| c * c).sum::<f64>().sqrt();
-    let turns = Mechanism::dp_sgd(
-        SamplingRate::new(0.16).unwrap(),
-        NoiseMultiplier::new(2.5 / norm).unwrap(),
-        count(25),
-    );
+    let turns = short::dp_sgd(0.16, 2.5 / norm, 25);
     alike(&matrix(toeplitz(&band, 200), in_turns(8, 0.16), 2.5), &turns);
     // All of them sampled is a participation that is separated.
     let apart = Participation::Separated { times: count(25), separation: count(8) };
@@ -113,7 +99,7 @@ fn fewer_groups_than_bands_a_tree_and_groups_of_records_are_refused_in_turns() {
     let refused =
         |mechanism: &Mechanism| epsilon(mechanism, Adjacency::AddRemove, 1e-5).unwrap_err().to_string();
     let narrow = refused(&matrix(toeplitz(&[1.0, 0.5, 0.2], 30), in_turns(2, 0.1), 1.0));
-    assert_eq!(narrow, "groups is 2, expected at least 3: as many as the band of the strategy is wide");
+    assert_eq!(narrow, "groups is 2, expected at least 3, the number of bands of the strategy");
     let tree = refused(&matrix(Strategy::Tree { steps: count(16) }, in_turns(4, 0.1), 1.0));
     assert!(tree.starts_with("no theorem for a tree under cyclic poisson sampling; use a banded"), "{tree}");
     let two = Mechanism::Group {
@@ -294,6 +280,6 @@ fn more_bands_than_steps_or_too_much_work_is_refused() {
         |steps, bands| optimal::banded(count(steps), count(bands), Aim::Mean).unwrap_err().to_string();
     assert_eq!(refused(10, 11), "bands is 11, expected at most as many bands as steps");
     assert!(
-        refused(1 << 20, 1 << 10).starts_with("steps times bands is 1073741824, expected at most 16777216")
+        refused(1 << 20, 1 << 10).starts_with("steps times bands is 1073741824, expected at most 16,777,216")
     );
 }

@@ -1,14 +1,14 @@
 //! Sensitivities of strategy matrices against their slow twin: every pattern, every sign, and vectors that climb.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use proptest::{prelude::*, test_runner::RngSeed};
 use veracity_account::matrix::{StrategySensitivity, band, sensitivity};
-use veracity_core::{Coefficients, Count, Participation, SamplingRate, Strategy, TriangularMatrix};
+use veracity_core::{Coefficients, Count, Participation, Strategy, TriangularMatrix};
 use veracity_testkit::patterns::{climbed_square, largest_signed_square, patterns, toeplitz_rows, tree_rows};
+use veracity_testkit::sceptic::dice::Dice;
+use veracity_testkit::short;
 
 fn count(n: usize) -> Count {
-    Count::new(n as u64).unwrap()
+    short::count(n as u64)
 }
 
 fn separated(times: usize, separation: usize) -> Participation {
@@ -23,13 +23,10 @@ fn written(rows: Vec<Vec<f64>>) -> Strategy {
     Strategy::Written(TriangularMatrix::new(rows).unwrap())
 }
 
-/// Numbers between −1 and 1 from a seed, without a law.
+/// Numbers between −1 and 1 from a seed.
 fn numbers(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
+    let mut dice = Dice::new(seed, 0);
+    move || 2.0 * dice.unit() - 1.0
 }
 
 /// Never below the twin; equal to it where it is said to be exact. Returns whether it was.
@@ -71,7 +68,7 @@ fn a_tree_of_t_steps_has_as_many_levels_as_digits() {
     for (steps, levels) in
         [(1u64, 1.0f64), (2, 2.0), (3, 2.0), (4, 3.0), (1000, 10.0), (1024, 11.0), (1 << 49, 50.0)]
     {
-        let strategy = Strategy::Tree { steps: Count::new(steps).unwrap() };
+        let strategy = Strategy::Tree { steps: short::count(steps) };
         let found = sensitivity(&strategy, Participation::Once).unwrap().upper();
         assert!(found >= levels.sqrt() && found <= levels.sqrt().next_up(), "{steps}: {found}");
     }
@@ -148,10 +145,10 @@ fn rows_that_repeat_are_multiplied_as_if_summed() {
 #[test]
 fn steps_without_number_cost_no_time() {
     let strategy = Strategy::Banded {
-        steps: Count::new(1_000_000_000_000).unwrap(),
+        steps: short::count(1_000_000_000_000),
         coefficients: Coefficients::new(vec![1.0, 0.5, 0.25]).unwrap(),
     };
-    let often = Participation::Separated { times: Count::new(1 << 40).unwrap(), separation: Count::ONE };
+    let often = Participation::Separated { times: short::count(1 << 40), separation: Count::ONE };
     let found = sensitivity(&strategy, often).unwrap().upper();
     // All rows but a few see all three columns.
     let settled = 1.75f64 * 1e12f64.sqrt();
@@ -268,7 +265,7 @@ fn a_general_matrix_is_bounded_no_looser_than_by_the_published_algorithm() {
 #[test]
 fn groups_in_turns_are_separated_by_their_number() {
     let band_of = [1.0, 0.5, 0.25];
-    let turns = Participation::CyclicPoisson { groups: count(4), rate: SamplingRate::new(1.0).unwrap() };
+    let turns = Participation::CyclicPoisson { groups: count(4), rate: short::rate(1.0) };
     let strategy = toeplitz(&band_of, 22);
     assert_eq!(sensitivity(&strategy, turns), sensitivity(&strategy, separated(6, 4)));
 }

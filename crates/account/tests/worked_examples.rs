@@ -1,32 +1,13 @@
 //! The worked examples of the teaching documents (`shared/seeds`, by the number their file starts with): the right value
 //! beside the one that the document states. Where the document is below the truth, its promise is false.
-#![allow(clippy::unwrap_used)]
 
 use veracity_account::{Method, Profile, Question, calibrate, epsilon_at, expand, gdp, rdp, tradeoff};
-use veracity_core::{
-    Adjacency, Count, Delta, Epsilon, Finding, GdpMu, Mechanism, NoiseMultiplier, Probability, SamplingRate,
-};
-use veracity_numerics::normal;
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
-
-fn gaussian(noise: f64) -> Mechanism {
-    Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() }
-}
-
-fn laplace(noise: f64) -> Mechanism {
-    Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(noise).unwrap() }
-}
+use veracity_core::numerics::normal;
+use veracity_core::{Adjacency, Finding, GdpMu, Mechanism};
+use veracity_testkit::short::{self, count, dp_sgd, gaussian, laplace, probability};
 
 fn pure(epsilon: f64, times: u64) -> Mechanism {
-    Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() }.repeated(count(times))
-}
-
-fn dp_sgd(rate: f64, noise: f64, steps: u64) -> Mechanism {
-    let rate = SamplingRate::new(rate).unwrap();
-    Mechanism::dp_sgd(rate, NoiseMultiplier::new(noise).unwrap(), count(steps))
+    short::pure(epsilon).repeated(count(times))
 }
 
 fn ask(mechanism: Mechanism) -> Question {
@@ -35,18 +16,18 @@ fn ask(mechanism: Mechanism) -> Question {
 
 /// Certified ε at δ = 1e-5, from both sides.
 fn epsilon(mechanism: Mechanism) -> (f64, f64) {
-    let found = Profile::new(&ask(mechanism)).unwrap().epsilon_at(Delta::new(1e-5).unwrap()).unwrap();
+    let found = Profile::new(&ask(mechanism)).unwrap().epsilon_at(short::delta(1e-5)).unwrap();
     (found.lower.0.get(), found.upper.0.get())
 }
 
 /// Certified δ at an ε, from both sides.
 fn delta(mechanism: Mechanism, epsilon: f64) -> (f64, f64) {
-    let found = Profile::new(&ask(mechanism)).unwrap().delta_at(Epsilon::new(epsilon).unwrap()).unwrap();
+    let found = Profile::new(&ask(mechanism)).unwrap().delta_at(short::epsilon(epsilon)).unwrap();
     (found.lower.0.get(), found.upper.0.get())
 }
 
 fn by(mechanism: Mechanism, method: Method) -> f64 {
-    match epsilon_at(&ask(mechanism), Delta::new(1e-5).unwrap(), method).unwrap() {
+    match epsilon_at(&ask(mechanism), short::delta(1e-5), method).unwrap() {
         Finding::Bracket(bracket) => bracket.upper.0.get(),
         Finding::Upper(upper) => upper.0.get(),
         Finding::Approximation(epsilon) => epsilon.get(),
@@ -110,10 +91,10 @@ fn seed_002_moments_promise_what_is_false() {
 /// # mpmath 1.4, 40 digits: 1/m with ncdf(m/2-e/m)-exp(e)*ncdf(-m/2-e/m) = mpf(1e-5) at e = 1/2; its value at 1/m = 9.69
 #[test]
 fn seed_002_example_3_wastes_a_quarter_of_the_noise() {
-    let found = Profile::new(&ask(laplace(2.0))).unwrap().epsilon_at(Delta::new(0.0).unwrap()).unwrap();
+    let found = Profile::new(&ask(laplace(2.0))).unwrap().epsilon_at(short::delta(0.0)).unwrap();
     assert!((found.upper.0.get() - 0.5).abs() < 1e-14);
     let family = |noise_multiplier| Mechanism::Gaussian { noise_multiplier };
-    let (half, slack) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-5).unwrap());
+    let (half, slack) = (short::epsilon(0.5), short::delta(1e-5));
     let noise = calibrate::noise(&family, Adjacency::AddRemove, half, slack).unwrap().get();
     assert!((noise / 7.031_826_675_582_491 - 1.0).abs() < 1e-7 && noise < 0.73 * 9.69, "{noise}");
     assert!(brackets(delta(gaussian(9.69), 0.5), 1.606_157_157_007e-8, 1e-18));
@@ -123,7 +104,7 @@ fn seed_002_example_3_wastes_a_quarter_of_the_noise() {
 #[test]
 fn seed_002_practice_3_wastes_a_third_of_the_noise() {
     let family = |noise_multiplier| Mechanism::Gaussian { noise_multiplier };
-    let (tenth, slack) = (Epsilon::new(0.1).unwrap(), Delta::new(1e-6).unwrap());
+    let (tenth, slack) = (short::epsilon(0.1), short::delta(1e-6));
     let years = 0.012 * calibrate::noise(&family, Adjacency::AddRemove, tenth, slack).unwrap().get();
     assert!((years / 0.435_656_285_114_349_4 - 1.0).abs() < 1e-6 && years < 0.69 * 0.636, "{years}");
 }
@@ -182,7 +163,7 @@ fn seed_001_parallel_composition_needs_add_remove() {
     let parts = Mechanism::Parallel(vec![laplace(1.0), laplace(1.0 / 0.9)]);
     let cost = |adjacency| {
         let question = Question { mechanism: parts.clone(), adjacency };
-        Profile::new(&question).unwrap().epsilon_at(Delta::new(0.0).unwrap()).unwrap().upper.0.get()
+        Profile::new(&question).unwrap().epsilon_at(short::delta(0.0)).unwrap().upper.0.get()
     };
     assert!((cost(Adjacency::AddRemove) - 1.0).abs() < 1e-12);
     // Two contributions to the first part, against one to each of the two: 2 and 1.9.
@@ -227,7 +208,7 @@ fn seed_000_laplace_noise_composes_like_gaussian_noise() {
 #[test]
 fn seed_000_limit_theorem_has_its_signs_wrong() {
     let found = by(gaussian(10.0).repeated(count(100)), Method::GdpClt);
-    let mu = gdp::mu_at(Epsilon::new(found).unwrap(), Delta::new(1e-5).unwrap());
+    let mu = gdp::mu_at(short::epsilon(found), short::delta(1e-5));
     assert!((mu - 1.0).abs() < 1e-9, "{mu}");
 }
 
@@ -258,7 +239,7 @@ fn seed_000_audit_is_right_for_the_wrong_reason() {
     let (false_positives, least_false_positives, misses) =
         (0.002_725_858_219, 0.001_027_930_792, 0.955_013_847_7);
     let claim = [(0.21, 1e-5)];
-    let forced = |rate| tradeoff::tradeoff_through(Probability::new(rate).unwrap(), &claim).0.get();
+    let forced = |rate| tradeoff::tradeoff_through(probability(rate), &claim).0.get();
     assert!((forced(0.950_78) - 0.039_888_850_74).abs() < 1e-10, "the document's own bound");
     assert!(forced(misses) > false_positives, "the claim is refuted with both rates at their upper limits");
     let shown = |misses: f64, rate: f64| normal::quantile(1.0 - misses) - normal::quantile(rate);
@@ -267,7 +248,7 @@ fn seed_000_audit_is_right_for_the_wrong_reason() {
     assert!((shown(misses, least_false_positives) - 1.386).abs() < 1e-3);
     let right = shown(misses, false_positives);
     assert!((right - 1.084).abs() < 1e-3 && right < 1.269, "{right}");
-    let claimed = gdp::mu_at(Epsilon::new(0.21).unwrap(), Delta::new(1e-5).unwrap());
+    let claimed = gdp::mu_at(short::epsilon(0.21), short::delta(1e-5));
     assert!(right > 10.0 * claimed, "{claimed}");
     let leak = ((1.0 - misses - 1e-5) / false_positives).ln();
     assert!((leak - 2.80).abs() < 5e-3 && leak > 0.21);
@@ -278,6 +259,6 @@ fn seed_000_audit_is_right_for_the_wrong_reason() {
 fn seed_000_tradeoff_curve_is_never_negative() {
     let (epsilon, delta, rate) = (1.0f64, 0.1, 0.95);
     let stated = (1.0 - delta - epsilon.exp() * rate).max((1.0 - delta - rate) / epsilon.exp());
-    let found = tradeoff::tradeoff_through(Probability::new(rate).unwrap(), &[(epsilon, delta)]).0.get();
+    let found = tradeoff::tradeoff_through(probability(rate), &[(epsilon, delta)]).0.get();
     assert!(stated < 0.0 && found == 0.0);
 }

@@ -8,7 +8,7 @@
 mod worlds;
 
 use veracity_audit::bound::{one_run::Guesses, one_run_fdp};
-use veracity_numerics::normal;
+use veracity_core::numerics::normal;
 use worlds::{Draws, delta, level, truth};
 
 const GAMES: u64 = 20;

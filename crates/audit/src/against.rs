@@ -1,17 +1,17 @@
-//! Trials against a claimed curve: whether it falls, where, and how much of the declared noise they still allow.
+//! The test of a claimed trade-off curve: whether it is refuted, where, and how much of the declared noise the trials allow.
 
 use crate::{
-    Claimed, ClaimedCurve, Counted, Counts, Observation, Scores,
+    ClaimUnderTest, ClaimedCurve, CountSummary, Counts, Observation, Scores,
     bound::{
         clopper_pearson::ErrorRates,
         many_runs::{self, IdealRuns, Tallies},
         one_run::Guesses,
         one_run_fdp,
-        sequential::Test,
+        sequential::{Rounds, ScoredTrial, bet, without_error},
         trade_off::{self, Kind},
     },
+    method::BettingRounds,
     threshold::{self, Choice},
-    trial::Pairs,
 };
 use veracity_core::{Count, Refusal, Significance};
 
@@ -27,6 +27,9 @@ const RUNGS: i32 = 18;
 /// A claimed mechanism, with any part of the noise that it declares.
 pub trait Declared: Send + Sync {
     /// The curve of the mechanism with `part` times its declared noise; at 1 it is the claim itself. Less noise promises less.
+    ///
+    /// # Errors
+    /// A part of the noise that the mechanism has no curve for.
     fn with_noise(&self, part: f64) -> Result<ClaimedCurve, Refusal>;
 
     /// Whether there is noise of which a part can be taken.
@@ -38,22 +41,22 @@ pub trait Declared: Send + Sync {
 /// The curves of a claim by the part of its noise, where it has noise.
 pub(crate) type Noise<'a> = Option<&'a dyn Fn(f64) -> Result<ClaimedCurve, Refusal>>;
 
-/// What trials say of a claimed curve.
+/// The result of testing a claimed curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Against {
+pub struct CurveTest {
     /// The guesses that were counted.
-    pub counted: Counted,
+    pub counted: CountSummary,
     /// Where the claim fell, if it did.
-    pub fallen: Option<Fallen>,
+    pub fallen: Option<Refutation>,
     /// Whether an attacker who never errs would have refuted it with so many trials.
     pub is_able: bool,
-    /// The largest multiple of the declared noise that the trials still allow; none where they allow any, or none is declared.
+    /// The largest multiple of the declared noise that the trials allow; none if they allow any, or none is declared.
     pub noise_at_most: Option<f64>,
 }
 
-/// Where a claimed curve fell.
+/// Where a claimed curve is refuted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Fallen {
+pub enum Refutation {
     /// At a threshold.
     Threshold {
         /// What the rate of false alarms does not exceed.
@@ -79,15 +82,18 @@ pub enum Fallen {
     },
     /// By bets that nobody wins against a true claim.
     Bets {
-        /// After so many pairs of trials.
-        pairs: u64,
+        /// After so many trials.
+        trials: u64,
     },
 }
 
 /// The largest part of the noise that stands, where more of it falls.
 ///
 /// # Promise  A claim of more noise implies one of less, so whatever refutes a curve refutes those above it
-fn noise_limit(noise: Noise<'_>, falls: impl Fn(&ClaimedCurve) -> bool) -> Result<Option<f64>, Refusal> {
+pub(crate) fn noise_limit(
+    noise: Noise<'_>,
+    falls: impl Fn(&ClaimedCurve) -> bool,
+) -> Result<Option<f64>, Refusal> {
     let Some(noise) = noise else { return Ok(None) };
     let falls = |part: f64| noise(part).map(|curve| falls(&curve));
     // Little noise takes the accountant long, so the search begins at what is declared.
@@ -125,28 +131,29 @@ pub(crate) fn by_threshold(
     claim: &ClaimedCurve,
     noise: Noise<'_>,
     significance: Significance,
-) -> Result<Against, Refusal> {
+) -> Result<CurveTest, Refusal> {
     if choice == Choice::Union {
         return by_band(scores, claim, noise, significance);
     }
-    let looks = threshold::looks(scores, choice, claim, significance)?;
+    let looks = threshold::looks(scores, choice, claim, noise, significance)?;
     let limits: Vec<ErrorRates> =
         looks.iter().map(|look| ErrorRates::limits(look.counts, look.level)).collect();
     let fallen = |curve: &ClaimedCurve| {
         let at = |rates: &ErrorRates| curve.broken_by(rates.false_positive, rates.false_negative);
         limits.iter().enumerate().find_map(|(which, rates)| at(rates).map(|fallen| (which, fallen)))
     };
-    let never_wrong = |look: &threshold::Look| ErrorRates::limits(look.counts.never_wrong(), look.level);
+    let perfect_attack =
+        |look: &threshold::Look| ErrorRates::limits(look.counts.perfect_attack(), look.level);
     let is_able = looks
         .iter()
-        .map(never_wrong)
+        .map(perfect_attack)
         .any(|rates| claim.broken_by(rates.false_positive, rates.false_negative).is_some());
     let found = fallen(claim);
     let Some(look) = looks.get(found.map_or(0, |(which, _)| which)) else {
         return Err(Refusal::invalid("no trial was counted"));
     };
-    Ok(Against {
-        counted: Counted::Threshold { threshold: look.threshold, counts: look.counts },
+    Ok(CurveTest {
+        counted: CountSummary::Threshold { threshold: look.threshold, counts: look.counts },
         fallen: found.map(|(_, fallen)| fallen),
         is_able,
         noise_at_most: noise_limit(noise, |curve| fallen(curve).is_some())?,
@@ -159,7 +166,7 @@ fn by_band(
     claim: &ClaimedCurve,
     noise: Noise<'_>,
     significance: Significance,
-) -> Result<Against, Refusal> {
+) -> Result<CurveTest, Refusal> {
     let band = trade_off::band(scores, Kind::Ranks, significance);
     let excess = |curve: &ClaimedCurve, point: &trade_off::Point| {
         curve.least_misses(point.false_positive) - point.false_negative
@@ -173,8 +180,8 @@ fn by_band(
     };
     let threshold = worst(claim).map_or(f64::INFINITY, |point| point.threshold);
     let fewest = band.fewest();
-    Ok(Against {
-        counted: Counted::Threshold { threshold, counts: Counts::above(threshold, scores) },
+    Ok(CurveTest {
+        counted: CountSummary::Threshold { threshold, counts: Counts::above(threshold, scores) },
         fallen: fallen(claim),
         is_able: claim.broken_by(fewest.alarms, fewest.misses).is_some(),
         noise_at_most: noise_limit(noise, |curve| fallen(curve).is_some())?,
@@ -187,7 +194,7 @@ pub(crate) fn by_guesses(
     claim: &ClaimedCurve,
     noise: Noise<'_>,
     level: f64,
-) -> Result<Against, Refusal> {
+) -> Result<CurveTest, Refusal> {
     let falls = |curve: &ClaimedCurve, guesses| one_run_fdp::refutes(guesses, level, curve);
     let fallen = if falls(claim, guesses) {
         // Fewer right guesses never refute more.
@@ -197,14 +204,14 @@ pub(crate) fn by_guesses(
             let of = Guesses::new(guesses.canaries(), guesses.guesses(), middle)?;
             if falls(claim, of) { refuted = middle } else { stands = middle }
         }
-        Some(Fallen::Guesses { most: stands })
+        Some(Refutation::Guesses { most: stands })
     } else {
         None
     };
-    Ok(Against {
-        counted: Counted::Ends { highest, lowest, guesses },
+    Ok(CurveTest {
+        counted: CountSummary::Ends { highest, lowest, guesses },
         fallen,
-        is_able: falls(claim, guesses.never_wrong()),
+        is_able: falls(claim, guesses.perfect_attack()),
         noise_at_most: noise_limit(noise, |curve| falls(curve, guesses))?,
     })
 }
@@ -219,7 +226,7 @@ pub(crate) fn by_runs(
     claim: &ClaimedCurve,
     noise: Noise<'_>,
     level: f64,
-) -> Result<Against, Refusal> {
+) -> Result<CurveTest, Refusal> {
     let share = level / RUN_PARTS.len() as f64;
     let guessed: Vec<(f64, Tallies)> = RUN_PARTS
         .into_iter()
@@ -229,7 +236,7 @@ pub(crate) fn by_runs(
         let fall = |(at, (part, tallies)): (usize, &(f64, Tallies))| {
             let pair = curve.tightest(*part)?;
             let runs = tallies.fall(pair, share)?;
-            Some((at, Fallen::Runs { runs, epsilon: pair.epsilon, delta: pair.delta }))
+            Some((at, Refutation::Runs { runs, epsilon: pair.epsilon, delta: pair.delta }))
         };
         guessed.iter().enumerate().find_map(fall)
     };
@@ -238,8 +245,8 @@ pub(crate) fn by_runs(
     });
     let found = falls(claim);
     let (highest, lowest, guesses) = guessed[found.map_or(0, |(at, _)| at)].1.counted();
-    Ok(Against {
-        counted: Counted::Ends { highest, lowest, guesses },
+    Ok(CurveTest {
+        counted: CountSummary::Ends { highest, lowest, guesses },
         fallen: found.map(|(_, fallen)| fallen),
         is_able,
         noise_at_most: noise_limit(noise, |curve| falls(curve).is_some())?,
@@ -256,47 +263,44 @@ pub(crate) fn chance_of_runs(runs: IdealRuns, claim: &ClaimedCurve, truth: &Clai
     RUN_PARTS.into_iter().filter_map(chance).fold(0.0, f64::max)
 }
 
-/// Bets, pair by pair in the order of the trials; what comes after the claim has fallen is not looked at.
+/// Bets in the order of the trials; those after the refutation are not looked at.
 pub(crate) fn by_bets(
-    pairs: &Pairs,
+    seen: &BettingRounds,
     claim: &ClaimedCurve,
     noise: Noise<'_>,
     level: f64,
-) -> Result<Against, Refusal> {
-    let mut test = Test::new(claim.clone(), Significance::new(level)?);
-    let mut sure = Test::new(claim.clone(), Significance::new(level)?);
-    for (inside, outside) in pairs.iter() {
-        if test.is_refuted() {
-            break;
-        }
-        test.observe(inside, outside)?;
-    }
-    for _ in 0..pairs.len() {
-        if sure.is_refuted() {
-            break;
-        }
-        sure.observe(Some(1.0), Some(0.0))?;
-    }
-    let used = test.pairs();
-    Ok(Against {
-        counted: Counted::Pairs { pairs: used, log_wealth: test.log_wealth() },
-        fallen: test.is_refuted().then_some(Fallen::Bets { pairs: used }),
+) -> Result<CurveTest, Refusal> {
+    let test = bet(claim, seen.rounds().map(<[ScoredTrial]>::to_vec), level)?;
+    // The same worlds with scores that never err.
+    let perfect_attack = seen.rounds().map(|round| round.iter().copied().map(without_error).collect());
+    let sure = bet(claim, perfect_attack, level)?;
+    let trials = test.trials();
+    Ok(CurveTest {
+        counted: CountSummary::Bets { trials, log_wealth: test.log_wealth() },
+        fallen: test.is_refuted().then_some(Refutation::Bets { trials }),
         is_able: sure.is_refuted(),
-        noise_at_most: noise_by_bets(pairs, used as usize, noise, level)?,
+        noise_at_most: noise_by_bets(seen, trials, noise, level)?,
     })
 }
 
 /// From the most noise down, the first that stands ends the climb: see the ladders of [`sequential`](crate::bound::sequential), whose rungs are here looked at one after another.
-fn noise_by_bets(pairs: &Pairs, used: usize, noise: Noise<'_>, level: f64) -> Result<Option<f64>, Refusal> {
+fn noise_by_bets(
+    seen: &BettingRounds,
+    used: u64,
+    noise: Noise<'_>,
+    level: f64,
+) -> Result<Option<f64>, Refusal> {
     let Some(noise) = noise else { return Ok(None) };
     let mut limit = None;
     for rung in (-RUNGS..=RUNGS).rev() {
         let part = RUNG.powi(rung);
-        let mut test = Test::new(noise(part)?, Significance::new(level)?);
-        for (inside, outside) in pairs.iter().take(used) {
-            test.observe(inside, outside)?;
-        }
-        if !test.is_refuted() {
+        let mut left = used as usize;
+        let rounds = seen.rounds().take_while(|round| {
+            let is_used = left > 0;
+            left = left.saturating_sub(round.len());
+            is_used
+        });
+        if !bet(&noise(part)?, rounds.map(<[ScoredTrial]>::to_vec), level)?.is_refuted() {
             break;
         }
         limit = Some(part);
@@ -304,16 +308,17 @@ fn noise_by_bets(pairs: &Pairs, used: usize, noise: Noise<'_>, level: f64) -> Re
     Ok(limit)
 }
 
-/// Whether bets refute a claim by these observations, in their order.
+/// Whether bets on each trial refute a claim by these observations, in their order.
+///
+/// # Errors
+/// A group size that the claim has no curve for.
 pub fn is_refuted_by_bets(
     observations: &[Observation],
-    claimed: &Claimed<'_>,
+    claimed: &ClaimUnderTest<'_>,
     group: Count,
     significance: Significance,
 ) -> Result<bool, Refusal> {
-    let mut test = Test::new(claimed.curve(group)?, significance);
-    for (inside, outside) in Pairs::of(observations).iter() {
-        test.observe(inside, outside)?;
-    }
-    Ok(test.is_refuted())
+    let seen = BettingRounds::of(observations, Rounds::Trials);
+    let rounds = seen.rounds().map(<[ScoredTrial]>::to_vec);
+    Ok(bet(&claimed.curve(group)?, rounds, significance.spend())?.is_refuted())
 }

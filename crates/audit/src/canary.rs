@@ -62,6 +62,9 @@ impl Canary {
     /// touch what it teaches.
     ///
     /// # Reference  \[JagielskiUllmanOprea20\] (ClipBKD); the class is the one that a model finds least likely there
+    ///
+    /// # Errors
+    /// Fewer than two records, or a direction along which no canary can lie.
     pub fn least_direction(
         records: &[f32],
         width: usize,
@@ -78,6 +81,9 @@ impl Canary {
 const ITERATIONS: usize = 60;
 
 /// A unit vector along which centred records vary least: inverse iteration on their covariance.
+///
+/// # Errors
+/// Fewer than two records, or a direction along which no canary can lie.
 fn least_direction(records: &[f32], width: usize) -> Result<Vec<f64>, Refusal> {
     if width == 0 || records.len() < 2 * width || !records.len().is_multiple_of(width) {
         return Err(Refusal::Invalid("there are fewer than two records to find a direction from".into()));

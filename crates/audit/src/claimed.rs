@@ -3,9 +3,9 @@
 //! An (ε, δ) alone speaks of the far tail, where hardly a trial lands. The accountant knows δ at every ε, and an attack that breaks
 //! any of these pairs breaks the claim.
 
-use crate::{Fallen, bound::many_runs};
+use crate::{Refutation, bound::many_runs};
+use veracity_core::numerics::UNIT;
 use veracity_core::{Count, Delta, Epsilon, Refusal};
-use veracity_numerics::UNIT;
 
 /// One promise: P ≤ e^ε P′ + δ for every event, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +49,9 @@ pub struct Rates {
 
 impl ClaimedCurve {
     /// The curve of pairs that all hold, in both directions.
+    ///
+    /// # Errors
+    /// None today: a pair that promises nothing is left out.
     pub fn new(pairs: impl IntoIterator<Item = (Epsilon, Delta)>) -> Result<ClaimedCurve, Refusal> {
         let pairs =
             pairs.into_iter().map(|(epsilon, delta)| Pair { epsilon: epsilon.get(), delta: delta.get() });
@@ -66,6 +69,9 @@ impl ClaimedCurve {
     /// The promise for data that differ by `size` records: P ≤ e^{kε} P′ + δ (e^{kε} − 1)/(e^ε − 1).
     ///
     /// # Numerics  δ is rounded up
+    ///
+    /// # Errors
+    /// None today: a group for which nothing is promised has a curve that nothing refutes.
     pub fn for_group(&self, size: Count) -> Result<ClaimedCurve, Refusal> {
         if size == Count::ONE {
             return Ok(self.clone());
@@ -89,9 +95,14 @@ impl ClaimedCurve {
     }
 
     /// Whether rates that are at most these break the claim, and where.
-    pub fn broken_by(&self, alarms: f64, misses: f64) -> Option<Fallen> {
+    pub fn broken_by(&self, alarms: f64, misses: f64) -> Option<Refutation> {
         let promised = self.least_misses(alarms);
-        (misses < promised).then_some(Fallen::Threshold { alarms, misses, promised })
+        (misses < promised).then_some(Refutation::Threshold { alarms, misses, promised })
+    }
+
+    /// The pairs (ε, δ), by rising ε.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.pairs.iter().map(|pair| (pair.epsilon, pair.delta))
     }
 
     /// Where the curve bends, by rising rate of false alarms.
@@ -246,7 +257,7 @@ pub(crate) fn divergence(p: f64, q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use veracity_numerics::normal;
+    use veracity_core::numerics::normal;
 
     fn gaussian(mu: f64, points: usize) -> ClaimedCurve {
         let delta = |e: f64| normal::cdf(mu / 2.0 - e / mu) - e.exp() * normal::cdf(-mu / 2.0 - e / mu);

@@ -56,7 +56,7 @@ impl Counts {
     }
 
     /// As many runs of an attacker who never errs: what they could have shown is the ceiling.
-    pub fn never_wrong(&self) -> Counts {
+    pub fn perfect_attack(&self) -> Counts {
         Counts { true_positives: self.ins(), true_negatives: self.outs(), ..Counts::default() }
     }
 

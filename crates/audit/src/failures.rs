@@ -1,7 +1,7 @@
-//! Failed trials by world: a crash that comes more often with the canary than without tells of it.
+//! Failed trials by world: a crash that is more frequent with the canary than without leaks information.
 
 use crate::{Observation, World};
-use veracity_numerics::binomial;
+use veracity_core::numerics::binomial;
 
 /// How many trials failed in either world.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,21 +21,28 @@ impl FailuresByWorld {
     /// each.
     pub fn count(seen: &[Observation]) -> FailuresByWorld {
         let mut counts = FailuresByWorld::default();
-        for told in seen {
-            let failed = u64::from(told.score.is_none());
-            match told.world {
-                World::In => (counts.ins, counts.failed_in) = (counts.ins + 1, counts.failed_in + failed),
-                World::Out => {
-                    (counts.outs, counts.failed_out) = (counts.outs + 1, counts.failed_out + failed)
-                }
-            }
-        }
+        seen.iter().for_each(|told| counts.add(told.world, told.score.is_none()));
         counts
+    }
+
+    /// Counts one more trial.
+    pub fn add(&mut self, world: World, failed: bool) {
+        let (trials, failures) = match world {
+            World::In => (&mut self.ins, &mut self.failed_in),
+            World::Out => (&mut self.outs, &mut self.failed_out),
+        };
+        *trials += 1;
+        *failures += u64::from(failed);
     }
 
     /// All that failed.
     pub fn failed(&self) -> u64 {
         self.failed_in + self.failed_out
+    }
+
+    /// Whether a larger part of the trials with the canary failed than of those without.
+    pub fn is_worse_with(&self) -> bool {
+        self.failed_in as f64 * self.outs as f64 > self.failed_out as f64 * self.ins as f64
     }
 
     /// The chance that failures fall as unevenly as this or more, did they not depend on the world: each was "in" with the share of all
@@ -60,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_that_tell_the_world_are_unlikely() {
+    fn failures_that_depend_on_the_world_are_unlikely() {
         let by = |failed_in, failed_out| FailuresByWorld { ins: 500, failed_in, outs: 500, failed_out };
         assert_eq!(by(0, 0).imbalance(), 1.0);
         assert!(by(20, 20).imbalance() > 0.9 && by(30, 2).imbalance() < 1e-5 && by(2, 30).imbalance() < 1e-5);

@@ -12,11 +12,11 @@ use veracity_noise::{Entropy, Key, Purpose, Stream};
 /// # Examples
 ///
 /// ```
-/// use veracity_audit::{Idealised, AuditSubject, World};
+/// use veracity_audit::{IdealAttacker, AuditSubject, World};
 /// use veracity_core::{Count, NoiseMultiplier, SamplingRate};
 ///
 /// let steps = Count::new(100)?;
-/// let subject = Idealised::honest(SamplingRate::new(0.5)?, NoiseMultiplier::new(1.0)?, steps);
+/// let subject = IdealAttacker::honest(SamplingRate::new(0.5)?, NoiseMultiplier::new(1.0)?, steps);
 /// let score = |trial, world| subject.run(trial, &[world]).unwrap_or_default();
 /// let mean = |world| (0..50).flat_map(|trial| score(trial, world)).sum::<f64>() / 50.0;
 /// // With the canary in, the likelihood ratio speaks for it, and without it against it.
@@ -24,7 +24,7 @@ use veracity_noise::{Entropy, Key, Purpose, Stream};
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Idealised {
+pub struct IdealAttacker {
     /// The sampling rate.
     pub rate: SamplingRate,
     /// The noise multiplier that is declared; the attacker scores by it.
@@ -37,35 +37,38 @@ pub struct Idealised {
     pub seed: u64,
 }
 
-impl AuditSubject for Idealised {
+impl AuditSubject for IdealAttacker {
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         Ok(worlds.iter().map(|world| self.score(*world, &mut AttackStream::of(self.seed, trial))).collect())
     }
 }
 
-impl Idealised {
+impl IdealAttacker {
     /// A subject that does what it declares.
-    pub fn honest(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> Idealised {
-        Idealised { rate, noise_multiplier, steps, noise_added: noise_multiplier, seed: 0 }
+    pub fn honest(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> IdealAttacker {
+        IdealAttacker { rate, noise_multiplier, steps, noise_added: noise_multiplier, seed: 0 }
     }
 
     /// The embedded default: small enough for seconds, leaky enough that its audit comes near its proof.
-    pub fn demonstration() -> Result<Idealised, Refusal> {
+    ///
+    /// # Errors
+    /// None in practice: its numbers are within their ranges.
+    pub fn demonstration() -> Result<IdealAttacker, Refusal> {
         let (rate, noise) = (SamplingRate::new(0.3)?, NoiseMultiplier::new(1.5)?);
-        Ok(Idealised::honest(rate, noise, Count::new(30)?))
+        Ok(IdealAttacker::honest(rate, noise, Count::new(30)?))
     }
 
     /// How often the embedded default is run.
     pub const DEMONSTRATION_TRIALS: u64 = 1_000_000;
 
     /// The same declaration over other noise: a planted bug.
-    pub fn adding(self, noise_added: NoiseMultiplier) -> Idealised {
-        Idealised { noise_added, ..self }
+    pub fn adding(self, noise_added: NoiseMultiplier) -> IdealAttacker {
+        IdealAttacker { noise_added, ..self }
     }
 
     /// What it declares to be, for the accountant.
     pub fn mechanism(&self) -> Mechanism {
-        Mechanism::dp_sgd(self.rate, self.noise_multiplier, self.steps)
+        Mechanism::sampled_gaussian(self.rate, self.noise_multiplier, self.steps)
     }
 
     /// Runs once in a world and returns the attacker's score: the log-likelihood ratio of "in" over "out".

@@ -6,11 +6,11 @@
 //! A subject declares noise of 2 and adds an eighth of it. Its claim, ε = 2 at δ = 1e-5, does not hold:
 //!
 //! ```
-//! use veracity_audit::{Choice, Idealised, Method, observe, show};
+//! use veracity_audit::{Choice, IdealAttacker, Method, observe, show};
 //! use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier};
 //! use veracity_core::{SamplingRate, Significance, Upper, Verdict};
 //!
-//! let honest = Idealised::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(2.0)?, Count::ONE);
+//! let honest = IdealAttacker::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(2.0)?, Count::ONE);
 //! let subject = honest.adding(NoiseMultiplier::new(0.25)?);
 //! let trials: Vec<u64> = (0..2_000).collect();
 //! let outcomes = observe(&subject, 7, &trials, 1);
@@ -23,6 +23,8 @@
 //! assert!(matches!(evidence.judge(&claim), Verdict::Refuted { .. }));
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
+
+#![warn(clippy::missing_errors_doc)]
 
 mod against;
 pub mod bound;
@@ -39,13 +41,13 @@ mod subject;
 pub mod threshold;
 mod trial;
 
-pub use against::{Against, Declared, Fallen, is_refuted_by_bets};
+pub use against::{CurveTest, Declared, Refutation, is_refuted_by_bets};
 pub use canary::Canary;
 pub use claimed::{ClaimedCurve, Rates};
 pub use counts::Counts;
 pub use failures::FailuresByWorld;
-pub use idealised::Idealised;
-pub use method::{Claimed, Counted, Evidence, Judged, Method, judge, show};
+pub use idealised::IdealAttacker;
+pub use method::{ClaimUnderTest, CountSummary, Evidence, Judgment, Method, RunGuesses, judge, show};
 pub use scores::Scores;
 pub use subject::{AuditSubject, Failure, SubjectFn, UNDER_WAY, World, subject_fn, worlds};
 pub use threshold::Choice;

@@ -1,15 +1,16 @@
 //! From observations to a lower bound: the method is chosen before any score is seen.
 
 use crate::{
-    Against, Choice, ClaimedCurve, Counts, Declared, Observation, Scores, World, against,
+    Choice, ClaimedCurve, Counts, CurveTest, Declared, Observation, Scores, World, against,
     bound::{
-        FromCounts, Shown,
+        FromCounts, LowerBound,
         many_runs::{self, Tallies},
+        one_per_run::{self, End, OnePerRun},
         one_run::Guesses,
-        one_run_fdp, sequential,
+        one_run_exact,
+        sequential::{self, Rounds, ScoredTrial},
     },
     threshold::{self, ChosenThreshold},
-    trial::Pairs,
 };
 use veracity_core::{Claim, Count, Delta, Lower, Refusal, Significance, Verdict};
 
@@ -27,7 +28,7 @@ const LUCK: f64 = 3.0;
 /// Many canaries in a few runs, of which half are guessed:
 ///
 /// ```
-/// use veracity_audit::{Counted, Failure, Method, AuditSubject, World, observe, show};
+/// use veracity_audit::{CountSummary, Failure, Method, AuditSubject, World, observe, show};
 /// use veracity_core::{Delta, Significance};
 ///
 /// /// Sums in which each canary has a coordinate of its own, published without noise.
@@ -44,7 +45,7 @@ const LUCK: f64 = 3.0;
 /// let observations: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
 /// let method = Method::ManyCanaries { guessed: Some(0.5) };
 /// let evidence = show(method, &observations, Delta::new(1e-5)?, Significance::new(0.05)?)?;
-/// assert!(matches!(evidence.counted, Counted::Ends { guesses, .. } if guesses.correct() == 200));
+/// assert!(matches!(evidence.counted, CountSummary::Ends { guesses, .. } if guesses.correct() == 200));
 /// assert_eq!(evidence.shown.epsilon.0, evidence.shown.ceiling);
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
@@ -66,23 +67,37 @@ pub enum Method {
     /// Many canaries in a run, each in or out by a coin of its own: the highest scores are guessed "in", the lowest "out".
     /// Assumes nothing; all runs together are one mechanism with all their canaries.
     ///
-    /// # Reference  \[SteinkeNasrJagielski23\] for the game; \[MahloujifarMelisChaudhuri24\] for the bound, which pays less for δ
+    /// # Reference  \[SteinkeNasrJagielski23\] for the game; [`one_run_exact`] for the bound
     ManyCanaries {
         /// Which part of the canaries is guessed, half of it at each end; where none is given the first quarter of the runs
         /// chooses, and the others are counted.
         guessed: Option<f64>,
     },
-    /// Many canaries in each of many runs: bets on what the guesses of a run come to, with thresholds from earlier runs. Assumes
-    /// nothing but that runs are as independent as Clopper–Pearson takes them to be; canaries of one run may hang together.
+    /// Many canaries in each of many runs. Assumes nothing but that runs are as independent as Clopper–Pearson takes them to be;
+    /// canaries of one run may depend on each other. A claimed curve is always tested by bets on runs.
     ManyRuns {
-        /// About which part of the canaries is guessed, half of it at each end. A claimed curve is looked at in other parts too.
+        /// Part that is guessed: of the canaries for [`RunGuesses::Past`], of the runs for [`RunGuesses::One`].
         guessed: f64,
+        /// Which canaries of a run are guessed.
+        rule: RunGuesses,
     },
-    /// One canary in a run: bets against the claim, pair by pair, which may be watched and end as soon as it falls. Assumes nothing.
+    /// One canary in a run: bets against the claim, which may be watched and end as soon as it is refuted. Assumes nothing about the
+    /// mechanism; [`Rounds`] says what it assumes about the worlds of the trials.
     Sequential {
         /// How many records the two worlds differ by.
         group: Count,
+        /// What the bets are on.
+        rounds: Rounds,
     },
+}
+
+/// Which canaries are guessed in each of many runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunGuesses {
+    /// Those beyond thresholds from earlier runs, at both ends, by bets on what the guesses of a run come to.
+    Past,
+    /// One canary in each of the runs with the farthest scores at one end, by an exact test.
+    One(End),
 }
 
 impl Method {
@@ -100,21 +115,35 @@ impl Method {
     /// How many records the two worlds differ by.
     pub fn group(self) -> Count {
         match self {
-            Method::Threshold { group, .. } | Method::Sequential { group } => group,
+            Method::Threshold { group, .. } | Method::Sequential { group, .. } => group,
             Method::Gaussian { .. } | Method::ManyCanaries { .. } | Method::ManyRuns { .. } => Count::ONE,
         }
     }
 
+    /// Whether a trial that failed is an outcome that may speak for the canary. Elsewhere it counts as a wrong guess.
+    pub fn counts_failures(self) -> bool {
+        match self {
+            Method::Sequential { .. } => true,
+            Method::Threshold { choice, .. } => choice == Choice::Split,
+            // It refutes nothing, whatever failures say.
+            Method::Gaussian { .. } => false,
+            Method::ManyCanaries { .. } | Method::ManyRuns { .. } => false,
+        }
+    }
+
     /// Refuses runs with another number of canaries than there is a theorem for.
+    ///
+    /// # Errors
+    /// A number of canaries that the method has no theorem for.
     pub fn must_fit(self, canaries: u64) -> Result<(), Refusal> {
         let refuse = |why: &str| Err(Refusal::Invalid(why.to_owned()));
         match self {
             Method::Threshold { .. } | Method::Sequential { .. } if canaries > 1 => refuse(&format!(
-                "a run holds several canaries, expected one for {}: its guesses must be independent",
+                "a run has several canaries, but {} needs one: its guesses must be independent",
                 self.name()
             )),
             Method::ManyCanaries { .. } | Method::ManyRuns { .. } if canaries < 2 => {
-                refuse(&format!("a run holds one canary, expected several for {}", self.name()))
+                refuse(&format!("a run has one canary, but {} needs several", self.name()))
             }
             Method::Threshold { .. }
             | Method::Gaussian { .. }
@@ -127,7 +156,7 @@ impl Method {
 
 /// What was counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Counted {
+pub enum CountSummary {
     /// Guesses above and below a threshold.
     Threshold {
         /// The score above which the attacker said "in".
@@ -144,10 +173,10 @@ pub enum Counted {
         /// How the guesses came out.
         guesses: Guesses,
     },
-    /// Bets on pairs of trials.
-    Pairs {
-        /// How many pairs were looked at.
-        pairs: u64,
+    /// Bets on trials.
+    Bets {
+        /// How many trials were looked at.
+        trials: u64,
         /// The logarithm of what one unit of wealth became by bets against the claim.
         log_wealth: f64,
     },
@@ -158,9 +187,9 @@ pub enum Counted {
 #[non_exhaustive]
 pub struct Evidence {
     /// The lower bound, the most it could have been, and what it rests on.
-    pub shown: Shown,
+    pub shown: LowerBound,
     /// The guesses that were counted.
-    pub counted: Counted,
+    pub counted: CountSummary,
     /// The δ of the bound.
     pub delta: Delta,
     /// The chance of error that was spent.
@@ -170,7 +199,7 @@ pub struct Evidence {
 impl Evidence {
     fn of(chosen: ChosenThreshold, delta: Delta, significance: f64) -> Evidence {
         let ChosenThreshold { shown, threshold, counts } = chosen;
-        Evidence { shown, counted: Counted::Threshold { threshold, counts }, delta, significance }
+        Evidence { shown, counted: CountSummary::Threshold { threshold, counts }, delta, significance }
     }
 
     /// What this evidence says of a claim at its δ. A bound that leans on an assumption refutes nothing: it may be the
@@ -203,7 +232,7 @@ impl Evidence {
     /// # Ok::<(), veracity_core::Refusal>(())
     /// ```
     pub fn judge(&self, claim: &Claim) -> Verdict {
-        let Shown { epsilon: shown, ceiling, basis } = self.shown;
+        let LowerBound { epsilon: shown, ceiling, basis } = self.shown;
         if basis.may_refute() {
             veracity_core::judge(claim, shown, ceiling)
         } else {
@@ -214,21 +243,24 @@ impl Evidence {
 
 /// What is claimed of a subject: a point (ε, δ), and the whole curve where a mechanism is claimed.
 #[derive(Clone, Copy)]
-pub struct Claimed<'a> {
+pub struct ClaimUnderTest<'a> {
     /// The point.
     pub point: Claim,
     /// The mechanism behind it.
     pub declared: Option<&'a dyn Declared>,
 }
 
-impl From<Claim> for Claimed<'_> {
+impl From<Claim> for ClaimUnderTest<'_> {
     fn from(point: Claim) -> Self {
-        Claimed { point, declared: None }
+        ClaimUnderTest { point, declared: None }
     }
 }
 
-impl Claimed<'_> {
+impl ClaimUnderTest<'_> {
     /// The curve of the claim for worlds that differ by so many records: that of the mechanism, or the two lines of the point.
+    ///
+    /// # Errors
+    /// A group size that the mechanism has no curve for.
     pub fn curve(&self, group: Count) -> Result<ClaimedCurve, Refusal> {
         match self.declared {
             Some(declared) => declared.with_noise(1.0)?.for_group(group),
@@ -240,11 +272,11 @@ impl Claimed<'_> {
 /// What an audit says of a claim, and why.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Judged {
+pub struct Judgment {
     /// The lower bound on ε.
     pub evidence: Evidence,
     /// What the trials say of the whole curve, where it was looked at.
-    pub against: Option<Against>,
+    pub against: Option<CurveTest>,
     /// Whether the claim is refuted.
     pub verdict: Verdict,
 }
@@ -259,10 +291,11 @@ pub struct Judged {
 /// A subject declares noise of 1 and adds half of it. Four hundred runs are enough to see it, where ε alone shows little:
 ///
 /// ```
-/// use veracity_audit::{Choice, Claimed, ClaimedCurve, Declared, Idealised, Method, judge, observe};
+/// use veracity_audit::{ClaimUnderTest, ClaimedCurve, Declared, IdealAttacker, Method, judge, observe};
+/// use veracity_audit::bound::sequential::Rounds;
 /// use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, Refusal};
 /// use veracity_core::{SamplingRate, Significance, Upper, Verdict};
-/// use veracity_numerics::normal;
+/// use veracity_core::numerics::normal;
 ///
 /// /// Gaussian noise of one sensitivity.
 /// struct Gaussian;
@@ -274,37 +307,39 @@ pub struct Judged {
 ///         ClaimedCurve::new((0..50).map(|i| pair(f64::from(i) * mu / 8.0)).collect::<Result<Vec<_>, Refusal>>()?)
 ///     }
 /// }
-/// let honest = Idealised::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(1.0)?, Count::ONE);
+/// let honest = IdealAttacker::honest(SamplingRate::new(1.0)?, NoiseMultiplier::new(1.0)?, Count::ONE);
 /// let subject = honest.adding(NoiseMultiplier::new(0.5)?);
 /// let outcomes = observe(&subject, 7, &(0..400).collect::<Vec<_>>(), 1);
 /// let seen: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.observations).collect();
 ///
 /// let epsilon = Upper(Epsilon::new(4.3772)?);
 /// let point = Claim { epsilon, delta: Delta::new(1e-5)?, adjacency: Adjacency::AddRemove };
-/// let method = Method::Sequential { group: Count::ONE };
-/// let claimed = Claimed { point, declared: Some(&Gaussian) };
+/// let method = Method::Sequential { group: Count::ONE, rounds: Rounds::Trials };
+/// let claimed = ClaimUnderTest { point, declared: Some(&Gaussian) };
 /// let judged = judge(method, &seen, &claimed, Significance::new(0.01)?)?;
 /// assert!(matches!(judged.verdict, Verdict::Refuted { .. }));
 /// assert!(judged.against.is_some_and(|against| against.noise_at_most.is_some_and(|part| part <= 1.0)));
 /// assert!(judged.evidence.shown.epsilon.0.get() < 4.0);
 /// # Ok::<(), Refusal>(())
 /// ```
+///
+/// # Errors
+/// Observations that the method cannot take: of one world alone, or of another number of canaries.
 pub fn judge(
     method: Method,
     observations: &[Observation],
-    claimed: &Claimed<'_>,
+    claimed: &ClaimUnderTest<'_>,
     significance: Significance,
-) -> Result<Judged, Refusal> {
-    let level = significance.spend();
-    let again = || Significance::new(level);
+) -> Result<Judgment, Refusal> {
+    let level = significance.level();
     let (claim, group) = (claimed.point, method.group());
     let is_curve = claimed.declared.is_some() || matches!(method, Method::Sequential { .. });
     // What takes the mechanism for a Gaussian refutes nothing, by a curve or otherwise.
     let is_curve = is_curve && !matches!(method, Method::Gaussian { .. });
-    let mut evidence = show(method, observations, claim.delta, again()?)?;
+    let mut evidence = show(method, observations, claim.delta, significance.for_another())?;
     if !is_curve {
         let verdict = evidence.judge(&claim);
-        return Ok(Judged { evidence, against: None, verdict });
+        return Ok(Judgment { evidence, against: None, verdict });
     }
     let curve = claimed.curve(group)?;
     let scaled = claimed
@@ -317,9 +352,11 @@ pub fn judge(
     };
     let against = match method {
         Method::Threshold { choice, .. } | Method::Gaussian { choice } => {
-            against::by_threshold(&scores_for(observations, choice)?, choice, &curve, noise, again()?)?
+            against::by_threshold(&scores_for(observations, choice)?, choice, &curve, noise, significance)?
         }
-        Method::Sequential { .. } => against::by_bets(&Pairs::of(observations), &curve, noise, level)?,
+        Method::Sequential { rounds, .. } => {
+            against::by_bets(&BettingRounds::of(observations, rounds), &curve, noise, level)?
+        }
         Method::ManyRuns { .. } => against::by_runs(observations, &curve, noise, level)?,
         Method::ManyCanaries { guessed } => {
             let ends = |choosing: &Scores, counted| loudest_ends(choosing, counted, &curve);
@@ -331,23 +368,26 @@ pub fn judge(
             against::by_guesses(guesses(observations, guessed, ends)?, &curve, noise, level)?
         }
     };
-    let Shown { epsilon: shown, ceiling, .. } = evidence.shown;
+    let LowerBound { epsilon: shown, ceiling, .. } = evidence.shown;
     let verdict = match against {
-        Against { fallen: Some(_), .. } => Verdict::Refuted { shown },
-        Against { is_able: false, .. } => Verdict::CannotTell { shown, ceiling },
-        Against { .. } => {
+        CurveTest { fallen: Some(_), .. } => Verdict::Refuted { shown },
+        CurveTest { is_able: false, .. } => Verdict::CannotTell { shown, ceiling },
+        CurveTest { .. } => {
             // Two statements, each with its own chance of error: the claim stands, so no more than it is said to be shown.
             evidence.shown.epsilon = Lower(if shown.0 > claim.epsilon.0 { claim.epsilon.0 } else { shown.0 });
             Verdict::NotRefuted { shown: evidence.shown.epsilon, ceiling }
         }
     };
-    Ok(Judged { evidence, against: Some(against), verdict })
+    Ok(Judgment { evidence, against: Some(against), verdict })
 }
 
 /// Turns observations into a lower bound.
 ///
 /// # Promise  Whatever the subject is, the bound exceeds the truth with chance at most `significance`, under what its basis
 /// says
+///
+/// # Errors
+/// Observations that the method cannot take: of one world alone, or of another number of canaries.
 pub fn show(
     method: Method,
     observations: &[Observation],
@@ -356,9 +396,7 @@ pub fn show(
 ) -> Result<Evidence, Refusal> {
     let keys = || observations.iter().map(|seen| (seen.trial, seen.canary));
     if !keys().zip(keys().skip(1)).all(|(one, next)| one < next) {
-        return Err(Refusal::Invalid(
-            "observations are out of order or double, expected each (trial, canary) once, in order".into(),
-        ));
+        return Err(Refusal::Invalid("observations must have each (trial, canary) once and in order".into()));
     }
     method.must_fit(observations.iter().map(|seen| u64::from(seen.canary) + 1).max().unwrap_or(0))?;
     let level = significance.level();
@@ -376,23 +414,68 @@ pub fn show(
         Method::ManyCanaries { guessed } => {
             let ends = |choosing: &Scores, counted| best_ends(choosing, counted, delta, level);
             let (guesses, highest, lowest) = guesses(observations, guessed, ends)?;
-            let shown = one_run_fdp::pointwise(guesses, delta, significance);
-            let counted = Counted::Ends { highest, lowest, guesses };
+            let shown = one_run_exact::bound(guesses, delta, significance);
+            let counted = CountSummary::Ends { highest, lowest, guesses };
             Ok(Evidence { shown, counted, delta, significance: level })
         }
-        Method::ManyRuns { guessed } => {
+        Method::ManyRuns { guessed, rule: RunGuesses::One(end) } => {
+            let seen = OnePerRun::count(observations, guessed, end)?;
+            let guesses = seen.guesses();
+            let (highest, lowest) = match end {
+                End::Highest => (guesses.guesses(), 0),
+                End::Lowest => (0, guesses.guesses()),
+            };
+            let shown = one_per_run::bound(seen, delta, significance);
+            let counted = CountSummary::Ends { highest, lowest, guesses };
+            Ok(Evidence { shown, counted, delta, significance: level })
+        }
+        Method::ManyRuns { guessed, rule: RunGuesses::Past } => {
             let tallies = Tallies::of(observations, guessed)?;
             let (highest, lowest, guesses) = tallies.counted();
             let shown = many_runs::bound(&tallies, delta, significance);
-            let counted = Counted::Ends { highest, lowest, guesses };
+            let counted = CountSummary::Ends { highest, lowest, guesses };
             Ok(Evidence { shown, counted, delta, significance: level })
         }
-        Method::Sequential { group } => {
-            let pairs = Pairs::of(observations);
-            let shown = sequential::bound(pairs.iter(), delta, group, significance)?;
-            let counted = Counted::Pairs { pairs: pairs.len() as u64, log_wealth: 0.0 };
+        Method::Sequential { group, rounds } => {
+            let bettable = BettingRounds::of(observations, rounds);
+            let shown = sequential::bound(bettable.rounds(), delta, group, significance)?;
+            let counted = CountSummary::Bets { trials: bettable.trials() as u64, log_wealth: 0.0 };
             Ok(Evidence { shown, counted, delta, significance: level })
         }
+    }
+}
+
+/// Trials in the rounds that are bet on, in the order of the trials.
+pub(crate) struct BettingRounds {
+    seen: Vec<ScoredTrial>,
+    /// How many trials are a round.
+    size: usize,
+}
+
+impl BettingRounds {
+    /// Each trial by itself, or the first of either world, then the second of both, and so on: what is left over in one world is then
+    /// not looked at.
+    pub(crate) fn of(observations: &[Observation], rounds: Rounds) -> BettingRounds {
+        let seen = |told: &Observation| (told.world, told.score);
+        match rounds {
+            Rounds::Trials => BettingRounds { seen: observations.iter().map(seen).collect(), size: 1 },
+            Rounds::Pairs => {
+                let of = |world| observations.iter().filter(move |told| told.world == world).map(seen);
+                let pairs = of(World::In).zip(of(World::Out));
+                BettingRounds {
+                    seen: pairs.flat_map(|(inside, outside)| [inside, outside]).collect(),
+                    size: 2,
+                }
+            }
+        }
+    }
+
+    pub(crate) fn trials(&self) -> usize {
+        self.seen.len()
+    }
+
+    pub(crate) fn rounds(&self) -> impl ExactSizeIterator<Item = &[ScoredTrial]> + Clone {
+        self.seen.chunks_exact(self.size)
     }
 }
 
@@ -423,8 +506,7 @@ fn guesses(
 
 /// Scores as they count where nobody has chosen what a failure says: a run that failed is a wrong guess, whatever the threshold.
 fn scores(observations: &[Observation]) -> Result<Scores, Refusal> {
-    let of = |world| observations.iter().filter(move |seen| seen.world == world).map(Observation::counted);
-    Scores::new(of(World::In).collect(), of(World::Out).collect())
+    Scores::in_order(observations.iter().map(|seen| (seen.world, seen.counted())))
 }
 
 /// Scores for a choice of the threshold. Where the first half of the trials chooses, it also chooses what a failure says in either
@@ -433,17 +515,13 @@ fn scores_for(observations: &[Observation], choice: Choice) -> Result<Scores, Re
     if choice != Choice::Split || observations.iter().all(|seen| seen.score.is_some()) {
         return scores(observations);
     }
-    let of = |world| -> Vec<Option<f64>> {
-        observations.iter().filter(|seen| seen.world == world).map(|seen| seen.score).collect()
+    let choosing = &observations[..observations.len() / 2];
+    let failing = |world| {
+        let of_world = || choosing.iter().filter(|seen| seen.world == world);
+        of_world().filter(|seen| seen.score.is_none()).count() as f64 / of_world().count().max(1) as f64
     };
-    let (inside, outside) = (of(World::In), of(World::Out));
-    let failing = |scores: &[Option<f64>]| {
-        let first = &scores[..scores.len() / 2];
-        first.iter().filter(|score| score.is_none()).count() as f64 / first.len().max(1) as f64
-    };
-    let says = if failing(&inside) > failing(&outside) { f64::INFINITY } else { f64::NEG_INFINITY };
-    let told = |scores: Vec<Option<f64>>| scores.into_iter().map(|score| score.unwrap_or(says)).collect();
-    Scores::new(told(inside), told(outside))
+    let says = if failing(World::In) > failing(World::Out) { f64::INFINITY } else { f64::NEG_INFINITY };
+    Scores::in_order(observations.iter().map(|seen| (seen.world, seen.score.unwrap_or(says))))
 }
 
 /// The observations of the first quarter of the trials, and the others.
@@ -469,7 +547,7 @@ fn best_ends(choosing: &Scores, counted: usize, delta: Delta, level: f64) -> Res
         for lowest in &ends {
             let guesses = Guesses::count(choosing, *highest, *lowest)?;
             // Nothing is shown by these canaries; they only say how the others are looked at.
-            let shown = one_run_fdp::pointwise(guesses, delta, Significance::new(level)?).epsilon.0.get();
+            let shown = one_run_exact::bound(guesses, delta, Significance::new(level)?).epsilon.0.get();
             if shown > best.1 {
                 best = ((*highest, *lowest), shown);
             }

@@ -15,13 +15,17 @@ use crate::{
     method::PARTS,
     threshold::Choice,
 };
+use veracity_core::numerics::{binomial, normal, root};
 use veracity_core::{Count, Delta, Epsilon, GdpMu, Probability, Refusal, Significance};
-use veracity_numerics::{binomial, normal, root};
 
 /// The most trials that are planned for.
 const MOST: u64 = 10_000_000;
 /// Outcomes rarer than this are left out of a sum; the chance is then understated.
 const RARE: f64 = 1e-12;
+/// Pairs that a sequential test loses before its bets are good.
+const UNBET: f64 = 5.0;
+/// The part of the trials that would do as well at the best threshold as all of them do at the one that their half chooses; simulated.
+const SPLIT: f64 = 0.92;
 /// Numbers of errors are judged in about so many blocks, each by its worst end; below that many, one by one.
 const BLOCKS: u64 = 96;
 
@@ -37,6 +41,9 @@ pub enum Truth {
 
 impl Truth {
     /// The Gaussian mechanism with this ε at this δ.
+    ///
+    /// # Errors
+    /// An ε and a δ that no Gaussian mechanism within reach has.
     pub fn gaussian(epsilon: Epsilon, delta: Delta) -> Result<Truth, Refusal> {
         if !(delta.get() > 0.0 && epsilon.get() > 0.0 && epsilon.get() <= 500.0) {
             return Err(Refusal::Invalid(format!(
@@ -115,6 +122,9 @@ pub struct Trial {
 /// assert!(ask(8.0, 0.8)?.trials < plan.trials && ask(4.0, 0.95)?.trials > plan.trials);
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
+///
+/// # Errors
+/// A claim that holds for this truth, or more trials than can be counted.
 pub fn needed(
     trial: Trial,
     truth: Truth,
@@ -124,13 +134,13 @@ pub fn needed(
     let level = significance.spend();
     let wanted = chance.get();
     if !(wanted < 1.0) {
-        return Err(Refusal::out_of_range("chance", wanted, "0 ≤ chance < 1"));
+        return Err(Refusal::out_of_range("probability", wanted, "0 ≤ probability < 1"));
     }
     let most = truth.attacks().iter().map(|rates| rates.epsilon(trial.delta.get(), 1.0)).fold(0.0, f64::max);
     if !(most > trial.claim.get()) {
         return Err(Refusal::Invalid(format!(
-            "the claim of epsilon {} holds for that truth, so no number of trials refutes it; expected a smaller claim or a \
-             larger truth",
+            "a claim of epsilon {} is true for that mechanism, so no number of trials refutes it; use a smaller claim or a larger true \
+             epsilon",
             trial.claim
         )));
     }
@@ -140,7 +150,7 @@ pub fn needed(
         (few, enough) = (enough, enough * 2);
         if enough > MOST / 2 {
             return Err(Refusal::Invalid(format!(
-                "more than {MOST} trials would be needed to refute epsilon {}, expected a smaller claim or a larger truth",
+                "refuting epsilon {} needs more than {MOST} trials; use a smaller claim or a larger true epsilon",
                 trial.claim
             )));
         }
@@ -153,6 +163,9 @@ pub fn needed(
 }
 
 /// The power of this many trials: the chance that they refute the claim, and the most that they could show.
+///
+/// # Errors
+/// Fewer than 2 or more than 10^7 trials, or folds outside 2 to 100.
 pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significance) -> Result<Plan, Refusal> {
     if !(2..=MOST).contains(&trials.get()) {
         return Err(Refusal::out_of_range("trials", trials.get(), "2 ≤ trials ≤ 1e7"));
@@ -165,6 +178,9 @@ pub fn plan(trial: Trial, truth: Truth, trials: Count, significance: Significanc
 ///
 /// # Numerics  About: exact sums at the best threshold for Clopper–Pearson; for bets and for guesses at both ends what is expected, with
 /// normal and binomial spreads around it
+///
+/// # Errors
+/// A method without a theorem for so many canaries, or a part of the noise that has no curve.
 pub fn caught(
     method: Method,
     (observations, canaries): (Count, Count),
@@ -190,7 +206,7 @@ pub fn caught(
             false => missed = caught,
         }
     }
-    while missed - caught > 0.02 * caught {
+    while missed - caught > 0.005 * caught {
         let middle = f64::sqrt(caught * missed);
         if reached(middle)? { caught = middle } else { missed = middle }
     }
@@ -198,6 +214,9 @@ pub fn caught(
 }
 
 /// The fewest observations, within a few percent, that catch this part of the declared noise with this chance.
+///
+/// # Errors
+/// A part of the noise that no number of trials catches.
 pub fn needed_for_noise(
     method: Method,
     canaries: Count,
@@ -221,7 +240,7 @@ pub fn needed_for_noise(
         (few, enough) = (enough, enough * 2);
         if enough > 64 * MOST {
             return Err(Refusal::invalid(format!(
-                "more than {} trials would be needed to catch {part} of the declared noise, expected a smaller part",
+                "detecting noise at {part}× declared needs more than {} trials; require a smaller multiple",
                 64 * MOST
             )));
         }
@@ -252,7 +271,11 @@ fn chance_against(
     match method {
         Method::Threshold { choice, .. } | Method::Gaussian { choice } => {
             let trial = Trial { claim: Epsilon::ZERO, delta: Delta::ZERO, choice };
-            let judge = Judge::new(trial, pairs, level)?;
+            // Worlds are coins, so that one of them has fewer trials than the other.
+            let fewer = pairs as f64 - 0.65 * (observations as f64).sqrt();
+            // One half of the trials finds a threshold near the best one, not the best one itself.
+            let pairs = if choice == Choice::Split { SPLIT * fewer } else { fewer } as u64;
+            let judge = Judge::new(trial, pairs.max(1), level)?;
             let rates = ErrorRates { false_positive: best.alarms, false_negative: best.misses };
             Ok(judge.chance_of(rates, |alarms, misses| claim.broken_by(alarms, misses).is_some()))
         }
@@ -268,6 +291,13 @@ fn chance_against(
 
 /// Bets grow by the divergence a pair; finding the threshold and the odds costs about 0.65 ln n of it, as simulations have it.
 fn chance_of_bets(pairs: f64, seen: Rates, claim: &ClaimedCurve, level: f64) -> f64 {
+    // The first trials are not bet on, and no bet takes an error for less likely than half of one in the trials so far.
+    let pairs = pairs - UNBET;
+    if !(pairs > 1.0) {
+        return 0.0;
+    }
+    let least = 1.0 / (pairs + 2.0);
+    let seen = Rates { alarms: seen.alarms.max(least), misses: seen.misses.max(least) };
     let Some((allowed, told)) = claim.nearest(seen) else { return 0.0 };
     let spread = |p: f64, q: f64| p * (1.0 - p) * ((p / q).ln() - ((1.0 - p) / (1.0 - q)).ln()).powi(2);
     let variance = spread(seen.alarms, allowed.alarms) + spread(seen.misses, allowed.misses);
@@ -335,6 +365,9 @@ fn rates_on(curve: &ClaimedCurve) -> Vec<Rates> {
 /// assert!(most(10_000)?.get() > 5.0);
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
+///
+/// # Errors
+/// Folds outside 2 to 100.
 pub fn ceiling(
     trials: Count,
     choice: Choice,

@@ -58,6 +58,9 @@ pub trait AuditSubject: Sync {
 
     /// Runs trial `trial` with the canaries that `worlds` has in, and returns the attacker's score for each: the higher, the
     /// more it speaks for "in". The same trial and worlds give the same scores.
+    ///
+    /// # Errors
+    /// The failure of the trial, which is an outcome and is counted.
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure>;
 
     /// How many trials it should be given at once. Where that is more than one, they are given to [`AuditSubject::run_many`], and no
@@ -156,6 +159,8 @@ impl<F> AuditSubject for SubjectFn<F>
 where
     F: Fn(u64, World) -> Result<f64, Failure> + Sync,
 {
+    /// # Errors
+    /// The failure of the trial, which is an outcome and is counted.
     fn run(&self, trial: u64, worlds: &[World]) -> Result<Vec<f64>, Failure> {
         worlds.iter().map(|world| (self.0)(trial, *world)).collect()
     }

@@ -4,8 +4,9 @@
 
 use crate::{
     ClaimedCurve, Counts, Rates, Scores,
+    against::{Noise, noise_limit},
     bound::{
-        FromCounts, Shown,
+        FromCounts, LowerBound,
         clopper_pearson::ErrorRates,
         gdp,
         trade_off::{self, Kind},
@@ -31,7 +32,7 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChosenThreshold {
     /// What is shown.
-    pub shown: Shown,
+    pub shown: LowerBound,
     /// The attacker said "in" above this.
     pub threshold: f64,
     /// How the guesses came out that were counted.
@@ -63,6 +64,9 @@ pub struct ChosenThreshold {
 /// assert_eq!(chosen.counts.trials(), 1_000);
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
+///
+/// # Errors
+/// A threshold that is not a number, folds outside 2 to 100, or a choice that the method has no theorem for.
 pub fn bound(
     scores: &Scores,
     choice: Choice,
@@ -83,17 +87,15 @@ pub fn bound(
         Choice::Fixed(threshold) => counted(scores, threshold, significance),
         Choice::Split => {
             let (choosing, counting) = scores.halves();
-            let level = significance.spend();
-            let threshold = goal.best_threshold(&choosing, &counting, level);
-            counted(&counting, threshold, Significance::new(level)?)
+            let threshold = goal.best_threshold(&choosing, &counting, significance.level());
+            counted(&counting, threshold, significance)
         }
         Choice::Folds(folds) => {
             let k = checked_folds(folds)?;
-            let share = significance.spend() / folds.as_f64();
-            let bounds = (0..k).map(|fold| {
+            let bounds = (0..k).zip(significance.shares(folds)).map(|(fold, share)| {
                 let (choosing, counting) = scores.fold(fold, k);
-                let threshold = goal.best_threshold(&choosing, &counting, share);
-                counted(&counting, threshold, Significance::new(share)?)
+                let threshold = goal.best_threshold(&choosing, &counting, share.level());
+                counted(&counting, threshold, share)
             });
             best_of(bounds.collect::<Result<_, Refusal>>()?)
         }
@@ -109,17 +111,20 @@ pub(crate) struct Look {
     pub(crate) level: f64,
 }
 
-/// The same choices for a claimed curve: the threshold at which the trials that choose tell most against it.
+/// The same choices for a claimed curve: the threshold at which the trials that choose tell most against it, or against more noise than it
+/// declares.
 pub(crate) fn looks(
     scores: &Scores,
     choice: Choice,
     claim: &ClaimedCurve,
+    noise: Noise<'_>,
     significance: Significance,
 ) -> Result<Vec<Look>, Refusal> {
     let level = significance.spend();
-    let look = |(choosing, counting): (Scores, Scores), level: f64| {
-        let threshold = loudest_threshold(&choosing, claim);
-        Look { threshold, counts: Counts::above(threshold, &counting), level }
+    let look = |(choosing, counting): (Scores, Scores), level: f64| -> Result<Look, Refusal> {
+        let curve = to_break(&choosing, &counting, claim, noise, level)?;
+        let threshold = loudest_threshold(&choosing, &curve);
+        Ok(Look { threshold, counts: Counts::above(threshold, &counting), level })
     };
     match choice {
         Choice::Fixed(threshold) if threshold.is_nan() => {
@@ -128,12 +133,36 @@ pub(crate) fn looks(
         Choice::Fixed(threshold) => {
             Ok(vec![Look { threshold, counts: Counts::above(threshold, scores), level }])
         }
-        Choice::Split => Ok(vec![look(scores.halves(), level)]),
+        Choice::Split => Ok(vec![look(scores.halves(), level)?]),
         Choice::Folds(folds) => {
             let k = checked_folds(folds)?;
-            Ok((0..k).map(|fold| look(scores.fold(fold, k), level / folds.as_f64())).collect())
+            (0..k).map(|fold| look(scores.fold(fold, k), level / folds.as_f64())).collect()
         }
         Choice::Union => Err(Refusal::invalid("a union has no single threshold")),
+    }
+}
+
+/// The curve against which a threshold is chosen: the claim, or, where the trials that choose would not refute it, the claim of so much
+/// more noise that they just would.
+///
+/// A claim that holds says little about where its mechanism is best attacked: whatever breaks it is chance. More noise than there is
+/// can be refuted, and where that is done best measures the noise best.
+fn to_break(
+    choosing: &Scores,
+    counting: &Scores,
+    claim: &ClaimedCurve,
+    noise: Noise<'_>,
+    level: f64,
+) -> Result<ClaimedCurve, Refusal> {
+    let limits =
+        |threshold: f64| ErrorRates::limits(expected(Counts::above(threshold, choosing), counting), level);
+    let all: Vec<ErrorRates> = candidates(choosing).into_iter().map(limits).collect();
+    let any_breaks = |curve: &ClaimedCurve| {
+        all.iter().any(|rates| curve.broken_by(rates.false_positive, rates.false_negative).is_some())
+    };
+    match noise.zip(noise_limit(noise, any_breaks)?) {
+        Some((noise, part)) if part > 1.0 => noise(part),
+        _ => Ok(claim.clone()),
     }
 }
 
@@ -152,7 +181,18 @@ fn loudest_threshold(choosing: &Scores, claim: &ClaimedCurve) -> f64 {
             best = (threshold, told);
         }
     }
-    best.0
+    in_the_middle(best.0, choosing)
+}
+
+/// A threshold in the middle of those with the same counts: at an end of a gap between the worlds, other scores would fall on the
+/// wrong side.
+fn in_the_middle(threshold: f64, choosing: &Scores) -> f64 {
+    let all = || choosing.inside().iter().chain(choosing.outside()).copied();
+    let below = all().filter(|score| *score <= threshold).fold(f64::NEG_INFINITY, f64::max);
+    let above = all().filter(|score| *score > threshold).fold(f64::INFINITY, f64::min);
+    let middle = below.midpoint(above);
+    let is_same = middle.is_finite() && Counts::above(middle, choosing) == Counts::above(threshold, choosing);
+    if is_same { middle } else { threshold }
 }
 
 pub(crate) fn checked_folds(folds: Count) -> Result<usize, Refusal> {

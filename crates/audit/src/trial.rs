@@ -31,26 +31,6 @@ impl Observation {
     }
 }
 
-/// Trials two by two, the first with the canary and the first without, then the second of both, in the order of the trials. What is
-/// left over in one world is not looked at.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pairs(Vec<(Option<f64>, Option<f64>)>);
-
-impl Pairs {
-    pub(crate) fn of(observations: &[Observation]) -> Pairs {
-        let of = |world| observations.iter().filter(move |seen| seen.world == world).map(|seen| seen.score);
-        Pairs(of(World::In).zip(of(World::Out)).collect())
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (Option<f64>, Option<f64>)> {
-        self.0.iter().copied()
-    }
-}
-
 /// One of several equal shares of the trials: those whose number leaves `index` when divided by `of`. Each trial is in a world by a
 /// coin of its own, so that machines that differ tell nothing of the world.
 ///
@@ -75,6 +55,9 @@ impl Shard {
     pub const WHOLE: Shard = Shard { index: 0, of: 1 };
 
     /// Share `index` of `of`, counted from 0.
+    ///
+    /// # Errors
+    /// An index that is not below the number of shards.
     pub fn new(index: u64, of: u64) -> Result<Shard, Refusal> {
         if index < of && of <= 1 << 20 {
             return Ok(Shard { index, of });
@@ -115,7 +98,7 @@ pub fn observe_many(subject: &dyn AuditSubject, seed: u64, trials: &[u64]) -> Ve
     let worlds: Vec<Vec<World>> = trials.iter().map(|trial| worlds(seed, *trial, canaries)).collect();
     let mut results = subject.run_many(trials, &worlds);
     if results.len() != trials.len() {
-        let why = format!("{} results came of {} trials, expected one of each", results.len(), trials.len());
+        let why = format!("{} results for {} trials, expected one per trial", results.len(), trials.len());
         results = vec![Err(Failure::Machine(why)); trials.len()];
     }
     let each = trials.iter().zip(&worlds).zip(results);
@@ -126,7 +109,7 @@ pub fn observe_many(subject: &dyn AuditSubject, seed: u64, trials: &[u64]) -> Ve
 fn outcome(trial: u64, worlds: &[World], scores: Result<Vec<f64>, Failure>) -> Outcome {
     let scores = match scores {
         Ok(scores) if scores.len() != worlds.len() => {
-            Err(Failure::Run(format!("{} scores came, expected {}", scores.len(), worlds.len())))
+            Err(Failure::Run(format!("{} scores, expected {}", scores.len(), worlds.len())))
         }
         Ok(scores) if scores.iter().any(|score| score.is_nan()) => {
             Err(Failure::Run("a score is not a number".into()))

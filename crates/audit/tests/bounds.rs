@@ -1,27 +1,18 @@
 //! Published and outside figures, met from the safe side.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use veracity_audit::{
     Counts, Scores,
     bound::{
-        Basis, bayesian, clopper_pearson, gdp, log_katz, one_run, one_run::Guesses, one_run_fdp,
-        one_run_independent,
+        Basis, FromGuesses, bayesian, clopper_pearson, gdp, log_katz, one_run, one_run::Guesses,
+        one_run_exact, one_run_fdp, one_run_independent,
     },
 };
-use veracity_core::{Count, Delta, Epsilon, Significance};
-use veracity_numerics::{binomial, normal};
-
-fn delta(delta: f64) -> Delta {
-    Delta::new(delta).unwrap()
-}
+use veracity_core::numerics::{binomial, normal};
+use veracity_core::{Epsilon, Significance};
+use veracity_testkit::short::{count as times, delta};
 
 fn level(p: f64) -> Significance {
     Significance::new(p).unwrap()
-}
-
-fn times(k: u64) -> Count {
-    Count::new(k).unwrap()
 }
 
 /// Counts of two worlds of the same size.
@@ -117,6 +108,74 @@ fn log_katz_meets_its_figures_and_says_that_it_is_approximate() {
     meets(katz(counts(4922, 174, 100_000), 2e-10).epsilon.0.get(), 2.8525, 5e-5);
     assert!(!katz(counts(99, 1, 100), 0.1).basis.may_refute());
     assert_eq!(katz(Counts::default(), 0.05).epsilon.0, Epsilon::ZERO);
+}
+
+/// Epsilon that `one-run`, the bound of audits, reports.
+fn one_run_reports(m: u64, r: u64, v: u64, d: f64, p: f64) -> f64 {
+    FromGuesses::OneRun.bound(Guesses::new(m, r, v).unwrap(), delta(d), level(p)).epsilon.0.get()
+}
+
+/// Largest probability of `correct` right guesses over all (ε, δ)-private mechanisms and guessers: canaries, guesses, correct, δ, ε.
+///
+/// # scipy 1.17, HiGHS: P(T | S) for all S in {-1, 1}^m and all T in {-1, 0, 1}^m with r guesses is one variable each, no symmetry used
+const WORST_CASES: [(u64, u64, u64, f64, f64, f64); 12] = [
+    (1, 1, 1, 0.1, 0.5, 0.660213398082),
+    (2, 1, 1, 0.05, 1.0, 0.757952720767),
+    (2, 2, 2, 0.02, 0.7, 0.457545400898),
+    (2, 2, 1, 0.01, 0.2, 0.803878724351),
+    (3, 2, 2, 0.05, 1.0, 0.569363146984),
+    (3, 3, 2, 0.02, 0.3, 0.627766667818),
+    (3, 3, 3, 0.1, 1.5, 0.591840722526),
+    (3, 1, 1, 0.03, 2.0, 0.891525340960),
+    (4, 2, 2, 0.04, 0.5, 0.436459169480),
+    (4, 3, 3, 0.01, 2.0, 0.687547776687),
+    (4, 4, 3, 0.05, 0.3, 0.482243744689),
+    (4, 4, 4, 0.001, 1.0, 0.286347583550),
+];
+
+/// Both sides: at a level just above the worst case ε is refuted, and at one just below it is not.
+#[test]
+fn one_run_refutes_an_epsilon_just_where_no_mechanism_has_so_many_right() {
+    for (m, r, v, d, epsilon, worst) in WORST_CASES {
+        let above = one_run_reports(m, r, v, d, worst * (1.0 + 1e-7));
+        let below = one_run_reports(m, r, v, d, worst * (1.0 - 1e-7));
+        let row = format!("{v} of {r} of {m}, delta {d}: {below} {epsilon} {above}");
+        assert!(below < epsilon && epsilon <= above && above - below < 1e-5, "{row}");
+    }
+}
+
+/// # mpmath 1.4, 40 digits: min over λ of λ + mδ max_k (P[X ≥ max(k, v)] − λ P[X ≥ k])/(k P[X = k]) by golden section, 50 bisections
+#[test]
+fn one_run_meets_the_linear_program_from_below() {
+    for (m, r, v, d, p, truth) in [
+        (1000, 100, 95, 1e-5, 0.05, 2.171_855_141_028_39),
+        (10_000, 500, 490, 1e-5, 0.05, 3.355_279_292_554_8),
+        (1000, 100, 75, 1e-4, 0.05, 0.695_126_017_639_272),
+        (1000, 600, 600, 1e-5, 0.05, 5.297_137_489_585_87),
+        (100, 100, 100, 0.0, 0.05, 3.492_965_431_152_28),
+        (2000, 300, 250, 1e-3, 0.01, 0.009_926_992_020_510),
+    ] {
+        let ours = one_run_reports(m, r, v, d, p);
+        assert!(ours <= truth + 1e-12 && truth <= ours + 1e-8, "{v} of {r} of {m}: {ours} {truth}");
+    }
+}
+
+/// The worst case is exact, so no other proved bound reports more. Steps of 0.1% of the guesses, far tails and large δ included.
+#[test]
+fn one_run_reports_no_less_than_any_other_proved_bound() {
+    for (m, r) in [(1000, 100), (10_000, 500), (100_000, 1510), (50, 50), (10_000_000, 1_000_000)] {
+        for d in [0.0, 1e-9, 1e-5, 1e-3] {
+            for step in (500..=1000).step_by(25) {
+                let v = r * step / 1000;
+                for p in [0.01, 0.05] {
+                    let seen = Guesses::new(m, r, v).unwrap();
+                    let ours = one_run_reports(m, r, v, d, p);
+                    let binomial = one_run::bound(seen, delta(d), level(p)).epsilon.0.get();
+                    assert!(ours >= binomial - 1e-7, "{v} of {r} of {m}, delta {d}, {p}: {ours} {binomial}");
+                }
+            }
+        }
+    }
 }
 
 /// [SteinkeNasrJagielski23], its published code: canaries, guesses, correct, δ, level.
@@ -233,10 +292,9 @@ fn one_run_of_a_curve_comes_near_its_table() {
         let points = best(&|guesses| one_run::bound(guesses, delta(1e-5), level(0.05)).epsilon.0.get());
         meets(points, plain, 0.01 * plain);
         meets(points, plain_table, 0.03 * plain_table);
-        // Nothing is assumed here either, and the recursion shows more.
-        let pointwise =
-            best(&|guesses| one_run_fdp::pointwise(guesses, delta(1e-5), level(0.05)).epsilon.0.get());
-        assert!(points < pointwise && pointwise < curve, "{sigma}: {points} {pointwise} {curve}");
+        // Nothing is assumed here either, and the exact worst case shows more.
+        let exact = best(&|guesses| one_run_exact::bound(guesses, delta(1e-5), level(0.05)).epsilon.0.get());
+        assert!(points < exact && exact < curve, "{sigma}: {points} {exact} {curve}");
     }
 }
 
@@ -251,13 +309,13 @@ fn expected_guesses(sigma: f64, canaries: u64, edge: f64) -> Guesses {
 /// Randomized response of every canary is right as often as Bin(r, q), whichever are guessed: at δ = 0 no bound may show more
 /// than that exact tail does.
 #[test]
-fn the_recursion_shows_no_more_than_randomized_response_allows() {
+fn one_run_shows_no_more_than_randomized_response_allows() {
     for (canaries, guesses) in [(20, 3), (40, 40), (100, 50), (400, 40)] {
         for stated in [0.01, 0.2] {
             for correct in 0..=guesses {
                 let seen = Guesses::new(canaries, guesses, correct).unwrap();
                 let exact = one_run::bound(seen, delta(0.0), level(stated)).epsilon.0.get();
-                let ours = one_run_fdp::pointwise(seen, delta(0.0), level(stated)).epsilon.0.get();
+                let ours = one_run_exact::bound(seen, delta(0.0), level(stated)).epsilon.0.get();
                 assert!(ours <= exact + 1e-9, "{correct} of {guesses} of {canaries}: {ours} {exact}");
             }
         }
@@ -265,11 +323,11 @@ fn the_recursion_shows_no_more_than_randomized_response_allows() {
 }
 
 /// Naming some canaries with chance `truth`·canaries/some costs δ = `truth` and no ε. How often guesses about the others reach
-/// what the recursion shows something from, at the worst number of names.
+/// a number from which `one-run` shows something, at the worst number of names.
 fn worst_names(canaries: u64, guesses: u64, truth: f64, used: f64, stated: f64) -> f64 {
     let shows = |correct| {
         let seen = Guesses::new(canaries, guesses, correct).unwrap();
-        one_run_fdp::pointwise(seen, delta(used), level(stated)).epsilon.0.get() > 0.0
+        one_run_exact::bound(seen, delta(used), level(stated)).epsilon.0.get() > 0.0
     };
     let Some(least) = (1..=guesses).find(|correct| shows(*correct)) else { return 0.0 };
     let at_least = |right: u64, of: u64| match right {
@@ -285,9 +343,9 @@ fn worst_names(canaries: u64, guesses: u64, truth: f64, used: f64, stated: f64) 
     (1..=canaries).map(lies).fold(0.0, f64::max)
 }
 
-/// Twin: the same recursion, told that δ is a hundredth of what it is.
+/// Control: the same bound with a hundredth of the true δ.
 #[test]
-fn the_recursion_pays_for_names() {
+fn one_run_pays_for_names() {
     for (canaries, guesses) in [(20, 3), (40, 40), (100, 50), (400, 40)] {
         for stated in [0.01, 0.2] {
             for truth in [1e-3, 0.01, 0.05] {
@@ -367,7 +425,7 @@ fn the_lines_of_independent_canaries_are_met_from_below() {
                 assert!(chance(ours + 2e-3) >= stated, "{row}");
                 assert!(ours == 0.0 || chance(ours) <= stated * (1.0 + 1e-12), "{row}");
                 // Nothing less was assumed, so no less is shown than by the theorems that hold whatever the mechanism.
-                for proved in [one_run::bound, one_run_fdp::pointwise] {
+                for proved in [one_run::bound, one_run_exact::bound] {
                     let proved = proved(seen, delta(d), level(stated)).epsilon.0.get();
                     assert!(ours >= proved - 1e-3, "{row} {proved}");
                 }

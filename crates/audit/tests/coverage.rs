@@ -3,24 +3,20 @@
 //! Each test counts failures over seeded repetitions and takes their exact binomial tail at the stated level. Below 1e-4
 //! the bound lies; the twins are bounds that are known to lie, and the same test must find them out.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod worlds;
-
+use crate::worlds::{Draws, count, delta, epsilon, level, log_surprise, truth};
 use veracity_audit::{
-    ClaimedCurve, Counts, Scores,
+    ClaimedCurve, Counts, Scores, World,
     bound::{
         FromCounts, bayesian, clopper_pearson, gdp, log_katz, one_run,
         one_run::Guesses,
-        one_run_fdp, one_run_independent,
-        sequential::{Ladder, Test},
+        one_run_exact, one_run_fdp, one_run_independent,
+        sequential::{Ladder, Rounds, Test},
         trade_off::{self, Kind},
     },
     threshold::{self, Choice},
 };
 use veracity_core::Count;
-use veracity_numerics::{binomial, normal};
-use worlds::{Draws, count, delta, epsilon, level, log_surprise, truth};
+use veracity_core::numerics::{binomial, normal};
 
 /// The level of the test on the number of failures.
 const ALPHA: f64 = 1e-4;
@@ -202,12 +198,12 @@ fn one_run_holds() {
             let guesses = draws.responses(leak, 150);
             exceeds(one_run::bound(guesses, delta(0.0), level(STATED)).epsilon.0.get(), leak)
         });
-        keeps_its_word("randomized response, pointwise", 2000, 81 + i as u64, |draws| {
+        keeps_its_word("randomized response, exact", 2000, 81 + i as u64, |draws| {
             let guesses = draws.responses(leak, 150);
-            exceeds(one_run_fdp::pointwise(guesses, delta(0.0), level(STATED)).epsilon.0.get(), leak)
+            exceeds(one_run_exact::bound(guesses, delta(0.0), level(STATED)).epsilon.0.get(), leak)
         });
     }
-    for shown in [one_run::bound, one_run_fdp::pointwise] {
+    for shown in [one_run::bound, one_run_exact::bound] {
         keeps_its_word("named canaries", 2000, 84, |draws| {
             shown(draws.named(0.01, 1000, 10), delta(0.01), level(STATED)).epsilon.0.get() > 0.0
         });
@@ -298,7 +294,7 @@ fn canaries_that_hang_together_fool_only_bounds_that_assume_otherwise() {
         (
             "one-run",
             too_high(&|seen| {
-                exceeds(one_run_fdp::pointwise(seen, delta(DELTA), level(STATED)).epsilon.0.get(), leak)
+                exceeds(one_run_exact::bound(seen, delta(DELTA), level(STATED)).epsilon.0.get(), leak)
             }),
         ),
         (
@@ -331,7 +327,7 @@ fn names_that_hang_together_fool_only_bounds_that_assume_otherwise() {
         let fewest = fewest_that_exceed(CANARIES, CANARIES, |seen| shown(seen) > 0.0);
         failures(GAMES, 106, |draws| draws.all_or_none(named, 0.0, CANARIES).correct() >= fewest)
     };
-    for proved in [one_run_fdp::pointwise, one_run::bound] {
+    for proved in [one_run_exact::bound, one_run::bound] {
         let failed = count(&|seen| proved(seen, delta(named), level(STATED)).epsilon.0.get());
         assert!(holds(failed, GAMES, STATED), "{failed} of {GAMES}");
     }
@@ -346,18 +342,31 @@ fn a_sequential_test_may_be_watched() {
         let honest = draws.coin(1.0 / (1.0 + (-leak).exp()));
         if honest == world { 1.0 } else { 0.0 }
     };
-    let ever_refuted = |draws: &mut Draws, leak: f64, claim: f64| {
+    let ever_refuted = |draws: &mut Draws, rounds: Rounds, leak: f64, claim: f64| {
         let mut test = Test::new(ClaimedCurve::new([(epsilon(claim), delta(0.0))]).unwrap(), level(STATED));
         for _ in 0..400 {
-            let (inside, outside) = (response(draws, leak, true), response(draws, leak, false));
-            test.observe(Some(inside), Some(outside)).unwrap();
+            match rounds {
+                Rounds::Trials => {
+                    let is_in = draws.coin(0.5);
+                    let world = if is_in { World::In } else { World::Out };
+                    test.observe(world, Some(response(draws, leak, is_in))).unwrap();
+                }
+                Rounds::Pairs => {
+                    let (inside, outside) = (response(draws, leak, true), response(draws, leak, false));
+                    test.observe_pair(Some(inside), Some(outside)).unwrap();
+                }
+            }
         }
         test.is_refuted()
     };
-    keeps_its_word("sequential, no leak", 600, 101, |draws| ever_refuted(draws, 0.0, 0.0));
-    keeps_its_word("sequential", 600, 102, |draws| ever_refuted(draws, 1.0, 1.0));
+    for rounds in [Rounds::Trials, Rounds::Pairs] {
+        keeps_its_word("sequential, no leak", 600, 101, |draws| ever_refuted(draws, rounds, 0.0, 0.0));
+        keeps_its_word("sequential", 600, 102, |draws| ever_refuted(draws, rounds, 1.0, 1.0));
+    }
     // Twin: the claim is half the truth, and the same count finds it out.
-    is_found_out("sequential, half the truth claimed", 100, 103, |draws| ever_refuted(draws, 2.0, 1.0));
+    is_found_out("sequential, half the truth claimed", 100, 103, |draws| {
+        ever_refuted(draws, Rounds::Trials, 2.0, 1.0)
+    });
 }
 
 /// Seeds 104 and 105: a Gaussian, and a ladder of claims around its truth.
@@ -367,8 +376,10 @@ fn a_confidence_sequence_holds_and_climbs() {
     let leak = truth(mu, DELTA);
     let climb = |draws: &mut Draws, pairs: usize| {
         let mut ladder = Ladder::of_epsilons(epsilon(0.5), count(30), delta(DELTA), level(STATED)).unwrap();
-        for _ in 0..pairs {
-            ladder.observe(Some(mu + draws.normal()), Some(draws.normal())).unwrap();
+        for _ in 0..2 * pairs {
+            let world = if draws.coin(0.5) { World::In } else { World::Out };
+            let score = draws.normal() + if world == World::In { mu } else { 0.0 };
+            ladder.observe(world, Some(score)).unwrap();
         }
         0.5 * ladder.refuted() as f64
     };

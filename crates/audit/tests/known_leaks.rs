@@ -3,15 +3,14 @@
 //! Each test takes the exact binomial tail of its failures at the stated level and fails below 1e-4. Twins are bounds and claims that
 //! are known to lie; the same count must find them out.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
+use crate::worlds::Fixed;
 use veracity_audit::{
-    Choice, Claimed, ClaimedCurve, Declared, Method, Observation, World,
+    Choice, ClaimUnderTest, ClaimedCurve, Method, Observation, World,
     bound::{FromGuesses, one_run::Guesses},
     is_refuted_by_bets, judge, show,
 };
-use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Refusal, Significance, Upper, Verdict};
-use veracity_numerics::binomial;
+use veracity_core::numerics::binomial;
+use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Significance, Upper, Verdict};
 use veracity_testkit::known::{Crowd, Draws, Known, SLACK};
 
 const ALPHA: f64 = 1e-4;
@@ -26,27 +25,14 @@ fn level() -> Significance {
     Significance::new(STATED).unwrap()
 }
 
-/// A claimed curve.
-struct Curve(ClaimedCurve);
-
-impl Declared for Curve {
-    fn with_noise(&self, _: f64) -> Result<ClaimedCurve, Refusal> {
-        Ok(self.0.clone())
-    }
-
-    fn has_noise(&self) -> bool {
-        false
-    }
-}
-
 /// The claim that a mechanism keeps to `part` of its own curve.
-fn part_of(known: &Known, part: f64) -> Curve {
+fn part_of(known: &Known, part: f64) -> Fixed {
     let pair = |at: i32| {
         let epsilon = 0.2 * f64::from(at);
         let delta = part * known.delta_at(epsilon) + 1e-12;
         (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap())
     };
-    Curve(ClaimedCurve::new((0..40).map(pair)).unwrap())
+    Fixed(ClaimedCurve::new((0..40).map(pair)).unwrap())
 }
 
 fn file(known: &Known, trials: u64, rng: &mut Draws) -> Vec<Observation> {
@@ -107,7 +93,7 @@ fn refuted(known: &Known, part: f64, seed: u64) -> [u64; 2] {
         delta: Delta::new(delta).unwrap(),
         adjacency: Adjacency::AddRemove,
     };
-    let claimed = Claimed { point, declared: Some(&curve) };
+    let claimed = ClaimUnderTest { point, declared: Some(&curve) };
     let split = Method::Threshold { choice: Choice::Split, group: Count::ONE };
     let by_split = |rng: &mut Draws| {
         let judged = judge(split, &file(known, 200, rng), &claimed, level()).unwrap();

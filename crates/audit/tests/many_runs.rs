@@ -1,21 +1,18 @@
 //! Bets on runs with many canaries: they catch what they say, and honest claims stand.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod worlds;
-
+use crate::worlds::Draws;
 use veracity_audit::{
-    AuditSubject, Claimed, ClaimedCurve, Declared, Failure, Method, Observation, World, judge, observe, power,
+    AuditSubject, ClaimUnderTest, ClaimedCurve, Declared, Failure, Method, Observation, RunGuesses, World,
+    judge, observe, power,
 };
+use veracity_core::numerics::normal;
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, Probability, Refusal, Significance, Upper, Verdict,
 };
-use veracity_numerics::normal;
-use worlds::Draws;
 
 const CANARIES: usize = 40;
 const RUNS: u64 = 400;
-const METHOD: Method = Method::ManyRuns { guessed: 0.05 };
+const METHOD: Method = Method::ManyRuns { guessed: 0.05, rule: RunGuesses::Past };
 
 /// Noise that is declared: μ = 1 with all of it.
 struct Gaussian;
@@ -56,7 +53,7 @@ fn verdict(part: f64, seed: u64) -> Verdict {
         delta: Delta::new(1e-5).unwrap(),
         adjacency: Adjacency::AddRemove,
     };
-    let claimed = Claimed { point, declared: Some(&Gaussian) };
+    let claimed = ClaimUnderTest { point, declared: Some(&Gaussian) };
     judge(METHOD, &seen, &claimed, Significance::new(0.01).unwrap()).unwrap().verdict
 }
 

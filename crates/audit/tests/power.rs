@@ -1,15 +1,18 @@
 //! Power: exact sums against a slow twin and a simulation of the plan they make.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
+use crate::worlds::Fixed;
 use veracity_audit::{
-    Counts,
-    bound::clopper_pearson,
+    ClaimUnderTest, ClaimedCurve, Counts, Declared, IdealAttacker, Method,
+    bound::{clopper_pearson, sequential::Rounds},
+    is_refuted_by_bets, judge, observe,
     power::{self, Trial, Truth},
     threshold::Choice,
 };
-use veracity_core::{Count, Delta, Epsilon, Probability, Significance};
-use veracity_numerics::binomial;
+use veracity_core::numerics::{binomial, normal};
+use veracity_core::{
+    Adjacency, Claim, Count, Delta, Epsilon, NoiseMultiplier, Probability, Refusal, SamplingRate,
+    Significance, Upper, Verdict,
+};
 
 fn trial(claim: f64, choice: Choice) -> Trial {
     Trial { claim: Epsilon::new(claim).unwrap(), delta: Delta::new(1e-5).unwrap(), choice }
@@ -90,6 +93,88 @@ fn a_truth_within_the_claim_has_no_plan() {
     let truth = Truth::Pure(Epsilon::new(1.0).unwrap());
     let wanted = Probability::new(0.8).unwrap();
     let told = power::needed(trial(1.5, Choice::Split), truth, wanted, level(0.05)).unwrap_err().to_string();
-    assert!(told.starts_with("the claim of epsilon 1.5 holds"), "{told}");
+    assert!(told.starts_with("a claim of epsilon 1.5 is true"), "{told}");
     assert!(Truth::gaussian(Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap()).is_err());
+}
+
+/// Gaussian noise of one sensitivity, times 1/μ.
+struct Gaussian(f64);
+
+impl Declared for Gaussian {
+    fn with_noise(&self, part: f64) -> Result<ClaimedCurve, Refusal> {
+        let mu = self.0 / part;
+        let delta = |e: f64| normal::cdf(mu / 2.0 - e / mu) - e.exp() * normal::cdf(-mu / 2.0 - e / mu);
+        let pair = |at: i32| {
+            let e = f64::from(at) * mu / 8.0;
+            Ok((Epsilon::new(e)?, Delta::new((delta(e) * (1.0 + 1e-9)).clamp(0.0, 1.0 - 1e-12))?))
+        };
+        ClaimedCurve::new((0..60).map(pair).collect::<Result<Vec<_>, Refusal>>()?)
+    }
+}
+
+/// Seeded audits of a Gaussian mechanism that adds `part` of its declared noise, by its likelihood ratio: how many refute the claim.
+fn refuted(method: Method, mu: f64, part: f64, trials: u64, audits: u64) -> u64 {
+    let declared = Gaussian(mu);
+    let noise = NoiseMultiplier::new(part / mu).unwrap();
+    let point = Claim {
+        epsilon: Upper(Epsilon::new(1.0).unwrap()),
+        delta: Delta::new(1e-5).unwrap(),
+        adjacency: Adjacency::AddRemove,
+    };
+    let claimed = ClaimUnderTest { point, declared: Some(&declared) };
+    let curve = claimed.curve(Count::ONE).unwrap();
+    let is_refuted = |audit: &u64| {
+        let honest = IdealAttacker::honest(SamplingRate::new(1.0).unwrap(), noise, Count::ONE);
+        let subject = IdealAttacker { seed: 1000 + audit, ..honest };
+        let seen: Vec<_> = observe(&subject, 1000 + audit, &(0..trials).collect::<Vec<_>>(), 1)
+            .into_iter()
+            .flat_map(|outcome| outcome.observations)
+            .collect();
+        match method {
+            // The verdict alone, without the limits on noise that take longer.
+            Method::Sequential { .. } => {
+                is_refuted_by_bets(&seen, &claimed, Count::ONE, Significance::new(0.01).unwrap()).unwrap()
+            }
+            _ => {
+                let claimed = ClaimUnderTest { point, declared: Some(&Fixed(curve.clone())) };
+                let judged = judge(method, &seen, &claimed, Significance::new(0.01).unwrap()).unwrap();
+                matches!(judged.verdict, Verdict::Refuted { .. })
+            }
+        }
+    };
+    (0..audits).filter(is_refuted).count() as u64
+}
+
+/// Noise planted at the stated value is caught in at least 88 % of 400 audits, for few trials and many; or no power is stated.
+#[test]
+fn noise_is_caught_as_often_as_stated() {
+    let ones = Count::ONE;
+    let cases = [
+        (Method::Sequential { group: ones, rounds: Rounds::Trials }, 400),
+        (Method::Threshold { choice: Choice::Split, group: ones }, 400),
+        (Method::Threshold { choice: Choice::Union, group: ones }, 50),
+        (Method::Threshold { choice: Choice::Folds(Count::new(3).unwrap()), group: ones }, 50),
+    ];
+    let claims =
+        [(1.0, 20), (1.0, 40), (1.0, 100), (1.0, 400), (1.0, 2000), (0.4, 100), (3.0, 40), (3.0, 400)];
+    let mut wrong = Vec::new();
+    for (method, audits) in cases {
+        for (mu, trials) in claims {
+            let seen = (Count::new(trials).unwrap(), ones);
+            let chance = Probability::new(0.9).unwrap();
+            let level = Significance::new(0.01).unwrap();
+            let Some(part) = power::caught(method, seen, &Gaussian(mu), chance, level).unwrap() else {
+                println!("{} mu {mu}, {trials} trials: no power stated", method.name());
+                continue;
+            };
+            let caught = refuted(method, mu, part, trials, audits);
+            println!(
+                "{method:?} mu {mu}, {trials} trials: noise {part:.3} is caught in {caught} of {audits}"
+            );
+            if caught * 100 < audits * 88 {
+                wrong.push((method.name(), mu, trials, part, caught));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

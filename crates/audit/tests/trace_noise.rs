@@ -1,13 +1,11 @@
 //! Noise in traces: forged and forgotten noise is refuted, honest noise hardly ever, and what is not declared is not looked at.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use veracity_audit::replay::{
     DeclaredNoise, NoiseLaw, NoiseReading, Norm, Trace, TraceCall, compare, examine,
 };
 use veracity_core::Significance;
+use veracity_core::numerics::binomial::log_upper_tail;
 use veracity_noise::{Bits, Entropy, Key, Purpose, Ratio, Stream, exact};
-use veracity_numerics::binomial::log_upper_tail;
 
 const LAWS: [NoiseLaw; 4] =
     [NoiseLaw::Gaussian, NoiseLaw::Laplace, NoiseLaw::DiscreteGaussian, NoiseLaw::DiscreteLaplace];
@@ -162,7 +160,7 @@ fn a_millionth_of_the_noise_and_noise_that_follows_are_refuted() {
         }
         let found = reading(&trace(law, 20, &known), 0.01).fault.unwrap();
         assert_eq!(found.kind(), "noise-correlated", "{found}");
-        assert!(found.to_string().contains("goes against that of"), "{found}");
+        assert!(found.to_string().contains("is negatively correlated with that of"), "{found}");
         // Calls of one number each that take back what the one before added.
         let mut single = drawn(law, 20, &[1; 60], &mut stream(seed, 1));
         for at in (1..60).step_by(2) {

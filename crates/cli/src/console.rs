@@ -1,4 +1,4 @@
-//! What is written where: stdout has the answer, stderr the rest; colour only where someone sees it.
+//! Output: the answer goes to stdout, everything else to stderr, with color only on a terminal.
 
 use crate::args::choice::ColorWord;
 use anstream::{AutoStream, ColorChoice};
@@ -8,26 +8,27 @@ use std::{
     io::{self, IsTerminal, Write},
     process::ExitCode,
 };
+use veracity::printable;
 
-/// What no promise survives.
+/// A broken guarantee.
 const ALARM: Style = AnsiColor::Red.on_default().bold();
-/// What is said without alarm. No green: an audit that refutes nothing has proved nothing.
+/// No alarm. There is no green: an audit that refutes nothing has proved nothing.
 const CALM: Style = Style::new().bold();
 
-/// The words that open a verdict.
+/// The words that start a verdict.
 const VERDICTS: [(&str, Style); 6] = [
-    ("NOT ABLE TO TELL", CALM),
+    ("INCONCLUSIVE", CALM),
     ("NOT REFUTED", CALM),
     ("REFUTED", ALARM),
-    ("confirmed", CALM),
-    ("does not hold", ALARM),
+    ("valid", CALM),
+    ("invalid", ALARM),
     ("not for release", ALARM),
 ];
 
-/// How a person wants to be told.
+/// The options of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
-    /// Nothing on stderr but errors.
+    /// Only errors on stderr.
     is_quiet: bool,
     /// Errors as JSON objects.
     is_json: bool,
@@ -35,13 +36,13 @@ pub struct Console {
 }
 
 impl Console {
-    /// As far as it is known before the arguments are read.
+    /// The options before the arguments are parsed.
     pub fn at_first() -> Console {
         let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
         Console { is_quiet: false, is_json: words.any(|word| word == "--json"), color: ColorChoice::Auto }
     }
 
-    /// As the arguments say.
+    /// The options of the arguments.
     pub fn new(is_quiet: bool, color: ColorWord) -> Console {
         let color = match color {
             ColorWord::Auto => ColorChoice::Auto,
@@ -56,24 +57,24 @@ impl Console {
         self.is_json
     }
 
-    /// Whether anything but errors may be on stderr.
+    /// Whether only errors may be printed to stderr.
     pub fn is_quiet(self) -> bool {
         self.is_quiet
     }
 
-    /// Whether a person looks at stderr.
+    /// Whether stderr is a terminal and not silenced.
     pub fn is_watched(self) -> bool {
         !self.is_quiet && io::stderr().is_terminal()
     }
 
-    /// A line beside the answer. A closed stderr leaves nothing to tell.
+    /// A line on stderr. A closed stderr is ignored.
     pub fn remark(self, line: &str) {
         if !self.is_quiet {
             let _ = writeln!(io::stderr(), "{line}");
         }
     }
 
-    /// Writes the answer. A reader that has seen enough (`| head -1`) is not an error.
+    /// Writes the answer. A reader that closes the pipe early (`| head -1`) is not an error.
     pub fn print(self, text: &str, code: u8) -> ExitCode {
         let mut stdout = AutoStream::new(io::stdout().lock(), self.color);
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -84,8 +85,8 @@ impl Console {
         }
     }
 
-    /// Help that nobody asked for, because nothing was asked at all. It is on stderr, with the code of an error: a gate whose
-    /// arguments were lost on the way must not pass.
+    /// Help for a command without arguments. It goes to stderr with the exit code of an error, because a CI gate that lost its arguments
+    /// must not pass.
     pub fn help(self, text: &str) -> ExitCode {
         let _ = io::stderr().write_all(text.as_bytes());
         ExitCode::from(2)
@@ -93,10 +94,10 @@ impl Console {
 
     /// An error in one line, which with `--json` is an object.
     pub fn fail(self, kind: &str, line: &str) -> ExitCode {
-        let one_line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let one_line = printable(line, usize::MAX);
         let one_line = one_line.trim_end();
         let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
-        // A closed stderr leaves nothing to tell.
+        // A closed stderr is ignored.
         let _ = if self.is_json {
             let object = json!({ "schema": "veracity.error/1", "kind": kind, "message": one_line });
             writeln!(stderr, "{object}")
@@ -107,8 +108,8 @@ impl Console {
     }
 }
 
-/// Text with its verdicts painted: at the beginning of a line, or after the name of a file. Where colour is not wanted, it is
-/// taken off again when the text is written.
+/// Colors the verdicts in a text: at the beginning of a line, or after the name of a file. `print` removes the colors where none are
+/// wanted.
 pub fn painted(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -132,16 +133,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_are_painted_where_they_open_a_line_and_nowhere_else() {
-        let text = "REFUTED: a\nNOT REFUTED: b\nx.json: does not hold: c\nthat is REFUTED: d\nconfirmed\n";
+    fn verdicts_are_colored_only_where_they_start_a_line() {
+        let text = "REFUTED: a\nNOT REFUTED: b\nx.json: invalid: c\nthat is REFUTED: d\nvalid\n";
         let painted = painted(text);
         let red = |word: &str| format!("{ALARM}{word}{ALARM:#}");
         let bold = |word: &str| format!("{CALM}{word}{CALM:#}");
         let expected = format!(
-            "{}: a\n{}: b\nx.json: {}: c\nthat is REFUTED: d\nconfirmed\n",
+            "{}: a\n{}: b\nx.json: {}: c\nthat is REFUTED: d\nvalid\n",
             red("REFUTED"),
             bold("NOT REFUTED"),
-            red("does not hold")
+            red("invalid")
         );
         assert_eq!(painted, expected);
         assert!(red("x").contains("\u{1b}[31m") && !bold("x").contains("31m"));

@@ -1,7 +1,7 @@
 //! The command line: arguments → meaning → one facade call → printer, one file per command.
 //!
-//! stdout is the answer and stderr the rest. Exit code 0 is done, 1 is refuted or over budget, 2 is an error, told in
-//! one line, 3 is an audit that was not able to tell.
+//! stdout has the answer and stderr everything else. Exit code 0 is success, 1 is refuted or over budget, 2 is an error, printed in one
+//! line, 3 is an inconclusive audit.
 
 mod args;
 mod charging;
@@ -18,7 +18,7 @@ use console::Console;
 use std::process::ExitCode;
 use veracity::Error;
 
-/// What a command leaves behind.
+/// The result of a command.
 pub struct Outcome {
     /// For stdout.
     pub text: String,
@@ -29,11 +29,11 @@ pub struct Outcome {
 /// How a command ended; its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Done, and what was checked stands.
+    /// Success, or not refuted.
     Stands = 0,
     /// Refuted, or over budget.
     Falls = 1,
-    /// A verdict was asked for that could not be given.
+    /// An inconclusive audit.
     CannotTell = 3,
 }
 
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Ok(outcome) => console.print(&outcome.text, outcome.ending as u8),
         Err(refusal) => {
             let code = console.fail(refusal.kind().name(), &refusal.to_string());
-            // Told as errors are, and ended as what is refuted is.
+            // Printed like an error, with the exit code of a refuted claim.
             let is_over = charges && refusal.kind() == veracity::ErrorKind::OverBudget;
             if is_over { ExitCode::from(Ending::Falls as u8) } else { code }
         }
@@ -78,7 +78,7 @@ fn charges_a_ledger(command: &Command) -> bool {
     }
 }
 
-/// Where the arguments are no question: help that was asked for, help because nothing was, or what is wrong with them.
+/// Arguments that are not a command: requested help, help for missing arguments, or a usage error.
 fn without_arguments(error: &clap::Error, console: Console) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !console.is_json() => {
@@ -99,7 +99,7 @@ fn run(command: Command, console: Console) -> Result<Outcome, Error> {
         Command::Strategy(args) => commands::strategy::run(&args),
         Command::Audit(args) => commands::audit::run(&args, console),
         Command::Bound(args) => commands::bound::run(&args),
-        Command::Release(args) => commands::release::run(&args),
+        Command::Release(args) => commands::release::run(&args, console),
         Command::Ledger(command) => commands::ledger::run(&command),
         Command::Query(args) => commands::query::run(&args),
         Command::Local(command) => commands::local::run(&command, console),

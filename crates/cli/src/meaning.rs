@@ -3,29 +3,37 @@
 mod strategy;
 
 use crate::args::{FormArgs, MechanismArgs};
+use serde_json::{Map, Number, Value};
 use std::{path::Path, time::Duration};
 use veracity::{
-    Delta, Epsilon, Error, Mechanism, PrivacyUnit, Subject, Target, TrainingPlan, events, nearest, read_text,
-    reading::{Form, Header, Notation},
+    Error, Mechanism, PrivacyUnit, Subject, Target, TrainingPlan, events,
+    kinds::{FLAGS, KINDS, Kind},
+    nearest, printable, read_text,
+    reading::{Form, FormParts},
     spec::{MechanismSpec, Whole},
     training::{PlanChange, PlanFile},
 };
 
-/// The kinds that the command line knows by name.
-pub const KINDS: [&str; 8] = [
-    "gaussian",
-    "laplace",
-    "discrete-gaussian",
-    "discrete-laplace",
-    "randomized-response",
-    "exponential",
-    "dp-sgd",
-    "matrix",
-];
+/// The kinds that the command line knows by name: those whose fields all have flags.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS
+        .iter()
+        .filter(|kind| kind.name == MATRIX || kind.fields.iter().all(|field| kind.flag(field.name).is_some()))
+}
+
+/// The names of [`kinds`], as help and errors list them.
+pub fn kind_names() -> String {
+    kinds().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+/// A strategy and participation have flags of their own.
+const MATRIX: &str = "matrix";
+/// The flags that only a strategy reads, beside its noise multiplier and steps.
+const OF_STRATEGIES: [&str; 5] = ["--bands", "--participations", "--separation", "--cyclic-rate", "--groups"];
 
 /// The subject that a kind or a plan and its flags describe.
 pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Error> {
-    let (mechanism, adjacency, unit) = if KINDS.contains(&kind) {
+    let (mechanism, adjacency, unit) = if kinds().any(|known| known.name == kind) {
         refuse_unread(kind, args)?;
         let subject = Subject::new(Mechanism::try_from(&spec(kind, args)?)?);
         (subject.mechanism, subject.adjacency, subject.unit)
@@ -46,7 +54,7 @@ pub fn subject(kind: &str, args: &MechanismArgs) -> Result<Subject, Error> {
     })
 }
 
-/// What a plan does to whose data: its mechanisms, or its training, which has its own neighbours, unit and number of steps.
+/// The subject of a plan: its mechanisms, or its training run, which defines its own adjacency, unit and number of steps.
 fn planned(text: &str, path: &Path, args: &MechanismArgs) -> Result<Subject, Error> {
     let plan = PlanFile::parse(text, path.parent().unwrap_or(Path::new("")))?;
     if matches!(plan, PlanFile::Training(_)) {
@@ -57,7 +65,7 @@ fn planned(text: &str, path: &Path, args: &MechanismArgs) -> Result<Subject, Err
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
             return Err(Error::invalid(format!(
-                "{flag} is given, expected none: the plan of a training has its own"
+                "{flag} cannot be used with a training plan, which already defines it"
             )));
         }
     }
@@ -71,85 +79,56 @@ fn unknown_kind(kind: &str, refusal: Error) -> Error {
         return refusal;
     }
     let shown: String = kind.chars().take(60).collect();
-    let meant = nearest(kind, KINDS).map_or(String::new(), |name| format!("; did you mean {name}?"));
-    Error::invalid(format!(
-        "kind is {shown}, expected {} or the path of a TOML plan{meant}",
-        KINDS.join(", ")
-    ))
+    let meant = nearest(kind, kinds().map(|known| known.name))
+        .map_or(String::new(), |name| format!("; did you mean {name}?"));
+    Error::invalid(format!("kind is {shown}, expected {} or the path of a TOML plan{meant}", kind_names()))
 }
 
-/// What was asked: exactly one of δ and ε is given.
+/// The target: exactly one of δ and ε is given.
 pub fn target(delta: Option<f64>, epsilon: Option<f64>) -> Result<Target, Error> {
-    match (delta, epsilon) {
-        (Some(delta), None) => Ok(Target::Delta(Delta::new(delta)?)),
-        (None, Some(epsilon)) if epsilon.is_infinite() => {
-            Err(Error::out_of_range("epsilon", epsilon, "a finite number ≥ 0"))
-        }
-        (None, Some(epsilon)) => Ok(Target::Epsilon(Epsilon::new(epsilon)?)),
-        (Some(_), Some(_)) => Err(Error::invalid(
-            "--delta is given together with --epsilon, expected one: the other is the answer",
-        )),
-        (None, None) => Err(Error::invalid(
-            "--delta is missing, expected --delta to ask for epsilon, or --epsilon to ask for delta",
-        )),
-    }
+    Ok(Target::given("--", delta, epsilon)?)
 }
 
 /// The exponential mechanism has an ε of its own, its range. `--epsilon` beside `--delta`, or alone without `--range`,
 /// is that one; then it is taken out of the question.
 pub fn claim_range(kind: &str, args: &mut MechanismArgs, epsilon: &mut Option<f64>) {
-    if kind == "exponential" && args.range.is_none() {
-        args.range = epsilon.take();
+    if kind == "exponential" && args.numbers.get("epsilon").is_none() {
+        args.numbers.set("epsilon", epsilon.take());
     }
 }
 
-/// Reads the flags of one kind.
+/// Reads the flags of one kind, as its fields would be read from a plan.
 fn spec(kind: &str, args: &MechanismArgs) -> Result<MechanismSpec, Error> {
-    let need = |value: Option<f64>, flag: &str| {
-        value.ok_or_else(|| Error::invalid(format!("{flag} is missing, expected {flag} with {kind}")))
-    };
-    let whole = |value: Option<f64>| value.map(Whole);
-    Ok(match kind {
-        "gaussian" => MechanismSpec::Gaussian {
-            noise_multiplier: args.noise_multiplier,
-            sigma: args.sigma,
-            sensitivity: args.sensitivity,
-        },
-        "laplace" => MechanismSpec::Laplace {
-            noise_multiplier: args.noise_multiplier,
-            scale: args.scale,
-            sensitivity: args.sensitivity,
-        },
-        "discrete-gaussian" => MechanismSpec::DiscreteGaussian {
-            sigma: need(args.sigma, "--sigma")?,
-            sensitivity: Whole(args.sensitivity.unwrap_or(1.0)),
-        },
-        "discrete-laplace" => MechanismSpec::DiscreteLaplace {
-            scale: need(args.scale, "--scale")?,
-            sensitivity: Whole(args.sensitivity.unwrap_or(1.0)),
-        },
-        "randomized-response" => MechanismSpec::RandomizedResponse {
-            noise_parameter: need(args.noise_parameter, "--noise-parameter")?,
-            buckets: Whole(args.buckets.unwrap_or(2.0)),
-        },
-        "exponential" => MechanismSpec::Exponential { epsilon: need(args.range, "--range")? },
-        "matrix" => strategy::mechanism(args)?,
-        _ => MechanismSpec::DpSgd {
-            sampling_rate: args.sampling_rate,
-            batch_size: whole(args.batch_size),
-            dataset_size: whole(args.dataset_size),
-            noise_multiplier: need(args.noise_multiplier, "--noise-multiplier")?,
-            steps: whole(args.steps),
-            epochs: args.epochs,
-        },
+    if kind == MATRIX {
+        return strategy::mechanism(args);
+    }
+    let fields = kinds().find(|known| known.name == kind).map_or(&[][..], |known| known.fields);
+    let mut object = Map::from_iter([("kind".to_owned(), kind.into())]);
+    for field in fields {
+        let usual = (field.name == "buckets").then_some(2.0);
+        let Some(number) = args.numbers.get(field.name).or(usual) else { continue };
+        let Some(number) = Number::from_f64(number) else {
+            let name = field.name.replace('_', " ");
+            return Err(Error::invalid(format!("{name} is {number}, expected a finite number")));
+        };
+        object.insert(field.name.to_owned(), number.into());
+    }
+    serde_json::from_value(Value::Object(object)).map_err(|error| {
+        let error = error.to_string();
+        let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let missing = missing.and_then(|field| KINDS.iter().find(|known| known.name == kind)?.flag(field));
+        Error::invalid(match missing.map(|flag| format!("--{}", flag.name)) {
+            Some(flag) => format!("{flag} is missing; {kind} needs it"),
+            None => format!("{kind} is not valid ({})", clean(&error)),
+        })
     })
 }
 
 /// Refuses the flags of a mechanism where there is none to describe; an adjacency has a meaning of its own.
 pub fn refuse_mechanism(args: &MechanismArgs, remedy: &str) -> Result<(), Error> {
-    let times = MechanismArgs { range: args.range.or(args.times), ..args.clone() };
-    refuse_unread("", &times)
-        .map_err(|_| Error::invalid(format!("flags of a mechanism are given, expected {remedy}")))
+    let mut times = args.clone();
+    times.numbers.set("epsilon", args.numbers.get("epsilon").or(args.times));
+    refuse_unread("", &times).map_err(|_| Error::invalid(format!("flags of a mechanism are given; {remedy}")))
 }
 
 /// Whether a word names a claim, or a folder of them: claims are JSON objects, which no plan begins like, and speak of no
@@ -160,16 +139,16 @@ pub fn is_claim(word: &str) -> bool {
         read_text("claim", path)
             .is_ok_and(|text| text.trim_start().starts_with('{') && !events::is_events(&text))
     };
-    !KINDS.contains(&word) && (path.is_dir() || path.is_file() && speaks_of_claims())
+    !kinds().any(|known| known.name == word) && (path.is_dir() || path.is_file() && speaks_of_claims())
 }
 
-/// Refuses what goes with a mechanism or a plan and not with claims.
+/// Refuses flags of a mechanism or a plan that cannot be used with claims.
 pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), Error> {
     if let Some(other) = words.iter().find(|word| !is_claim(word)) {
         let shown = clean(other);
         return Err(Error::invalid(match Path::new(other).exists() {
-            true => format!("{shown} is no claim, expected nothing but claims beside a claim"),
-            false => format!("claim is {shown}, expected a file that is there"),
+            true => format!("{shown} is not a claim; claims can be combined only with other claims"),
+            false => format!("no such claim file: {shown}"),
         }));
     }
     refuse_unread("claims", args)?;
@@ -179,9 +158,9 @@ pub fn refuse_with_claims(words: &[String], args: &MechanismArgs) -> Result<(), 
         ("--unit", args.unit.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Error::invalid(format!(
-            "{flag} is given, expected no such flag with claims, which have their own"
-        ))),
+        Some((flag, _)) => {
+            Err(Error::invalid(format!("{flag} cannot be used with claim files, which already define it")))
+        }
         None => Ok(()),
     }
 }
@@ -198,63 +177,27 @@ pub fn training_plan(
 
 /// A flag that a kind would ignore is a misunderstanding, and those are cheap to clear up only beforehand.
 fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Error> {
-    let read: &[&str] = match kind {
-        "gaussian" => &["--noise-multiplier", "--sigma", "--sensitivity"],
-        "laplace" => &["--noise-multiplier", "--scale", "--sensitivity"],
-        "discrete-gaussian" => &["--sigma", "--sensitivity"],
-        "discrete-laplace" => &["--scale", "--sensitivity"],
-        "randomized-response" => &["--noise-parameter", "--buckets"],
-        "exponential" => &["--range"],
-        "matrix" => &[
-            "--strategy",
-            "--steps",
-            "--bands",
-            "--noise-multiplier",
-            "--participations",
-            "--separation",
-            "--cyclic-rate",
-            "--groups",
-        ],
-        "dp-sgd" => &[
-            "--sampling-rate",
-            "--batch-size",
-            "--dataset-size",
-            "--noise-multiplier",
-            "--steps",
-            "--epochs",
-        ],
-        _ => &[],
-    };
-    let given = [
-        ("--noise-multiplier", args.noise_multiplier),
-        ("--sigma", args.sigma),
-        ("--scale", args.scale),
-        ("--sensitivity", args.sensitivity),
-        ("--sampling-rate", args.sampling_rate),
-        ("--batch-size", args.batch_size),
-        ("--dataset-size", args.dataset_size),
-        ("--steps", args.steps),
-        ("--epochs", args.epochs),
-        ("--noise-parameter", args.noise_parameter),
-        ("--buckets", args.buckets),
-        ("--range", args.range),
-        ("--bands", args.bands),
-        ("--participations", args.participations),
-        ("--separation", args.separation),
-        ("--cyclic-rate", args.cyclic_rate),
-        ("--groups", args.groups),
-    ];
-    let strategy = ("--strategy", args.strategy.as_deref().map(clean));
-    let mut given =
-        given.map(|(flag, value)| (flag, value.map(|x| x.to_string()))).into_iter().chain([strategy]);
-    match given.find(|(flag, value)| value.is_some() && !read.contains(flag)) {
+    let known = kinds().find(|known| known.name == kind);
+    let flags =
+        known.into_iter().flat_map(|known| known.fields.iter().filter_map(|field| known.flag(field.name)));
+    let mut read: Vec<String> = flags.map(|flag| format!("--{}", flag.name)).collect();
+    if kind == MATRIX {
+        read.insert(0, "--strategy".to_owned());
+        read.extend(["--steps"].into_iter().chain(OF_STRATEGIES).map(str::to_owned));
+    }
+    let numbers = FLAGS.iter().map(|flag| (format!("--{}", flag.name), args.numbers.get(flag.field)));
+    let of_strategies = [args.bands, args.participations, args.separation, args.cyclic_rate, args.groups];
+    let of_strategies = OF_STRATEGIES.map(str::to_owned).into_iter().zip(of_strategies);
+    let shown = numbers.chain(of_strategies).map(|(flag, value)| (flag, value.map(|x| x.to_string())));
+    let strategy = ("--strategy".to_owned(), args.strategy.as_deref().map(clean));
+    match shown.chain([strategy]).find(|(flag, value)| value.is_some() && !read.contains(flag)) {
         Some((flag, Some(value))) => {
-            let expected = if read.is_empty() {
-                "no such flag".to_owned()
-            } else {
-                format!("{} or --times", read.join(", "))
+            read.push("--times".to_owned());
+            let remedy = match read.split_last() {
+                Some((last, others)) if !others.is_empty() => format!("use {} or {last}", others.join(", ")),
+                _ => "leave it out".to_owned(),
             };
-            Err(Error::invalid(format!("{flag} is {value}, expected {expected} with {kind}")))
+            Err(Error::invalid(format!("{flag} is {value}, but {kind} does not use it; {remedy}")))
         }
         _ => Ok(()),
     }
@@ -262,33 +205,20 @@ fn refuse_unread(kind: &str, args: &MechanismArgs) -> Result<(), Error> {
 
 /// A word of the command line, fit to be shown.
 pub fn clean(word: &str) -> String {
-    word.chars().filter(|c| !c.is_control()).take(60).collect()
+    printable(word, 60)
 }
 
 /// How a table is written.
 pub fn form(args: &FormArgs) -> Result<Form, Error> {
-    let one = |name: &'static str, text: &str| {
-        let mut chars = text.chars();
-        match (chars.next(), chars.next()) {
-            (Some(only), None) => Ok(only),
-            _ => Err(Error::out_of_range(name, clean(text), "one character")),
-        }
-    };
-    let thousands = args.thousands.as_deref().map(|text| one("thousands", text)).transpose()?;
-    Ok(Form {
-        delimiter: args.delimiter.as_deref().map(delimiter).transpose()?,
-        header: Header::Named,
-        notation: Notation::new(one("decimal", &args.decimal)?, thousands)?,
-    })
+    Ok(form_parts(args)?.over(Form::default())?)
 }
 
-/// The byte between cells.
-fn delimiter(text: &str) -> Result<u8, Error> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
-        _ if text == "\\t" || text == "tab" => Ok(b'\t'),
-        _ => Err(Error::out_of_range("delimiter", clean(text), "one character, or tab")),
-    }
+/// What was given of how a table is written.
+pub fn form_parts(args: &FormArgs) -> Result<FormParts, Error> {
+    let FormArgs { delimiter, decimal, thousands, encoding } = args;
+    let read =
+        FormParts::read(delimiter.as_deref(), decimal.as_deref(), thousands.as_deref(), encoding.as_deref());
+    Ok(read?)
 }
 
 /// A time such as `90s`, `10m`, `1h`, `500ms`, or plain seconds.

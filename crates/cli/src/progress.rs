@@ -1,4 +1,4 @@
-//! How far a job is: a bar where stderr is a terminal, plain lines now and then where it is none and they were asked for.
+//! Progress of a job: a bar if stderr is a terminal, otherwise plain lines if `--progress` is set.
 
 use crate::console::Console;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,30 +7,30 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use veracity::{Error, report::decimal};
+use veracity::{Error, decimal};
 
 /// How often a plain line is written. A bar has its own pace.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What an event of a job says.
-pub enum Told {
-    /// Where it stands.
+/// An event of a job.
+pub enum ProgressEvent {
+    /// Its progress.
     Step(Step),
-    /// Something that has to be known.
+    /// A message that must be printed.
     Remark(String),
 }
 
-/// Where a job stands.
+/// The progress of a job.
 pub struct Step {
     /// What is counted.
     pub what: &'static str,
-    /// So many are done.
+    /// How many are done.
     pub done: u64,
-    /// Of so many.
+    /// How many there are.
     pub of: u64,
     /// What its speed is counted in, and how many of these each is.
     pub speed: Option<(u64, &'static str)>,
-    /// What else there is to tell.
+    /// Further text.
     pub more: String,
 }
 
@@ -38,7 +38,7 @@ pub struct Step {
 pub fn shown<E: Send, T>(
     console: Console,
     is_asked: bool,
-    mut tell: impl FnMut(E) -> Told + Send,
+    mut describe: impl FnMut(E) -> ProgressEvent + Send,
     work: impl FnOnce(&Sender<E>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let (sender, events) = channel::<E>();
@@ -46,7 +46,7 @@ pub fn shown<E: Send, T>(
         let watcher = scope.spawn(move || {
             let mut display = Display::new(console, is_asked);
             for event in events {
-                display.show(tell(event));
+                display.show(describe(event));
             }
             display.end();
         });
@@ -63,7 +63,7 @@ struct Display {
     console: Console,
     bar: Option<ProgressBar>,
     has_lines: bool,
-    /// The first step that was told, and when: a job that is resumed does not begin at 0.
+    /// The first step that was displayed, and when: a resumed job does not start at 0.
     first: Option<(u64, Instant)>,
     last: Option<Instant>,
 }
@@ -79,10 +79,10 @@ impl Display {
         Display { console, bar, has_lines, first: None, last: None }
     }
 
-    fn show(&mut self, told: Told) {
-        let step = match told {
-            Told::Step(step) => step,
-            Told::Remark(line) => {
+    fn show(&mut self, event: ProgressEvent) {
+        let step = match event {
+            ProgressEvent::Step(step) => step,
+            ProgressEvent::Remark(line) => {
                 return match &self.bar {
                     Some(bar) => bar.suspend(|| self.console.remark(&line)),
                     None => self.console.remark(&line),
@@ -114,7 +114,7 @@ impl Display {
 fn words(step: &Step, speed: f64) -> String {
     let Step { what, done, of, speed: unit, more } = step;
     let mut words = format!("{what} {done} of {of}");
-    // The first step tells no speed yet.
+    // The first step has no speed yet.
     let is_moving = speed > 0.0;
     if let (Some((each, unit)), true) = (unit, is_moving) {
         words += &format!(", {} {unit}/s", decimal::nearest(speed * *each as f64, 3));
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_told_with_its_speed_and_what_is_left() {
+    fn a_step_has_its_speed_and_the_time_left() {
         let step = |done, more: &str| Step {
             what: "step",
             done,

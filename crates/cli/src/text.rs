@@ -3,22 +3,24 @@
 use serde_json::Value;
 use veracity::{Answer, AnswerFile, Error, Subject, words};
 
+/// Digits of an error bar; an answer is shown to the same decimal place.
+pub const ERROR_DIGITS: usize = 2;
+
 /// The lines of one answer.
 pub fn answer(subject: &Subject, answer: &Answer) -> String {
     words::answer::answer(subject, answer).to_string()
 }
 
+/// The assumption about how another program draws its batches; empty if there are none.
+pub fn assumption(subject: &Subject) -> String {
+    let line =
+        |batches| format!("assumes {batches}; if your data loader shuffles, run `veracity batching`\n");
+    subject.assumed_batches().map_or_else(String::new, line)
+}
+
 /// The fields of `veracity account --json` that whatever costs something has too, by names that scripts know.
 pub const COST: [&str; 10] = [
-    "asked",
-    "epsilon",
-    "delta",
-    "adjacency",
-    "unit",
-    "method",
-    "standing",
-    "relative_width",
-    "fallback",
+    "asked", "epsilon", "delta", "adjacency", "unit", "method", "standing", "relative_width", "fallback",
     "mechanism",
 ];
 

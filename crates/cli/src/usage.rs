@@ -5,21 +5,21 @@ use clap::{
     CommandFactory,
     error::{ContextKind, ContextValue, Error, ErrorKind},
 };
-use veracity::nearest;
+use veracity::{Refusal, nearest, printable};
 
-/// One line for an error that clap tells in several.
+/// One line for an error that clap prints in several.
 pub fn condense(error: &Error) -> String {
     let one = |kind| context(error, kind);
     let argument = one(ContextKind::InvalidArg).map(|argument| name_of(&argument)).unwrap_or_default();
     match error.kind() {
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let value = one(ContextKind::InvalidValue).unwrap_or_default();
-            let own = std::error::Error::source(error).map(ToString::to_string);
-            match own.filter(|own| own.contains(", expected ")) {
+            let source = std::error::Error::source(error);
+            match source.and_then(|source| source.downcast_ref::<Refusal>()).map(ToString::to_string) {
                 _ if value.is_empty() => {
                     format!("{argument} is missing its value, expected {argument} VALUE")
                 }
-                // A parser of ours tells it in our words.
+                // The text of a parser of ours.
                 Some(own) => own,
                 None => invalid(error, &argument, &value),
             }
@@ -27,7 +27,7 @@ pub fn condense(error: &Error) -> String {
         ErrorKind::UnknownArgument => {
             let meant = one(ContextKind::SuggestedArg).map(|name| name_of(&name));
             let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
-            format!("{argument} is not an option here, expected one that is; {remedy}")
+            format!("unknown option {argument}; {remedy}")
         }
         ErrorKind::InvalidSubcommand => {
             let given = one(ContextKind::InvalidSubcommand).unwrap_or_default();
@@ -36,7 +36,7 @@ pub fn condense(error: &Error) -> String {
                 asked(&root, &given).get_subcommands().map(clap::Command::get_name).collect();
             let meant = nearest(&given, all.iter().copied());
             let remedy = meant.map_or("see --help".to_owned(), |name| format!("did you mean {name}?"));
-            format!("command is {given}, expected {}; {remedy}", one_of(&all))
+            format!("unknown command {given}, expected {}; {remedy}", one_of(&all))
         }
         ErrorKind::MissingRequiredArgument => {
             let all: Vec<&str> = argument.split(" and ").collect();
@@ -49,9 +49,9 @@ pub fn condense(error: &Error) -> String {
         ErrorKind::ArgumentConflict => {
             let other = one(ContextKind::PriorArg).map(|name| name_of(&name)).unwrap_or_default();
             if other == argument || other.is_empty() {
-                format!("{argument} is given twice, expected once")
+                format!("{argument} is given twice")
             } else {
-                format!("{argument} is given together with {other}, expected one or the other")
+                format!("{argument} cannot be used with {other}")
             }
         }
         _ => first_line(error),
@@ -67,7 +67,7 @@ fn asked<'a>(root: &'a clap::Command, given: &str) -> &'a clap::Command {
 /// A value that is none of those that there are, or no number.
 fn invalid(error: &Error, argument: &str, value: &str) -> String {
     let name = if argument.starts_with('-') { argument.to_owned() } else { argument.to_lowercase() };
-    let shown: String = value.chars().filter(|c| !c.is_control()).take(60).collect();
+    let shown = printable(value, 60);
     let Some(ContextValue::Strings(all)) = error.get(ContextKind::ValidValue) else {
         let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
         // clap says of a number that it "is not in 0..=65535".

@@ -1,11 +1,8 @@
 //! Audits of commands and recorded scores through the real binary: what is kept, what is refused, what survives a kill.
 
 #![cfg(unix)] // The commands are shell scripts.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-mod door;
-
-use door::{json, refusal, room, veracity};
+use crate::door::{has, json, names, refusal, room, text, veracity};
 use std::{
     fs,
     path::Path,
@@ -17,10 +14,6 @@ use std::{
 /// Scores that depend on seed and world alone; the worlds overlap in half of their range.
 const LEAKY: &str =
     "sh -c 'if [ {world} = in ]; then add=500; else add=0; fi; echo $(( {seed} % 1000 + add )) > {out}'";
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// Whether a process has this command line.
 fn is_running(line: &str) -> bool {
@@ -56,15 +49,6 @@ fn done(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stdout.clone()).unwrap())
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn a_command_that_tells_its_world_is_refuted_and_anyone_can_recompute_it() {
     let room = room("evidence-refuted");
@@ -96,10 +80,7 @@ fn a_command_that_tells_its_world_is_refuted_and_anyone_can_recompute_it() {
     assert!(trials.lines().skip(1).all(told), "{trials}");
 
     let xml = fs::read_to_string(&junit).unwrap();
-    assert!(
-        xml.contains("failures=\"1\"") && xml.contains("&lt; &quot;$1&quot;") && xml.contains("REFUTED"),
-        "{xml}"
-    );
+    has(&xml, &["failures=\"1\"", "&lt; &quot;$1&quot;", "REFUTED"]);
     let sarif = json(&fs::read_to_string(&sarif).unwrap());
     assert_eq!(
         (&sarif["version"], &sarif["runs"][0]["results"][0]["level"]),
@@ -109,7 +90,7 @@ fn a_command_that_tells_its_world_is_refuted_and_anyone_can_recompute_it() {
     let certificate = out.join("certificate.json");
     let (code, said) = done(&veracity(&["verify", text(&certificate)]));
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.starts_with("confirmed: refuted, epsilon ≥ "), "{said}");
+    assert!(said.starts_with("valid: refuted, ε ≥ "), "{said}");
 }
 
 #[test]
@@ -135,7 +116,7 @@ fn a_certificate_that_was_touched_does_not_hold_and_says_where() {
         fs::write(&certificate, touched).unwrap();
         let (code, said) = done(&veracity(&["verify", text(&certificate)]));
         assert_eq!(code, Some(1), "{named}: {said}");
-        assert!(said.starts_with(&format!("does not hold: {named}, stated ")), "{named}: {said}");
+        assert!(said.starts_with(&format!("invalid: {named}, stated ")), "{named}: {said}");
         assert!(said.lines().count() == 1 && !said.contains('\u{1b}'), "{said}");
     }
     fs::write(&certificate, &sealed).unwrap();
@@ -216,7 +197,7 @@ fn commands_that_fail_are_named_counted_and_too_many_stop_the_audit() {
         let said =
             refusal(&audit(command, &out, &["--trials", "30", "--retries", "1", "--timeout", timeout]));
         assert!(
-            said.contains("trials failed, expected at most 3 of 30: ") && said.contains(reason),
+            said.contains(" without), more than the maximum of 3: ") && said.contains(reason),
             "{name}: {said}"
         );
         assert!(!out.join("certificate.json").exists() && !out.join("work").exists(), "{name}");
@@ -292,7 +273,7 @@ fn another_order_is_refused_and_so_are_folders_that_cannot_be_written() {
         (&["--trials", "20", "--timeout", "5s"], "subject"),
     ] {
         let said = refusal(&audit(LEAKY, &out, &[more, &["--resume"]].concat()));
-        assert!(said.contains(&format!("an audit with another {what}")), "{said}");
+        assert!(said.contains(&format!("an audit with a different {what}")), "{said}");
     }
     // Twenty trials cannot refute the claim, whatever they show.
     assert_eq!(done(&veracity(&audit(LEAKY, &out, &["--trials", "20", "--resume"]))).0, Some(3));
@@ -306,38 +287,8 @@ fn another_order_is_refused_and_so_are_folders_that_cannot_be_written() {
     // A file where a folder should be.
     let file = room.join("file");
     fs::write(&file, "mine").unwrap();
-    assert!(
-        refusal(&audit(LEAKY, &file.join("out"), &["--trials", "20"]))
-            .contains("expected a folder that can be made")
-    );
+    assert!(refusal(&audit(LEAKY, &file.join("out"), &["--trials", "20"])).contains("cannot create "));
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-}
-
-#[test]
-fn flags_that_make_no_audit_are_refused_before_a_trial() {
-    let room = room("evidence-flags");
-    let out = room.join("out");
-    for (command, more, what) in [
-        ("sh -c 'x", &[][..], "quote without its end"),
-        ("true {world}", &[], "no {out}"),
-        ("true {out}", &[], "both worlds would be the same"),
-        ("true {out} {data}", &[], "data are missing"),
-        (LEAKY, &["--shard", "2/2"], "shard"),
-        (LEAKY, &["--shard", "x"], "shard"),
-        (LEAKY, &["--timeout", "soon"], "timeout is soon"),
-        (LEAKY, &["--trials", "3"], "trials is 3"),
-        (LEAKY, &["--threshold", "best"], "threshold is best"),
-        (LEAKY, &["--bound", "hope"], "bound is hope"),
-        (LEAKY, &["--jobs", "0"], "jobs"),
-        (LEAKY, &["--canary-copies", "4", "--group-size", "2"], "expected at least 4"),
-        (LEAKY, &["--claim-epsilon", "inf"], "claim-epsilon"),
-        (LEAKY, &["--significance", "2"], "significance"),
-    ] {
-        let said = refusal(&audit(command, &out, more));
-        assert!(said.contains(what) && !out.exists(), "{more:?}: {said}");
-    }
-    let said = refusal(&["audit", "--command", LEAKY, "--out", text(&out)]);
-    assert!(said.contains("--claim-epsilon is missing"), "{said}");
 }
 
 #[test]
@@ -355,7 +306,7 @@ fn a_budget_fixes_the_number_of_trials_beforehand() {
 }
 
 #[test]
-fn recorded_scores_are_judged_and_hostile_files_refused() {
+fn recorded_scores_are_judged() {
     let room = room("evidence-scores");
     let (file, out) = (room.join("scores.csv"), room.join("out"));
     let rows: String = (0..400)
@@ -365,19 +316,8 @@ fn recorded_scores_are_judged_and_hostile_files_refused() {
     let words = ["audit", "--scores", text(&file), "--claim-epsilon", "1", "--claim-delta", "0"];
     let (code, said) = done(&veracity(&words));
     assert_eq!(code, Some(1));
-    assert!(said.starts_with("REFUTED: observed epsilon ≥ "), "{said}");
+    assert!(said.starts_with("REFUTED: ε ≥ "), "{said}");
     let (_, said) = done(&veracity(&[&words[..], &["--out", text(&out), "--json"]].concat()));
     assert_eq!(json(&said)["subject"]["kind"], "scores");
     assert_eq!(done(&veracity(&["verify", text(&out.join("certificate.json"))])).0, Some(0));
-    for bad in
-        ["", "world,score\nin,secret\n", "a,b\n1,2\n", "world,score\nin,1\nout,2\n", "world,score\nin,1,2\n"]
-    {
-        fs::write(&file, bad).unwrap();
-        let said = refusal(&words);
-        assert!(said.starts_with("scores is ") && !said.contains("secret"), "{said}");
-    }
-    assert!(
-        refusal(&["audit", "--scores", text(&room.join("none")), "--claim-epsilon", "1"])
-            .contains("readable")
-    );
 }

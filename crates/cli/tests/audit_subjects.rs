@@ -1,10 +1,6 @@
 //! Audits of mechanisms and of one run's canaries through the real binary.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod door;
-
-use door::{json, refusal, room, veracity, words};
+use crate::door::{json, refusal, room, veracity, words};
 use std::{fmt::Write as _, fs, path::Path};
 
 /// The exit code and the JSON of an audit.
@@ -37,28 +33,14 @@ fn an_audit_without_power_says_so() {
         (output.status.code(), String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned())
     };
     let (code, line) = said("--trials 4");
-    assert!(
-        code == Some(3) && line.starts_with("NOT ABLE TO TELL: 4 trials cannot refute"),
-        "{code:?} {line}"
-    );
+    assert!(code == Some(3) && line.starts_with("INCONCLUSIVE: 4 trials cannot refute"), "{code:?} {line}");
     let (code, line) = said("--trials 4000");
-    assert!(code == Some(0) && line.contains("catches noise below 0."), "{code:?} {line}");
+    assert!(code == Some(0) && line.contains("These trials exclude noise above 1."), "{code:?} {line}");
     // A tenth of missing noise takes more trials than that, and is not begun.
     let (code, line) = said("--trials 4000 --require 0.97");
-    assert!(code == Some(3) && line.contains("do not catch noise of 0.97"), "{code:?} {line}");
+    assert!(code == Some(3) && line.contains("cannot detect noise at 0.97×"), "{code:?} {line}");
     let (code, line) = said("--trials 40000 --require 0.8 --seed 5");
     assert!(code == Some(0) && line.starts_with("NOT REFUTED"), "{code:?} {line}");
-    assert!(
-        refusal(&words("audit --mechanism gaussian --noise-multiplier 1 --require 1.5"))
-            .contains("require is 1.5")
-    );
-    // An ε alone has no noise of which a part could be missing.
-    let room = room("subjects-require");
-    let rows: String =
-        (0..40).map(|at| format!("{},{at}\n", if at % 2 == 0 { "in" } else { "out" })).collect();
-    fs::write(room.join("scores.csv"), format!("world,score\n{rows}")).unwrap();
-    let line = format!("audit --scores {}/scores.csv --claim-epsilon 1 --require 0.8", room.display());
-    assert!(refusal(&words(&line)).contains("claim without noise"));
 }
 
 #[test]
@@ -142,7 +124,8 @@ fn trials_that_fail_are_no_verdict_also_where_they_are_not_kept() {
     fs::write(&plan, text).unwrap();
     let line = format!("audit {} --attack mislabelled --trials 20", plan.to_str().unwrap());
     let said = refusal(&words(&line));
-    assert_eq!(said, "3 trials failed, expected at most 2 of 20: a score is not a number (3 times)");
+    let expected = "without), more than the maximum of 2: a score is not a number (3 times)";
+    assert!(said.starts_with("3 of 20 trials failed (") && said.ends_with(expected), "{said}");
 }
 
 /// A model trained on the canaries that are in, among other records. Seed 1, so that its scores are always the same.
@@ -194,44 +177,8 @@ fn a_model_of_somebody_else_is_judged_by_its_canaries() {
     // Worlds that no coin gave are refused.
     fs::write(&file, canaries.replace(",out\n", ",in\n")).unwrap();
     let said = refusal(&words(&format!("audit {line} --claim-epsilon 1")));
-    assert!(said.contains("200 of 200 canaries are in"), "{said}");
+    assert!(said.contains("200 of 200 canaries are included"), "{said}");
     fs::write(&file, "x,y,class\n0,0,no\n").unwrap();
     let said = refusal(&words(&format!("audit {line} --claim-epsilon 1")));
     assert!(said.contains("world"), "{said}");
-}
-
-#[test]
-fn flags_that_do_not_fit_are_refused_in_one_line() {
-    for (line, what) in [
-        ("audit --sigma 3", "--mechanism"),
-        ("audit --times 3", "--mechanism"),
-        ("audit --mechanism gausian --noise-multiplier 1", "did you mean gaussian"),
-        ("audit --mechanism exponential --range 1", "mechanism is exponential"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --steps 3", "--steps is 3"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --unit user", "--unit"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --noise-added 0", "noise-added is 0"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --trials 3", "trials is 3"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --resume", "--out is missing"),
-        // What would be left aside is refused.
-        ("audit --one-run --attack clip-bkd", "--attack"),
-        ("audit --one-run --copies 4", "--copies"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --copies 4", "--copies"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --worst-case-start", "--worst-case-start"),
-        ("audit --model none --canaries-file none --claim-epsilon 1 --score loss", "--score"),
-        ("audit --replay --mechanism gaussian --noise-multiplier 1", "--replay"),
-        ("audit --mechanism gaussian --noise-multiplier 1 --bound one-run", "a run holds one canary"),
-        ("audit --bound clopper-pearson", "a run holds several canaries"),
-        ("audit --one-run --bound gdp", "one-run"),
-        ("audit --one-run --threshold split", "ends:PART"),
-        ("audit --one-run --threshold ends:2", "0 < PART ≤ 1"),
-        ("audit --one-run --canary clip-bkd", "canary is clip-bkd"),
-        ("audit --one-run --canary nothing", "canary is nothing"),
-        ("audit --one-run --canaries 5000", "canaries is 5000"),
-        ("audit --one-run --claim-delta 1e-5", "--claim-delta"),
-        ("audit --canary file.csv", "--canary is given"),
-        ("audit --model none --canaries-file none --claim-epsilon 1", "model is none"),
-    ] {
-        let said = refusal(&words(line));
-        assert!(said.contains(what), "{line}: {said}");
-    }
 }

@@ -1,134 +1,24 @@
 //! Formats as promises: a real file of each, held against its schema in `docs/schemas`, and twins that must fail.
 
 #![cfg(unix)] // A run is killed to see its checkpoint.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-mod door;
-
-use door::{json, room};
+use crate::door::{json, room, run};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 use veracity_testkit::json_schema::Schemas;
 
 /// What every command prints with `--json`: the name that it must have, and the arguments. No field of it may be left out.
 /// Later lines use what earlier ones wrote.
-const PRINTED: &[(&str, &str)] = &[
-    ("account/2", "account gaussian --noise-multiplier 2 --times 10 --delta 1e-5 --json"),
-    ("account/2", "account gaussian --noise-multiplier 2 --epsilon 1 --json --claim plain.json"),
-    ("account/2", "account gaussian --noise-multiplier 2 --delta 1e-5 --method gdp-clt --json"),
-    ("account/2", "account exponential --range 1 --delta 1e-5 --json"),
-    (
-        "compare/2",
-        "account dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --steps 9 --delta 1e-5 --compare --json",
-    ),
-    ("calibrate/2", "calibrate gaussian --epsilon 1 --delta 1e-5 --json"),
-    ("calibrate/2", "calibrate gaussian --sensitivity 3 --epsilon 1 --delta 1e-5 --json"),
-    (
-        "calibrate/2",
-        "calibrate dp-sgd --sampling-rate 0.01 --noise-multiplier 1 --epsilon 1 --delta 1e-5 --solve steps --json",
-    ),
-    ("explain/2", "explain laplace --scale 2 --sensitivity 1 --delta 0 --json"),
-    ("explain/2", "explain --epsilon 800 --delta 1e-5 --json"),
-    ("curve/1", "curve gaussian --noise-multiplier 1 --out profile.svg --json"),
-    ("strategy/1", "strategy --steps 16 --bands 4 --out strategy.json --json"),
-    ("batching/1", "batching --dataset-size 1000 --batch-size 100 --noise-multiplier 1 --json"),
-    (
-        "batching/1",
-        "batching --dataset-size 1000 --batch-size 100 --max-batch 160 --noise-multiplier 1 --json",
-    ),
-    ("bound/2", "bound --tp 400 --fn 100 --fp 10 --tn 490 --json"),
-    ("bound/2", "bound one-run --canaries 1000 --guesses 100 --correct 75 --json"),
-    ("bound/2", "bound --tp 500 --fn 0 --fp 0 --tn 500 --bound log-katz --json"),
-    ("bound-power/2", "bound power --claim-epsilon 1 --true-epsilon 4 --json"),
-    ("bound-scores/2", "bound scores scores.csv --json"),
-    (
-        "release/2",
-        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --claim mean.json --json",
-    ),
-    ("release/2", "release count people.csv --epsilon 1 --person city --claim count.json --json"),
-    (
-        "release/2",
-        "release histogram people.csv --column city --categories Basel,Bern --epsilon 1 --claim bins.json --json",
-    ),
-    (
-        "release/2",
-        "release quantile people.csv --column income --lower 0 --upper 1e6 --rank 0.5 --epsilon 1 --claim rank.json --json",
-    ),
-    (
-        "release/2",
-        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --seed 1 --claim seeded.json --json",
-    ),
-    (
-        "release-preview/2",
-        "release quantile people.csv --column income --lower 0 --upper 1e6 --epsilon 1 --dry-run --decimal , --json",
-    ),
-    (
-        "release-preview/2",
-        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --dry-run --rows 2000 --json",
-    ),
-    (
-        "query/1",
-        "query 'SELECT city, COUNT(*) AS n, AVG(age) FROM people GROUP BY city' --catalog catalog.toml --epsilon 1 --claim query.json --json",
-    ),
-    (
-        "query/1",
-        "query 'SELECT town, COUNT(*) FROM people GROUP BY town' --catalog catalog.toml --epsilon 1 --delta 1e-6 --claim keys.json --json",
-    ),
-    (
-        "query-preview/1",
-        "query 'SELECT SUM(age) FROM people' --catalog catalog.toml --epsilon 1 --dry-run --json",
-    ),
-    ("account/2", "account mean.json bins.json --delta 0 --json"),
-    (
-        "ledger/1",
-        "ledger create year.ledger --epsilon 3 --delta 1e-6 --dataset people.csv --analyst ada:1 --analyst bob:2 --json",
-    ),
-    (
-        "release/2",
-        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 0.1 --delta 1e-8 --claim paid.json --ledger year.ledger --request-id one --analyst ada --json",
-    ),
-    (
-        "release/2",
-        "release mean people.csv --column age --lower 0 --upper 100 --epsilon 0.1 --delta 1e-8 --claim paid.json --ledger year.ledger --request-id one --analyst ada --json",
-    ),
-    ("ledger/1", "ledger show year.ledger --json"),
-    ("ledger-history/1", "ledger history year.ledger --json"),
-    ("ledger-entry/1", "ledger export year.ledger"),
-    ("ledger-verify/1", "ledger verify year.ledger --json"),
-    ("ledger/1", "ledger create pure.ledger --epsilon 1 --json"),
-    ("local-plan/1", "local plan --domain-size 16 --epsilon 1 --reports 1000 --json"),
-    ("local-estimate/2", "local estimate grr.jsonl --json"),
-    ("local-estimate/2", "local estimate mean.jsonl --json"),
-    ("audit/3", "audit --trials 60 --out audit --json"),
-    ("audit/3", "audit --scores scores.csv --claim-epsilon 1 --json"),
-    ("audit/3", "audit --mechanism gaussian --noise-multiplier 1 --trials 400 --json"),
-    ("audit-plan/1", "audit --mechanism gaussian --noise-multiplier 1 --trials 400 --require 0.99 --json"),
-    ("share/1", "audit --trials 60 --shard 0/2 --out share --json"),
-    ("replay/3", "audit --replay --json"),
-    ("replay/3", "audit --replay --trace one.jsonl --trace-neighbour other.jsonl --json"),
-    ("replay/3", "audit --replay --trace bare.jsonl --trace-neighbour bare.jsonl --json"),
-    ("replay/3", "release mean people.csv --column age --lower 0 --upper 100 --epsilon 1 --replay --json"),
-    ("zoo/1", "zoo noise-reused float-laplace --json"),
-    ("zoo/1", "zoo noise-reused --honest --json"),
-    ("zoo-powers/1", "zoo noise-reused scale-inverted --powers --trainings 500 --json"),
-    ("training/2", "train network.toml --out network --show-non-private --json"),
-    ("training/2", "train network.toml --out bare --non-private --json"),
-    ("training/2", "train convex.toml --out convex --json"),
-    ("training/2", "train convex.toml --out plain --non-private --show-non-private --json"),
-    ("training/2", "train layers.toml --out layers --json"),
-    ("training/2", "train features.toml --out features --json"),
-    ("evaluation/2", "evaluate network/model.safetensors points.csv --json"),
-    ("evaluation/2", "evaluate convex/model.safetensors points.csv --json"),
-    ("verify-claim/1", "verify plain.json --json"),
-    ("verify-certificate/2", "verify audit/certificate.json --json"),
-    ("verify-folder/3", "verify network --json"),
-    ("verify-folder/3", "verify . --json"),
-];
+const PRINTED: &str = include_str!("formats.txt");
+
+fn printed_lines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRINTED.lines().map(|line| line.split_once(' ').unwrap())
+}
 
 /// What fails, and the kind of the error.
 const FAILED: &[(&str, &str)] = &[
@@ -149,7 +39,7 @@ const KEPT: [(&str, &str, &[&str]); 16] = [
     ("claim/2", "seeded.json", &["release"]),
     ("claim/2", "local.json", &["release"]),
     ("claim/2", "network/claim.json", &["release"]),
-    ("certificate/2", "audit/certificate.json", &[]),
+    ("certificate/3", "audit/certificate.json", &[]),
     ("order/2", "audit/order.json", &[]),
     ("model/1", "network/model.safetensors", &[]),
     ("model/1", "convex/model.safetensors", &[]),
@@ -188,6 +78,16 @@ const KINDS: [&str; 24] = [
     "kind = 'group'\nsize = 2\nmechanism = { kind = 'gaussian', noise_multiplier = 4 }",
     "kind = 'dp-sgd'\nsampling_rate = 0.01\nnoise_multiplier = 1\nsteps = 10",
 ];
+
+/// A plan of each other kind that the page has a form for, with the numbers that the form starts at.
+fn kinds_with_forms() -> impl Iterator<Item = String> {
+    let listed = |name: &str| KINDS.iter().any(|plan| plan.starts_with(&format!("kind = '{name}'")));
+    let others = veracity::kinds::KINDS.iter().filter(move |kind| !listed(kind.name));
+    others.filter_map(|kind| {
+        let numbers = kind.form?.sliders.iter().map(|(field, _, _, start)| format!("\n{field} = {start}"));
+        Some(format!("kind = '{}'{}", kind.name, numbers.collect::<String>()))
+    })
+}
 
 const DATA: &str = "\
 [data]\nformat = 'csv'\npath = 'points.csv'\nlabel = 'side'\nclasses = ['left', ['right', 'r']]\n\
@@ -232,16 +132,6 @@ fn file_of(name: &str) -> String {
     name.replace('/', "-") + ".json"
 }
 
-/// Runs the binary in a folder.
-fn run(folder: &Path, line: &str) -> Output {
-    // What is in single quotes is one word.
-    let words = line.split('\'').enumerate().flat_map(|(at, part)| match at % 2 {
-        0 => part.split_whitespace().collect::<Vec<_>>(),
-        _ => vec![part],
-    });
-    Command::new(env!("CARGO_BIN_EXE_veracity")).args(words).current_dir(folder).output().unwrap()
-}
-
 /// The object that a command prints, whether what it looks at stands or not.
 fn printed(folder: &Path, line: &str) -> Value {
     let output = run(folder, line);
@@ -275,7 +165,7 @@ fn kept(path: &Path) -> Value {
 fn made(room: &Path) -> Vec<Made> {
     furnish(room);
     let mut all = Vec::new();
-    for (name, line) in PRINTED.iter().copied() {
+    for (name, line) in printed_lines() {
         let value = printed(room, line);
         all.push(Made { from: line.to_owned(), name: name.to_owned(), value, optional: &[] });
     }
@@ -284,13 +174,13 @@ fn made(room: &Path) -> Vec<Made> {
         let value = kept(&room.join(path));
         all.push(Made { from: path.to_owned(), name: name.to_owned(), value, optional });
     }
-    for (at, kind) in KINDS.iter().enumerate() {
+    for (at, kind) in KINDS.map(str::to_owned).into_iter().chain(kinds_with_forms()).enumerate() {
         let plan = format!("kind-{at}.toml");
         let adjacency = if at == 15 { "adjacency = 'zero-out'\n" } else { "" };
         let adjacency = if at == 4 { "adjacency = 'replace-one'\n" } else { adjacency };
         fs::write(room.join(&plan), format!("{adjacency}[[mechanism]]\n{kind}\n")).unwrap();
         let value = printed(room, &format!("account {plan} --delta 1e-5 --json"));
-        all.push(Made { from: (*kind).to_owned(), name: "account/2".to_owned(), value, optional: &[] });
+        all.push(Made { from: kind, name: "account/2".to_owned(), value, optional: &[] });
     }
     for survey in SURVEYS.iter().chain(&["mean"]) {
         let text = fs::read_to_string(room.join(format!("{survey}.jsonl"))).unwrap();
@@ -315,7 +205,7 @@ fn made(room: &Path) -> Vec<Made> {
 /// What the commands read.
 fn furnish(room: &Path) {
     fs::copy(repository().join("examples/people.csv"), room.join("people.csv")).unwrap();
-    let people = "[tables.people]\npath = 'visits.csv'\nperson = 'id'\n[tables.people.columns]\nage = { lower = 0, upper = 120 }\n\
+    let people = "[tables.people]\npath = 'visits.csv'\nperson = 'id'\nrows_per_group = 1\ngroups_per_person = 1\n[tables.people.columns]\nage = { lower = 0, upper = 120 }\n\
                   city = { keys = ['Basel', 'Bern'] }\ntown = { type = 'text' }\n";
     fs::write(room.join("catalog.toml"), people).unwrap();
     let visits = (0..300).map(|at| format!("{at},{},{},t\n", at % 90, ["Basel", "Bern"][at % 2]));
@@ -474,7 +364,7 @@ fn objects<'a>(schema: &'a Value, into: &mut Vec<&'a Value>) {
     }
 }
 
-/// Issue 13: one name had up to four shapes.
+/// One name had up to four shapes.
 #[test]
 fn a_name_stands_for_one_set_of_fields() {
     let schemas = schemas();
@@ -482,7 +372,7 @@ fn a_name_stands_for_one_set_of_fields() {
         let schema = schemas.get(file).unwrap();
         assert!(schema.get("oneOf").is_none() && schema.get("anyOf").is_none(), "{file} has several shapes");
     }
-    for name in PRINTED.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>() {
+    for name in printed_lines().map(|(name, _)| name).collect::<BTreeSet<_>>() {
         let mut all = Vec::new();
         objects(schemas.get(&file_of(name)).unwrap(), &mut all);
         assert!(!all.is_empty(), "{name}");
@@ -499,7 +389,7 @@ fn a_name_stands_for_one_set_of_fields() {
     }
     let mut fields = BTreeMap::new();
     for Made { from, name, value, .. } in made(&room("formats-shapes")) {
-        if PRINTED.iter().any(|(printed, _)| *printed == name) {
+        if printed_lines().any(|(printed, _)| printed == name) {
             let keys: BTreeSet<String> = value.as_object().unwrap().keys().cloned().collect();
             assert_eq!(fields.entry(name).or_insert_with(|| keys.clone()), &keys, "{from}");
         }
@@ -608,7 +498,7 @@ fn every_name_in_the_sources_has_a_schema_and_a_section_that_names_its_fields() 
     }
     for (name, path) in &found {
         // Bytes that are no JSON have their words on the page alone.
-        if ["run-key/1", "tensors/1", "answer/1"].contains(&name.as_str()) {
+        if ["run-key/1", "tensors/1", "answer/1", "ledger/1"].contains(&name.as_str()) {
             assert!(page.contains(&format!("`veracity.{name}`")), "{name}");
         } else {
             assert!(schemas.get(&file_of(name)).is_some(), "{name} has no schema, {}", path.display());

@@ -2,11 +2,9 @@
 //! what holds and with what does not.
 
 #![cfg(unix)] // The gates are shell scripts.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-mod door;
-
-use door::{answer, json, room};
+use crate::door;
+use crate::door::{answer, json, room};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -127,6 +125,28 @@ fn the_hooks_fail_on_what_does_not_hold() {
     assert_eq!(audit("--scores scores.csv --claim-epsilon 1"), 1);
     assert_eq!(audit("--scores scores.csv --claim-epsilon 20"), 3);
     assert_eq!(audit("--trials none"), 2);
+}
+
+/// The tasks run one after the other, two of them twice, and the subject is one that takes no time.
+#[test]
+fn the_job_array_of_the_docs_leaves_the_bits_of_one_run() {
+    let (room, page) = (room("gate-cluster"), text("docs/audit-scaling.md"));
+    let (_, section) = page.split_once("## On a cluster").unwrap();
+    let blocks: Vec<&str> =
+        section.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let mechanism = "--mechanism gaussian --noise-multiplier 1 --trials 64";
+    fs::write(room.join("audit.sh"), blocks[0].replace("plan.toml --trials 1e5", mechanism)).unwrap();
+    let sbatch =
+        "sbatch() { for task in $(seq 0 15) 0 3; do SLURM_ARRAY_TASK_ID=$task sh $2 || exit 9; done; }";
+    let compare = format!(
+        "veracity audit {mechanism} --out whole; for file in certificate.json trials.csv; do cmp whole/$file audit/$file; done"
+    );
+    let output = shell("sh", &["-ec", &[sbatch, blocks[1], &compare].join("\n")], &room, &[]);
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        fs::read_to_string(room.join("shard-7/order.json")).unwrap().matches("\"trials\": 64").count(),
+        1
+    );
 }
 
 #[test]

@@ -1,10 +1,7 @@
 //! `veracity local` on the real binary: from a plan through reports to estimates, and what is refused on the way.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod door;
-
-use door::{answer, fed, json, refusal, room, veracity, words};
+use crate::door;
+use crate::door::{answer, fed, json, refusal, room, veracity, words};
 use std::fs;
 
 /// 3000 people, half of them in Bern.
@@ -15,16 +12,7 @@ fn people() -> String {
 }
 
 #[test]
-fn a_plan_names_the_best_protocol_first_and_says_why() {
-    let text = answer("local plan --domain-size 1024 --epsilon 1 --reports 1e6");
-    assert!(text.starts_with("oue: ± 3760 people of 1000000"), "{text}");
-    for figure in
-        ["oue       3.683", "olh       3.692", "sue       3.918", "hadamard  4.683", "trusted curator"]
-    {
-        assert!(text.contains(figure), "{figure}: {text}");
-    }
-    let text = answer("local plan --domain-size 128 --epsilon 1 --reports 1e6");
-    assert!(text.contains("grr       43.6 "), "{text}");
+fn a_plan_of_three_values_is_randomized_response() {
     let plan = json(&answer("local plan --categories a,b,c --epsilon 2 --reports 1000 --json"));
     assert_eq!(plan["protocol"], "grr");
 }
@@ -84,7 +72,7 @@ fn one_answer_is_one_report_and_two_people_with_one_answer_differ() {
     assert_ne!(one(), one(), "equal reports have chance below 1e-100");
     let seeded = || fed(&words("local encode --domain-size 1000 --epsilon 1 --seed 5"), b"7");
     assert_eq!(seeded().stdout, seeded().stdout);
-    assert!(String::from_utf8(seeded().stderr).unwrap().contains("protect nobody"));
+    assert!(String::from_utf8(seeded().stderr).unwrap().contains("protect no one"));
 }
 
 /// Whatever an answer is, from standard input or in a file: exit 0, nothing on stderr, as many lines and as many bytes.
@@ -137,8 +125,6 @@ fn no_answer_changes_the_exit_path_or_the_length_of_the_output() {
 /// A value on the command line would be in the process list and in the shell's history.
 #[test]
 fn no_flag_takes_an_answer() {
-    let line = refusal(&words("local encode --value hunter2 --categories a,b --epsilon 1"));
-    assert!(line.contains("--value") && !line.contains("hunter2"), "{line}");
     assert!(!answer("local encode --help").contains("--value"));
 }
 
@@ -155,14 +141,14 @@ fn a_survey_that_asks_for_more_than_the_client_allows_is_refused() {
     ] {
         fs::write(&survey, report(flags, "a")).unwrap();
         let encode = format!("local encode --survey {}", survey.display());
-        assert!(refusal(&words(&encode)).contains("--at-most"), "no cap, no report");
+        assert!(refusal(&words(&encode)).contains("--max-epsilon"), "no cap, no report");
         for answer in [&b"a"[..], b"hunter2", b"\xff", b""] {
             let output = fed(&words(&format!("{encode} --at-most 1")), answer);
             assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
             assert_eq!(
                 String::from_utf8(output.stderr).unwrap(),
                 format!(
-                    "veracity: epsilon of the survey is {epsilon}, expected at most 1; nothing was reported\n"
+                    "veracity: the survey asks for epsilon {epsilon}, but you allow at most 1; nothing was reported\n"
                 )
             );
             let output = fed(&words(&format!("{encode} --at-most {epsilon}")), answer);
@@ -203,23 +189,6 @@ fn clients_that_share_a_survey_can_be_estimated_together() {
 fn what_cannot_be_reported_or_estimated_is_refused_without_a_value() {
     let room = room("local-refused");
     let path = |name: &str| room.join(name).to_str().unwrap().to_owned();
-    fs::write(path("people.csv"), "city\nhunter2\n").unwrap();
-    let encode = |more: &str| {
-        let line = format!("local encode {} --column city --epsilon 1 {more}", path("people.csv"));
-        refusal(&line.split_whitespace().collect::<Vec<_>>())
-    };
-    assert!(encode("--categories a,b --other c").starts_with("other is not among"));
-    assert!(encode("--categories a").contains("domain size"));
-    assert!(encode("--categories a,a").contains("twice"));
-    assert!(encode("").contains("--categories is missing"));
-    assert!(encode("--categories a,b --protocol magic").contains("protocol is magic"));
-    assert!(encode("--lower 0 --upper 1 --protocol oue").contains("--protocol is given"));
-    for line in [
-        "local plan --domain-size 10 --epsilon 0 --reports 10",
-        "local plan --domain-size 10 --epsilon 1 --reports 0",
-    ] {
-        refusal(&line.split_whitespace().collect::<Vec<_>>());
-    }
     let header = report("--categories a,b --epsilon 1 --protocol oue", "a");
     let header = header.lines().next().unwrap();
     for (text, expected) in [
@@ -234,6 +203,4 @@ fn what_cannot_be_reported_or_estimated_is_refused_without_a_value() {
         let line = refusal(&["local", "estimate", &path("reports.jsonl")]);
         assert!(line.contains(expected) && !line.contains("hunter2"), "{line}");
     }
-    refusal(&["local", "estimate", &path("nowhere.jsonl")]);
-    refusal(&["local", "estimate", room.to_str().unwrap()]);
 }

@@ -1,119 +1,227 @@
-//! Whatever a command does, another door can do: each job is one call of the library.
+//! Commands, the Python module and the page translate arguments and print: what they call of the library is written down here, so that
+//! a job that moves into one of them is seen.
 
-#![allow(clippy::unwrap_used)]
-
-mod door;
-
-use door::{answer, room};
-use std::{collections::BTreeSet, fs, path::Path};
-use veracity::{
-    Adjacency, AuditSettings, Case, Choice, Count, Delta, Epsilon, Error, Mechanism, NoiseMultiplier,
-    ReleaseRequest, ReleaseSettings, Significance, Subject, Table, Target, TrainSettings, TrainingPlan,
-    account, audit,
-    batching::{Training, compare_batches},
-    calibration::{Solve, solve},
-    collecting, drawing, explain, filter, inspect,
-    ledger::{Ledger, Terms},
-    lower_bounds::{Counts, bound::FromCounts},
-    query::{Question, Statistic},
-    release, sql, strategy, train,
-    training::{self, Wanted},
-    web, zoo,
+use crate::door::{answer, commands};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
 };
 
-/// Commands that are about the command line itself.
-const ITS_OWN: [&str; 3] = ["completions", "man", "help"];
+/// Folders of sources, and how their files are called in `JOBS`.
+const INTERFACES: [(&str, &str); 3] =
+    [("cli/src/commands", ""), ("python/src", "python/"), ("web/src", "web/")];
 
-/// The job of a command, in one call; whether there is such a command.
-fn call(command: &str, room: &Path) -> Result<bool, Error> {
-    let subject =
-        || Ok::<_, Error>(Subject::new(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? }));
-    let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-5)?);
-    let model = || training::Model::read(&room.join("out/model.safetensors"));
-    let records = || model()?.records(Path::new("digits"), None, Wanted::Labelled);
-    match command {
-        "account" => drop(account(&subject()?, Target::Delta(delta), Choice::Best)?),
-        "calibrate" => drop(solve(&subject()?, Solve::Noise, epsilon, delta)?),
-        "curve" => drop(drawing::curves(&subject()?, delta)?),
-        "explain" => drop(explain(&subject()?, Target::Delta(delta), &[])?),
-        "batching" => {
-            let sizes = (Count::new(6000)?, Count::new(256)?);
-            let run = Training::new(sizes, NoiseMultiplier::new(1.0)?, Count::ONE, None)?;
-            drop(compare_batches(&run, delta)?);
+/// Every job that a source starts, once for each place. Where there are several, a flag or a subcommand decides; what a training
+/// measures without protection is asked for by a flag of its own.
+const JOBS: &[(&str, &[&str])] = &[
+    ("account", &["account", "compare", "compose"]),
+    ("audit", &["auditing::Audit::new", "auditing::merge"]),
+    ("batching", &["batching::compare_batches"]),
+    ("bound", &["lower_bounds::power::needed", "lower_bounds::power::plan", "lower_bounds::side_by_side"]),
+    ("calibrate", &["calibration::solve"]),
+    ("curve", &["drawing::curves"]),
+    ("evaluate", &["training::evaluate"]),
+    ("explain", &["explain", "explain_promise"]),
+    ("init", &["training::initial_plan"]),
+    (
+        "ledger",
+        &[
+            "ledger::Ledger::create", "ledger::Ledger::open", "ledger::Ledger::open", "ledger::Ledger::open",
+            "ledger::Ledger::open", "ledger::Ledger::open",
+        ],
+    ),
+    ("local", &["collecting::encode", "collecting::estimate", "local::plan", "local::plan", "reading::read"]),
+    ("predict", &["training::predict", "training::probabilities"]),
+    ("python/queries", &["sql::must_read_forms"]),
+    ("query", &["sql::check_query", "sql::query_forecast", "sql::query_paid", "sql::starting_catalog"]),
+    ("release", &["preview", "releasing::release_forecast", "releasing::release_paid", "replaying::release"]),
+    ("replay", &["replaying::traces", "replaying::training"]),
+    ("serve", &["web::serving::Server::bind"]),
+    ("strategy", &["strategy::compare"]),
+    ("train", &["training::train_paid"]),
+    ("verify", &["inspect", "inspect", "verify_file_with"]),
+    ("zoo", &["zoo::powers", "zoo::visit"]),
+    ("python/accounting", &["account", "account_quickly"]),
+    ("python/audits", &["auditing::Audit::new", "auditing::fragment", "auditing::page"]),
+    ("python/calibrating", &["calibration::solve"]),
+    ("python/claims", &["account", "verify", "verify", "verify_file"]),
+    ("python/columns", &["reading::check", "reading::read"]),
+    (
+        "python/estimators",
+        &[
+            "account",
+            "calibrate::noise",
+            "calibrate::noise",
+            "training::models::cohort::predict",
+            "training::models::convex::objective_perturbation",
+        ],
+    ),
+    ("python/explaining", &["explain", "explain_promise"]),
+    ("python/ledgers", &["ledger::Ledger::create", "ledger::Ledger::open"]),
+    ("web/audit", &["account", "judge", "observe_one"]),
+    ("web/certificate", &["account", "bound::clopper_pearson::bound", "judge"]),
+    ("web/curves", &["tradeoff::advantage_through", "tradeoff::tradeoff_points"]),
+    ("web/files", &["verify"]),
+    ("web/lib", &["account", "calibration::solve", "explain"]),
+];
+
+/// Functions that read arguments, prepare a job, write files or word an answer.
+const NO_JOBS: [&str; 27] = [
+    "auditing::command::case",
+    "auditing::default_plan",
+    "auditing::interrupt::",
+    "collecting::answer",
+    "collecting::claim",
+    "collecting::consent",
+    "collecting::survey_of",
+    "decimal::",
+    "devices::open",
+    "drawing::csv",
+    "events::parse",
+    "large_delta_warning",
+    "ledger_json::",
+    "lower_bounds::read_scores",
+    "moment::",
+    "nearest",
+    "plan::plainly",
+    "printable",
+    "provenance",
+    "read_text",
+    "releasing::noise_kind",
+    "releasing::prepare",
+    "report::",
+    "saving::",
+    "words::",
+    "writing::",
+    "zoo::exhibits",
+];
+
+/// Commands that are about the command line itself.
+const ITS_OWN: [&str; 2] = ["completions", "man"];
+
+/// Where the names of a source lead: `score` to `veracity::training::evaluate`.
+fn imports(source: &str) -> BTreeMap<String, String> {
+    fn expand(before: &str, tree: &str, into: &mut BTreeMap<String, String>) {
+        let (mut depth, mut start) = (0, 0);
+        for (at, c) in tree.char_indices().chain([(tree.len(), ',')]) {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    let one = tree[start..at].trim();
+                    start = at + 1;
+                    if let Some((path, below)) = one.strip_suffix('}').and_then(|one| one.split_once('{')) {
+                        expand(&format!("{before}{path}"), below, into);
+                    } else if !one.is_empty() {
+                        let (path, alias) = one.split_once(" as ").unwrap_or((one, ""));
+                        let path = format!("{before}{path}");
+                        let path = path.trim_end_matches("::self");
+                        let name = if alias.is_empty() { path.rsplit("::").next().unwrap() } else { alias };
+                        into.insert(name.to_owned(), path.to_owned());
+                    }
+                }
+                _ => {}
+            }
         }
-        "strategy" => drop(strategy::compare(Count::new(50)?, Count::new(4)?, strategy::Aim::Mean)?),
-        "audit" => {
-            let case = Case::mechanism(&subject()?, 1.0, None, delta, 1, Count::new(400)?)?;
-            drop(audit(&case, &AuditSettings::default(), None)?);
-        }
-        "bound" => {
-            let counts =
-                Counts { true_positives: 90, false_negatives: 10, false_positives: 10, true_negatives: 90 };
-            let significance = Significance::new(0.05)?;
-            let _ = FromCounts::ClopperPearson.bound(counts, delta, Count::ONE, significance)?;
-        }
-        "release" => {
-            let question = Question { statistic: Statistic::Count, adjacency: Adjacency::AddRemove };
-            let request = ReleaseRequest::new(question, None, epsilon);
-            let claim = Some(room.join("count.json"));
-            let settings = ReleaseSettings { claim, ..ReleaseSettings::default() };
-            drop(release(&request, &Table::new(room.join("people.csv")), &settings)?);
-        }
-        "serve" => drop(web::serving::Server::bind(0)?),
-        "ledger" => {
-            drop(Ledger::create(&room.join("ledger"), Terms::new(filter::Budget { epsilon, delta })?)?)
-        }
-        "query" => {
-            let text = "[tables.people]\npath = 'people.csv'\nperson = 'city'\n";
-            let request = sql::QueryRequest::new("SELECT COUNT(*) FROM people", epsilon);
-            let settings = sql::QuerySettings { claim: Some(room.join("query.json")), ..Default::default() };
-            drop(sql::query(&request, &sql::Catalog::read(text, room)?, None, &settings)?);
-        }
-        "local" => drop(collecting::estimate(&room.join("reports.jsonl"))?),
-        "init" => drop(training::initial_plan(&room.join("people.csv"), Path::new("people.csv"), None)?),
-        "train" => {
-            let out = Some(room.join("out"));
-            let settings = TrainSettings { out, seed: Some(1), ..TrainSettings::default() };
-            drop(train(&TrainingPlan::digits()?, &settings, None)?);
-        }
-        "predict" => drop(training::predict(&model()?, &records()?)?),
-        "evaluate" => {
-            let _ = training::evaluate(&model()?, &records()?)?;
-        }
-        "verify" => drop(inspect(&room.join("out"))?),
-        "zoo" => {
-            let terms = zoo::Terms { seed: 1, significance: 0.001, threads: 2 };
-            drop(zoo::visit(&zoo::exhibits(1)?[0], zoo::Breed::Planted, terms)?);
-        }
-        _ => return Ok(false),
     }
-    Ok(true)
+    let mut names = BTreeMap::new();
+    for statement in format!("\n{source}").split("\nuse ").skip(1) {
+        let tree: Vec<&str> = statement.split(';').next().unwrap().split_whitespace().collect();
+        expand("", &tree.join(" "), &mut names);
+    }
+    names
 }
 
-/// The commands are those that the help lists, so that a new one has to be shown here.
-#[test]
-fn the_job_of_every_command_is_one_call() {
-    let room = room("one-call");
-    fs::write(room.join("people.csv"), "city\na\nb\na\n").unwrap();
-    let reports = room.join("reports.jsonl");
-    let people = room.join("people.csv");
-    answer(&format!(
-        "local encode {} --column city --categories a,b --epsilon 1 --out {}",
-        people.display(),
-        reports.display()
-    ));
-    let help = answer("--help");
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed: BTreeSet<&str> = listed
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert!(listed.len() > 15, "{help}");
-    // A model is trained before it is used.
-    let first = listed.iter().filter(|command| **command == "train");
-    for command in first.chain(listed.iter().filter(|command| **command != "train")) {
-        let is_there = call(command, &room).unwrap_or_else(|error| panic!("{command}: {error}"));
-        assert_eq!(is_there, !ITS_OWN.contains(command), "{command}");
+/// A source without its tests, comments and strings.
+fn code(source: &str) -> String {
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let mut all = lines.flat_map(|line| line.chars().chain(['\n'])).peekable();
+    let (mut code, mut is_text) = (String::new(), false);
+    while let Some(c) = all.next() {
+        match c {
+            '\\' if is_text => drop(all.next()),
+            // A quote as a character.
+            '\'' if !is_text && all.peek() == Some(&'"') => drop((all.next(), all.next())),
+            '"' => is_text = !is_text,
+            c if !is_text => code.push(c),
+            _ => {}
+        }
     }
-    assert!(!call("dance", &room).unwrap());
+    code
+}
+
+/// The jobs of the library that a source calls. Of functions of types only those are jobs that `JOBS` names.
+fn jobs(source: &str) -> Vec<String> {
+    let (names, code) = (imports(source), code(source));
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices('(') {
+        let before = code[..at].trim_end_matches(is_name);
+        let word = &code[before.len()..at];
+        let (head, tail) = word.split_once("::").map_or((word, None), |(head, tail)| (head, Some(tail)));
+        let root = names.get(head).map_or(head, String::as_str);
+        let path = tail.map_or_else(|| root.to_owned(), |tail| format!("{root}::{tail}"));
+        let Some((library, function)) = path.split_once("::") else { continue };
+        let function = function.trim_start_matches("claims::");
+        let is_free = !function.contains(char::is_uppercase);
+        let is_known = JOBS.iter().any(|(_, jobs)| jobs.contains(&function));
+        if library.starts_with("veracity")
+            && !before.ends_with(['.', '!'])
+            && (is_free && !NO_JOBS.iter().any(|prefix| function.starts_with(prefix)) || is_known)
+        {
+            found.push(function.to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Adds the jobs of all sources in a folder, by file or folder below the interface.
+fn collect(folder: &Path, name: &dyn Fn(&str) -> String, into: &mut BTreeMap<String, Vec<String>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = name(path.file_stem().unwrap().to_str().unwrap());
+        if path.is_dir() {
+            collect(&path, &|_| name.clone(), into);
+        } else {
+            let all = into.entry(name).or_default();
+            all.extend(jobs(&fs::read_to_string(&path).unwrap()));
+            all.sort();
+        }
+    }
+}
+
+#[test]
+fn every_interface_starts_the_jobs_that_are_listed_and_no_others() {
+    let mut found = BTreeMap::new();
+    for (folder, prefix) in INTERFACES {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        collect(&crates.join(folder), &|stem| format!("{prefix}{stem}"), &mut found);
+    }
+    found.retain(|_, jobs| !jobs.is_empty());
+    let found: Vec<(&str, Vec<&str>)> =
+        found.iter().map(|(name, jobs)| (name.as_str(), jobs.iter().map(String::as_str).collect())).collect();
+    let mut listed: Vec<(&str, Vec<&str>)> = JOBS.iter().map(|(name, jobs)| (*name, jobs.to_vec())).collect();
+    listed.sort();
+    assert_eq!(found, listed);
+    let help = answer("--help");
+    let commands: BTreeSet<&str> =
+        commands(&help).into_iter().filter(|command| !ITS_OWN.contains(command)).collect();
+    let listed = JOBS.iter().map(|(name, _)| *name).filter(|name| !name.contains('/') && *name != "replay");
+    assert_eq!(commands, listed.collect());
+}
+
+/// The control: two jobs are two, under whatever name, and what only looks like a job is none.
+#[test]
+fn a_second_job_is_seen() {
+    let source = "use crate::text;\nuse veracity::{\n    Mechanism, account, training::{self, evaluate as score},\n    words,\n};\n\
+                  fn run() {\n    // account(1)\n    let c = '\"';\n    text::account(\"account(2)\");\n    words::answer(account(\n3));\n    \
+                  self.account(4); Mechanism::new(5);\n";
+    assert_eq!(jobs(source), ["account"]);
+    for second in ["score(6)", "training::evaluate(6)", "veracity::training::evaluate(6)", "account(6)"] {
+        assert_eq!(jobs(&format!("{source}    {second};\n}}\n")).len(), 2, "{second}");
+    }
+    assert_eq!(jobs(&format!("{source}    veracity::unheard_of(6);\n}}\n"))[1], "unheard_of");
 }

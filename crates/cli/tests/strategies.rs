@@ -1,15 +1,7 @@
 //! Correlated noise on the command line: strategies by name, by file and in plans; events of dp_accounting.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod door;
-
-use door::{answer, json, refusal, room, veracity, words};
-use std::{fs, path::Path};
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use crate::door::{answer, json, refusal, room, text, veracity};
+use std::fs;
 
 fn upper(line: &str) -> f64 {
     json(&answer(&format!("{line} --json")))["epsilon"]["upper"].as_f64().unwrap()
@@ -54,7 +46,7 @@ fn bands_in_turns_are_sampled_and_claimed() {
     answer(&format!("{asked} --claim {}", text(&claim)));
     let plain = upper("account dp-sgd --sampling-rate 0.16 --noise-multiplier 1 --steps 25 --delta 1e-6");
     assert!((upper(asked) / plain - 1.0).abs() < 1e-6);
-    assert!(answer(&format!("verify {}", text(&claim))).starts_with("confirmed"));
+    assert!(answer(&format!("verify {}", text(&claim))).starts_with("valid"));
 }
 
 #[test]
@@ -77,69 +69,6 @@ fn a_matrix_from_a_file_may_be_whole_or_end_at_the_diagonal() {
         )));
     }
     assert!(answers.iter().all(|epsilon| *epsilon == answers[0]), "{answers:?}");
-    for (name, rows, said) in [
-        ("upper.csv", "1,2\n0.5,1\n", "strategy row 1 goes on after the diagonal"),
-        ("ragged.csv", "1\n0.5,1,3\n", "strategy row is 2, expected as many numbers as its place"),
-        ("word.csv", "1\nhalf,1\n", "strategy line 2: not a number"),
-        ("zero.csv", "0\n", "strategy row is 1, expected"),
-        ("huge.csv", "1e300\n", "strategy row is 1, expected"),
-        ("nan.csv", "NaN\n", "strategy row is 1, expected"),
-        ("cut.json", "[[1],[0.5,1", "strategy line 1: not a strategy as JSON"),
-        ("kind.json", r#"{"kind":"forest","steps":3}"#, "not a strategy as JSON (unknown variant"),
-        ("empty.csv", " \n", "found it empty"),
-    ] {
-        let path = room.join(name);
-        fs::write(&path, rows).unwrap();
-        let line = format!("account matrix --strategy {} --noise-multiplier 2 --delta 1e-5", text(&path));
-        let refused = refusal(&words(&line));
-        assert!(refused.contains(said), "{name}: {refused}");
-    }
-}
-
-#[test]
-fn flags_that_do_not_go_together_are_refused() {
-    for (flags, said) in [
-        ("--noise-multiplier 1", "--strategy is missing, expected tree, banded, square-root or a file"),
-        (
-            "--strategy trea --noise-multiplier 1",
-            "--strategy is trea, expected tree, banded, square-root or a file",
-        ),
-        ("--strategy tree --noise-multiplier 1", "--steps is missing, expected --steps with --strategy tree"),
-        ("--strategy tree --steps 8", "--noise-multiplier is missing"),
-        (
-            "--strategy tree --steps 8 --bands 2 --noise-multiplier 1",
-            "--bands is 2, expected no such flag with --strategy tree",
-        ),
-        ("--strategy banded --steps 8 --noise-multiplier 1", "--bands is missing"),
-        ("--strategy tree --steps 8 --noise-multiplier 1 --participations 2", "--separation is missing"),
-        ("--strategy tree --steps 8 --noise-multiplier 1 --groups 2", "--groups is 2, expected no such flag"),
-        (
-            "--strategy tree --steps 8 --noise-multiplier 1 --cyclic-rate 0.1",
-            "no theorem for a tree under cyclic",
-        ),
-        (
-            "--strategy square-root --steps 8 --noise-multiplier 1 --cyclic-rate 0.1 --groups 4",
-            "groups is 4, expected at least 8",
-        ),
-        (
-            "--strategy tree --steps 8 --noise-multiplier 1 --cyclic-rate 0.1 --separation 2",
-            "--separation is 2, expected no",
-        ),
-        ("--strategy tree --steps 8.5 --noise-multiplier 1", "steps is 8.5, expected a whole number"),
-        ("--strategy none.csv --noise-multiplier 1", "strategy is none.csv"),
-    ] {
-        let refused = refusal(&words(&format!("account matrix {flags} --delta 1e-6")));
-        assert!(refused.contains(said), "{flags}: {refused}");
-    }
-    let stray = refusal(&words("account gaussian --noise-multiplier 1 --strategy tree --delta 1e-6"));
-    assert!(stray.starts_with("--strategy is tree, expected --noise-multiplier"), "{stray}");
-    assert!(
-        refusal(&words("strategy --steps 8 --bands 9")).starts_with("bands is 9, expected at most as many")
-    );
-    assert!(
-        refusal(&words("strategy --steps 8 --bands 2 --aim median"))
-            .starts_with("--aim is median, expected mean or")
-    );
 }
 
 #[test]
@@ -158,9 +87,6 @@ fn noise_and_rates_are_found_for_a_budget() {
         "calibrate matrix --strategy banded --steps 200 --bands 8 --noise-multiplier 1 --solve sampling-rate --epsilon 3 --delta 1e-6",
     );
     assert!(turns.starts_with("sampling rate "), "{turns}");
-    let steps =
-        refusal(&words("calibrate matrix --strategy tree --steps 9 --solve steps --epsilon 1 --delta 1e-6"));
-    assert!(steps.starts_with("solve is steps, expected noise"), "{steps}");
 }
 
 const PLANS: [(&str, &str); 4] = [
@@ -190,24 +116,7 @@ fn plans_name_strategies_and_participations() {
         fs::write(&plan, lines).unwrap();
         let claim = room.join(format!("{place}.claim.json"));
         answer(&format!("account {} --delta 1e-6 --claim {}", text(&plan), text(&claim)));
-        assert!(answer(&format!("verify {}", text(&claim))).starts_with("confirmed"), "{strategy}");
-    }
-    for (line, said) in [
-        ("strategy = \"tree\"", "`strategy` is a string, expected a table with a kind"),
-        ("strategy = { kind = \"tree\", steps = \"many\" }", "`steps` is a string, expected a number"),
-        (
-            "strategy = { kind = \"banded\", steps = 4, coefficients = 1 }",
-            "`coefficients` is a integer, expected an array",
-        ),
-        ("strategy = { kind = \"rows\", rows = [1] }", "`rows` is a array, expected an array of rows"),
-    ] {
-        let plan = room.join("bad.toml");
-        let lines = format!(
-            "[[mechanism]]\nkind = \"matrix\"\nnoise_multiplier = 2\n{line}\nparticipation = {{ kind = \"once\" }}\n"
-        );
-        fs::write(&plan, lines).unwrap();
-        let refused = refusal(&["account", text(&plan), "--delta", "1e-6"]);
-        assert!(refused.contains(said) && refused.contains("plan line"), "{line}: {refused}");
+        assert!(answer(&format!("verify {}", text(&claim))).starts_with("valid"), "{strategy}");
     }
 }
 
@@ -229,12 +138,6 @@ fn events_stand_where_a_plan_stands() {
     assert!(answer(&format!("explain {} --delta 1e-6", text(&file))).contains("2.12"));
     let replaced = upper(&format!("account {} --adjacency replace-one --delta 1e-6", text(&file)));
     assert!(replaced > events);
-    fs::write(&file, r#"{"class_name": "GausianDpEvent", "noise_multiplier": 1}"#).unwrap();
-    let refused = refusal(&["account", text(&file), "--delta", "1e-6"]);
-    assert_eq!(
-        refused,
-        "events: class_name is GausianDpEvent, expected an event of dp_accounting, such as GaussianDpEvent"
-    );
     assert_eq!(
         veracity(&["account", text(&file), "--noise-multiplier", "2", "--delta", "1e-6"]).status.code(),
         Some(2)

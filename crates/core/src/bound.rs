@@ -143,24 +143,24 @@ impl<T: Copy> Finding<T> {
     }
 }
 
-/// What may be made of a number.
+/// Type of bound that a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The truth lies between two certified numbers.
+    /// The true value lies between two certified numbers.
     TwoSided,
-    /// The truth is at most this number.
+    /// The true value is at most this number.
     UpperBound,
-    /// The truth may be above this number.
+    /// The true value may be above this number.
     Approximation,
 }
 
 impl Standing {
-    /// The standing in words.
+    /// Name of the type of bound.
     pub fn describe(self) -> &'static str {
         match self {
             Standing::TwoSided => "two-sided bound",
             Standing::UpperBound => "upper bound",
-            Standing::Approximation => "approximation, can be below the truth",
+            Standing::Approximation => "approximation, can be below the true value",
         }
     }
 }

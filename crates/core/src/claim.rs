@@ -1,4 +1,4 @@
-//! A claim, and the one place where an upper bound that was promised meets a lower bound that was shown.
+//! A claim, and the comparison of its upper bound with the lower bound of an audit.
 
 use crate::{Adjacency, Delta, Epsilon, Lower, Upper};
 
@@ -13,32 +13,32 @@ pub struct Claim {
     pub adjacency: Adjacency,
 }
 
-/// What an audit says of a claim. There is no "passed".
+/// Verdict of an audit. There is no "passed".
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// The claim is false, up to the significance that was spent.
     Refuted {
-        /// The leak that was shown.
+        /// The lower bound on ε.
         shown: Lower<Epsilon>,
     },
-    /// Nothing was shown against the claim.
+    /// The evidence is compatible with the claim.
     NotRefuted {
-        /// The leak that was shown.
+        /// The lower bound on ε.
         shown: Lower<Epsilon>,
-        /// The largest ε that this much evidence could have shown.
+        /// The largest lower bound that this much evidence could give.
         ceiling: Epsilon,
     },
-    /// Whatever the truth is, this much evidence could not have refuted the claim.
+    /// Inconclusive: this much evidence could not have refuted the claim, whatever the true ε is.
     CannotTell {
-        /// The leak that was shown.
+        /// The lower bound on ε.
         shown: Lower<Epsilon>,
-        /// The largest ε that this much evidence could have shown.
+        /// The largest lower bound that this much evidence could give.
         ceiling: Epsilon,
     },
 }
 
 impl Verdict {
-    /// The leak that was shown.
+    /// The lower bound on ε.
     pub fn shown(&self) -> Lower<Epsilon> {
         match self {
             Verdict::Refuted { shown }
@@ -52,12 +52,12 @@ impl Verdict {
         match self {
             Verdict::Refuted { .. } => "refuted",
             Verdict::NotRefuted { .. } => "not-refuted",
-            Verdict::CannotTell { .. } => "cannot-tell",
+            Verdict::CannotTell { .. } => "inconclusive",
         }
     }
 }
 
-/// Compares what was shown with what was claimed.
+/// Compares a lower bound with a claim.
 ///
 /// # Examples
 ///

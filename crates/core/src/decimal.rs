@@ -74,6 +74,28 @@ pub fn power_of_ten(power: i32) -> String {
     format!("10{}", raised.collect::<String>())
 }
 
+/// An integer with thousands separators.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_core::decimal::grouped;
+///
+/// assert_eq!(grouped(1_200_000), "1,200,000");
+/// assert_eq!(grouped(999), "999");
+/// ```
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The number that [`up`] prints.
 pub fn raise(x: f64, digits: usize) -> f64 {
     up(x, digits).parse().unwrap_or(f64::INFINITY)

@@ -1,8 +1,9 @@
-//! Why a job failed: a question that is refused, a file that cannot be used, trials that broke, a wish to stop.
+//! Why a job failed: a refused request, an unusable file, failed trials of an audit, an interruption.
 //!
-//! Rooms that only compute fail with a [`Refusal`]; rooms that also read, write or run something fail with an [`Error`], which
-//! every refusal turns into by `?`.
+//! Crates that only compute fail with a [`Refusal`]. Crates that also read, write or run something fail with an [`Error`], and `?`
+//! turns every refusal into one.
 
+use crate::printable;
 use crate::{ErrorKind, Refusal};
 use std::{
     fmt, io,
@@ -10,8 +11,8 @@ use std::{
     sync::Arc,
 };
 
-/// A job that failed. Its `Display` is one lower-case line without a full stop; [`source`](std::error::Error::source) leads to what
-/// is behind it.
+/// A job that failed. Its `Display` is one lower-case line without a full stop; [`source`](std::error::Error::source) is the
+/// error that caused it.
 ///
 /// # Examples
 ///
@@ -21,16 +22,16 @@ use std::{
 ///
 /// let missing = io::Error::from(io::ErrorKind::NotFound);
 /// let error = Error::unreadable("plan", Path::new("plan.toml"), missing);
-/// assert_eq!(error.to_string(), "plan is plan.toml, expected a readable file (entity not found)");
+/// assert_eq!(error.to_string(), "cannot read plan plan.toml: entity not found");
 /// assert_eq!(error.kind(), ErrorKind::File);
 /// assert!(error.source().is_some());
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// What was asked has no answer.
+    /// The request has no answer.
     Refused(Refusal),
-    /// A file cannot be read or written, or is not what it should be.
+    /// A file is not of the expected kind.
     File {
         /// What the file is for.
         what: String,
@@ -38,10 +39,19 @@ pub enum Error {
         path: PathBuf,
         /// What was expected there, and what was found instead.
         expected: String,
-        /// What the operating system said.
-        source: Option<Arc<io::Error>>,
     },
-    /// What a file holds is refused.
+    /// The operating system failed to read, write, create or lock a file.
+    Io {
+        /// What was tried, as an infinitive such as `read`.
+        action: &'static str,
+        /// What the file is for.
+        what: String,
+        /// Where it is.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: Arc<io::Error>,
+    },
+    /// The content of a file is refused.
     Damaged {
         /// Where it is.
         path: PathBuf,
@@ -50,7 +60,7 @@ pub enum Error {
     },
     /// Too many trials of an audit failed for a verdict; with the most frequent reasons.
     TrialsFailed(String),
-    /// Someone asked to stop; says what was kept.
+    /// The user interrupted the job; says what was kept.
     Interrupted(String),
 }
 
@@ -67,22 +77,17 @@ impl Error {
 
     /// A file that is not what was `expected`.
     pub fn file(what: impl Into<String>, path: &Path, expected: impl Into<String>) -> Error {
-        Error::File { what: what.into(), path: path.to_owned(), expected: expected.into(), source: None }
+        Error::File { what: what.into(), path: path.to_owned(), expected: expected.into() }
     }
 
-    /// A file with which the operating system did not do what was `expected`.
-    pub fn io(what: impl Into<String>, path: &Path, expected: &str, source: io::Error) -> Error {
-        Error::File {
-            what: what.into(),
-            path: path.to_owned(),
-            expected: expected.to_owned(),
-            source: Some(Arc::new(source)),
-        }
+    /// A file that the operating system cannot `action`, such as `write`.
+    pub fn cannot(action: &'static str, what: impl Into<String>, path: &Path, source: io::Error) -> Error {
+        Error::Io { action, what: what.into(), path: path.to_owned(), source: Arc::new(source) }
     }
 
     /// A file that cannot be read.
     pub fn unreadable(what: impl Into<String>, path: &Path, source: io::Error) -> Error {
-        Error::io(what, path, "a readable file", source)
+        Error::cannot("read", what, path, source)
     }
 
     /// A file whose content is refused.
@@ -94,7 +99,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Refused(refusal) => refusal.kind(),
-            Error::File { .. } | Error::Damaged { .. } => ErrorKind::File,
+            Error::File { .. } | Error::Io { .. } | Error::Damaged { .. } => ErrorKind::File,
             Error::TrialsFailed(_) => ErrorKind::TrialsFailed,
             Error::Interrupted(_) => ErrorKind::Interrupted,
         }
@@ -105,9 +110,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
-            Error::File { what, path, expected, source } => {
-                write!(f, "{what} is {}, expected {expected}", shown(path))?;
-                source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))
+            Error::File { what, path, expected } => {
+                write!(f, "{what} is {}, expected {expected}", shown(path))
+            }
+            Error::Io { action, what, path, source } => {
+                write!(f, "cannot {action} {what} {}: {source}", shown(path))
             }
             Error::Damaged { path, why } => write!(f, "{}: {why}", shown(path)),
             Error::TrialsFailed(why) | Error::Interrupted(why) => f.write_str(why),
@@ -117,17 +124,17 @@ impl fmt::Display for Error {
 
 /// A path in one line, whatever the name of the file is.
 fn shown(path: &Path) -> String {
-    path.display().to_string().chars().filter(|c| !c.is_control()).collect()
+    printable(&path.display().to_string(), usize::MAX)
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // Its line is the refusal's, so what is behind it is behind the refusal.
+            // It prints the line of the refusal, so it has the source of the refusal.
             Error::Refused(refusal) => std::error::Error::source(refusal),
-            Error::File { source, .. } => source.as_ref().map(|source| &**source as _),
+            Error::Io { source, .. } => Some(&**source),
             Error::Damaged { why, .. } => Some(&**why),
-            Error::TrialsFailed(_) | Error::Interrupted(_) => None,
+            Error::File { .. } | Error::TrialsFailed(_) | Error::Interrupted(_) => None,
         }
     }
 }
@@ -138,7 +145,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Errors are equal that are of one kind and say the same: what an operating system says is not compared otherwise.
+/// Two errors are equal if their kinds and their lines are. Errors of the operating system have no other comparison.
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {
         self.kind() == other.kind() && self.to_string() == other.to_string()

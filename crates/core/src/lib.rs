@@ -9,7 +9,7 @@
 //! use veracity_core::{Adjacency, Claim, Count, Delta, Epsilon, Lower, Mechanism, NoiseMultiplier};
 //! use veracity_core::{SamplingRate, Upper, Verdict, judge};
 //!
-//! let steps = Mechanism::dp_sgd(SamplingRate::new(0.01)?, NoiseMultiplier::new(1.1)?, Count::new(5_000)?);
+//! let steps = Mechanism::sampled_gaussian(SamplingRate::new(0.01)?, NoiseMultiplier::new(1.1)?, Count::new(5_000)?);
 //! assert_eq!(steps.kind(), "repeated");
 //!
 //! let epsilon = Upper(Epsilon::new(1.0)?);
@@ -22,22 +22,26 @@
 //! With feature `serde`, quantities are plain numbers in files, [`Adjacency`] and [`PrivacyUnit`] are their names, and a
 //! [`Mechanism`] is an object that says its `kind`, as in claims. What is read passes through the constructors that check it.
 //! Whoever reads JSON by `serde_json` needs its feature `float_roundtrip`: without it, some numbers come back an ulp off.
+#![warn(clippy::missing_errors_doc)]
 
 mod adjacency;
 mod bound;
 mod claim;
 pub mod decimal;
 mod error;
+pub mod files;
 mod losses;
 mod mechanism;
+pub mod numerics;
 mod origin;
+mod printable;
 mod quantity;
+mod quantity_format;
 mod refusal;
 mod runs;
 mod scaled;
+pub mod spec;
 mod strategy;
-#[cfg(feature = "serde")]
-mod written;
 
 pub use adjacency::{Adjacency, PrivacyUnit};
 pub use bound::{Bracket, Finding, Lower, Standing, Upper};
@@ -46,6 +50,7 @@ pub use error::Error;
 pub use losses::{LossDistribution, LossMasses};
 pub use mechanism::{Mechanism, RdpCurve};
 pub use origin::Origin;
+pub use printable::{is_invisible, printable};
 pub use quantity::{
     Buckets, ClipNorm, Count, Delta, Epsilon, GdpMu, NoiseMultiplier, Probability, Rho, SamplingRate,
     Sensitivity, Significance,

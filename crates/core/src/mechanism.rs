@@ -52,6 +52,13 @@ pub enum Mechanism {
         /// How far one record moves the answer, a whole number.
         sensitivity: Count,
     },
+    /// Integer Skellam noise, the difference of two independent Poisson variables of mean `variance`/2, on integer answers.
+    Skellam {
+        /// Its variance, on the integer scale.
+        variance: NoiseMultiplier,
+        /// How far one record moves the answer, a whole number.
+        sensitivity: Count,
+    },
     /// Each person reports a uniformly random bucket with probability `noise`, the true one otherwise.
     RandomizedResponse {
         /// The number of buckets.
@@ -103,7 +110,8 @@ pub enum Mechanism {
     /// With γ = batch ÷ population and N(0), N(2C) the noise around two answers that differ by a replaced record: for a record
     /// that is added or removed the pair is (1−γ)N(0) + γN(2C) against N(0), or its reverse, and some dataset attains it. For
     /// one that is replaced the two are dominated together, and the lower end is what known datasets show. Use it for batches
-    /// drawn anew in each step; under zero-out there is no theorem.
+    /// drawn anew in each step; under zero-out there is no theorem. Under add-remove the batch must be smaller than the
+    /// population: with one record fewer, a batch of everybody has another size.
     FixedSizeSampled {
         /// Records in a batch.
         batch: Count,
@@ -115,7 +123,8 @@ pub enum Mechanism {
     /// The mechanism on a Poisson batch that holds at most `most` records: surplus records, chosen at random, are dropped.
     ///
     /// With the chance that the other records fill the batch, which everybody may be told, the record takes the place of
-    /// another one and counts twice; else it is a plain Poisson batch. Every adjacency, Gaussian noise, an upper bound. Use it
+    /// another one and counts twice; else it is a plain Poisson batch. Every adjacency, Gaussian noise (a declared μ-GDP
+    /// mechanism under add-remove), an upper bound. Use it
     /// for trainers with a largest physical batch; a largest batch some deviations above the mean costs almost nothing.
     TruncatedPoissonSampled {
         /// The chance to be drawn.
@@ -198,23 +207,50 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// Noisy gradient descent on Poisson batches.
+    /// Gaussian noise of standard deviation `noise_multiplier` × one record's ℓ2 contribution.
+    ///
+    /// # Errors
+    /// Refuses a noise multiplier outside 1e-6 to 1e9.
+    pub fn gaussian(noise_multiplier: f64) -> Result<Mechanism, Refusal> {
+        Ok(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise_multiplier)? })
+    }
+
+    /// Laplace noise of scale `noise_multiplier` × one record's ℓ1 contribution.
+    ///
+    /// # Errors
+    /// Refuses a noise multiplier outside 1e-6 to 1e9.
+    pub fn laplace(noise_multiplier: f64) -> Result<Mechanism, Refusal> {
+        Ok(Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(noise_multiplier)? })
+    }
+
+    /// DP-SGD: Gaussian noise on `steps` Poisson batches that each record enters with probability `sampling_rate`.
+    ///
+    /// # Errors
+    /// Refuses a rate outside (0, 1], a noise multiplier outside 1e-6 to 1e9, and less than one step.
     ///
     /// # Examples
     ///
     /// ```
-    /// use veracity_core::{Count, Mechanism, NoiseMultiplier, SamplingRate};
+    /// use veracity_core::Mechanism;
     ///
-    /// let rate = SamplingRate::new(256.0 / 60_000.0)?;
-    /// let plan = Mechanism::dp_sgd(rate, NoiseMultiplier::new(1.1)?, Count::new(14_062)?);
+    /// let plan = Mechanism::dp_sgd(256.0 / 60_000.0, 1.1, 14_062)?;
     /// let Mechanism::Repeated { times, mechanism: step } = plan else { unreachable!() };
     /// assert_eq!((times.get(), step.kind()), (14_062, "poisson-sampled"));
     /// # Ok::<(), veracity_core::Refusal>(())
     /// ```
-    pub fn dp_sgd(rate: SamplingRate, noise_multiplier: NoiseMultiplier, steps: Count) -> Mechanism {
+    pub fn dp_sgd(sampling_rate: f64, noise_multiplier: f64, steps: u64) -> Result<Mechanism, Refusal> {
+        let (rate, noise) = (SamplingRate::new(sampling_rate)?, NoiseMultiplier::new(noise_multiplier)?);
+        Ok(Mechanism::sampled_gaussian(rate, noise, Count::new(steps)?))
+    }
+
+    /// The mechanism of [`dp_sgd`](Mechanism::dp_sgd) from checked values.
+    pub fn sampled_gaussian(
+        rate: SamplingRate,
+        noise_multiplier: NoiseMultiplier,
+        steps: Count,
+    ) -> Mechanism {
         let step = Mechanism::Gaussian { noise_multiplier };
-        let sampled = Mechanism::PoissonSampled { rate, mechanism: Box::new(step) };
-        sampled.repeated(steps)
+        Mechanism::PoissonSampled { rate, mechanism: Box::new(step) }.repeated(steps)
     }
 
     /// This mechanism, `times` over.
@@ -236,6 +272,7 @@ impl Mechanism {
             | Mechanism::Laplace { .. }
             | Mechanism::DiscreteGaussian { .. }
             | Mechanism::DiscreteLaplace { .. }
+            | Mechanism::Skellam { .. }
             | Mechanism::RandomizedResponse { .. }
             | Mechanism::Matrix { .. }
             | Mechanism::PoissonSampled { .. }
@@ -258,6 +295,7 @@ impl Mechanism {
             | Mechanism::Laplace { .. }
             | Mechanism::DiscreteGaussian { .. }
             | Mechanism::DiscreteLaplace { .. }
+            | Mechanism::Skellam { .. }
             | Mechanism::RandomizedResponse { .. }
             | Mechanism::Exponential { .. }
             | Mechanism::Pure { .. }
@@ -279,11 +317,9 @@ impl Mechanism {
         }
     }
 
-    /// This mechanism around another inside, which `change` makes of the one that it has; nothing for those that have none or
-    /// several, and where there is no such change.
-    pub fn with_inside(&self, change: impl FnOnce(&Mechanism) -> Option<Mechanism>) -> Option<Mechanism> {
-        let mut changed = self.clone();
-        let inside = match &mut changed {
+    /// The mechanisms that this one is made of, to be changed; nothing for those that are not made of others.
+    pub(crate) fn inside_mut(&mut self) -> Option<&mut [Mechanism]> {
+        match self {
             Mechanism::PoissonSampled { mechanism, .. }
             | Mechanism::FixedSizeSampled { mechanism, .. }
             | Mechanism::TruncatedPoissonSampled { mechanism, .. }
@@ -291,12 +327,50 @@ impl Mechanism {
             | Mechanism::Shuffled { mechanism, .. }
             | Mechanism::BestOf { mechanism, .. }
             | Mechanism::Repeated { mechanism, .. }
-            | Mechanism::Group { mechanism, .. } => mechanism,
-            // Those that `inside` says have none, or several.
-            _ => return None,
-        };
-        **inside = change(inside)?;
+            | Mechanism::Group { mechanism, .. } => Some(std::slice::from_mut(mechanism)),
+            Mechanism::Composed(parts) | Mechanism::Parallel(parts) => Some(parts),
+            // Those that `inside` says have none.
+            _ => None,
+        }
+    }
+
+    /// This mechanism around another inside, which `change` makes of the one that it has; nothing for those that have none or
+    /// several, and where there is no such change.
+    pub fn with_inside(&self, change: impl FnOnce(&Mechanism) -> Option<Mechanism>) -> Option<Mechanism> {
+        let mut changed = self.clone();
+        match &mut changed {
+            Mechanism::Composed(_) | Mechanism::Parallel(_) => return None,
+            around => {
+                let inside = around.inside_mut()?.first_mut()?;
+                *inside = change(inside)?;
+            }
+        }
         Some(changed)
+    }
+
+    /// The number that says how much noise there is, for mechanisms that add noise of one scale; and the power of the noise's
+    /// standard deviation that it grows with.
+    pub(crate) fn noise_mut(&mut self) -> Option<(&mut NoiseMultiplier, i32)> {
+        match self {
+            Mechanism::Gaussian { noise_multiplier: noise }
+            | Mechanism::Laplace { noise_multiplier: noise }
+            | Mechanism::DiscreteGaussian { sigma: noise, .. }
+            | Mechanism::DiscreteLaplace { scale: noise, .. }
+            | Mechanism::Matrix { noise_multiplier: noise, .. } => Some((noise, 1)),
+            Mechanism::Skellam { variance, .. } => Some((variance, 2)),
+            // The others add none, or have it inside.
+            _ => None,
+        }
+    }
+
+    /// The mechanism with this much noise, in the units of its own number; nothing for those that add noise of no one scale.
+    pub fn at_noise(&self, noise: NoiseMultiplier) -> Option<Mechanism> {
+        let mut changed = self.clone();
+        if let Some((own, _)) = changed.noise_mut() {
+            *own = noise;
+            return Some(changed);
+        }
+        self.with_inside(|inside| inside.at_noise(noise))
     }
 
     /// The name of its kind, as on the command line and in files.
@@ -306,6 +380,7 @@ impl Mechanism {
             Mechanism::Laplace { .. } => "laplace",
             Mechanism::DiscreteGaussian { .. } => "discrete-gaussian",
             Mechanism::DiscreteLaplace { .. } => "discrete-laplace",
+            Mechanism::Skellam { .. } => "skellam",
             Mechanism::RandomizedResponse { .. } => "randomized-response",
             Mechanism::Exponential { .. } => "exponential",
             Mechanism::Pure { .. } => "pure",
@@ -348,6 +423,9 @@ pub struct RdpCurve(Vec<(f64, f64)>);
 
 impl RdpCurve {
     /// Checks that there is a point, that orders exceed 1 and rise, and that values are not negative.
+    ///
+    /// # Errors
+    /// Refuses a curve that is none of this.
     pub fn new(points: Vec<(f64, f64)>) -> Result<Self, Refusal> {
         if points.is_empty() {
             return Err(Refusal::out_of_range("rdp curve", "empty", "at least one (order, value) pair"));
@@ -361,7 +439,7 @@ impl RdpCurve {
             }
         }
         if points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-            return Err(Refusal::out_of_range("rdp orders", "not rising", "orders in rising sequence"));
+            return Err(Refusal::out_of_range("rdp orders", "not increasing", "orders in increasing order"));
         }
         Ok(RdpCurve(points))
     }

@@ -10,6 +10,9 @@ macro_rules! quantity {
         pub struct $type(f64);
 
         impl $type {
+            ///
+            /// # Errors
+            /// Refuses any other number.
             #[doc = concat!("Checks that ", $expected, ".")]
             pub fn new($x: f64) -> Result<Self, Refusal> {
                 if $check { Ok(Self($x)) } else { Err(Refusal::out_of_range($name, $x, $expected)) }
@@ -136,6 +139,9 @@ impl Count {
     pub const MOST: u64 = 1_000_000_000_000_000;
 
     /// Checks that 1 ≤ n ≤ 10^15.
+    ///
+    /// # Errors
+    /// Refuses any other number.
     pub fn new(n: u64) -> Result<Self, Refusal> {
         if (1..=Self::MOST).contains(&n) {
             Ok(Count(n))
@@ -155,6 +161,9 @@ impl Count {
     }
 
     /// This many times `other`, refused when that passes 10^15.
+    ///
+    /// # Errors
+    /// Refuses a product above 10^15.
     ///
     /// # Examples
     ///
@@ -180,6 +189,9 @@ pub struct Buckets(u32);
 
 impl Buckets {
     /// Checks that there are at least two.
+    ///
+    /// # Errors
+    /// Refuses any other number.
     pub fn new(k: u32) -> Result<Self, Refusal> {
         if k >= 2 { Ok(Buckets(k)) } else { Err(Refusal::out_of_range("buckets", k, "buckets ≥ 2")) }
     }
@@ -215,6 +227,9 @@ pub struct Significance(f64);
 
 impl Significance {
     /// Checks that 0 < p < 1.
+    ///
+    /// # Errors
+    /// Refuses any other number.
     pub fn new(p: f64) -> Result<Self, Refusal> {
         if p > 0.0 && p < 1.0 {
             Ok(Significance(p))
@@ -231,6 +246,17 @@ impl Significance {
     /// Spends it: what remains is a plain number that no second bound can use.
     pub fn spend(self) -> f64 {
         self.0
+    }
+
+    /// As much again for another statement, which errs by itself: the two are not said to hold together.
+    pub fn for_another(&self) -> Significance {
+        Significance(self.0)
+    }
+
+    /// Equal shares, to be spent on statements that must hold together.
+    pub fn shares(self, n: Count) -> impl Iterator<Item = Significance> {
+        let share = self.0 / n.as_f64();
+        (0..n.get()).map(move |_| Significance(share))
     }
 
     /// Two halves, to be spent on two statements that must hold together.

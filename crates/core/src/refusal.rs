@@ -1,8 +1,8 @@
-//! Why a question has no answer, in one line that names the thing, its value, the allowed range and the remedy.
+//! Why a request is refused, in one line with the name of the argument, its value, the allowed range and the remedy.
 
 use std::fmt;
 
-/// A question that is refused. Its `Display` is one lower-case line without a full stop.
+/// A request that is refused. Its `Display` is one lower-case line without a full stop.
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@ pub enum Refusal {
         /// The allowed range, or the remedy.
         expected: &'static str,
     },
-    /// Something given that does not fit: missing, too much, or not what goes with the rest.
+    /// An argument is missing, of the wrong type, or in conflict with another one.
     Invalid(String),
     /// No theorem covers this mechanism in this setting.
     NoTheorem {
@@ -37,29 +37,29 @@ pub enum Refusal {
         /// What would work instead.
         remedy: String,
     },
-    /// The answer exists but is infinite or cannot be certified; says which and what to ask instead.
+    /// The answer exists but is infinite or cannot be certified; says which, and which request would work.
     NotCertified(String),
-    /// δ is 1 to within rounding: that is the answer, and it protects nobody. Nothing was left unproved.
+    /// The mechanism provides no privacy: δ is certified to be 1 to within rounding.
     NoProtection(String),
-    /// It would cost more than there is.
+    /// The request exceeds the remaining privacy budget.
     OverBudget(String),
     /// Two bounds that are both proved contradict each other, so one proof is wrong. Never fall back from this one.
     Contradiction(String),
 }
 
-/// What sort of thing went wrong: for callers that sort errors, and for files that state them.
+/// Kind of an error, for callers that sort errors and for files that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was given does not fit.
+    /// An argument is missing, out of range or of the wrong type.
     Invalid,
-    /// No theorem covers the question.
+    /// No theorem covers the mechanism in this setting.
     NoTheorem,
     /// There is no certified answer.
     NotCertified,
-    /// The answer is that nobody is protected.
+    /// The mechanism provides no privacy: δ is 1 to within rounding.
     NoProtection,
-    /// It would cost more than there is.
+    /// The request exceeds the remaining privacy budget.
     OverBudget,
     /// Two proved bounds contradict each other: a bug of this program.
     Contradiction,
@@ -67,7 +67,7 @@ pub enum ErrorKind {
     File,
     /// Too many trials of an audit failed.
     TrialsFailed,
-    /// Someone asked to stop.
+    /// The user interrupted the job.
     Interrupted,
 }
 
@@ -94,12 +94,12 @@ impl Refusal {
         Refusal::OutOfRange { name, value: value.to_string(), expected }
     }
 
-    /// Refuses what was given, for a reason in one line.
+    /// Refuses an argument, for a reason in one line.
     pub fn invalid(why: impl Into<String>) -> Self {
         Refusal::Invalid(why.into())
     }
 
-    /// Refuses `culprit` in `setting`, and says what would work.
+    /// Refuses `culprit` in `setting`, with a remedy that works.
     pub fn no_theorem(culprit: impl ToString, setting: impl ToString, remedy: impl ToString) -> Self {
         Refusal::NoTheorem {
             culprit: culprit.to_string(),
@@ -108,7 +108,7 @@ impl Refusal {
         }
     }
 
-    /// What sort of refusal it is.
+    /// Kind of the refusal.
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Refusal::OutOfRange { .. } | Refusal::Invalid(_) => ErrorKind::Invalid,

@@ -11,7 +11,7 @@ use crate::Refusal;
 /// ```
 /// use veracity_core::{Count, Mechanism, NoiseMultiplier, Runs, SamplingRate};
 ///
-/// let run = Mechanism::dp_sgd(SamplingRate::new(0.01)?, NoiseMultiplier::new(2.0)?, Count::new(1_000)?);
+/// let run = Mechanism::sampled_gaussian(SamplingRate::new(0.01)?, NoiseMultiplier::new(2.0)?, Count::new(1_000)?);
 /// let runs = Runs::negative_binomial(10.0, 1.0)?;
 /// assert_eq!(Mechanism::BestOf { runs, mechanism: Box::new(run) }.kind(), "best-of");
 /// // Conditioned on at least one run, the mean cannot be 1 or less.
@@ -36,6 +36,9 @@ pub enum Runs {
 
 impl Runs {
     /// Poisson with a positive mean.
+    ///
+    /// # Errors
+    /// Refuses a mean that is not positive and finite.
     pub fn poisson(mean: f64) -> Result<Runs, Refusal> {
         if mean > 0.0 && mean.is_finite() {
             Ok(Runs::Poisson { mean })
@@ -45,6 +48,9 @@ impl Runs {
     }
 
     /// Truncated negative binomial.
+    ///
+    /// # Errors
+    /// Refuses a mean of at most 1, a shape of at most −1, and numbers that are not finite.
     pub fn negative_binomial(mean: f64, shape: f64) -> Result<Runs, Refusal> {
         if !(mean > 1.0 && mean.is_finite()) {
             return Err(Refusal::out_of_range("mean runs", mean, "a finite number > 1"));

@@ -65,6 +65,9 @@ pub struct Coefficients(Vec<f64>);
 
 impl Coefficients {
     /// Checks that there is one, that none is huge and that the first is positive.
+    ///
+    /// # Errors
+    /// Refuses coefficients or rows that are none of this, and too many of them.
     pub fn new(coefficients: Vec<f64>) -> Result<Self, Refusal> {
         match coefficients.first() {
             Some(_) if coefficients.len() > MOST_BANDS => {
@@ -75,8 +78,8 @@ impl Coefficients {
             }
             Some(_) => Err(Refusal::out_of_range(
                 "coefficients",
-                "not usable",
-                "numbers from -1e15 to 1e15, the first of them at least 1e-15",
+                "out of range",
+                "numbers from -1e15 to 1e15, with a first one of at least 1e-15",
             )),
             None => Err(Refusal::out_of_range("coefficients", "empty", "at least one number")),
         }
@@ -105,6 +108,9 @@ pub struct TriangularMatrix {
 
 impl TriangularMatrix {
     /// Checks that row t has t + 1 numbers, none of them huge, the last of them positive.
+    ///
+    /// # Errors
+    /// Refuses coefficients or rows that are none of this, and too many of them.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self, Refusal> {
         if rows.len() > MOST_ROWS {
             return Err(Refusal::out_of_range("strategy rows", rows.len(), "at most 2048 rows"));
@@ -117,7 +123,7 @@ impl TriangularMatrix {
                 return Err(Refusal::out_of_range(
                     "strategy row",
                     t + 1,
-                    "as many numbers as its place, from -1e15 to 1e15, the last of them at least 1e-15",
+                    "one number more than the row above, from -1e15 to 1e15, with a last one of at least 1e-15",
                 ));
             }
         }

@@ -1,4 +1,4 @@
-// What the host tells a kernel. The same fields in the same order as `Job` of crates/train/src/whole/job.rs.
+// What the host tells a kernel. The same fields in the same order as `Job` of crates/train/src/integer/job.rs.
 #pragma once
 #include "noise.cuh"
 
@@ -59,8 +59,8 @@ struct Job {
     double last_steps;         // in one of a gradient in the last layer
     double granularity;
     double score_shift;
-    double start, start_last;  // what an integer of the noise room is worth in initial weights
+    double start, start_last;  // what an integer of the noise crate is worth in initial weights
     u32 noise_key[8], batch_key[8], init_key[8];
 };
 // The host has the same number: a field more on one side alone does not compile.
-static_assert(sizeof(Job) == 504, "Job is not what crates/train/src/whole/job.rs has");
+static_assert(sizeof(Job) == 504, "Job is not what crates/train/src/integer/job.rs has");

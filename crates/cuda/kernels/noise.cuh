@@ -1,4 +1,4 @@
-// The noise room on a device: ChaCha12 blocks, and the integers round(2^20 Z) that crates/noise/src/vector makes of them, bit for
+// The noise crate on a device: ChaCha12 blocks, and the integers round(2^20 Z) that crates/noise/src/vector makes of them, bit for
 // bit: a pair whose rounding is in doubt is continued, so arithmetic of any kind finds the same one. Compiled without contraction: what
 // is fused is written so.
 #pragma once

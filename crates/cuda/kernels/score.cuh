@@ -1,4 +1,4 @@
-// What an attacker who sees every step makes of it: crates/train/src/whole/score.rs, operation for operation.
+// What an attacker who sees every step makes of it: crates/train/src/integer/score.rs, operation for operation.
 #pragma once
 #include "arith.cuh"
 

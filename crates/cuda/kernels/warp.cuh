@@ -1,7 +1,7 @@
 // A training by one warp: 64 features of a byte, up to ten outputs, batches of up to 256 records.
 //
 // A lane is a row (lane / 4) and a quarter (lane % 4). Of each 32 features it owns, for the output of its
-// row, features 4 quarter + j and 16 more for j < 4: the two that one pair of the noise room belongs to. Outputs 8 and 9 are spread
+// row, features 4 quarter + j and 16 more for j < 4: the two that one pair of the noise crate belongs to. Outputs 8 and 9 are spread
 // over the rows: row r owns output 8 + r % 2 at j = r / 2. So a sum meets its noise, and a weight its sum, without leaving the lane.
 #pragma once
 #include "score.cuh"
@@ -331,7 +331,7 @@ __device__ __forceinline__ int noted(uint4* notes, int count, u32 which, const u
     return count + __popc(which);
 }
 
-// No integer of the noise room.
+// No integer of the noise crate.
 #define IN_DOUBT (int)0x80000000
 
 // What continues the pair of each four lanes.

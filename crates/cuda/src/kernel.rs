@@ -1,7 +1,7 @@
 //! Which kernel trains a job, and how much memory each of its teams needs.
 
 use cudarc::driver::DeviceRepr;
-use veracity_train::whole::{Job, SHUFFLED};
+use veracity_train::integer::{Job, SHUFFLED};
 
 /// A job on its way to a kernel.
 #[repr(transparent)]
@@ -28,6 +28,17 @@ const NOTES_OF_A_WARP: usize = 512;
 const TABLES: usize = 2 * 1024 + 4 * 1025;
 /// Steps that kernels/score.cuh hears before it scores them.
 pub(crate) const HEARD: usize = 32;
+
+/// Kernels by the file that holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// `warp.cuh`: one warp a training, for 64 features of a byte and up to ten outputs.
+    Warp,
+    /// `wide.cuh`: four warps a training, for linear models of more such features.
+    Wide,
+    /// `team.cuh`: every shape.
+    Team,
+}
 
 /// A kernel and what its teams are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +96,7 @@ const HIDDEN_BYTES: [Kernel; 2] = [
 ];
 const HIDDEN_NUMBERS: [Kernel; 1] = [kernel(compiled!("hidden_large_numbers"), 8, true, true, 9, 1)];
 
-/// The parameters whose noise is of one stream of the noise room.
+/// The parameters whose noise is of one stream of the noise crate.
 const MOST_OF_A_STREAM: i32 = 1 << 15;
 /// The most parameters of a model that one warp trains.
 const MOST_OF_A_WARP: i32 = 1100;
@@ -93,8 +104,8 @@ const MOST_OF_A_WARP: i32 = 1100;
 impl Kernel {
     /// The first kernel that a job fits, with the shared and the device memory of each of its teams.
     ///
-    /// `most` is the shared memory that a block may have.
-    pub fn of(job: &Job, planes: usize, most: usize) -> Option<(Kernel, usize, usize)> {
+    /// `most` is the shared memory that a block may have. `only` restricts the choice.
+    pub fn of(job: &Job, planes: usize, most: usize, only: Option<Family>) -> Option<(Kernel, usize, usize)> {
         let mut candidates: Vec<Kernel> = Vec::new();
         match (job.hidden > 0, planes) {
             (false, 1) => {
@@ -113,11 +124,20 @@ impl Kernel {
             (true, 1) => candidates.extend(HIDDEN_BYTES),
             (true, _) => candidates.extend(HIDDEN_NUMBERS),
         }
+        candidates.retain(|kernel| only.is_none_or(|family| kernel.family() == family));
         candidates.into_iter().find_map(|kernel| {
             let (shared, scratch) = kernel.memory(job);
             let fits = kernel.shared_of_block(shared) <= most && job.outer as usize <= 16 * kernel.tiles;
             fits.then_some((kernel, shared, scratch))
         })
+    }
+
+    fn family(&self) -> Family {
+        match self.name {
+            name if name == OF_64.name => Family::Warp,
+            name if name == WIDE.name => Family::Wide,
+            _ => Family::Team,
+        }
     }
 
     /// The shared memory of a block whose teams have so much each.
@@ -227,7 +247,7 @@ mod tests {
     #[test]
     fn every_shape_has_its_kernel() {
         let most = 227 << 10;
-        let name = |job: &Job, planes| Kernel::of(job, planes, most).map(|(kernel, _, _)| kernel.name);
+        let name = |job: &Job, planes| Kernel::of(job, planes, most, None).map(|(kernel, _, _)| kernel.name);
         assert_eq!(name(&job(64, 10, 0), 1), Some("linear_64_bytes"));
         // Other widths, larger batches and finer grids are for a warp that keeps its sums in doubles.
         for other in [
@@ -261,19 +281,30 @@ mod tests {
         assert_eq!(name(&job(784, 32, 32), 3), Some("hidden_large_numbers"));
         // What fits nowhere has none: a batch whose gradients are more than a multiprocessor holds.
         assert_eq!(name(&Job { room_for: 2016, ..job(784, 128, 128) }, 1), None);
+        // Every shape that a special kernel trains has a general one.
+        for (inputs, special, general) in [
+            (64, Family::Warp, "linear_small_bytes"),
+            (64, Family::Wide, "linear_small_bytes"),
+            (784, Family::Wide, "linear_bytes"),
+        ] {
+            let of = |only| Kernel::of(&job(inputs, 10, 0), 1, most, Some(only)).map(|found| found.0);
+            assert_eq!(of(special).map(|kernel| kernel.family()), Some(special));
+            assert_eq!(of(Family::Team).map(|kernel| kernel.name), Some(general));
+        }
+        assert!(Kernel::of(&job(784, 10, 0), 1, most, Some(Family::Warp)).is_none());
     }
 
     #[test]
     fn a_team_has_all_that_its_kernel_lays_out() {
         let small = Job { room_for: 288, ..job(64, 10, 0) };
-        let (kernel, shared, scratch) = Kernel::of(&small, 1, 227 << 10).unwrap();
+        let (kernel, shared, scratch) = Kernel::of(&small, 1, 227 << 10, None).unwrap();
         // Noise of 21 groups and two more, weights, slopes; then weights and momentum in device memory.
         let parts = 23 * 34 * 4 + 48 * 64 + 3 * 10 * 304;
         assert!((parts..20_000).contains(&shared), "{shared}");
         assert!(scratch >= 4 * (2 * 640 + 650) && kernel.teams == 4);
         assert!(shared.is_multiple_of(128) && scratch.is_multiple_of(128));
         // Slopes or keystream of 48 blocks, 16 blocks more, three bytes and a float for each weight, rows; then momentum.
-        let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10).unwrap();
+        let (kernel, shared, scratch) = Kernel::of(&job(64, 10, 0), 1, 227 << 10, None).unwrap();
         let parts = 3 * 10 * (160 + 16) + 4 * BLOCKS + 3 * 640 + 4 * 656 + 4 * 24 + 4 * (160 + 32) + 16;
         assert!(
             (parts..parts + 256).contains(&shared) && scratch == 4 * 32 * 21 + 16 * 16 * 21,

@@ -1,7 +1,7 @@
 //! Private trainings by the million on a CUDA device, for audits.
 //!
 //! A team of warps trains one model from its first step to its last, and a launch trains a whole portion of trials. Noise integers
-//! and batches are those of the noise room for the same keys, to the bit. Products and sums over records are of whole numbers, and so
+//! and batches are those of the noise crate for the same keys, to the bit. Products and sums over records are of whole numbers, and so
 //! exact in any order: neither the grid, nor the portion, nor the device number changes a bit. The theorem is in `kernels/train.cu`.
 //!
 //! The kernels are CUDA C++ in `kernels`, compiled to the PTX that is checked in beside them by `cargo xtask kernels`; the driver is
@@ -17,9 +17,11 @@
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
 
+#![warn(clippy::missing_errors_doc)]
+
 mod kernel;
-mod lanes;
 mod probe;
+mod streams;
 
 use cudarc::{
     driver::{
@@ -28,19 +30,20 @@ use cudarc::{
     },
     nvrtc::Ptx,
 };
+pub use kernel::Family;
 use kernel::{Argument, Kernel};
-use lanes::{Lanes, Launch};
 use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
+use streams::{Launch, Streams};
 use veracity_core::Refusal;
 use veracity_noise::Purpose;
 use veracity_train::{
     Initial, Plan,
     device::{Device, Likelihoods, Reading, Trainings, Worlds},
-    whole::{self, Job, Numbers},
+    integer::{self, Job, Numbers},
 };
 
 /// Trainings that are given to a device at once.
@@ -56,7 +59,7 @@ pub struct Cuda {
     /// What trainings read is sent by this one.
     stream: Arc<CudaStream>,
     /// One call trains at a time; others send meanwhile.
-    lanes: Mutex<Lanes>,
+    streams: Mutex<Streams>,
     /// Programs that were loaded, by the name of their kernel: the driver needs a second for one.
     loaded: Mutex<BTreeMap<&'static str, Arc<CudaModule>>>,
     /// How long the last launch took on the device.
@@ -64,6 +67,8 @@ pub struct Cuda {
     /// Multiprocessors, and the shared memory that a block may have.
     processors: u32,
     shared: usize,
+    /// The kernels to choose from, where not all of them.
+    only: Option<Family>,
 }
 
 impl fmt::Debug for Cuda {
@@ -73,6 +78,9 @@ impl fmt::Debug for Cuda {
 }
 
 /// Opens a device by its number. Where there is no driver, or no such device, that is said in one line.
+///
+/// # Errors
+/// Refuses a machine without a CUDA driver or without this device.
 pub fn open(number: u32) -> Result<Cuda, Refusal> {
     // SAFETY: looks for a library and nothing else; the binding panics without one, so this comes first.
     #[allow(unsafe_code)]
@@ -89,9 +97,9 @@ pub fn open(number: u32) -> Result<Cuda, Refusal> {
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize;
         let kind = context.name()?;
         let stream = context.new_stream()?;
-        let lanes = Mutex::new(Lanes::new(&context)?);
+        let streams = Mutex::new(Streams::new(&context)?);
         let (loaded, seconds) = (Mutex::default(), Mutex::default());
-        Ok(Cuda { number, kind, context, stream, lanes, loaded, seconds, processors, shared })
+        Ok(Cuda { number, kind, context, stream, streams, loaded, seconds, processors, shared, only: None })
     };
     opened().map_err(|error| {
         Refusal::Invalid(format!("device cuda:{number} cannot be used ({}); use cpu", told(error)))
@@ -130,7 +138,7 @@ impl Device for Cuda {
     }
 
     fn check(&self, plan: &Plan) -> Result<(), Refusal> {
-        whole::check(plan).map(drop)
+        integer::check(plan).map(drop)
     }
 
     fn has_scores(&self) -> bool {
@@ -149,12 +157,12 @@ impl Device for Cuda {
 }
 
 /// Memory of the device that a launch reads.
-struct Sent<'a> {
+struct DeviceBuffers<'a> {
     stream: &'a Arc<CudaStream>,
     kept: Vec<Box<dyn std::any::Any>>,
 }
 
-impl Sent<'_> {
+impl DeviceBuffers<'_> {
     /// Copies numbers of any kind.
     fn place(&mut self, numbers: &Numbers) -> Result<u64, Refusal> {
         match numbers {
@@ -179,26 +187,35 @@ impl Sent<'_> {
 }
 
 impl Cuda {
+    /// The same device with the kernels of one file alone, to measure what the others are worth. Results are the same to the bit.
+    pub fn with_kernels(self, only: Family) -> Cuda {
+        Cuda { only: Some(only), ..self }
+    }
+
     /// As [`Device::train`], with all that is read in one vector, training after training.
+    ///
+    /// # Errors
+    /// Refuses plans that the device cannot train, and fails where the driver does.
     pub fn train_flat(&self, trainings: &Trainings<'_>) -> Result<Vec<f32>, Refusal> {
         trainings.check()?;
-        let (layers, calibrated) = whole::check(trainings.plan)?;
+        let (layers, calibrated) = integer::check(trainings.plan)?;
         if trainings.trials.is_empty() {
             return Ok(Vec::new());
         }
         self.context.bind_to_thread().map_err(failed)?;
-        let mut sent = Sent { stream: &self.stream, kept: Vec::new() };
-        let mut job = whole::job(trainings.plan, layers, &calibrated);
-        let planes = whole::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
+        let mut sent = DeviceBuffers { stream: &self.stream, kept: Vec::new() };
+        let mut job = integer::job(trainings.plan, layers, &calibrated);
+        let planes = integer::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
         must_be_reached(&job, planes)?;
         self.place_plan(&mut job, trainings, &mut sent)?;
-        let (kernel, shared, scratch) = Kernel::of(&job, planes, self.shared).ok_or_else(|| {
-            Refusal::out_of_range(
-                "batch size",
-                trainings.plan.sampling.planned().get(),
-                "less: records, batch and network do not fit into the shared memory of this device",
-            )
-        })?;
+        let (kernel, shared, scratch) =
+            Kernel::of(&job, planes, self.shared, self.only).ok_or_else(|| {
+                Refusal::out_of_range(
+                    "batch size",
+                    trainings.plan.sampling.planned().get(),
+                    "less: records, batch and network do not fit into the shared memory of this device",
+                )
+            })?;
         let function = self.function(kernel.name, kernel.ptx)?;
         // Tallies and what was heard of some steps come after what a team has otherwise.
         job.score_from = scratch as u32;
@@ -210,8 +227,8 @@ impl Cuda {
             _ => scratch,
         };
         let launch = Launch { kernel, function: &function, shared, scratch, processors: self.processors };
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let (read, took) = lanes.train(&job, &launch, &self.stream)?;
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read, took) = streams.train(&job, &launch, &self.stream)?;
         *self.seconds.lock().unwrap_or_else(PoisonError::into_inner) = took;
         Ok(read)
     }
@@ -221,7 +238,7 @@ impl Cuda {
         &self,
         job: &mut Job,
         trainings: &Trainings<'_>,
-        sent: &mut Sent<'_>,
+        sent: &mut DeviceBuffers<'_>,
     ) -> Result<(), Refusal> {
         let plan = trainings.plan;
         let rates: Vec<f32> =
@@ -305,7 +322,7 @@ fn place_attack(
     job: &mut Job,
     attack: &Likelihoods<'_>,
     steps: u64,
-    sent: &mut Sent<'_>,
+    sent: &mut DeviceBuffers<'_>,
 ) -> Result<(), Refusal> {
     let stretches: Vec<u32> = (0..steps).map(|step| attack.stretch(step, steps) as u32).collect();
     let places: Vec<f64> = attack.places.iter().flat_map(|(scale, inverse)| [*scale, *inverse]).collect();

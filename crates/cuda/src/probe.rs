@@ -1,27 +1,33 @@
-//! What a device draws, by itself: for tests that hold it against the noise room.
+//! What a device draws, by itself: for tests that hold it against the noise crate.
 
 use crate::{
-    Cuda, Sent, failed,
+    Cuda, DeviceBuffers, failed,
     kernel::{Argument, PROBES, WORDS},
 };
 use cudarc::driver::{CudaSlice, DevicePtr, LaunchConfig, PushKernelArg, sys};
 use veracity_core::Refusal;
-use veracity_train::{device::Trainings, whole};
+use veracity_train::{device::Trainings, integer};
 
 /// Blocks of a probe, of one warp each.
 const BLOCKS: u32 = 512;
 
 impl Cuda {
     /// The noise integers of the first steps of some trainings: trial after trial, step after step.
+    ///
+    /// # Errors
+    /// As [`Cuda::train_flat`].
     pub fn noise_of(&self, trainings: &Trainings<'_>, steps: u32) -> Result<Vec<i32>, Refusal> {
         let each = trainings.plan.network.parameters();
         self.probe("probe_noise", trainings, steps, each, 4 * (16 + 64 + WORDS))
     }
 
     /// The batches of the first steps: for each its size, and then rows, with room for the largest.
+    ///
+    /// # Errors
+    /// As [`Cuda::train_flat`].
     pub fn batches_of(&self, trainings: &Trainings<'_>, steps: u32) -> Result<(usize, Vec<i32>), Refusal> {
         let positions = trainings.worlds[0].len();
-        let room_for = whole::room_for(trainings.plan, positions)?;
+        let room_for = integer::room_for(trainings.plan, positions)?;
         let crafted = trainings.worlds[0].parts().crafted.len();
         let shared = 4 * (16 + WORDS + crafted.next_multiple_of(4) + 2 * (room_for + 32))
             + 2 * positions.next_multiple_of(8);
@@ -37,11 +43,11 @@ impl Cuda {
         shared: usize,
     ) -> Result<Vec<i32>, Refusal> {
         trainings.check()?;
-        let (layers, calibrated) = whole::check(trainings.plan)?;
+        let (layers, calibrated) = integer::check(trainings.plan)?;
         self.context.bind_to_thread().map_err(failed)?;
-        let mut sent = Sent { stream: &self.stream, kept: Vec::new() };
-        let mut job = whole::job(trainings.plan, layers, &calibrated);
-        whole::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
+        let mut sent = DeviceBuffers { stream: &self.stream, kept: Vec::new() };
+        let mut job = integer::job(trainings.plan, layers, &calibrated);
+        integer::place(&mut job, trainings, &calibrated, &mut |numbers| sent.place(&numbers))?;
         self.place_plan(&mut job, trainings, &mut sent)?;
         let errors: CudaSlice<u32> = self.stream.alloc_zeros(1).map_err(failed)?;
         job.errors = errors.device_ptr(&self.stream).0;
@@ -77,11 +83,17 @@ impl Cuda {
     }
 
     /// For how many of all 2³² radius words the kernels' quotient and root are 1e-5 units or more from the correctly rounded ones.
+    ///
+    /// # Errors
+    /// Fails where the driver does.
     pub fn radii_that_differ(&self) -> Result<u64, Refusal> {
         self.counted("every_radius")
     }
 
     /// How many quick inverses, roots and quotients of floats are not as they are rounded elsewhere.
+    ///
+    /// # Errors
+    /// Fails where the driver does.
     pub fn floats_that_differ(&self) -> Result<u64, Refusal> {
         self.counted("every_float")
     }

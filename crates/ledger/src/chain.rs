@@ -2,7 +2,7 @@
 //!
 //! A field is written as its length in eight bytes and its bytes, or as eight bytes of ones where there is none, so that no two
 //! lists of fields have the same encoding. The chain has no secret: who can write the file can also write a new chain from some
-//! point on, and a tail that is cut off leaves no gap. Against both, note the last hash elsewhere.
+//! point on, and records that are removed from the end leave no gap. Against both, note the last hash elsewhere.
 
 use sha2::{Digest as _, Sha256};
 use std::{fmt, str::FromStr};

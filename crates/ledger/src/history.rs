@@ -1,6 +1,6 @@
 //! What was asked, in order: each reservation with what became of it.
 
-use crate::{Event, Ledger, Record, rows, store};
+use crate::{Event, Ledger, Record, rows};
 use std::{collections::HashMap, ops::ControlFlow};
 use veracity_account::filter::Amounts;
 use veracity_core::Error;
@@ -24,6 +24,9 @@ pub struct Entry {
 
 impl Ledger {
     /// Every reservation, the first first.
+    ///
+    /// # Errors
+    /// Refuses a chain whose records are not as a ledger writes them.
     pub fn history(&self) -> Result<Vec<Entry>, Error> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut places = HashMap::new();
@@ -67,11 +70,13 @@ impl Ledger {
     }
 
     /// Every record, the first first.
+    ///
+    /// # Errors
+    /// Refuses a record that no ledger writes.
     pub fn records(&self, mut each: impl FnMut(Record) -> ControlFlow<()>) -> Result<(), Error> {
-        let connection = self.connection()?;
-        let reading = store::look(&connection, self.path())?;
+        let handle = self.handle()?;
         let mut unread = None;
-        rows::all(&reading, |row| match row.record() {
+        rows::all(&handle.opened.connection, |row| match row.record() {
             Some(record) => each(record),
             None => {
                 unread = Some(row.number);

@@ -1,30 +1,31 @@
-//! What a question is charged as, found before the file is locked.
+//! What a question is charged as, prepared before the file is locked.
 //!
-//! Under rules that add up, the cost of a question does not depend on what was spent, so it is known beforehand and the lock is short.
-//! What a product takes depends on which slots are left, and is found under the lock.
+//! Under rules that add up, the cost of a question does not depend on what was spent. What a product takes depends on which slots are
+//! left, and what a union takes on the μ² that is left: both are found under the lock, from a [`Quote`] that was made before.
 
-use crate::{Rule, Terms};
+use crate::{Ledger, Rule, Terms, exact::Meter};
 use veracity_account::{
     Question, best,
-    filter::{Admission, Amounts, Filter},
+    filter::{Amounts, Filter, Quote, largest_pure},
 };
-use veracity_core::{Epsilon, ErrorKind, Mechanism, Refusal};
+use veracity_core::{Epsilon, ErrorKind, Mechanism, Refusal, decimal};
 
 /// The least part of a limit that a positive cost counts as: less could be lost in the difference of two floats, and what is left
 /// must be less after every charge.
 const LEAST: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// Digits of a cost, and of what is left, in a refusal.
+const DIGITS: usize = 4;
 
 /// A question with its price.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Price {
     /// What is charged in its place, where the rule has no number for the mechanism itself.
     pub charged: Option<Mechanism>,
-    /// The question, or what is charged in its place.
-    question: Question,
-    /// What it costs the whole; nothing where that depends on what is left.
-    whole: Option<Amounts>,
-    /// What it costs its analyst.
-    share: Option<Amounts>,
+    /// What it costs the whole.
+    whole: Quote,
+    /// What it costs its analyst, by place.
+    share: Option<(usize, Quote)>,
     /// What adds up, in words.
     sum_name: &'static str,
     /// Whether noise with a δ costs less: where μ² adds up, any other is charged as the worst there is of its ε.
@@ -32,84 +33,140 @@ pub(crate) struct Price {
 }
 
 impl Price {
-    /// The price under filters of these terms, whatever is spent of them: the whole's, and the analyst's.
+    /// The price under the filters of a ledger, whatever is spent of them: the whole's, and the analyst's.
     ///
     /// # Promise    What is charged covers the question: it is the question, or the (ε, δ) that an accountant certifies for it
-    pub fn of(
-        terms: &Terms,
-        question: &Question,
-        whole: &Filter,
-        share: Option<&Filter>,
-    ) -> Result<Price, Refusal> {
-        match Price::as_it_is(terms, question, whole, share) {
+    pub fn of(ledger: &Ledger, question: &Question, analyst: Option<usize>) -> Result<Price, Refusal> {
+        match Price::as_it_is(ledger, question, analyst) {
             Err(refusal) if matches!(refusal.kind(), ErrorKind::NoTheorem | ErrorKind::NotCertified) => {
-                let Some(pair) = covering(terms, question)? else { return Err(refusal) };
+                let Some(pair) = covering(ledger.terms(), question)? else { return Err(refusal) };
                 let covered = Question { mechanism: pair.clone(), adjacency: question.adjacency };
                 // What was refused at first says more than why its pair is refused.
-                let price = Price::as_it_is(terms, &covered, whole, share).map_err(|_| refusal)?;
+                let price = Price::as_it_is(ledger, &covered, analyst).map_err(|_| refusal)?;
                 Ok(Price { charged: Some(pair), ..price })
             }
             price => price,
         }
     }
 
-    fn as_it_is(
-        terms: &Terms,
-        question: &Question,
-        whole: &Filter,
-        share: Option<&Filter>,
-    ) -> Result<Price, Refusal> {
-        let cost = |filter: &Filter| cost_now(filter, question);
-        let now = cost(whole)?;
-        let whole = match terms.rule {
-            Rule::Sum | Rule::Gaussian { .. } => Some(now),
-            Rule::Product { .. } => None,
-        };
-        let share = share.map(cost).transpose()?;
-        let sum_name = terms.rule.sum_name();
-        let prefers_delta = matches!(terms.rule, Rule::Gaussian { .. });
-        Ok(Price { charged: None, question: question.clone(), whole, share, sum_name, prefers_delta })
+    fn as_it_is(ledger: &Ledger, question: &Question, analyst: Option<usize>) -> Result<Price, Refusal> {
+        let whole = ledger.fresh(0)?;
+        let quote = whole.quote(question)?;
+        // A product refuses a question here rather than under the lock.
+        whole.price(&quote)?;
+        let share = |at: usize| Ok::<_, Refusal>((at, ledger.fresh(at + 1)?.quote(question)?));
+        let rule = &ledger.terms().rule;
+        Ok(Price {
+            charged: None,
+            whole: quote,
+            share: analyst.map(share).transpose()?,
+            sum_name: rule.sum_name(),
+            prefers_delta: matches!(rule, Rule::Gaussian { .. } | Rule::Union { .. }),
+        })
     }
 
-    /// Takes the price from the filters, from all or from none; says what it was.
+    /// Takes the price from the whole and from the analyst's cap, from both or from none; says what it was.
     pub fn take(
         &self,
-        whole: &mut Filter,
-        share: Option<&mut Filter>,
+        ledger: &Ledger,
+        whole: &mut Meter,
+        share: Option<&mut Meter>,
     ) -> Result<(Amounts, Option<Amounts>), Refusal> {
-        let cost = match &self.whole {
-            Some(cost) => cost.clone(),
-            None => cost_now(whole, &self.question)?,
-        };
+        let cost = cost_now(&ledger.filter(0, whole.spent())?, &self.whole)?;
         let mut after = whole.clone();
-        after.take(&cost).map_err(|_| self.over("the budget", &cost, &whole.left()))?;
-        if let (Some(filter), Some(cost)) = (share, &self.share) {
-            filter.take(cost).map_err(|_| self.over("the cap of this analyst", cost, &filter.left()))?;
+        if !after.take(&cost) {
+            return Err(self.over("over budget", &self.whole, &cost, whole));
         }
+        let share_cost = match (share, &self.share) {
+            (Some(meter), Some((at, quote))) => {
+                let cost = cost_now(&ledger.filter(at + 1, meter.spent())?, quote)?;
+                if !meter.take(&cost) {
+                    return Err(self.over("over the cap of this analyst", quote, &cost, meter));
+                }
+                Some(cost)
+            }
+            _ => None,
+        };
         *whole = after;
-        Ok((cost, self.share.clone()))
+        Ok((cost, share_cost))
     }
 
-    fn over(&self, what: &str, cost: &Amounts, left: &Amounts) -> Refusal {
-        let sum = self.sum_name;
-        let mut line =
-            format!("{what} does not allow it: it costs {sum} {:.4e}, {:.4e} is left", cost.sum, left.sum);
+    /// What it costs the whole where so much was spent.
+    pub fn of_whole(&self, ledger: &Ledger, spent: &Amounts) -> Result<Amounts, Refusal> {
+        cost_now(&ledger.filter(0, spent.clone())?, &self.whole)
+    }
+
+    /// What it costs the analyst's cap where so much was spent of it.
+    pub fn of_share(&self, ledger: &Ledger, spent: &Amounts) -> Result<Amounts, Refusal> {
+        match &self.share {
+            Some((at, quote)) => cost_now(&ledger.filter(at + 1, spent.clone())?, quote),
+            None => Ok(Amounts::of(0.0, 0.0)),
+        }
+    }
+
+    /// Whether a charge of the whole that was made covers the question, where so much was spent before it.
+    ///
+    /// # Promise    True only for a charge that this machine certifies, or that is no less than its price except for the last bits
+    pub fn is_covered(&self, ledger: &Ledger, cost: &Amounts, before: &Meter) -> Result<bool, Refusal> {
+        ledger.filter(0, before.spent())?.covers(&self.whole, cost)
+    }
+
+    /// The same for a charge of the analyst's cap.
+    pub fn is_share_covered(&self, ledger: &Ledger, cost: &Amounts, before: &Meter) -> Result<bool, Refusal> {
+        let Some((at, quote)) = &self.share else { return Ok(true) };
+        ledger.filter(at + 1, before.spent())?.covers(quote, cost)
+    }
+
+    fn over(&self, what: &str, quote: &Quote, cost: &Amounts, meter: &Meter) -> Refusal {
+        let left = meter.left();
+        let of = |name: &str, cost: f64, left: f64| {
+            let (cost, left) = (decimal::up(cost, DIGITS), decimal::down(left, DIGITS));
+            format!("costs {name} {cost}, but only {left} is left")
+        };
+        if meter.is_union() {
+            let (square, pure) = quote.alone();
+            let left_of_pool = decimal::down(left.sum, DIGITS);
+            let pool = match square.filter(|square| square.is_finite() && *square > left.sum) {
+                Some(square) => of("mu squared", square, left.sum),
+                None if quote.alone_delta() > left.delta => of("delta", quote.alone_delta(), left.delta),
+                None => format!("costs more than the mu squared {left_of_pool} and the delta that are left"),
+            };
+            let Some(pure) = pure else {
+                return Refusal::OverBudget(format!(
+                    "{what}: this request {pool}; use a smaller epsilon or another ledger"
+                ));
+            };
+            let sum = match left.pure > 0.0 {
+                true => format!(" (by the sum of epsilon it {})", of("epsilon", pure, left.pure)),
+                false => String::new(),
+            };
+            let fits = decimal::down(largest_pure(&left), DIGITS);
+            return Refusal::OverBudget(format!(
+                "{what}: this request {pool}{sum}; use an epsilon of at most {fits}, noise with a delta, which costs \
+                 less here, or another ledger"
+            ));
+        }
+        let mut line = format!("{what}: this request {}", of(self.sum_name, cost.sum, left.sum));
         if cost.delta > 0.0 {
-            line +=
-                &format!("; it costs delta {:.3e} of the reserve, {:.3e} is left", cost.delta, left.delta);
+            line += &format!(" and {}", of("delta", cost.delta, left.delta));
         }
         let has_no_delta = self.prefers_delta && cost.delta == 0.0;
-        let with_delta = if has_no_delta { ", or with a delta, which costs less here" } else { "" };
-        Refusal::OverBudget(format!("{line}; ask less{with_delta}, or of another ledger"))
+        let with_delta = if has_no_delta { ", noise with a delta, which costs less here," } else { "" };
+        Refusal::OverBudget(format!("{line}; use a smaller epsilon{with_delta} or another ledger"))
     }
 }
 
-/// What a question costs a filter as it is.
-fn cost_now(filter: &Filter, question: &Question) -> Result<Amounts, Refusal> {
-    let (Admission::Granted(cost) | Admission::Denied { cost, .. }) = filter.admits(question)?;
+/// What a question costs a filter now.
+fn cost_now(filter: &Filter, quote: &Quote) -> Result<Amounts, Refusal> {
+    let cost = filter.price(quote)?;
     let at_least = |cost: f64, limit: f64| if cost > 0.0 { cost.max(limit * LEAST) } else { cost };
     let limit = filter.limit();
-    Ok(Amounts { sum: at_least(cost.sum, limit.sum), delta: at_least(cost.delta, limit.delta), ..cost })
+    Ok(Amounts {
+        sum: at_least(cost.sum, limit.sum),
+        delta: at_least(cost.delta, limit.delta),
+        pure: at_least(cost.pure, limit.pure),
+        ..cost
+    })
 }
 
 /// The (ε, δ) that covers a question, at a hundredth of the budget's δ; nothing where there is none.

@@ -1,4 +1,4 @@
-//! What the ledger holds: records in the order in which they were written, each of which is never changed.
+//! What the ledger holds: records in the order in which they were written. A changed record is detected (`tests/hostile.rs`).
 
 use crate::{Hash, RequestId};
 use veracity_account::{Question, filter::Amounts};

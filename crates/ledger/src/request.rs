@@ -1,6 +1,6 @@
 //! What is asked of a ledger, and what it hands out: a reservation for something new, or the answer that was given before.
 
-use crate::{Hash, Terms};
+use crate::{Hash, Terms, answering::Answering};
 use serde::{Deserialize, Serialize};
 use veracity_account::Question;
 use veracity_core::{Adjacency, Mechanism, PrivacyUnit, Refusal};
@@ -28,6 +28,9 @@ pub struct RequestId(String);
 
 impl RequestId {
     /// An id of 1 to 200 bytes without control characters.
+    ///
+    /// # Errors
+    /// Refuses an empty, long or unprintable name.
     pub fn new(name: &str) -> Result<RequestId, Refusal> {
         if !name.is_empty() && name.len() <= LONGEST_ID && !name.contains(char::is_control) {
             return Ok(RequestId(name.to_owned()));
@@ -61,7 +64,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request that nobody will repeat, of no analyst.
+    /// A request that cannot be repeated, of no analyst.
     pub fn new(question: Question, what: &str) -> Request {
         Request { id: None, analyst: None, unit: None, question, what: what.to_owned() }
     }
@@ -89,6 +92,8 @@ pub struct Reservation {
     pub(crate) entry: u64,
     /// Of which ledger it is.
     pub(crate) ledger: Hash,
+    /// The right to answer it; without an id, no other process can ask for it.
+    pub(crate) answering: Option<Answering>,
 }
 
 impl Reservation {
@@ -100,7 +105,7 @@ impl Reservation {
 
 /// A request that was checked, in the texts that are written down.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct CheckedRequest {
     pub id: Option<RequestId>,
     /// Which analyst, by place in the terms.
     pub analyst: Option<usize>,
@@ -111,37 +116,37 @@ pub(crate) struct Asked {
     pub what: String,
 }
 
-impl Asked {
-    pub fn new(request: Request, terms: &Terms) -> Result<Asked, Refusal> {
+impl CheckedRequest {
+    pub fn new(request: Request, terms: &Terms) -> Result<CheckedRequest, Refusal> {
         let Request { id, analyst, unit, question, what } = request;
         if let Some(unit) =
             unit.as_ref().filter(|unit| !terms.is_any_unit() && !is_same_unit(unit, &terms.unit))
         {
-            return Err(other_unit(unit, &terms.unit, "which the ledger protects"));
+            return Err(other_unit(unit, &terms.unit, "the unit of this ledger"));
         }
         if question.adjacency != terms.adjacency {
             return Err(Refusal::no_theorem(
-                format!("a {} question", question.adjacency),
+                format!("a {} query", question.adjacency),
                 format!("a {} ledger", terms.adjacency),
-                "ask under the ledger's adjacency",
+                "use the ledger's adjacency",
             ));
         }
         let place = terms.analyst(analyst.as_deref())?;
         if what.is_empty() || what.len() > LONGEST_LINE || what.contains(char::is_control) {
             return Err(Refusal::out_of_range(
-                "what is asked",
+                "description of the request",
                 "empty, too long or not one line",
                 "one line of at most 64 KiB without control characters",
             ));
         }
         let question_text = question_text(&question, unit.as_ref())?;
-        Ok(Asked { id, analyst: place, analyst_name: analyst, unit, question, question_text, what })
+        Ok(CheckedRequest { id, analyst: place, analyst_name: analyst, unit, question, question_text, what })
     }
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct QuestionFile {
     mechanism: Mechanism,
     adjacency: Adjacency,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,39 +155,42 @@ struct Written {
 
 /// A question as the file has it.
 pub(crate) fn question_text(question: &Question, unit: Option<&PrivacyUnit>) -> Result<String, Refusal> {
-    let written =
-        Written { mechanism: question.mechanism.clone(), adjacency: question.adjacency, unit: unit.cloned() };
+    let written = QuestionFile {
+        mechanism: question.mechanism.clone(),
+        adjacency: question.adjacency,
+        unit: unit.cloned(),
+    };
     let text = serde_json::to_string(&written)
-        .map_err(|error| Refusal::invalid(format!("mechanism cannot be written down ({error})")))?;
+        .map_err(|error| Refusal::invalid(format!("cannot write the mechanism ({error})")))?;
     if text.len() <= LONGEST_QUESTION {
         return Ok(text);
     }
     Err(Refusal::out_of_range(
         "mechanism",
-        format!("{} bytes when written down", text.len()),
-        "at most 1 MiB; declare its epsilon and delta",
+        format!("{} bytes as JSON", text.len()),
+        "at most 1 MiB; declare its epsilon and delta instead",
     ))
 }
 
 /// A question from the file.
 pub(crate) fn question_from(text: &str) -> Option<Question> {
-    let Written { mechanism, adjacency, .. } = serde_json::from_str(text).ok()?;
+    let QuestionFile { mechanism, adjacency, .. } = serde_json::from_str(text).ok()?;
     Some(Question { mechanism, adjacency })
 }
 
 /// Whose data a question from the file protects as one, where that was said.
 pub(crate) fn unit_from(text: &str) -> Option<PrivacyUnit> {
-    serde_json::from_str::<Written>(text).ok()?.unit
+    serde_json::from_str::<QuestionFile>(text).ok()?.unit
 }
 
-/// Whether two names are of one unit: a record has several, where nobody has several records.
+/// Whether two names are of one unit: where each person has one record, it has several names.
 pub(crate) fn is_same_unit(one: &PrivacyUnit, other: &PrivacyUnit) -> bool {
     const RECORDS: [&str; 3] = ["row", "example", "record"];
     let is_record = |unit: &PrivacyUnit| RECORDS.contains(&unit.name());
     one == other || (is_record(one) && is_record(other))
 }
 
-/// What is told of a request for another unit than the ledger's.
+/// The refusal of a request for another unit than the ledger's.
 pub(crate) fn other_unit(unit: &PrivacyUnit, expected: &PrivacyUnit, why: &str) -> Refusal {
     Refusal::invalid(format!("unit is {}, expected {}, {why}", unit.name(), expected.name()))
 }

@@ -70,25 +70,27 @@ impl Row {
             answer,
             hash: _,
         } = self;
-        let bytes = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
-        let fields = [
-            Some(number.to_le_bytes().to_vec()),
-            Some(kind.clone().into_bytes()),
-            Some(moment.to_le_bytes().to_vec()),
+        fn bytes(text: &Option<String>) -> Option<&[u8]> {
+            text.as_ref().map(String::as_bytes)
+        }
+        let (number, moment) = (number.to_le_bytes(), moment.to_le_bytes());
+        let reservation = reservation.map(i64::to_le_bytes);
+        previous.next(&[
+            Some(&number),
+            Some(kind.as_bytes()),
+            Some(&moment),
             bytes(request),
             bytes(analyst),
             bytes(question),
             bytes(charged),
             bytes(what),
             bytes(cost),
-            Some(spent.clone().into_bytes()),
+            Some(spent.as_bytes()),
             bytes(share_cost),
             bytes(share_spent),
-            reservation.map(|number| number.to_le_bytes().to_vec()),
+            reservation.as_ref().map(|number| &number[..]),
             bytes(answer),
-        ];
-        let fields: Vec<Option<&[u8]>> = fields.iter().map(Option::as_deref).collect();
-        previous.next(&fields)
+        ])
     }
 
     /// Whether its hash is that of its fields after `previous`.
@@ -96,31 +98,21 @@ impl Row {
         self.link(previous).bytes() == self.hash
     }
 
-    /// Writes it as the next row.
-    pub fn append(mut self, to: &Connection, previous: Hash) -> rusqlite::Result<()> {
-        self.hash = self.link(previous).bytes().to_vec();
+    /// Writes it as the next row and as the head; its link of the chain.
+    pub fn append(mut self, to: &Connection, previous: Hash) -> rusqlite::Result<Hash> {
+        let link = self.link(previous);
+        self.hash = link.bytes().to_vec();
         let sql = format!(
             "INSERT INTO record ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
         );
         let mut insert = to.prepare(&sql)?;
         insert.execute(params![
-            self.number,
-            self.kind,
-            self.moment,
-            self.request,
-            self.analyst,
-            self.question,
-            self.charged,
-            self.what,
-            self.cost,
-            self.spent,
-            self.share_cost,
-            self.share_spent,
-            self.reservation,
-            self.answer,
-            self.hash,
+            self.number, self.kind, self.moment, self.request, self.analyst, self.question, self.charged,
+            self.what, self.cost, self.spent, self.share_cost, self.share_spent, self.reservation,
+            self.answer, self.hash,
         ])?;
-        Ok(())
+        to.execute("UPDATE head SET number = ?1, hash = ?2", params![self.number, self.hash])?;
+        Ok(link)
     }
 
     /// What the row says; nothing where no ledger writes such a row.
@@ -166,15 +158,21 @@ impl Row {
         })
     }
 
-    /// What was spent of the whole.
-    pub fn spent(&self) -> Option<Amounts> {
-        amounts::read(&self.spent)
+    /// What it cost the whole, and its analyst; nothing where no ledger writes such a row.
+    pub fn costs(&self) -> Option<(Amounts, Option<Amounts>)> {
+        let share = match &self.share_cost {
+            None => None,
+            Some(cost) => Some(amounts::read(cost)?),
+        };
+        Some((amounts::read(self.cost.as_ref()?)?, share))
     }
 }
 
-/// The last row.
-pub(crate) fn last(from: &Connection) -> rusqlite::Result<Option<Row>> {
-    one(from, "ORDER BY number DESC LIMIT 1", [])
+/// The number and the hash of the last row, as they are noted beside the rows.
+pub(crate) fn head(from: &Connection) -> rusqlite::Result<Option<(i64, Hash)>> {
+    let read = |row: &SqlRow<'_>| Ok((row.get(0)?, Hash::from_bytes(row.get_ref(1)?.as_blob()?)));
+    let head = from.query_row("SELECT number, hash FROM head", [], read).optional()?;
+    Ok(head.and_then(|(number, hash)| Some((number, hash?))))
 }
 
 /// The row of this number.
@@ -187,26 +185,35 @@ pub(crate) fn requested(from: &Connection, id: &RequestId) -> rusqlite::Result<O
     one(from, "WHERE request = ?1", [id.name()])
 }
 
-/// The last row of an analyst.
-pub(crate) fn last_of(from: &Connection, analyst: &str) -> rusqlite::Result<Option<Row>> {
-    one(from, "WHERE analyst = ?1 ORDER BY number DESC LIMIT 1", [analyst])
-}
-
 /// The row that ended a reservation.
 pub(crate) fn ending(from: &Connection, reservation: i64) -> rusqlite::Result<Option<Row>> {
     one(from, "WHERE reservation = ?1", [reservation])
 }
 
-/// Every row, by number, as long as `each` wants to go on.
+/// Every row, by number, as long as `each` wants to go on. Rows are never changed, so that without a transaction the file is held for
+/// some rows at a time, and others can write in between.
 pub(crate) fn all(
     from: &Connection,
     mut each: impl FnMut(Row) -> std::ops::ControlFlow<()>,
 ) -> rusqlite::Result<()> {
-    let mut query = from.prepare(&format!("SELECT {COLUMNS} FROM record ORDER BY number"))?;
-    let mut rows = query.query([])?;
-    while let Some(row) = rows.next()? {
-        if each(Row::read(row)?).is_break() {
-            break;
+    const AT_ONCE: i64 = 256;
+    let mut query = from.prepare(&format!(
+        "SELECT {COLUMNS} FROM record WHERE number >= ?1 ORDER BY number LIMIT {AT_ONCE}"
+    ))?;
+    let mut next = Some(i64::MIN);
+    while let Some(first) = next.take() {
+        let mut rows = query.query([first])?;
+        let mut read = 0;
+        while let Some(row) = rows.next()? {
+            let row = Row::read(row)?;
+            read += 1;
+            next = row.number.checked_add(1);
+            if each(row).is_break() {
+                return Ok(());
+            }
+        }
+        if read < AT_ONCE {
+            return Ok(());
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Where a ledger stands: what was spent and what is left, in the rule's own numbers and as one (ε, δ).
+//! The status of a ledger: what was spent and what is left, in the rule's own numbers and as one (ε, δ).
 
-use crate::{Hash, Ledger, Rule, amounts, request, rows, store};
+use crate::{Hash, Ledger, Rule, exact::Meter, ledger::Handle, request, store};
 use rusqlite::Connection;
 use veracity_account::{
     Question, best,
@@ -9,8 +9,8 @@ use veracity_account::{
 use veracity_core::{Adjacency, Count, Delta, Error, GdpMu, Mechanism, Refusal};
 
 /// Why the exact composition is not what decides.
-pub const NOT_THE_RULE: &str = "information only: composing what was asked and comparing with the budget is not sound when later \
-                                questions depend on earlier answers";
+pub const NOT_THE_RULE: &str = "information only: comparing the exact composition of past queries with the \
+                                budget is not sound if later queries depend on earlier answers";
 /// The most different questions that are composed to show what they leak together.
 const MOST_KINDS: usize = 200;
 /// What a single question loses against a pool of its size by the rounding of its own noise.
@@ -19,7 +19,7 @@ const SLACK: f64 = 1e-6;
 /// A part of the budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// The ε of the whole part, at `delta`. Of what was spent, rounded up; of what is left, rounded down.
+    /// The ε of one release that takes the whole part, at `delta`. Of what was spent, rounded up; of what is left, rounded down.
     pub epsilon: f64,
     /// The δ that `epsilon` is for.
     pub delta: f64,
@@ -33,6 +33,21 @@ pub struct Share {
     pub delta_limit: f64,
     /// Uses of each slot of a product.
     pub slots: Vec<u64>,
+    /// The sum of pure ε under the rule `union`, infinite where something was not pure. Zero under other rules.
+    pub pure: f64,
+    /// The most that it can be. A request fits within it, or within all other limits.
+    pub pure_limit: f64,
+    /// Which part of the limits it is, from 0 to 1; under the rule `union`, of the limit of which less is used up.
+    pub fraction: f64,
+}
+
+impl Share {
+    /// Which part of the limits a cost is, from 0 to 1; under the rule `union`, of the limit of which it uses less.
+    pub fn part(&self, cost: &Amounts) -> f64 {
+        let part = |x: f64, limit: f64| if x > 0.0 { (x / limit).min(1.0) } else { 0.0 };
+        let pools = part(cost.sum, self.limit).max(part(cost.delta, self.delta_limit));
+        if self.pure_limit > 0.0 { pools.min(part(cost.pure, self.pure_limit)) } else { pools }
+    }
 }
 
 /// One analyst's part.
@@ -57,7 +72,7 @@ pub struct Composed {
     pub reason: Option<String>,
 }
 
-/// Where a ledger stands.
+/// The status of a ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// What was spent.
@@ -80,75 +95,74 @@ pub struct Status {
 
 impl Ledger {
     /// Where it stands now.
+    ///
+    /// # Errors
+    /// Refuses a damaged chain.
     pub fn status(&self) -> Result<Status, Error> {
-        let connection = self.connection()?;
-        let reading = store::look(&connection, self.path())?;
-        let failed = |error| self.failed(error);
-        let last = rows::last(&reading).map_err(failed)?;
-        let spent = match &last {
-            None => amounts::nothing(&self.limits()[0]),
-            Some(row) => row.spent().ok_or_else(|| self.damaged(row.number))?,
+        let mut handle = self.handle()?;
+        let Handle { opened, checked } = &mut *handle;
+        // The file is held while it is read, and not while the accountant works.
+        let (all, [reserved, answered, abandoned], kinds) = {
+            let reading = store::look(&opened.connection, self.path())?;
+            let all = self.checked(&reading, checked)?;
+            let count = |kind: &str| -> Result<u64, Error> {
+                let sql = "SELECT COUNT(*) FROM record WHERE kind = ?1";
+                let counted = reading.query_row(sql, [kind], |row| row.get::<_, i64>(0));
+                let counted = counted.map_err(|error| self.failed(error))?;
+                u64::try_from(counted).map_err(|_| self.damaged(counted))
+            };
+            let counts = [count("reserved")?, count("answered")?, count("abandoned")?];
+            let kinds = self.kinds_charged(&reading)?;
+            (all, counts, kinds)
         };
-        let head = match &last {
-            None => self.first(),
-            Some(row) => Hash::from_bytes(&row.hash).ok_or_else(|| self.damaged(row.number))?,
-        };
-        let whole = self.filter(0, spent)?;
-        let count = |kind: &str| {
-            let sql = "SELECT COUNT(*) FROM record WHERE kind = ?1";
-            let counted = reading.query_row(sql, [kind], |row| row.get::<_, i64>(0)).map_err(failed)?;
-            u64::try_from(counted).map_err(|_| self.damaged(counted))
-        };
-        let rule = &self.terms().rule;
-        Ok(Status {
-            spent: spent_of(rule, &whole)?,
-            remaining: left_of(rule, &whole)?,
-            reserved: count("reserved")?,
-            answered: count("answered")?,
-            abandoned: count("abandoned")?,
-            analysts: self.analysts(&reading)?,
-            composed: self.composed(&reading)?,
-            head,
-        })
+        drop(handle);
+        let (spent, remaining) = self.shares(0, &self.terms().rule, &all.meters[0])?;
+        let analysts = self.analysts(&all.meters[1..])?;
+        let composed = self.composed(kinds)?;
+        Ok(Status { spent, remaining, reserved, answered, abandoned, analysts, composed, head: all.hash })
     }
 
-    fn analysts(&self, from: &Connection) -> Result<Vec<AnalystStatus>, Error> {
+    /// What was spent of the whole (0) or by an analyst (1 and on), and what is left.
+    fn shares(&self, which: usize, rule: &Rule, meter: &Meter) -> Result<(Share, Share), Refusal> {
+        let filter = self.filter(which, meter.spent())?;
+        let spent = spent_of(rule, &filter)?;
+        let fraction = spent.part(&meter.spent());
+        let left = Share { fraction: 1.0 - fraction, ..left_of(rule, &filter, &meter.left())? };
+        Ok((Share { fraction, ..spent }, left))
+    }
+
+    fn analysts(&self, meters: &[Meter]) -> Result<Vec<AnalystStatus>, Error> {
         let mut all = Vec::new();
-        for (at, (name, cap)) in self.terms().analysts.iter().enumerate() {
-            let spent = match rows::last_of(from, name).map_err(|error| self.failed(error))? {
-                None => amounts::nothing(&self.limits()[at + 1]),
-                Some(row) => {
-                    let spent = row.share_spent.as_deref().and_then(amounts::read);
-                    spent.ok_or_else(|| self.damaged(row.number))?
-                }
-            };
-            let filter = self.filter(at + 1, spent)?;
-            // Beside a product a cap counts as the usual rule does.
+        for (at, ((name, cap), meter)) in self.terms().analysts.iter().zip(meters).enumerate() {
             let rule = match &self.terms().rule {
-                Rule::Product { .. } => Rule::usual(*cap)?,
+                Rule::Product { .. } => Rule::of_cap_beside_product(*cap)?,
+                Rule::Union { .. } if cap.delta == Delta::ZERO => Rule::Sum,
                 other => other.clone(),
             };
-            let (spent, remaining) = (spent_of(&rule, &filter)?, left_of(&rule, &filter)?);
+            let (spent, remaining) = self.shares(at + 1, &rule, meter)?;
             all.push(AnalystStatus { name: name.clone(), cap: *cap, spent, remaining });
         }
         Ok(all)
     }
 
-    /// All that was charged, as one question.
-    fn composed(&self, from: &Connection) -> Result<Composed, Error> {
+    /// The different questions that were charged: text, how often, and the number of the first. At most one more than are composed.
+    fn kinds_charged(&self, from: &Connection) -> Result<Vec<(String, i64, i64)>, Error> {
         let failed = |error| self.failed(error);
-        let unknown = |reason: String| Composed { epsilon: None, reason: Some(reason) };
         let sql = "SELECT question, COUNT(*), MIN(number) FROM record WHERE kind = 'reserved' GROUP BY question LIMIT ?1";
         let mut query = from.prepare(sql).map_err(failed)?;
-        let kinds = query.query_map([MOST_KINDS as i64 + 1], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
-        });
-        let kinds: Vec<_> = kinds.map_err(failed)?.collect::<rusqlite::Result<_>>().map_err(failed)?;
+        let kinds =
+            query.query_map([MOST_KINDS as i64 + 1], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        kinds.map_err(failed)?.collect::<rusqlite::Result<_>>().map_err(failed)
+    }
+
+    /// All that was charged, as one question.
+    fn composed(&self, kinds: Vec<(String, i64, i64)>) -> Result<Composed, Error> {
+        let unknown = |reason: String| Composed { epsilon: None, reason: Some(reason) };
         if kinds.is_empty() {
             return Ok(Composed { epsilon: Some(0.0), reason: None });
         }
         if kinds.len() > MOST_KINDS {
-            return Ok(unknown(format!("more than {MOST_KINDS} different questions were charged")));
+            return Ok(unknown(format!("there are more than {MOST_KINDS} different queries")));
         }
         let mut parts = Vec::new();
         for (text, times, number) in kinds {
@@ -161,19 +175,27 @@ impl Ledger {
             Err(refusal) => unknown(refusal.to_string()),
             Ok(found) => match found.finding.upper().map(|upper| upper.0.get()) {
                 Some(epsilon) if epsilon.is_finite() => Composed { epsilon: Some(epsilon), reason: None },
-                Some(_) | None => unknown("no finite epsilon is certified at the budget's delta".to_owned()),
+                Some(_) | None => {
+                    unknown("no finite epsilon can be certified at the delta of the budget".to_owned())
+                }
             },
         })
     }
 }
 
 /// What was spent, rounded up. However it was chosen, it is within the budget: that is what the filter promises.
+///
+/// Under a union, a price in the pool depends on what is left and does not bound what its mechanism leaks alone. So as long as all
+/// releases were pure, it is the sum of their ε, and then the whole ε. The fraction says how much of the budget is gone.
 fn spent_of(rule: &Rule, filter: &Filter) -> Result<Share, Refusal> {
     let spent = filter.spent();
     let budget = filter.budget();
     let share = |epsilon: f64, delta: f64| share(filter, spent, epsilon, delta);
     if *rule == Rule::Sum {
         return Ok(share(spent.sum, spent.delta));
+    }
+    if matches!(rule, Rule::Union { .. }) {
+        return Ok(share(spent.pure.min(budget.epsilon.get()), budget.delta.get()));
     }
     let (most, delta) = (budget.epsilon.get(), budget.delta.get());
     // What came out of the pool of δ is not there for the rest: to tell all with probability r leaves r + (1 − r) d ≤ r + d.
@@ -190,19 +212,18 @@ fn spent_of(rule: &Rule, filter: &Filter) -> Result<Share, Refusal> {
 }
 
 /// What is left, rounded down.
-fn left_of(rule: &Rule, filter: &Filter) -> Result<Share, Refusal> {
-    let left = filter.left();
+fn left_of(rule: &Rule, filter: &Filter, left: &Amounts) -> Result<Share, Refusal> {
     let budget = filter.budget();
-    let share = |epsilon: f64, delta: f64| share(filter, &left, epsilon, delta);
+    let share = |epsilon: f64, delta: f64| share(filter, left, epsilon, delta);
     if *rule == Rule::Sum {
         return Ok(share(left.sum, left.delta));
     }
-    match product(rule, &left, |mu| mu * (1.0 - SLACK), filter.adjacency())? {
-        None => Ok(share(0.0, budget.delta.get())),
+    match product(rule, left, |mu| mu * (1.0 - SLACK), filter.adjacency())? {
+        None => Ok(share(left.pure.min(budget.epsilon.get()), budget.delta.get())),
         Some(question) => {
             let found = best::epsilon_at(&question, budget.delta).ok();
             let lower = found.and_then(|found| found.finding.lower()).map_or(0.0, |lower| lower.0.get());
-            Ok(share(lower.min(budget.epsilon.get()), budget.delta.get()))
+            Ok(share(lower.max(left.pure).min(budget.epsilon.get()), budget.delta.get()))
         }
     }
 }
@@ -216,6 +237,9 @@ fn share(filter: &Filter, part: &Amounts, epsilon: f64, delta: f64) -> Share {
         delta_pool: part.delta,
         delta_limit: filter.limit().delta,
         slots: part.slots.clone(),
+        pure: part.pure,
+        pure_limit: filter.limit().pure,
+        fraction: 0.0,
     }
 }
 

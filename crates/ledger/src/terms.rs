@@ -13,12 +13,14 @@ const MOST_ANALYSTS: usize = 1000;
 /// Which part of the budget's δ a mechanism is charged at that has no δ of its own and none of the rule's numbers.
 const PARTS: f64 = 100.0;
 /// Which part of the budget's δ the usual rule sets aside.
-const SET_ASIDE: f64 = 10.0;
+const SET_ASIDE: f64 = 20.0;
+/// Which part of a cap's δ is set aside beside a product.
+const SET_ASIDE_BESIDE_PRODUCT: f64 = 10.0;
 
 /// All that is fixed when a ledger is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// What may be told in all.
+    /// What all answers may leak together.
     pub budget: Budget,
     /// By which theorem charges are held against the budget.
     pub rule: Rule,
@@ -26,9 +28,9 @@ pub struct Terms {
     pub adjacency: Adjacency,
     /// Whose data are protected as one.
     pub unit: PrivacyUnit,
-    /// What the data are called; empty where nobody says.
+    /// The name of the data; empty where none is given.
     pub dataset: String,
-    /// Who may ask, each with a cap inside the budget; empty where anyone may ask and nobody is told apart.
+    /// Who may ask, each with a cap inside the budget; empty where anyone may ask.
     pub analysts: Vec<(String, Budget)>,
 }
 
@@ -43,6 +45,12 @@ pub enum Rule {
         /// What of the budget's δ is set aside for thresholds of unknown groups, declared δ and the far tails of discrete noise.
         reserve: Delta,
     },
+    /// Pure ε adds up, or μ² and δ do: a request fits as long as the whole history is within either. The μ² of a request is the least
+    /// that is certified beside what is left.
+    Union {
+        /// What of the budget's δ is set aside for thresholds of unknown groups, declared δ and the far tails of privacy losses.
+        reserve: Delta,
+    },
     /// Factors of a product are used up: a pool of μ², a pool of δ, and slots for mechanisms that are prepared for.
     Product {
         /// The pool of Gaussian noise.
@@ -55,11 +63,23 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule where nobody says: sums without a δ; with one, Gaussian noise and a tenth of the δ set aside.
+    /// The default rule: sums without a δ; with one, the union with a twentieth of the δ set aside.
+    ///
+    /// # Errors
+    /// Returns the refusal of a δ out of range.
     pub fn usual(budget: Budget) -> Result<Rule, Refusal> {
         let delta = budget.delta.get();
         Ok(match delta > 0.0 {
-            true => Rule::Gaussian { reserve: Delta::new(delta / SET_ASIDE)? },
+            true => Rule::Union { reserve: Delta::new(delta / SET_ASIDE)? },
+            false => Rule::Sum,
+        })
+    }
+
+    /// The rule of a cap beside a product, which is not shared out: sums without a δ; with one, μ² and a tenth of the δ set aside.
+    pub(crate) fn of_cap_beside_product(cap: Budget) -> Result<Rule, Refusal> {
+        let delta = cap.delta.get();
+        Ok(match delta > 0.0 {
+            true => Rule::Gaussian { reserve: Delta::new(delta / SET_ASIDE_BESIDE_PRODUCT)? },
             false => Rule::Sum,
         })
     }
@@ -69,6 +89,7 @@ impl Rule {
         match self {
             Rule::Sum => "sum",
             Rule::Gaussian { .. } => "gaussian",
+            Rule::Union { .. } => "union",
             Rule::Product { .. } => "product",
         }
     }
@@ -77,7 +98,7 @@ impl Rule {
     pub fn sum_name(&self) -> &'static str {
         match self {
             Rule::Sum => "epsilon",
-            Rule::Gaussian { .. } | Rule::Product { .. } => "mu squared",
+            Rule::Gaussian { .. } | Rule::Union { .. } | Rule::Product { .. } => "mu squared",
         }
     }
 
@@ -86,6 +107,7 @@ impl Rule {
         Ok(match self {
             Rule::Sum => Kind::Basic { each: each(budget)? },
             Rule::Gaussian { reserve } => Kind::Gdp { reserve: *reserve },
+            Rule::Union { reserve } => Kind::Union { reserve: *reserve },
             Rule::Product { mu, reserve, slots } => {
                 Kind::Product { mu: *mu, reserve: *reserve, slots: slots.clone() }
             }
@@ -93,21 +115,24 @@ impl Rule {
     }
 
     /// The filter of one analyst. Each filter is sound for the questions that it sees, whatever the kind of another is; a product is
-    /// not shared out, so beside one a cap counts as the usual rule does.
+    /// not shared out, so beside one a cap adds up μ².
     fn kind_within(&self, cap: Budget, budget: Budget) -> Result<Kind, Refusal> {
         match self {
             Rule::Sum => self.kind(budget),
-            Rule::Gaussian { reserve } => {
-                let part = reserve.get() / budget.delta.get();
-                Ok(Kind::Gdp { reserve: Delta::new(cap.delta.get() * part)? })
-            }
-            Rule::Product { .. } => Rule::usual(cap)?.kind(cap),
+            Rule::Gaussian { reserve } => Ok(Kind::Gdp { reserve: part_of(*reserve, cap, budget)? }),
+            // A cap without a δ holds what is pure.
+            Rule::Union { .. } if cap.delta == Delta::ZERO => Rule::Sum.kind(cap),
+            Rule::Union { reserve } => Ok(Kind::Union { reserve: part_of(*reserve, cap, budget)? }),
+            Rule::Product { .. } => Rule::of_cap_beside_product(cap)?.kind(cap),
         }
     }
 }
 
 impl Terms {
     /// A budget under the usual rule, for rows that may come or go.
+    ///
+    /// # Errors
+    /// Returns the refusal of a δ out of range.
     pub fn new(budget: Budget) -> Result<Terms, Refusal> {
         Ok(Terms {
             budget,
@@ -141,26 +166,24 @@ impl Terms {
         Ok(kinds)
     }
 
-    /// The filters, priced anew: of the whole, then of each analyst.
+    /// The filters, priced again: of the whole, then of each analyst.
     pub(crate) fn filters(&self) -> Result<Vec<Filter>, Refusal> {
         self.kinds()?.into_iter().map(|(kind, budget)| Filter::new(kind, budget, self.adjacency)).collect()
     }
 
-    /// Which analyst it is, or that the ledger tells none apart. Where there are caps, nobody goes around them.
+    /// Which analyst it is; none where the ledger has no caps. Where there are caps, no request goes around them.
     pub(crate) fn analyst(&self, name: Option<&str>) -> Result<Option<usize>, Refusal> {
         match (name, self.analysts.as_slice()) {
             (None, []) => Ok(None),
-            (Some(_), []) => {
-                Err(Refusal::invalid("analyst is given, expected none: this ledger tells no analysts apart"))
-            }
+            (Some(_), []) => Err(Refusal::invalid("this ledger has no caps per analyst; leave out analyst")),
             (None, known) => Err(Refusal::invalid(format!(
-                "analyst is missing, expected one of the {} that this ledger has caps for",
+                "analyst is missing; name one of the {} analysts that this ledger has caps for",
                 known.len()
             ))),
             (Some(name), known) => match known.iter().position(|(known, _)| known == name) {
                 Some(at) => Ok(Some(at)),
                 None => Err(Refusal::invalid(format!(
-                    "analyst is not one of the {} that this ledger has caps for, expected one of them",
+                    "unknown analyst; name one of the {} analysts that this ledger has caps for",
                     known.len()
                 ))),
             },
@@ -183,11 +206,11 @@ impl Terms {
                 return Err(Refusal::out_of_range(
                     "cap of an analyst",
                     cap.epsilon,
-                    "no more than the budget of the ledger",
+                    "at most the budget of the ledger",
                 ));
             }
             if self.analysts[..at].iter().any(|(earlier, _)| earlier == name) {
-                return Err(Refusal::invalid(format!("analyst {name} has two caps, expected one")));
+                return Err(Refusal::invalid(format!("analyst {name} has two caps; set one")));
             }
         }
         Ok(())
@@ -200,7 +223,7 @@ impl Terms {
             epsilon: budget.epsilon,
             delta: budget.delta,
         };
-        let text = serde_json::to_string(&Written {
+        let text = serde_json::to_string(&TermsFile {
             created,
             epsilon: self.budget.epsilon,
             delta: self.budget.delta,
@@ -210,13 +233,14 @@ impl Terms {
             dataset: self.dataset.clone(),
             analysts: self.analysts.iter().map(|(name, cap)| pair(name, *cap)).collect(),
         });
-        text.map_err(|error| Refusal::invalid(format!("terms cannot be written down ({error})")))
+        text.map_err(|error| Refusal::invalid(format!("cannot write the settings of the ledger ({error})")))
     }
 
     /// Terms, and when they were made, from their text.
     pub(crate) fn read(text: &str) -> Result<(Terms, u64), Refusal> {
-        let read: Written = serde_json::from_str(text)
-            .map_err(|error| Refusal::invalid(format!("terms are not as a ledger writes them ({error})")))?;
+        let read: TermsFile = serde_json::from_str(text).map_err(|error| {
+            Refusal::invalid(format!("the settings do not have the format of a ledger ({error})"))
+        })?;
         let budget = |epsilon, delta| Budget { epsilon, delta };
         let terms = Terms {
             budget: budget(read.epsilon, read.delta),
@@ -238,7 +262,7 @@ impl Terms {
 /// Terms as they are in the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct TermsFile {
     created: u64,
     epsilon: Epsilon,
     delta: Delta,
@@ -255,6 +279,11 @@ struct Cap {
     name: String,
     epsilon: Epsilon,
     delta: Delta,
+}
+
+/// The same part of a cap's δ as a reserve is of the budget's.
+fn part_of(reserve: Delta, cap: Budget, budget: Budget) -> Result<Delta, Refusal> {
+    Delta::new(cap.delta.get() * (reserve.get() / budget.delta.get()))
 }
 
 fn each(budget: Budget) -> Result<Delta, Refusal> {

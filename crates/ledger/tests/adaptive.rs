@@ -4,27 +4,24 @@
 //! Questions are randomized response (which dominates every pure mechanism) and "tell all with probability δ" (which, with
 //! randomized response, dominates every (ε, δ)): their answers are few, so that the adaptive whole is enumerated.
 
-#![allow(clippy::unwrap_used)]
-
-mod door;
-
-use door::{Dice, Folder, budget, is_long, of};
+use crate::door::{Folder, budget, is_long, of};
 use veracity_account::{Question, exact, filter::Budget};
 use veracity_core::{Adjacency, Count, Delta, Epsilon, GdpMu, Mechanism};
 use veracity_ledger::{Ledger, Request, Rule, Terms};
+use veracity_testkit::short::{Dice, count};
 
 /// A question: randomized response at ε, or tell all with probability δ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Asked {
+enum Query {
     Response(f64),
     Reveal(f64),
 }
 
-impl Asked {
+impl Query {
     fn mechanism(self) -> Mechanism {
         match self {
-            Asked::Response(epsilon) => Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() },
-            Asked::Reveal(delta) => {
+            Query::Response(epsilon) => Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() },
+            Query::Reveal(delta) => {
                 Mechanism::Approximate { epsilon: Epsilon::ZERO, delta: Delta::new(delta).unwrap() }
             }
         }
@@ -37,25 +34,25 @@ impl Asked {
     /// Each answer with its chance on one dataset and on the other.
     fn answers(self) -> Vec<(f64, f64)> {
         match self {
-            Asked::Response(epsilon) => {
+            Query::Response(epsilon) => {
                 let right = 1.0 / (1.0 + (-epsilon).exp());
                 vec![(right, 1.0 - right), (1.0 - right, right)]
             }
-            Asked::Reveal(delta) => vec![(delta, 0.0), (0.0, delta), (1.0 - delta, 1.0 - delta)],
+            Query::Reveal(delta) => vec![(delta, 0.0), (0.0, delta), (1.0 - delta, 1.0 - delta)],
         }
     }
 }
 
 /// Decides whether a question may follow others.
 trait Gate {
-    fn admits(&mut self, before: &[Asked], next: Asked) -> bool;
+    fn admits(&mut self, before: &[Query], next: Query) -> bool;
 }
 
 /// Composes what was asked exactly, and compares with the budget.
-struct Naive(Budget);
+struct NaiveGate(Budget);
 
-impl Gate for Naive {
-    fn admits(&mut self, before: &[Asked], next: Asked) -> bool {
+impl Gate for NaiveGate {
+    fn admits(&mut self, before: &[Query], next: Query) -> bool {
         let all = before.iter().chain([&next]).map(|asked| asked.mechanism()).collect();
         let question = of(Mechanism::Composed(all));
         let found = exact::delta_at(&question, self.0.epsilon).unwrap();
@@ -64,15 +61,15 @@ impl Gate for Naive {
 }
 
 /// A new ledger for each path through the game.
-struct Ours {
+struct LedgerGate {
     folder: Folder,
     terms: Terms,
     made: u64,
     granted: u64,
 }
 
-impl Gate for Ours {
-    fn admits(&mut self, before: &[Asked], next: Asked) -> bool {
+impl Gate for LedgerGate {
+    fn admits(&mut self, before: &[Query], next: Query) -> bool {
         self.made += 1;
         let path = self.folder.file(&format!("l{}", self.made));
         let ledger = Ledger::create(&path, self.terms.clone()).unwrap();
@@ -92,8 +89,8 @@ impl Gate for Ours {
 fn leak(
     gate: &mut dyn Gate,
     epsilon: f64,
-    plan: &dyn Fn(&[usize]) -> Option<Asked>,
-    so_far: (&[Asked], &[usize], f64, f64),
+    plan: &dyn Fn(&[usize]) -> Option<Query>,
+    so_far: (&[Query], &[usize], f64, f64),
 ) -> f64 {
     let (asked, answers, p, q) = so_far;
     let end = (p - epsilon.exp() * q).max(0.0);
@@ -101,7 +98,7 @@ fn leak(
     if !gate.admits(asked, next) {
         return end;
     }
-    let asked: Vec<Asked> = asked.iter().copied().chain([next]).collect();
+    let asked: Vec<Query> = asked.iter().copied().chain([next]).collect();
     let told = next.answers().into_iter().enumerate();
     told.map(|(answer, (on_one, on_other))| {
         let answers: Vec<usize> = answers.iter().copied().chain([answer]).collect();
@@ -110,13 +107,13 @@ fn leak(
     .sum()
 }
 
-fn worst(gate: &mut dyn Gate, epsilon: f64, plan: &dyn Fn(&[usize]) -> Option<Asked>) -> f64 {
+fn worst(gate: &mut dyn Gate, epsilon: f64, plan: &dyn Fn(&[usize]) -> Option<Query>) -> f64 {
     leak(gate, epsilon, plan, (&[], &[], 1.0, 1.0))
 }
 
 /// Randomized response at 0.5; on + another one, on − tell all with probability 1e-5. The second response is the one with which the
 /// first has δ = 1e-5 at ε = 1: both answers right, r(0.5) r(ε) (1 − e^(0.5 − ε)).
-fn counterexample(answers: &[usize]) -> Option<Asked> {
+fn counterexample(answers: &[usize]) -> Option<Query> {
     let right = |epsilon: f64| 1.0 / (1.0 + (-epsilon).exp());
     let delta = |epsilon: f64| right(0.5) * right(epsilon) * -(0.5 - epsilon).exp_m1();
     let (mut low, mut high) = (0.5, 0.6);
@@ -126,9 +123,9 @@ fn counterexample(answers: &[usize]) -> Option<Asked> {
     }
     assert!((low - 0.500026f64).abs() < 5e-7, "{low}");
     match answers {
-        [] => Some(Asked::Response(0.5)),
-        [0] => Some(Asked::Response(low)),
-        [1] => Some(Asked::Reveal(1e-5)),
+        [] => Some(Query::Response(0.5)),
+        [0] => Some(Query::Response(low)),
+        [1] => Some(Query::Reveal(1e-5)),
         _ => None,
     }
 }
@@ -146,11 +143,8 @@ fn rules(whole: Budget) -> Vec<Terms> {
     [
         Rule::Sum,
         Rule::Gaussian { reserve: Delta::new(0.5 * delta).unwrap() },
-        product(0.0, vec![(pure(each), Count::new(2).unwrap())]),
-        product(
-            0.02 * whole.epsilon.get(),
-            vec![(pure(0.25 * each), Count::new(2).unwrap()), (pure(each), Count::ONE)],
-        ),
+        product(0.0, vec![(pure(each), count(2))]),
+        product(0.02 * whole.epsilon.get(), vec![(pure(0.25 * each), count(2)), (pure(each), Count::ONE)]),
     ]
     .map(|rule| Terms { rule, ..usual.clone() })
     .into_iter()
@@ -161,12 +155,12 @@ fn rules(whole: Budget) -> Vec<Terms> {
 #[test]
 fn the_naive_rule_releases_more_than_the_budget_and_ours_never() {
     let whole = budget(1.0, 1e-5);
-    let naive = worst(&mut Naive(whole), 1.0, &counterexample);
+    let naive = worst(&mut NaiveGate(whole), 1.0, &counterexample);
     println!("the naive rule releases delta {naive:.4e} of 1e-5");
     assert!((naive - 1.378e-5).abs() < 1e-8, "{naive}");
     for terms in rules(whole) {
         let name = format!("adaptive-{}", terms.rule.name());
-        let mut ours = Ours { folder: Folder::new(&name), terms, made: 0, granted: 0 };
+        let mut ours = LedgerGate { folder: Folder::new(&name), terms, made: 0, granted: 0 };
         let delta = worst(&mut ours, 1.0, &counterexample);
         println!("{name}: delta {delta:.4e}, {} questions granted", ours.granted);
         assert!(delta <= 1e-5, "{name}: {delta}");
@@ -177,14 +171,14 @@ fn the_naive_rule_releases_more_than_the_budget_and_ours_never() {
 #[test]
 fn no_adaptive_plan_gets_more_than_the_budget() {
     let whole = budget(2.0, 1e-2);
-    let mut dice = Dice(2602);
+    let mut dice = Dice::new(2602);
     let (mut most, rounds) = (0.0f64, if is_long() { 40 } else { 4 });
     for round in 0..rounds {
         // The questions after each sequence of answers, three deep.
-        let drawn: Vec<Asked> = (0..40)
+        let drawn: Vec<Query> = (0..40)
             .map(|_| match dice.below(3) {
-                0 => Asked::Reveal(2e-3 * (1 + dice.below(4)) as f64),
-                _ => Asked::Response(0.15 * (1 + dice.below(8)) as f64),
+                0 => Query::Reveal(2e-3 * (1 + dice.below(4)) as f64),
+                _ => Query::Response(0.15 * (1 + dice.below(8)) as f64),
             })
             .collect();
         let plan = |answers: &[usize]| {
@@ -193,7 +187,7 @@ fn no_adaptive_plan_gets_more_than_the_budget() {
         };
         for terms in rules(whole) {
             let name = format!("plans-{}", terms.rule.name());
-            let mut ours = Ours { folder: Folder::new(&name), terms, made: 0, granted: 0 };
+            let mut ours = LedgerGate { folder: Folder::new(&name), terms, made: 0, granted: 0 };
             let delta = worst(&mut ours, 2.0, &plan);
             most = most.max(delta);
             assert!(delta <= 1e-2, "{name}, round {round}: {delta}");
@@ -206,9 +200,9 @@ fn no_adaptive_plan_gets_more_than_the_budget() {
 /// Which datasets must look alike makes no difference to these questions.
 #[test]
 fn the_game_is_the_same_from_both_sides() {
-    let question = Question { adjacency: Adjacency::ReplaceOne, ..Asked::Response(0.5).question() };
+    let question = Question { adjacency: Adjacency::ReplaceOne, ..Query::Response(0.5).question() };
     let one = exact::delta_at(&question, Epsilon::new(0.25).unwrap()).unwrap();
     let truth: f64 =
-        Asked::Response(0.5).answers().iter().map(|(p, q)| (p - 0.25f64.exp() * q).max(0.0)).sum();
+        Query::Response(0.5).answers().iter().map(|(p, q)| (p - 0.25f64.exp() * q).max(0.0)).sum();
     assert!(one.upper().is_some_and(|upper| (upper.0.get() - truth).abs() < 1e-9));
 }

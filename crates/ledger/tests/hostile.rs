@@ -1,14 +1,10 @@
 //! Files that someone changed, files that are no ledgers, and requests that no one should make.
 
-#![allow(clippy::unwrap_used)]
-
-mod door;
-
-use door::{Folder, budget, named, pure, sums};
+use crate::door::{Folder, budget, named, new, pure, sums};
 use rusqlite::Connection;
 use std::{fs, path::Path};
 use veracity_core::ErrorKind;
-use veracity_ledger::{Hash, Ledger, Request, RequestId, Reserved, Terms};
+use veracity_ledger::{Hash, Ledger, Request, RequestId, Terms};
 
 /// A ledger with four charges by two analysts, three answers and one that was abandoned.
 fn furnished(path: &Path) -> Hash {
@@ -18,7 +14,7 @@ fn furnished(path: &Path) -> Hash {
         [("ada", 0.25), ("bob", 0.5), ("ada", 0.125), ("bob", 0.25)].into_iter().enumerate()
     {
         let request = Request { analyst: Some(analyst.into()), ..named(&format!("r{at}"), pure(epsilon)) };
-        let Reserved::New(reservation) = ledger.reserve(request).unwrap() else { panic!() };
+        let reservation = new(ledger.reserve(request));
         match at {
             3 => ledger.abandon(reservation).unwrap(),
             _ => ledger.commit(reservation, "{\"answer\":1}").unwrap(),
@@ -97,7 +93,7 @@ fn whatever_is_changed_is_found() {
         let holds = Ledger::open(&path).unwrap().verify(None).is_ok_and(|verified| verified.holds());
         assert_eq!(holds, is_same, "{change}");
         (found, same) = (found + usize::from(!holds), same + usize::from(is_same));
-        for ending in ["", "-wal", "-shm"] {
+        for ending in ["", "-journal"] {
             let _ = fs::remove_file(folder.file(&format!("l{ending}")));
         }
     }
@@ -124,12 +120,49 @@ fn the_last_record_and_the_terms_are_checked_before_a_charge() {
         let path = folder.file("terms");
         furnished(&path);
         changed(&path, sql);
-        assert!(Ledger::open(&path).unwrap_err().to_string().contains("terms were changed"), "{sql}");
+        assert!(Ledger::open(&path).unwrap_err().to_string().contains("settings were changed"), "{sql}");
         fs::remove_file(path).unwrap();
     }
 }
 
-/// What a tail that is cut off leaves is a whole chain: only a hash that was noted tells.
+/// What `verify` finds in the chain stops charges, wherever in the chain it is, also while the ledger is open.
+#[test]
+fn an_edited_record_stops_charges() {
+    let folder = Folder::new("edited");
+    let ask = || Request { analyst: Some("ada".into()), ..Request::new(pure(0.1), "x") };
+    for (at, sql) in [
+        "UPDATE record SET answer = '{\"answer\":2}' WHERE number = 2",
+        "UPDATE record SET cost = '3fb0000000000000 0000000000000000' WHERE number = 1",
+        "UPDATE record SET moment = moment + 1 WHERE number = 3",
+        "DELETE FROM record WHERE number = 4",
+        "UPDATE record SET hash = zeroblob(32) WHERE number = 1",
+        "DELETE FROM record WHERE number = 8",
+        "DELETE FROM record WHERE number > 8",
+        "UPDATE head SET number = 8",
+        "UPDATE head SET hash = zeroblob(32)",
+        "DELETE FROM head",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = folder.file(&format!("l{at}"));
+        furnished(&path);
+        // One handle has seen the chain whole, and charged.
+        let open = Ledger::open(&path).unwrap();
+        let _ = open.reserve(ask()).unwrap();
+        changed(&path, sql);
+        for ledger in [open, Ledger::open(&path).unwrap()] {
+            let refused = ledger.reserve(ask());
+            assert!(
+                refused.as_ref().is_err_and(|error| error.kind() == ErrorKind::File),
+                "{sql}: {refused:?}"
+            );
+            assert!(!ledger.verify(None).unwrap().holds(), "{sql}");
+        }
+    }
+}
+
+/// A tail that is cut off, with a new head, leaves a whole chain: only a hash that was noted elsewhere says so.
 #[test]
 fn a_tail_that_is_cut_off_is_found_by_a_noted_hash_alone() {
     let folder = Folder::new("tail");
@@ -138,7 +171,12 @@ fn a_tail_that_is_cut_off_is_found_by_a_noted_hash_alone() {
     let noted = |path: &Path| Ledger::open(path).unwrap().verify(Some(head)).unwrap();
     assert_eq!((noted(&path).holds(), noted(&path).noted_at), (true, Some(8)));
     changed(&path, "DELETE FROM record WHERE number > 6");
-    assert!(Ledger::open(&path).unwrap().verify(None).unwrap().holds(), "the limit of what a chain can tell");
+    assert!(
+        !Ledger::open(&path).unwrap().verify(None).unwrap().holds(),
+        "the head is of a record that is gone"
+    );
+    changed(&path, "UPDATE head SET (number, hash) = (SELECT number, hash FROM record WHERE number = 6)");
+    assert!(Ledger::open(&path).unwrap().verify(None).unwrap().holds(), "the limit of what a chain can say");
     assert!(!noted(&path).holds());
 }
 
@@ -154,7 +192,9 @@ fn a_file_with_other_tables_is_refused() {
         "DROP INDEX ending_of; CREATE UNIQUE INDEX ending_of ON record (number)",
         "ALTER TABLE record ADD COLUMN more TEXT",
         "DROP TABLE terms",
-        "PRAGMA user_version = 2",
+        "PRAGMA user_version = 3",
+        "DROP TABLE head",
+        "PRAGMA user_version = 0",
         "PRAGMA application_id = 7",
     ]
     .into_iter()
@@ -277,11 +317,11 @@ fn ids_and_lines_that_no_one_should_write_are_refused() {
     }
     // Quotes and the like are text.
     for id in ["'; DROP TABLE record; --", "ε/δ \"quoted\"", "%00", "?1"] {
-        let Reserved::New(reservation) = ledger.reserve(named(id, pure(0.01))).unwrap() else { panic!() };
+        let reservation = new(ledger.reserve(named(id, pure(0.01))));
         ledger.commit(reservation, "\"'; DROP TABLE record; --\"").unwrap();
     }
     let huge = "9".repeat((1 << 26) + 1);
-    let Reserved::New(reservation) = ledger.reserve(named("huge", pure(0.01))).unwrap() else { panic!() };
+    let reservation = new(ledger.reserve(named("huge", pure(0.01))));
     assert!(ledger.commit(reservation, &huge).is_err());
     assert_eq!(ledger.status().unwrap().reserved, 5);
     assert!(ledger.verify(None).unwrap().holds());

@@ -1,11 +1,7 @@
 //! Reserve, commit, crash, retry: every reachable state of two clients and two request ids, and every step from each of them, held
 //! against a reference model of a page.
 
-#![allow(clippy::unwrap_used)]
-
-mod door;
-
-use door::{Folder, is_long, named, pure, sums};
+use crate::door::{Folder, is_long, named, new, pure, sums};
 use std::{
     collections::{BTreeMap, VecDeque},
     fs,
@@ -94,8 +90,9 @@ impl Model {
                 Known::Charged(before) | Known::Answered(before, _) | Known::Abandoned(before)
                     if before != question =>
                 {
-                    Said::Refused("another question")
+                    Said::Refused("another query")
                 }
+                Known::Charged(_) if self.held.contains(&Some(id)) => Said::Refused("answering this"),
                 Known::Charged(_) if matches!(step, Step::Resume(..)) => {
                     next.held[client] = Some(id);
                     Said::Granted
@@ -145,10 +142,11 @@ fn said(outcome: Result<Reserved, veracity_core::Error>, held: &mut Option<Reser
 
 fn refused(error: veracity_core::Error) -> Said {
     let line = error.to_string();
-    let words = ["another question", "never answered", "abandoned and stays", "before"];
+    let words = ["another query", "answering this", "never answered", "abandoned request", "already"];
     match words.into_iter().find(|word| line.contains(word)) {
         _ if error.kind() == ErrorKind::OverBudget => Said::Refused("over-budget"),
-        Some("abandoned and stays") => Said::Refused("abandoned"),
+        Some("abandoned request") => Said::Refused("abandoned"),
+        Some("already") => Said::Refused("before"),
         Some(word) => Said::Refused(word),
         None => panic!("{line}"),
     }
@@ -160,12 +158,11 @@ fn take(path: &Path, before: &Model, bytes: &[u8], step: Step) -> (Said, u64, Ve
     let ledger = Ledger::open(path).unwrap();
     let mut held = [None, None];
     for (client, held) in held.iter_mut().enumerate() {
-        // A reservation is handed out anew, as to a job that goes on; where the other client ended it, there is none.
+        // A reservation is handed out anew, as to a job that goes on.
         if let Some(id) = before.held[client]
             && let Known::Charged(question) = before.ids[id]
         {
-            let Reserved::New(reservation) = ledger.resume(request(id, question)).unwrap() else { panic!() };
-            *held = Some(reservation);
+            *held = Some(new(ledger.resume(request(id, question))));
         }
     }
     let said = match step {
@@ -188,8 +185,7 @@ fn take(path: &Path, before: &Model, bytes: &[u8], step: Step) -> (Said, u64, Ve
     };
     let verified = ledger.verify(None).unwrap();
     assert!(verified.holds(), "{before:?} {step:?}: {:?}", verified.faults);
-    // Closed by the last handle, the file is whole without its log.
-    drop(ledger);
+    drop((held, ledger));
     (said, verified.reserved, fs::read(path).unwrap())
 }
 

@@ -99,6 +99,9 @@ pub struct Entropy {
 
 impl Entropy {
     /// Fresh entropy of the operating system.
+    ///
+    /// # Errors
+    /// Fails where the operating system gives no entropy.
     pub fn system() -> Result<Entropy, Refusal> {
         fork::watch();
         let generation = fork::generation();
@@ -115,6 +118,9 @@ impl Entropy {
 
     /// The root, for the checkpoint of a run that may be killed and must resume with the same bits. Refused for a seed,
     /// which is its own record, and in a forked child, where the root is its parent's and does not lead to the child's streams.
+    ///
+    /// # Errors
+    /// Refuses seeded entropy and that of a parent process.
     ///
     /// # Examples
     ///
@@ -138,10 +144,10 @@ impl Entropy {
         match self.origin {
             Origin::System if self.generation == fork::generation() => Ok(RootAside(self.root)),
             Origin::System => Err(Refusal::Invalid(
-                "entropy is that of a parent process, expected that of this one to lay it aside".into(),
+                "entropy belongs to the parent process, so this process cannot save it".into(),
             )),
             Origin::Seeded => Err(Refusal::Invalid(
-                "entropy is seeded, expected system entropy to lay aside: a seed is given again".into(),
+                "entropy is seeded, so it cannot be saved; pass the seed again to resume".into(),
             )),
         }
     }
@@ -159,10 +165,14 @@ impl Entropy {
 
     /// The key from which a device derives those of a run's trials: the chain root → purpose → run, whose next link is the trial.
     /// Refused for system entropy: whoever has it can take noise off, and a device keeps no secrets.
+    ///
+    /// # Errors
+    /// Refuses system entropy.
     pub fn run_key(&self, purpose: Purpose, run: u64) -> Result<[u32; 8], Refusal> {
         if self.origin.is_releasable() {
             return Err(Refusal::Invalid(
-                "a key for a device was asked of system entropy, expected seeded entropy: nothing drawn there is released".into(),
+                "a device key needs seeded entropy, because noise drawn on a device is not for release"
+                    .into(),
             ));
         }
         let mut key = self.root;
@@ -212,11 +222,17 @@ pub struct RootAside([u8; 32]);
 
 impl RootAside {
     /// Writes the root, 32 bytes.
+    ///
+    /// # Errors
+    /// Fails where the bytes cannot be written.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&self.0)
     }
 
     /// Reads a root, 32 bytes. One that was wiped is none.
+    ///
+    /// # Errors
+    /// Fails where the bytes cannot be read or are all zero.
     pub fn read(from: &mut impl Read) -> io::Result<RootAside> {
         let mut aside = RootAside([0; 32]);
         from.read_exact(&mut aside.0)?;
@@ -291,9 +307,7 @@ impl Drop for Family {
 pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
     let mut root = [0; 32];
     getrandom::fill(&mut root).map_err(|error| {
-        Refusal::Invalid(format!(
-            "the operating system has no entropy to give ({error}), so nothing is released"
-        ))
+        Refusal::Invalid(format!("the operating system provides no entropy ({error}); nothing was released"))
     })?;
     Ok(root)
 }
@@ -301,7 +315,9 @@ pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
 /// There is no operating system: nothing that is drawn here is released.
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 pub(crate) fn fresh_root() -> Result<[u8; 32], Refusal> {
-    Err(Refusal::Invalid("a browser has no system entropy, expected a seed: nothing is released here".into()))
+    Err(Refusal::Invalid(
+        "a browser provides no system entropy; use a seed, and do not release the result".into(),
+    ))
 }
 
 /// The child of a key under a label: the first 32 bytes of its keystream with the label as nonce. The parent is wiped.

@@ -86,7 +86,7 @@ pub(crate) fn watch() {
         // SAFETY: the handler is a plain function that lives as long as the program and only adds to an atomic, which is
         // allowed between fork and exec.
         let failed = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-        assert_eq!(failed, 0, "forks cannot be watched, so noise could repeat: out of memory");
+        assert_eq!(failed, 0, "out of memory: forks cannot be detected, so noise could repeat");
     });
 }
 

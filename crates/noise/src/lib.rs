@@ -18,6 +18,7 @@
 //! assert!(noisy[0].abs_diff(1234) <= 100);
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
+#![warn(clippy::missing_errors_doc)]
 
 mod additive;
 mod bits;

@@ -27,6 +27,9 @@ impl Ratio {
     const BITS: i32 = 40;
 
     /// Checks that both are at least 1 and, in lowest terms, at most 2^48.
+    ///
+    /// # Errors
+    /// Refuses zeros, and numbers above 2^48 in lowest terms.
     pub fn new(numerator: u64, denominator: u64) -> Result<Ratio, Refusal> {
         if numerator == 0 || denominator == 0 {
             return Err(Refusal::out_of_range(
@@ -51,6 +54,9 @@ impl Ratio {
     /// so what is drawn and what is claimed are the same number.
     ///
     /// # Promise  `x` ≤ ratio, and ratio − `x` ≤ 2^-39 `x` for 2^-8 ≤ `x` ≤ 2^47; no more than 2^-48 below that
+    ///
+    /// # Errors
+    /// Refuses numbers that are not positive or above 2^47.
     ///
     /// # Examples
     ///

@@ -159,6 +159,9 @@ impl NoiseStream {
     /// no two of these streams repeat each other, and a forked child never repeats its parent. What must be drawn again by its
     /// key, such as a run that resumes, takes its streams from one [`Entropy`](crate::Entropy) instead.
     ///
+    /// # Errors
+    /// Fails where the operating system gives no entropy.
+    ///
     /// # Examples
     ///
     /// ```

@@ -2,7 +2,6 @@
 //!
 //! For each output the strings that lead to it give a lower bound on its probability, those that lead nowhere yet the
 //! distance to an upper bound. Truth must lie between the two; a parameter wrong by 3/2 or 2/3 must not.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::collections::BTreeMap;
 use veracity_noise::{

@@ -1,5 +1,4 @@
 //! A forked child never repeats its parent's noise, whatever it inherits; with a seed it always does.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 #![cfg(unix)]
 
 use std::{

@@ -3,7 +3,6 @@
 //! Level: each p-value of the right law must exceed 1e-6, for each of the seeds 0 to 99; the same test on all draws together
 //! must give a scale that is wrong by 3/2 or 2/3 less than 1e-9. The seeds are fixed, so nothing here changes from run to
 //! run.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use veracity_noise::{
     Entropy, Key, Purpose, Ratio, Stream,

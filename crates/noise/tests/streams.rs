@@ -1,5 +1,4 @@
 //! Streams: what their keys promise, for ever and on any machine.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use veracity_noise::{Bits, Entropy, Key, Origin, Purpose, RootAside, Stream};
 

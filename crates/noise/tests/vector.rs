@@ -2,8 +2,8 @@
 //!
 //! Every check is seeded, errs with probability at most 1e-6 on a right sampler, and has a twin that it refuses.
 
+use veracity_core::numerics::{binomial, normal};
 use veracity_noise::{Entropy, Key, Purpose, Stream, vector};
-use veracity_numerics::{binomial, normal};
 
 const DRAWS: usize = 10_000_000;
 const SCALE: f64 = (1u64 << vector::UNIT_BITS) as f64;

@@ -8,23 +8,29 @@ use crate::{
     mechanism::PyMechanism,
 };
 use pyo3::prelude::*;
-use veracity::{Answer, Choice, Delta, Epsilon, Mechanism, Method, Subject, Target, account};
-
-/// Ends that are closer than this are exact's own answer, which no other method is asked to sharpen.
-const NARROW: f64 = 5e-4;
-/// Parts of a composition that are still quick.
-const FEW: usize = 8;
-
-/// Adds the classes of answers to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Interval>()
-}
+use veracity::{Choice, Delta, Epsilon, Subject, Target, account, account_quickly};
 
 #[pymethods]
 impl PyMechanism {
-    /// The ε at this δ: the least that is certified, and the most that is shown.
+    /// Compute ε at a given δ.
     ///
-    /// `method` is one by name, such as "pld" or "rdp"; without it the best one answers.
+    /// Args:
+    ///     delta: δ, at least 0 and below 1. Choose it well below 1 / (number of records).
+    ///     method: one accounting method, such as "pld" or "rdp". None takes the tightest bound.
+    ///     adjacency: "add-remove", "replace-one" or "zero-out". None takes the adjacency of the mechanism.
+    ///
+    /// Returns:
+    ///     An `Interval` that contains the true ε. Its `upper` is the number to report.
+    ///
+    /// Raises:
+    ///     NoTheorem: if no theorem covers the mechanism with this method or adjacency.
+    ///     NotCertified: if no method can certify a bound.
+    ///     NoProtection: if ε is infinite at this δ.
+    ///     InvalidInput: if an argument is out of range.
+    ///
+    /// Example:
+    ///     >>> v.gaussian(noise_multiplier=4).epsilon(delta=1e-5) <= 1
+    ///     True
     #[pyo3(signature = (delta, *, method=None, adjacency=None))]
     fn epsilon(
         &self,
@@ -37,7 +43,20 @@ impl PyMechanism {
         ask(py, self.subject(adjacency)?, target, method)
     }
 
-    /// The δ at this ε.
+    /// Compute δ at a given ε.
+    ///
+    /// Args:
+    ///     epsilon: ε, at least 0.
+    ///     method: one accounting method, such as "pld" or "rdp". None takes the tightest bound.
+    ///     adjacency: "add-remove", "replace-one" or "zero-out". None takes the adjacency of the mechanism.
+    ///
+    /// Returns:
+    ///     An `Interval` that contains the true δ.
+    ///
+    /// Raises:
+    ///     NoTheorem: if no theorem covers the mechanism with this method or adjacency.
+    ///     NotCertified: if no method can certify a bound.
+    ///     InvalidInput: if an argument is out of range.
     #[pyo3(signature = (epsilon, *, method=None, adjacency=None))]
     fn delta(
         &self,
@@ -53,7 +72,12 @@ impl PyMechanism {
 
 fn ask(py: Python<'_>, subject: Subject, target: Target, method: Option<&str>) -> PyResult<Interval> {
     let choice = argument::method(method)?.map_or(Choice::Best, Choice::Only);
-    let answer = match quickly(py, &subject, target, choice)? {
+    // A thread of its own would take a good part of a millisecond.
+    let quick = match choice {
+        Choice::Best => in_place(py, || account_quickly(&subject, target))?,
+        Choice::Only(_) => None,
+    };
+    let answer = match quick {
         Some(answer) => answer,
         None => interruptible(py, move || account(&subject, target, choice))?.map_err(refused)?,
     };
@@ -62,27 +86,4 @@ fn ask(py: Python<'_>, subject: Subject, target: Target, method: Option<&str>) -
         Target::Delta(_) => Interval::new(&answer.epsilon, Epsilon::get, answer.method, fallback),
         Target::Epsilon(_) => Interval::new(&answer.delta, Delta::get, answer.method, fallback),
     })
-}
-
-/// The best answer where it is exact's and takes about a millisecond: a thread of its own would cost a good part of that. Ends that are
-/// far apart are left to the best of all methods.
-fn quickly(py: Python<'_>, subject: &Subject, target: Target, choice: Choice) -> PyResult<Option<Answer>> {
-    if choice != Choice::Best || !is_quick(&subject.mechanism) {
-        return Ok(None);
-    }
-    let exact = in_place(py, || account(subject, target, Choice::Only(Method::Exact)))?;
-    Ok(exact.ok().filter(|answer| answer.relative_width().is_some_and(|width| width < NARROW)))
-}
-
-/// Whether exact has a formula for it, or an integral or two.
-fn is_quick(mechanism: &Mechanism) -> bool {
-    match mechanism {
-        Mechanism::Gaussian { .. } | Mechanism::Laplace { .. } => true,
-        Mechanism::PoissonSampled { mechanism, .. } | Mechanism::Repeated { mechanism, .. } => {
-            is_quick(mechanism)
-        }
-        Mechanism::Composed(parts) => parts.len() <= FEW && parts.iter().all(is_quick),
-        // Whatever else there is may take its time.
-        _ => false,
-    }
 }

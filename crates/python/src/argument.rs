@@ -10,6 +10,7 @@ use pyo3::{
 };
 use serde_json::Value;
 use std::path::PathBuf;
+use veracity::printable;
 use veracity::{
     Adjacency, Count, Delta, Epsilon, Method,
     spec::{DEEPEST, Whole},
@@ -28,15 +29,15 @@ pub fn number(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     given.extract::<f64>().map(|x| x + 0.0).map_err(|error| not_a_number(given.py(), name, error))
 }
 
-/// What is told of an object that is no number. Its own exception is kept as the cause, unless it is one that stops a program.
+/// The exception for an object that is not a number. Its own exception is kept as the cause, unless it is one that stops a program.
 fn not_a_number(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyException>(py) {
         return error;
     }
     if error.is_instance_of::<PyTypeError>(py) {
-        return PyTypeError::new_err(format!("{name} is no number, expected a number"));
+        return PyTypeError::new_err(format!("{name} is not a number"));
     }
-    let told = InvalidInput::new_err(format!("{name} is too large or cannot be read, expected a number"));
+    let told = InvalidInput::new_err(format!("{name} is too large or unreadable, expected a number"));
     told.set_cause(py, Some(error));
     told
 }
@@ -49,11 +50,6 @@ pub fn maybe_number(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Op
 /// A whole number, as the files have it: 1000000 and 1e6 are one.
 pub fn whole(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Whole> {
     number(name, given).map(Whole)
-}
-
-/// A whole number that may be left out.
-pub fn maybe_whole(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Whole>> {
-    given.map(|given| whole(name, given)).transpose()
 }
 
 /// A whole number from 1 to 10^15.
@@ -76,7 +72,7 @@ pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
         if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyTypeError>(py) {
             return error;
         }
-        let told = InvalidInput::new_err(format!("{name} cannot be read as a path, expected one"));
+        let told = InvalidInput::new_err(format!("{name} is not a valid path"));
         told.set_cause(py, Some(error));
         told
     })
@@ -88,9 +84,7 @@ pub fn walk<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'p
     let mut all = Vec::new();
     for one in given.try_iter().map_err(|error| not_a_list(py, name, error))? {
         if all.len() == LONGEST {
-            return Err(InvalidInput::new_err(format!(
-                "{name} is longer than 10^7, expected at most that many"
-            )));
+            return Err(InvalidInput::new_err(format!("{name} has more than 10,000,000 items; pass fewer")));
         }
         all.push(one.map_err(|error| not_a_number(py, name, error))?);
     }
@@ -99,7 +93,7 @@ pub fn walk<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'p
 
 fn not_a_list(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     match error.is_instance_of::<PyTypeError>(py) {
-        true => PyTypeError::new_err(format!("{name} is no list, expected some in a row")),
+        true => PyTypeError::new_err(format!("{name} is not a list")),
         false => not_a_number(py, name, error),
     }
 }
@@ -118,7 +112,9 @@ fn subtree(name: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value
     if let Ok(table) = given.cast::<PyDict>() {
         let fields = table.iter().map(|(key, value)| {
             let key = key.extract::<String>().map_err(|_| {
-                PyTypeError::new_err(format!("{name} has a key that is no text, expected names of fields"))
+                PyTypeError::new_err(format!(
+                    "{name} has a key that is not a string; use field names as keys"
+                ))
             })?;
             let value = subtree(&key, &value, depth - 1)?;
             Ok((key, value))
@@ -128,7 +124,7 @@ fn subtree(name: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value
     if let Ok(word) = given.cast::<PyString>() {
         return Ok(Value::String(
             word.to_str()
-                .map_err(|_| InvalidInput::new_err(format!("{name} is not readable text")))?
+                .map_err(|_| InvalidInput::new_err(format!("{name} is not valid Unicode text")))?
                 .to_owned(),
         ));
     }
@@ -165,5 +161,5 @@ pub fn method(given: Option<&str>) -> PyResult<Option<Method>> {
 
 /// A word that a message may repeat: short, and in one line.
 pub fn shown(word: &str) -> String {
-    word.chars().filter(|c| !c.is_control()).take(60).collect()
+    printable(word, 60)
 }

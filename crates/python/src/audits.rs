@@ -24,47 +24,39 @@ use std::{
 use veracity::{
     Adjacency, AuditDone, AuditSettings, Case, Count, Epsilon, Error as Failure, Subject, Upper, Verdict,
     auditing::{
-        self, AuditClaim, AuditProtocol, Audited, Keep, MethodNote, Opening, Stepwise, Trials, World,
-        certificate::certify, fragment, needed_trials, page, plan,
+        self, Audit, AuditClaim, AuditPlan, AuditProtocol, InsufficientPower, MethodRequest, Opening,
+        Retention, Stepwise, Trials, World, certificate::Certificate, fragment, page,
     },
-    spec::Whole,
     words,
 };
 
 pyo3::import_exception!(veracity._errors, CannotTell);
 
-/// Adds audits to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<AuditRun>()?;
-    module.add_class::<AuditResult>()?;
-    module.add_function(wrap_pyfunction!(_audit_adjacency, module)?)?;
-    module.add_function(wrap_pyfunction!(_begin_audit, module)?)
-}
-
 /// What is claimed, as far as no accountant is needed to say it.
-enum Stated {
+enum ClaimSource {
     Whole(AuditClaim),
     Mechanism(Subject, veracity::Delta),
 }
 
-impl Stated {
+impl ClaimSource {
     /// A claim, a mechanism with a δ, or (ε, δ).
     fn read(
         claim: &Bound<'_, PyAny>,
         delta: Option<&Bound<'_, PyAny>>,
         adjacency: Option<&str>,
-    ) -> PyResult<Stated> {
+    ) -> PyResult<ClaimSource> {
         if let Ok(mechanism) = claim.cast::<PyMechanism>() {
             let delta = delta.ok_or_else(|| {
                 InvalidInput::new_err(
-                    "delta is missing, expected that of the claim: a mechanism has a whole curve",
+                    "delta is missing; name the delta of the claim, because a mechanism has one epsilon for \
+                     each delta",
                 )
             })?;
-            return Ok(Stated::Mechanism(mechanism.get().subject(adjacency)?, argument::delta(delta)?));
+            return Ok(ClaimSource::Mechanism(mechanism.get().subject(adjacency)?, argument::delta(delta)?));
         }
         if delta.is_some() {
             return Err(InvalidInput::new_err(
-                "delta is given, expected it only with a mechanism: the claim has its own",
+                "delta can be set only with a mechanism; leave it out, because the claim has its own",
             ));
         }
         let asked = argument::adjacency(adjacency)?;
@@ -73,14 +65,14 @@ impl Stated {
             let its_own = claim.point.adjacency;
             return match asked {
                 Some(other) if other != its_own => Err(InvalidInput::new_err(format!(
-                    "adjacency is {other}, expected none or {its_own}: the claim has its own"
+                    "adjacency is {other}, but the claim has {its_own}; leave adjacency out"
                 ))),
-                _ => Ok(Stated::Whole(claim)),
+                _ => Ok(ClaimSource::Whole(claim)),
             };
         }
         let unfit = || {
             InvalidInput::new_err(
-                "claim is something else, expected a Claim, a Mechanism with delta, or (epsilon, delta)",
+                "claim has the wrong type, expected a Claim, a Mechanism with delta, or (epsilon, delta)",
             )
         };
         let pair = claim.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2).ok_or_else(unfit)?;
@@ -93,39 +85,39 @@ impl Stated {
             delta: argument::delta(&pair.get_item(1)?)?,
             adjacency: asked.unwrap_or(Adjacency::AddRemove),
         };
-        Ok(Stated::Whole(point.into()))
+        Ok(ClaimSource::Whole(point.into()))
     }
 
     fn adjacency(&self) -> Adjacency {
         match self {
-            Stated::Whole(claim) => claim.point.adjacency,
-            Stated::Mechanism(subject, _) => subject.adjacency,
+            ClaimSource::Whole(claim) => claim.point.adjacency,
+            ClaimSource::Mechanism(subject, _) => subject.adjacency,
         }
     }
 
     fn claim(self) -> Result<AuditClaim, Failure> {
         Ok(match self {
-            Stated::Whole(claim) => claim,
-            Stated::Mechanism(subject, delta) => AuditClaim::of_subject(&subject, delta, None)?,
+            ClaimSource::Whole(claim) => claim,
+            ClaimSource::Mechanism(subject, delta) => AuditClaim::of_subject(&subject, delta, None)?,
         })
     }
 }
 
 /// Which datasets a claim says are adjacent.
 #[pyfunction]
-fn _audit_adjacency(
+pub fn _audit_adjacency(
     claim: &Bound<'_, PyAny>,
     delta: Option<&Bound<'_, PyAny>>,
     adjacency: Option<&str>,
 ) -> PyResult<&'static str> {
-    Ok(Stated::read(claim, delta, adjacency)?.adjacency().name())
+    Ok(ClaimSource::read(claim, delta, adjacency)?.adjacency().name())
 }
 
 /// Fixes everything and opens the folder of an audit whose trials Python runs.
 #[pyfunction]
 #[pyo3(signature = (*, claim, delta, adjacency, trials, seed, significance, method, threshold, require, max_failures, group, description, settings, out, resume))]
 #[allow(clippy::too_many_arguments)] // Each is a keyword of `veracity.audit`.
-fn _begin_audit(
+pub fn _begin_audit(
     py: Python<'_>,
     claim: &Bound<'_, PyAny>,
     delta: Option<&Bound<'_, PyAny>>,
@@ -143,72 +135,48 @@ fn _begin_audit(
     out: Option<PathBuf>,
     resume: bool,
 ) -> PyResult<AuditRun> {
-    let stated = Stated::read(claim, delta, adjacency)?;
+    let stated = ClaimSource::read(claim, delta, adjacency)?;
     let Value::Object(told) = argument::tree("settings", settings)? else {
-        return Err(InvalidInput::new_err("settings is no table, expected one"));
+        return Err(InvalidInput::new_err("settings is not a dict"));
     };
     let told: BTreeMap<String, Value> = told.into_iter().collect();
     let trials = argument::count("trials", trials)?;
     let seed = seed
         .extract::<u64>()
-        .map_err(|_| InvalidInput::new_err("seed is something else, expected 0 ≤ seed < 2^64"))?;
+        .map_err(|_| InvalidInput::new_err("seed is not an integer in range, expected 0 ≤ seed < 2^64"))?;
     let group = Count::new(group).map_err(refused)?;
-    let method = note(method, threshold, group)?.map(|note| note.method()).transpose().map_err(refused)?;
+    let request =
+        MethodRequest { bound: method.map(shown), threshold: threshold.map(shown), group: Some(group) };
     if resume && out.is_none() {
-        return Err(InvalidInput::new_err("out is missing, expected the folder of the audit to resume"));
+        return Err(InvalidInput::new_err("out is missing; name the directory of the audit to resume"));
     }
     let opening = if resume { Opening::Resume } else { Opening::Fresh };
-    let settings = AuditSettings {
-        method,
+    let mut settings = AuditSettings {
         significance: number("significance", significance)?,
         require: maybe_number("require", require)?,
-        max_failures: max_failures.map(|most| most_failures(most)).transpose()?,
-        keep: out.clone().map_or(Keep::Nothing, |folder| Keep::Everything(folder, opening)),
+        max_failures: max_failures
+            .map(|most| argument::whole("max_failures", most)?.count_or_zero("max_failures").map_err(refused))
+            .transpose()?,
+        keep: out.clone().map_or(Retention::Nothing, |folder| Retention::Everything(folder, opening)),
         ..AuditSettings::default()
     };
     let description = words::one_line(description);
     let work = move || -> Result<Stepwise, Failure> {
         let case = Case::of_brought_scores(&description, told, stated.claim()?, trials, seed, group);
-        must_be_able(&case, &settings)?;
-        Stepwise::begin(&case, &settings)
+        settings.method = Some(case.method(&request, settings.significance)?);
+        let audit = Audit::new(&case, &settings)?;
+        if settings.require.is_some()
+            && let AuditPlan::InsufficientPower(InsufficientPower { trials, require, needed }) =
+                audit.plan()?
+        {
+            return Err(Failure::invalid(format!(
+                "trials is {trials}, expected about {needed}: this many detect noise at {require}× the declared level"
+            )));
+        }
+        audit.begin()
     };
     let audit = interruptible(py, work)?.map_err(failed)?;
     Ok(AuditRun { out, audit: Mutex::new(Some(audit)) })
-}
-
-fn most_failures(given: &Bound<'_, PyAny>) -> PyResult<u64> {
-    match number("max_failures", given)? {
-        0.0 => Ok(0),
-        most => Ok(Whole(most).count("max_failures").map_err(refused)?.get()),
-    }
-}
-
-/// The method that is asked for, as the command line has it; none for the usual one.
-fn note(method: Option<&str>, threshold: Option<&str>, group: Count) -> PyResult<Option<MethodNote>> {
-    let bound = match (method, threshold) {
-        (None, None) => return Ok(None),
-        // A threshold of one's own is counted at, not bet on.
-        (None, Some(_)) => "clopper-pearson".to_owned(),
-        (Some(method), _) => shown(method),
-    };
-    let usual = if bound == "sequential" { "past" } else { "split" };
-    let threshold = threshold.map_or(usual.to_owned(), shown);
-    Ok(Some(MethodNote { bound, threshold, group_size: group.get() }))
-}
-
-/// Refuses an audit that could not catch what it must, before its first trial.
-fn must_be_able(case: &Case, settings: &AuditSettings) -> Result<(), Failure> {
-    let Some(part) = settings.require else { return Ok(()) };
-    let (protocol, caught) = plan(case, settings)?;
-    if caught.and_then(|caught| caught.noise_below).is_some_and(|below| below >= part) {
-        return Ok(());
-    }
-    let needed = needed_trials(case, protocol.method.method()?, part, settings.significance)?;
-    Err(Failure::invalid(format!(
-        "trials is {}, expected about {}: so many catch noise of {part} of the declared",
-        protocol.trials,
-        needed.get()
-    )))
 }
 
 /// A score of a trial, or why there is none.
@@ -238,7 +206,7 @@ impl AuditRun {
 }
 
 fn over() -> PyErr {
-    Error::new_err("the audit has ended, expected one under way")
+    Error::new_err("the audit has already ended")
 }
 
 #[pymethods]
@@ -290,7 +258,9 @@ impl AuditRun {
                 first_failure,
                 text: OnceLock::new(),
             }),
-            AuditDone::Share { .. } => Err(Error::new_err("trials are missing, expected all of them")),
+            AuditDone::Share { .. } => {
+                Err(Error::new_err("trials are missing; run all of them before the verdict"))
+            }
         }
     }
 
@@ -300,146 +270,116 @@ impl AuditRun {
     }
 }
 
-/// What came of an audit: the verdict and what it rests on. It shows itself in a notebook.
+/// Result of an audit: the verdict, the lower bound on ε and the evidence.
+///
+/// In a notebook it shows the plots of the report.
 #[pyclass(frozen, module = "veracity")]
 pub struct AuditResult {
     protocol: AuditProtocol,
-    audited: Audited,
+    audited: auditing::AuditResult,
     kept: Trials,
-    /// How many other audits of this subject and claim were judged in the same folder before.
+    /// The number of earlier audits of the same subject and claim in the same folder.
     #[pyo3(get)]
     earlier_looks: u64,
     out: Option<PathBuf>,
-    /// The traceback of the first trial that failed in this run; None where none did.
+    /// The traceback of the first failed trial of this run. None if no trial failed.
     #[pyo3(get)]
     first_failure: Option<String>,
     text: OnceLock<String>,
 }
 
+getters! {
+    AuditResult {
+        /// The verdict: "refuted", "not-refuted" or "inconclusive".
+        verdict(this) -> &str { this.audited.verdict.name() }
+        /// The lower bound on ε at confidence 1 − `significance`.
+        epsilon_lower(this) -> f64 { this.audited.evidence.shown.epsilon.0.get() }
+        /// The largest lower bound on ε that this number of trials could have given.
+        ceiling(this) -> f64 { this.audited.evidence.shown.ceiling.get() }
+        /// ε of the claim.
+        epsilon_claimed(this) -> f64 { this.audited.claim.epsilon.0.get() }
+        /// δ of the claim.
+        delta(this) -> f64 { this.audited.claim.delta.get() }
+        /// The largest noise, as a multiple of the declared level, with which the trials are compatible. None if there is no limit.
+        effective_noise(this) -> Option<f64> { this.audited.against.and_then(|against| against.noise_at_most) }
+        /// The noise, as a multiple of the declared level, below which the audit refutes with probability 0.9. None if there is none.
+        detects_noise_below(this) -> Option<f64> { this.audited.power.and_then(|power| power.detects_noise_below) }
+        /// The number of trials that the verdict is based on.
+        trials(this) -> u64 { this.audited.terms.trials.get() }
+        /// The number of those trials that failed.
+        failures(this) -> u64 { this.audited.failures }
+        /// The significance: the largest probability of refuting a true claim.
+        significance(this) -> f64 { this.audited.evidence.significance }
+        /// The statistical method, such as `sequential`.
+        method(this) -> String { this.protocol.method.bound.clone() }
+        /// The seed of the trials.
+        seed(this) -> u64 { this.protocol.seed }
+        /// The folder with the evidence. None if you kept none.
+        out(this) -> Option<PathBuf> { this.out.clone() }
+    }
+}
+
 #[pymethods]
 impl AuditResult {
-    /// "refuted", "not-refuted" or "cannot-tell".
-    #[getter]
-    fn verdict(&self) -> &str {
-        self.audited.verdict.name()
-    }
-
-    /// The truth is at least this, up to `significance`.
-    #[getter]
-    fn epsilon_lower(&self) -> f64 {
-        self.audited.evidence.shown.epsilon.0.get()
-    }
-
-    /// The largest ε that so many trials could have shown.
-    #[getter]
-    fn ceiling(&self) -> f64 {
-        self.audited.evidence.shown.ceiling.get()
-    }
-
-    /// The ε that is claimed.
-    #[getter]
-    fn epsilon_claimed(&self) -> f64 {
-        self.audited.claim.epsilon.0.get()
-    }
-
-    /// Its δ.
-    #[getter]
-    fn delta(&self) -> f64 {
-        self.audited.claim.delta.get()
-    }
-
-    /// The largest multiple of the declared noise that the trials still allow; None where they allow any, or none is declared.
-    #[getter]
-    fn effective_noise(&self) -> Option<f64> {
-        self.audited.against.and_then(|against| against.noise_at_most)
-    }
-
-    /// Noise below this part of the declared is caught by so many trials with chance 0.9; None where none is.
-    #[getter]
-    fn catches_noise_below(&self) -> Option<f64> {
-        self.audited.caught.and_then(|caught| caught.noise_below)
-    }
-
-    /// How many trials were looked at.
-    #[getter]
-    fn trials(&self) -> u64 {
-        self.audited.terms.trials.get()
-    }
-
-    /// How many of them failed.
-    #[getter]
-    fn failures(&self) -> u64 {
-        self.audited.failures
-    }
-
-    /// Trials with the canary, those of them that failed, trials without it, those of them that failed.
+    /// Trials with the canary, failed ones with it, trials without it, failed ones without it.
     #[getter]
     fn failed_by_world(&self) -> (u64, u64, u64, u64) {
         let by = self.audited.failed;
         (by.ins, by.failed_in, by.outs, by.failed_out)
     }
 
-    /// The chance of error.
-    #[getter]
-    fn significance(&self) -> f64 {
-        self.audited.evidence.significance
-    }
-
-    /// How scores became a verdict.
-    #[getter]
-    fn method(&self) -> String {
-        self.protocol.method.bound.clone()
-    }
-
-    /// What the trials' randomness was drawn from.
-    #[getter]
-    fn seed(&self) -> u64 {
-        self.protocol.seed
-    }
-
-    /// The folder of the evidence; None where none is kept.
-    #[getter]
-    fn out(&self) -> Option<PathBuf> {
-        self.out.clone()
-    }
-
-    /// The text of the certificate, from which and from the trials anyone comes to the same verdict.
+    /// The certificate as JSON. With the trials, anyone can recompute the verdict from it.
     #[getter]
     fn certificate(&self, py: Python<'_>) -> PyResult<String> {
         if let Some(text) = self.text.get() {
             return Ok(text.clone());
         }
-        let text = py.detach(|| certify(&self.protocol, &self.kept)?.1.to_json()).map_err(failed)?;
+        let text = py
+            .detach(|| Certificate::new(&self.protocol, &self.kept, &self.audited).to_json())
+            .map_err(failed)?;
         Ok(self.text.get_or_init(|| text).clone())
     }
 
-    /// The trials as a CSV text, as they lie in the folder of the evidence.
+    /// Return the trials as CSV.
+    ///
+    /// Returns:
+    ///     The text of `trials.csv`.
     fn trials_csv(&self) -> String {
         self.kept.to_csv()
     }
 
-    /// Whether the canary was in, by trial.
+    /// One boolean per trial: True if the canary was included.
     #[getter]
     fn worlds<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let worlds = self.kept.observations().into_iter().map(|told| told.world == World::In);
         PyArray1::from_vec(py, worlds.collect())
     }
 
-    /// The scores by trial; NaN where a trial failed.
+    /// One score per trial. NaN for a failed trial.
     #[getter]
     fn scores<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let scores = self.kept.observations().into_iter().map(|told| told.score.unwrap_or(f64::NAN));
         PyArray1::from_vec(py, scores.collect())
     }
 
-    /// The report as one page.
+    /// Return the report as one HTML page.
+    ///
+    /// Returns:
+    ///     HTML without external resources. Write it to a file and open it in a browser.
     fn report_html(&self, py: Python<'_>) -> PyResult<String> {
         let draw = || page(&self.audited, &self.kept.observations(), Vec::new());
         Ok(py.detach(draw).map_err(refused)?.render())
     }
 
-    /// Raises `Refuted` when the claim is refuted, and `CannotTell` when the audit is not able to tell: with `require`, when noise of
-    /// that part of the declared would not have been caught.
+    /// Raise an exception if the claim is refuted or the audit is inconclusive.
+    ///
+    /// Args:
+    ///     require: the noise that the audit must be able to detect, as a multiple of the declared level, for example 0.8. None skips
+    ///         this check.
+    ///
+    /// Raises:
+    ///     Refuted: if the claim is refuted.
+    ///     CannotTell: if the audit could not have detected noise at `require` times the declared level.
     #[pyo3(signature = (require=None))]
     fn assert_not_refuted(&self, require: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let audited = match maybe_number("require", require)? {
@@ -458,7 +398,8 @@ impl AuditResult {
     fn __repr__(&self) -> String {
         let kept = self.out.as_ref().map_or(String::new(), |folder| {
             let path = folder.join(auditing::certificate::FILE);
-            format!("evidence {0}; veracity verify {0} recomputes it\n", path.display())
+            let certificate = format!("{0}   (recompute it with veracity verify {0})", path.display());
+            words::row("certificate", &certificate)
         });
         (words::audit(&self.audited) + &kept).trim_end().to_owned()
     }

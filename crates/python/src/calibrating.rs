@@ -9,27 +9,23 @@ use veracity::{
     calibration::{self, Solve, Solved},
 };
 
-/// Adds calibration to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Calibration>()?;
-    module.add_function(wrap_pyfunction!(calibrate, module)?)
-}
-
-/// A setting that keeps within a budget, and what it leaks. What was not looked for is None.
+/// Result of `calibrate`: the setting that fits a privacy budget.
+///
+/// Of `noise_multiplier`, `steps` and `sampling_rate`, the one that you solved for has a value. The other two are None.
 #[pyclass(frozen, get_all, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct Calibration {
-    /// The least noise multiplier, rounded up; for integer noise, its sigma or scale.
+    /// The smallest noise multiplier, rounded up. For discrete noise, its sigma or scale.
     noise_multiplier: Option<f64>,
-    /// The most steps.
+    /// The largest number of steps.
     steps: Option<u64>,
     /// The largest sampling rate, rounded down.
     sampling_rate: Option<f64>,
-    /// The mechanism with what was found in its place.
+    /// The mechanism with the solved setting.
     mechanism: PyMechanism,
-    /// The ε that it is certified to have.
+    /// The certified ε of that mechanism.
     epsilon: Interval,
-    /// The δ.
+    /// δ, as you gave it.
     delta: f64,
 }
 
@@ -45,13 +41,29 @@ impl Calibration {
     }
 }
 
-/// The setting of a mechanism for a budget of ε and δ.
+/// Find the least noise, the most steps or the largest sampling rate that fits a privacy budget.
 ///
-/// `solve` is "noise" (the least), "steps" (the most) or "sampling-rate" (the largest). Whatever stands in its place in the
-/// mechanism is ignored: of steps, how often the whole is repeated.
+/// Args:
+///     mechanism: the mechanism to calibrate. Its current value of the setting does not matter.
+///     epsilon: ε of the budget.
+///     delta: δ of the budget.
+///     solve: "noise", "steps" or "sampling-rate".
+///     adjacency: "add-remove", "replace-one" or "zero-out". None takes the adjacency of the mechanism.
+///
+/// Returns:
+///     A `Calibration`. The setting is rounded to the safe side and certified as printed.
+///
+/// Raises:
+///     InvalidInput: if the mechanism has no such setting, or no value of it fits the budget.
+///     NoTheorem: if no theorem covers the mechanism.
+///
+/// Example:
+///     >>> run = v.dp_sgd(sampling_rate=0.01, noise_multiplier=1, steps=1000)
+///     >>> v.calibrate(run, epsilon=3, delta=1e-5).noise_multiplier
+///     0.81358449
 #[pyfunction]
 #[pyo3(signature = (mechanism, *, epsilon, delta, solve="noise", adjacency=None))]
-fn calibrate(
+pub fn calibrate(
     py: Python<'_>,
     mechanism: &PyMechanism,
     epsilon: &Bound<'_, PyAny>,

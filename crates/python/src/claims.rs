@@ -5,26 +5,19 @@ use crate::{
     errors::{InvalidInput, Refuted, failed, refused},
     interruptible::interruptible,
     interval::Interval,
-    mechanism::{PyMechanism, Said},
+    mechanism::PyMechanism,
 };
 use pyo3::{prelude::*, types::PyString};
 use std::path::PathBuf;
 use veracity::{
     Adjacency, Choice, ClaimFile, Confirmation, Error as Failure, LONGEST_TEXT, Mechanism, PrivacyUnit,
-    Stated, Target, Verified, account, auditing::certificate::Recomputed, read_text, saving::create,
-    verify as verify_text, verify_file, words,
+    Stated, Subject, Target, VerifiedFile, account, auditing::certificate::Recomputation, read_text,
+    saving::create, verify as verify_text, verify_file, words,
 };
 
-/// Adds claims and their verification to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Claim>()?;
-    module.add_class::<Verification>()?;
-    module.add_class::<VerifiedNumber>()?;
-    module.add_function(wrap_pyfunction!(read_claim, module)?)?;
-    module.add_function(wrap_pyfunction!(verify, module)?)
-}
-
-/// What is promised of a mechanism: ε from both sides at a δ, the whole profile, to whom, and what it does not cover.
+/// A claim: ε and δ of a mechanism, with everything that others need to recompute them.
+///
+/// Make one with `Mechanism.claim`, or read a file with `read_claim`. Sessions, queries, estimators and audits have claims too.
 #[pyclass(frozen, module = "veracity", eq)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
@@ -33,12 +26,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The text of its file, unless nobody could read it again.
+    /// The text of its file, unless it is too long to be verified.
     fn text(&self) -> PyResult<String> {
         let text = self.file.to_json().map_err(refused)?;
         if text.len() as u64 > LONGEST_TEXT {
             return Err(InvalidInput::new_err(
-                "claim is longer than 1 MiB, which nobody could verify; ask of fewer groups or parts, or give the strategy as a band",
+                "claim is longer than 1 MiB, the most that verify reads; ask about fewer groups or parts, or give the strategy as a band",
             ));
         }
         Ok(text)
@@ -47,7 +40,26 @@ impl Claim {
 
 #[pymethods]
 impl PyMechanism {
-    /// The promise at this δ, or at this ε, as a claim.
+    /// Make a claim: the guarantee with everything that others need to recompute it.
+    ///
+    /// Give either `delta` or `epsilon`. The accountant computes the other.
+    ///
+    /// Args:
+    ///     delta: δ of the claim.
+    ///     epsilon: ε of the claim.
+    ///     method: one accounting method, such as "pld" or "rdp". None takes the tightest bound.
+    ///     adjacency: "add-remove", "replace-one" or "zero-out". None takes the adjacency of the mechanism.
+    ///
+    /// Returns:
+    ///     A `Claim`. Save it with `Claim.save`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if both or neither of `delta` and `epsilon` are given.
+    ///     NoTheorem: if no theorem covers the mechanism.
+    ///
+    /// Example:
+    ///     >>> v.gaussian(noise_multiplier=4).claim(delta=1e-5).epsilon.method
+    ///     'exact'
     #[pyo3(signature = (delta=None, *, epsilon=None, method=None, adjacency=None))]
     fn claim(
         &self,
@@ -67,87 +79,69 @@ impl PyMechanism {
 
 /// What is given of ε and δ; the other one is asked.
 pub fn target(delta: Option<&Bound<'_, PyAny>>, epsilon: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
-    match (delta, epsilon) {
-        (Some(delta), None) => Ok(Target::Delta(argument::delta(delta)?)),
-        (None, Some(epsilon)) => Ok(Target::Epsilon(argument::epsilon(epsilon)?)),
-        (Some(_), Some(_)) => {
-            Err(InvalidInput::new_err("delta is given together with epsilon, expected one or the other"))
-        }
-        (None, None) => Err(InvalidInput::new_err("delta is missing, expected delta or epsilon")),
+    let delta = argument::maybe_number("delta", delta)?;
+    Target::given("", delta, argument::maybe_number("epsilon", epsilon)?).map_err(refused)
+}
+
+getters! {
+    Claim {
+        /// The certified interval of ε at `delta`.
+        epsilon(this) -> PyResult<Interval> { Interval::stated(&this.file.epsilon, &this.file.method.name) }
+        /// δ of the claim.
+        delta(this) -> f64 { this.file.delta }
+        /// The guarantee as a sentence.
+        definition(this) -> &str { &this.file.definition }
+        /// Points of the privacy profile, each (ε, lower bound on δ or None, upper bound on δ or None).
+        profile(this) -> Vec<(f64, Option<f64>, Option<f64>)> { this.file.profile.iter().map(|point| (point.epsilon, point.delta.lower, point.delta.upper)).collect() }
+        /// The adjacency: which datasets count as neighbors.
+        adjacency(this) -> &str { &this.file.adjacency }
+        /// The privacy unit, such as `example` or `patient`.
+        unit(this) -> &str { &this.file.unit }
+        /// The accounting method that computed the claim.
+        method(this) -> &str { &this.file.method.name }
+        /// The list of risks that the claim does not cover, such as side channels.
+        not_covered(this) -> Vec<String> { this.file.not_covered.clone() }
     }
 }
 
 #[pymethods]
 impl Claim {
-    /// The ε at `delta`.
-    #[getter]
-    fn epsilon(&self) -> PyResult<Interval> {
-        Interval::stated(&self.file.epsilon, &self.file.method.name)
-    }
-
-    /// The δ.
-    #[getter]
-    fn delta(&self) -> f64 {
-        self.file.delta
-    }
-
-    /// The promise in words.
-    #[getter]
-    fn definition(&self) -> &str {
-        &self.file.definition
-    }
-
-    /// Points of the profile: (ε, the least δ or None, the most δ).
-    #[getter]
-    fn profile(&self) -> Vec<(f64, Option<f64>, Option<f64>)> {
-        self.file.profile.iter().map(|point| (point.epsilon, point.delta.lower, point.delta.upper)).collect()
-    }
-
-    /// Which datasets are adjacent.
-    #[getter]
-    fn adjacency(&self) -> &str {
-        &self.file.adjacency
-    }
-
-    /// Whose data one record is.
-    #[getter]
-    fn unit(&self) -> &str {
-        &self.file.unit
-    }
-
-    /// The method that found the numbers.
-    #[getter]
-    fn method(&self) -> &str {
-        &self.file.method.name
-    }
-
-    /// What the claim does not speak of.
-    #[getter]
-    fn not_covered(&self) -> Vec<String> {
-        self.file.not_covered.clone()
-    }
-
-    /// What is done to the data, under the claim's adjacency.
+    /// The mechanism of the claim, with its adjacency and unit.
     #[getter]
     fn mechanism(&self) -> PyResult<PyMechanism> {
         let mechanism = Mechanism::try_from(&self.file.mechanism).map_err(refused)?;
         let adjacency = self.file.adjacency.parse::<Adjacency>().map_err(refused)?;
         let unit = PrivacyUnit::new(&self.file.unit).map_err(refused)?;
-        PyMechanism::new(mechanism, Said { adjacency: Some(adjacency), unit: Some(unit) })
+        PyMechanism::of_subject(Subject { mechanism, adjacency, unit })
     }
 
-    /// The text of its file.
+    /// Return the claim as the text of its file.
+    ///
+    /// Returns:
+    ///     A JSON object.
+    ///
+    /// Raises:
+    ///     InvalidInput: if the claim is longer than 1 MiB, which `verify` does not read.
     fn to_json(&self) -> PyResult<String> {
         self.text()
     }
 
-    /// Writes it to a new file; whatever has the name already stays, and is refused.
+    /// Write the claim to a new file.
+    ///
+    /// Args:
+    ///     path: the file. It must not exist yet.
+    ///
+    /// Raises:
+    ///     FileError: if the file exists or cannot be written.
     fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
         let (text, path) = (self.text()?, argument::path("path", path)?);
         interruptible(py, move || create("claim", &path, text.as_bytes()))?.map_err(failed)
     }
 
-    /// Recomputes it.
+    /// Recompute the claim.
+    ///
+    /// Returns:
+    ///     A `Verification`.
     fn verify(&self, py: Python<'_>) -> PyResult<Verification> {
         let text = self.text()?;
         let confirmation = interruptible(py, move || verify_text(&text))?.map_err(refused)?;
@@ -164,7 +158,7 @@ impl Claim {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        let delta = veracity::report::decimal::nearest(self.file.delta, 17);
+        let delta = veracity::decimal::nearest(self.file.delta, 17);
         let (adjacency, unit) = (&self.file.adjacency, &self.file.unit);
         Ok(format!(
             "Claim(epsilon={}, delta={delta}, adjacency='{adjacency}', unit={unit:?})",
@@ -173,10 +167,25 @@ impl Claim {
     }
 }
 
-/// A claim from a file, or from its text.
+/// Read a claim from a file or from JSON.
+///
+/// Args:
+///     claim: a path, or the text of a claim.
+///
+/// Returns:
+///     A `Claim`. Its numbers are not recomputed yet. Call `Claim.verify` for that.
+///
+/// Raises:
+///     FileError: if the file does not exist or is not a claim.
+///     InvalidInput: if the text is not a claim.
+///
+/// Example:
+///     >>> claim = v.gaussian(noise_multiplier=4).claim(delta=1e-5)
+///     >>> v.read_claim(claim.to_json()) == claim
+///     True
 #[pyfunction]
 #[pyo3(signature = (claim))]
-fn read_claim(py: Python<'_>, claim: &Bound<'_, PyAny>) -> PyResult<Claim> {
+pub fn read_claim(py: Python<'_>, claim: &Bound<'_, PyAny>) -> PyResult<Claim> {
     let place = Place::of(claim)?;
     let read = move || -> Result<ClaimFile, Failure> {
         Ok(match place {
@@ -201,7 +210,8 @@ impl Place {
             return Ok(Place::Text(claim.get().text()?));
         }
         if let Ok(text) = given.cast::<PyString>() {
-            let unreadable = |_| InvalidInput::new_err("claim is not readable text, expected a path or JSON");
+            let unreadable =
+                |_| InvalidInput::new_err("claim is not valid Unicode text, expected a path or JSON");
             let text = text.to_str().map_err(unreadable)?;
             if text.trim_start().starts_with('{') {
                 return Ok(Place::Text(text.to_owned()));
@@ -211,39 +221,54 @@ impl Place {
     }
 }
 
-/// Recomputes a claim, or the certificate of an audit with the trials beside it. A claim that does not stand raises nothing here;
-/// `.assert_stands()` does.
+/// Recompute a claim, or the certificate of an audit from the trials next to it.
+///
+/// An invalid claim raises nothing here. Call `.raise_if_invalid()` on the result if you want an exception, for example in a test.
+///
+/// Args:
+///     claim: a path, the text of a claim, or a `Claim`.
+///
+/// Returns:
+///     A `Verification`. It is true if the claim is valid.
+///
+/// Raises:
+///     FileError: if the file does not exist or is damaged.
+///     InvalidInput: if the text is not a claim.
+///
+/// Example:
+///     >>> v.verify(v.gaussian(noise_multiplier=4).claim(delta=1e-5)).is_valid
+///     True
 #[pyfunction]
 #[pyo3(signature = (claim))]
-fn verify(py: Python<'_>, claim: &Bound<'_, PyAny>) -> PyResult<Verification> {
+pub fn verify(py: Python<'_>, claim: &Bound<'_, PyAny>) -> PyResult<Verification> {
     let place = Place::of(claim)?;
     let work = move || -> Result<Verification, Failure> {
         Ok(match place {
             Place::Text(text) => Verification::of_claim(verify_text(&text)?),
             Place::Path(path) => match verify_file(&path)? {
-                Verified::Claim(confirmation) => Verification::of_claim(*confirmation),
-                Verified::Certificate(recomputed) => Verification::of_certificate(&recomputed),
+                VerifiedFile::Claim(confirmation) => Verification::of_claim(*confirmation),
+                VerifiedFile::Certificate(recomputed) => Verification::of_certificate(&recomputed),
             },
         })
     };
     interruptible(py, work)?.map_err(failed)
 }
 
-/// One number or word of a claim, and what was found in its place.
+/// One number or string of a claim or certificate, with the result of recomputing it.
 #[pyclass(frozen, get_all, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct VerifiedNumber {
-    /// What it is.
+    /// The name of the number.
     what: String,
-    /// Which side it is stated from: "upper", "lower" or "value"; of a certificate, what is stated.
+    /// The side that the claim states: "upper", "lower" or "value". For a certificate, the stated value.
     stated: String,
-    /// The number that is claimed; None where there is none.
+    /// The number in the claim. None if there is none.
     claimed: Option<f64>,
-    /// The lower end that was found, where there is one.
+    /// The recomputed lower bound. None if there is none.
     lower: Option<f64>,
-    /// The upper end that was found, where there is one.
+    /// The recomputed upper bound. None if there is none.
     upper: Option<f64>,
-    /// Whether it holds.
+    /// True if the claimed number is valid.
     holds: bool,
 }
 
@@ -255,17 +280,17 @@ impl VerifiedNumber {
     }
 }
 
-/// What came of checking a claim, or a certificate, again. It is true where it stands.
+/// Result of `verify`. It is true if the claim or certificate is valid.
 #[pyclass(frozen, get_all, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct Verification {
-    /// Whether nothing is wrong with it.
-    stands: bool,
-    /// Every number that was recomputed, that of ε first.
+    /// True if every recomputed number supports the claim.
+    is_valid: bool,
+    /// Every number that was recomputed, ε first.
     checks: Vec<VerifiedNumber>,
-    /// What is taken as it stands: nobody could recompute it.
+    /// Assumptions that cannot be recomputed from the file. Check these yourself.
     assumed: Vec<String>,
-    /// The result in words, as the command line tells it.
+    /// The result as text, as `veracity verify` prints it.
     text: String,
 }
 
@@ -286,14 +311,14 @@ impl Verification {
             holds: check.holds,
         });
         Verification {
-            stands: confirmation.stands(),
+            is_valid: confirmation.stands(),
             checks: checks.collect(),
             text: words::confirmation(&confirmation),
             assumed: confirmation.assumed,
         }
     }
 
-    fn of_certificate(recomputed: &Recomputed) -> Verification {
+    fn of_certificate(recomputed: &Recomputation) -> Verification {
         let checks = recomputed.statements.iter().map(|one| VerifiedNumber {
             what: one.what.to_string(),
             stated: words::one_line(&one.stated),
@@ -303,7 +328,7 @@ impl Verification {
             holds: one.holds,
         });
         Verification {
-            stands: recomputed.failure().is_none(),
+            is_valid: recomputed.failure().is_none(),
             checks: checks.collect(),
             assumed: recomputed.unknown.clone(),
             text: words::certificate(recomputed),
@@ -317,13 +342,16 @@ impl Verification {
 
 #[pymethods]
 impl Verification {
-    /// Raises `Refuted` where it does not stand.
-    fn assert_stands(&self) -> PyResult<()> {
-        if self.stands { Ok(()) } else { Err(Refuted::new_err(self.first_line().to_owned())) }
+    /// Raise `Refuted` if the claim or certificate is invalid.
+    ///
+    /// Raises:
+    ///     Refuted: with the first line of `text`. It is an `AssertionError`, so a test fails with that line.
+    fn raise_if_invalid(&self) -> PyResult<()> {
+        if self.is_valid { Ok(()) } else { Err(Refuted::new_err(self.first_line().to_owned())) }
     }
 
     fn __bool__(&self) -> bool {
-        self.stands
+        self.is_valid
     }
 
     fn __str__(&self) -> &str {

@@ -17,12 +17,6 @@ use veracity::{
     reading::{Form, Kind, Limits, Notation, Request, Source, check, read},
 };
 
-/// Adds columns to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyColumn>()?;
-    module.add_function(wrap_pyfunction!(_check_columns, module)?)
-}
-
 /// One value for each row, some missing.
 #[pyclass(frozen, name = "_Column", module = "veracity._veracity")]
 #[derive(Debug, Clone)]
@@ -40,7 +34,7 @@ impl PyColumn {
     pub fn texts(&self) -> PyResult<&[Option<String>]> {
         match &*self.column {
             Column::Texts(texts) => Ok(texts),
-            Column::Numbers(_) => Err(InvalidInput::new_err("column has numbers, expected texts")),
+            Column::Numbers(_) => Err(InvalidInput::new_err("column has numbers, expected strings")),
         }
     }
 }
@@ -89,10 +83,12 @@ impl PyColumn {
     /// the last.
     fn binned(&self, inner: Vec<f64>, labels: Vec<String>) -> PyResult<PyColumn> {
         let Column::Numbers(numbers) = &*self.column else {
-            return Err(InvalidInput::new_err("column has texts, expected numbers"));
+            return Err(InvalidInput::new_err("column has strings, expected numbers"));
         };
         if labels.len() != inner.len() + 1 {
-            return Err(InvalidInput::new_err("labels differ from bins in number, expected one for each"));
+            return Err(InvalidInput::new_err(
+                "the number of labels differs from the number of bins; pass one per bin",
+            ));
         }
         let label = |x: f64| labels[inner.partition_point(|edge| *edge <= x)].clone();
         let texts = numbers.iter().map(|x| (!x.is_nan()).then(|| label(*x)));
@@ -106,7 +102,7 @@ impl PyColumn {
 
 /// Refuses a file that lacks a column; no row is read.
 #[pyfunction]
-fn _check_columns(py: Python<'_>, path: PathBuf, columns: Vec<String>) -> PyResult<()> {
+pub fn _check_columns(py: Python<'_>, path: PathBuf, columns: Vec<String>) -> PyResult<()> {
     let work = move || {
         let source = Source::at(&path, &Limits::default())?;
         columns.iter().try_for_each(|column| check(&source, &request(Some(column), true)))

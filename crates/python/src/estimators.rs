@@ -8,7 +8,7 @@ use crate::{
     claims::Claim,
     errors::{InvalidInput, failed, refused},
     interruptible::interruptible,
-    mechanism::{PyMechanism, Said},
+    mechanism::PyMechanism,
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -21,25 +21,14 @@ use veracity::{
     release_note::MODEL,
     spec::Whole,
     training::models::{
-        Averaging, Calibrated, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run,
-        Sampling, Schedule, Shape, cohort,
+        Averaging, CalibratedNoise, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy,
+        Run, Sampling, Schedule, Shape, cohort,
         convex::{
             BoundedFeatures, ConvexLoss, Intercept, Manner, ObjectiveNoise, Problem, Regularisation,
             RowBound, objective_perturbation,
         },
     },
 };
-
-/// Adds the functions to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_row_sums, module)?)?;
-    module.add_function(wrap_pyfunction!(_gaussian_noise, module)?)?;
-    module.add_function(wrap_pyfunction!(_sgd_noise, module)?)?;
-    module.add_function(wrap_pyfunction!(_logistic, module)?)?;
-    module.add_function(wrap_pyfunction!(_train_network, module)?)?;
-    module.add_function(wrap_pyfunction!(_network_outputs, module)?)?;
-    module.add_function(wrap_pyfunction!(_model_claim, module)?)
-}
 
 /// A noise call as a claim notes it: its place, its grid, what one row contributes in steps of the grid, and the noise over that.
 type Noted = (String, f64, f64, f64);
@@ -61,14 +50,14 @@ fn noise(seed: Option<u64>, call: u64) -> Result<NoiseStream, Refusal> {
 /// A mechanism under add-remove, for one row of a table.
 fn of_row(mechanism: Mechanism) -> PyResult<PyMechanism> {
     let unit = PrivacyUnit::new("row").map_err(refused)?;
-    PyMechanism::new(mechanism, Said { adjacency: Some(Adjacency::AddRemove), unit: Some(unit) })
+    PyMechanism::of_subject(Subject { mechanism, adjacency: Adjacency::AddRemove, unit })
 }
 
 /// Sums over rows with Gaussian noise, in units of the bound; group after group, term after term.
 #[pyfunction]
 #[pyo3(signature = (rows, targets, groups, number_of_groups, clipping, terms, noise_multiplier, seed, call))]
 #[allow(clippy::too_many_arguments)]
-fn _row_sums<'py>(
+pub fn _row_sums<'py>(
     py: Python<'py>,
     rows: PyReadonlyArray2<'py, f64>,
     targets: PyReadonlyArray2<'py, f64>,
@@ -83,7 +72,7 @@ fn _row_sums<'py>(
     let clipping = match clipping {
         "norm" => Clipping::Norm,
         "box" => Clipping::Box,
-        _ => return Err(InvalidInput::new_err("clipping is unknown, expected norm or box")),
+        _ => return Err(InvalidInput::new_err("unknown clipping, expected norm or box")),
     };
     let term = |name: &String| match name.as_str() {
         "count" => Ok(Term::Count),
@@ -93,7 +82,7 @@ fn _row_sums<'py>(
         "products" => Ok(Term::Products),
         "targets" => Ok(Term::Targets),
         "cross" => Ok(Term::Cross),
-        _ => Err(InvalidInput::new_err("term is unknown")),
+        _ => Err(InvalidInput::new_err("unknown term")),
     };
     let terms = terms.iter().map(term).collect::<PyResult<Vec<Term>>>()?;
     let multiplier = NoiseMultiplier::new(noise_multiplier).map_err(refused)?;
@@ -116,7 +105,7 @@ fn _row_sums<'py>(
 
 /// The least noise multiplier with which so many Gaussian answers are within a budget.
 #[pyfunction]
-fn _gaussian_noise(
+pub fn _gaussian_noise(
     py: Python<'_>,
     epsilon: &Bound<'_, PyAny>,
     delta: &Bound<'_, PyAny>,
@@ -133,7 +122,7 @@ fn _gaussian_noise(
 
 /// The least noise multiplier of a training.
 #[pyfunction]
-fn _sgd_noise(
+pub fn _sgd_noise(
     py: Python<'_>,
     epsilon: &Bound<'_, PyAny>,
     delta: &Bound<'_, PyAny>,
@@ -144,7 +133,7 @@ fn _sgd_noise(
         let (batch, population, steps) = schedule;
         let rate = SamplingRate::new(batch as f64 / population as f64)?;
         let steps = Count::new(steps)?;
-        let family = |noise| Mechanism::dp_sgd(rate, noise, steps);
+        let family = |noise| Mechanism::sampled_gaussian(rate, noise, steps);
         let noise = calibrate::noise(&family, Adjacency::AddRemove, epsilon, delta)?;
         Ok((noise.get(), family(noise)))
     };
@@ -157,7 +146,7 @@ fn gaussian_delta(delta: &Bound<'_, PyAny>) -> PyResult<Delta> {
     if delta.get() > 0.0 {
         return Ok(delta);
     }
-    Err(InvalidInput::new_err("delta is 0, expected delta > 0: this estimator adds gaussian noise"))
+    Err(InvalidInput::new_err("delta is 0, expected delta > 0, because this estimator adds Gaussian noise"))
 }
 
 /// Features and classes as the trainer takes them.
@@ -173,7 +162,7 @@ fn dataset(features: &PyReadonlyArray2<'_, f64>, labels: Vec<u32>, classes: usiz
 #[pyfunction]
 #[pyo3(signature = (features, labels, classes, epsilon, delta, penalty, intercept, seed))]
 #[allow(clippy::too_many_arguments)]
-fn _logistic<'py>(
+pub fn _logistic<'py>(
     py: Python<'py>,
     features: PyReadonlyArray2<'py, f64>,
     labels: Vec<u32>,
@@ -215,7 +204,7 @@ fn network(inputs: usize, hidden: &[usize], outputs: usize, activation: &str) ->
         layers.push(match activation {
             "relu" => Layer::Relu,
             "tanh" => Layer::Tanh,
-            _ => return Err(Refusal::invalid("activation is unknown, expected relu or tanh")),
+            _ => return Err(Refusal::invalid("unknown activation, expected relu or tanh")),
         });
     }
     layers.push(Layer::Linear { outputs });
@@ -226,7 +215,7 @@ fn network(inputs: usize, hidden: &[usize], outputs: usize, activation: &str) ->
 #[pyfunction]
 #[pyo3(signature = (features, labels, classes, hidden, activation, schedule, noise_multiplier, clip, rate, momentum, seed))]
 #[allow(clippy::too_many_arguments)]
-fn _train_network<'py>(
+pub fn _train_network<'py>(
     py: Python<'py>,
     features: PyReadonlyArray2<'py, f64>,
     labels: Vec<u32>,
@@ -252,11 +241,11 @@ fn _train_network<'py>(
             .with_schedule(Schedule::Cosine { rate, warmup: 0, last: 0.0 })
             .with_averaging(Averaging::None);
         let entropy = seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
-        let mut run = Run::of_private_number(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
+        let mut run = Run::with_private_count(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 })?;
         while run.step()? {}
         let (multiplier, clip) = (NoiseMultiplier::new(noise_multiplier)?, ClipNorm::new(clip)?);
-        let grid =
-            Calibrated::gaussian(multiplier, clip, plan.network.parameters(), plan.rounding())?.granularity();
+        let grid = CalibratedNoise::gaussian(multiplier, clip, plan.network.parameters(), plan.rounding())?
+            .granularity();
         let place = "sum of clipped gradients, each step".to_owned();
         Ok((run.model().parameters, (place, grid, clip.get() / grid, noise_multiplier)))
     };
@@ -266,7 +255,7 @@ fn _train_network<'py>(
 
 /// The outputs of a network, one for each class of each row.
 #[pyfunction]
-fn _network_outputs<'py>(
+pub fn _network_outputs<'py>(
     py: Python<'py>,
     features: PyReadonlyArray2<'py, f64>,
     classes: usize,
@@ -283,7 +272,7 @@ fn _network_outputs<'py>(
 
 /// The claim of a model: what it cost, tied to its parameters. One of a seed says that it is not for release.
 #[pyfunction]
-fn _model_claim(
+pub fn _model_claim(
     py: Python<'_>,
     mechanism: &Bound<'_, PyMechanism>,
     delta: &Bound<'_, PyAny>,

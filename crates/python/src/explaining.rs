@@ -13,23 +13,15 @@ use veracity::{
     explain as explain_subject, explain_promise, words,
 };
 
-/// Adds explanations to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Explanation>()?;
-    module.add_class::<Attack>()?;
-    module.add_class::<GroupPromise>()?;
-    module.add_function(wrap_pyfunction!(explain, module)?)
-}
-
-/// The strongest attack that wrongly accuses at one rate.
+/// The optimal attack at one false-positive rate, and its success.
 #[pyclass(frozen, get_all, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct Attack {
-    /// How often it accuses someone who is not in the data.
+    /// The fraction of people who are not in the data but whom the attack accuses.
     false_positive_rate: f64,
-    /// How often, at most, it finds someone who is.
+    /// The largest possible fraction of people in the data whom the attack finds.
     true_positive_rate: f64,
-    /// Each prior, and what it becomes at most when the attack points at someone.
+    /// Pairs (prior, posterior): the most that the attack can raise each prior probability of membership.
     posteriors: Vec<(f64, f64)>,
 }
 
@@ -41,17 +33,17 @@ impl Attack {
     }
 }
 
-/// What several people who act together are promised; ε and δ are None where nothing is.
+/// The guarantee for a group of people. `epsilon` and `delta` are None if the group has no guarantee.
 #[pyclass(frozen, get_all, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct GroupPromise {
-    /// How many.
+    /// The number of people in the group.
     size: u32,
-    /// Their ε, at most.
+    /// Upper bound on ε of the group.
     epsilon: Option<f64>,
-    /// Their δ, at most.
+    /// Upper bound on δ of the group.
     delta: Option<f64>,
-    /// The method, or None for the rule that follows from any ε and δ.
+    /// The accounting method. None for the general rule that holds for every (ε, δ).
     method: Option<String>,
 }
 
@@ -68,29 +60,31 @@ impl GroupPromise {
     }
 }
 
-/// A guarantee, spelled out: `str()` is the text, and each number of it is a field. All of them are upper ends.
+/// A privacy guarantee in plain language.
+///
+/// `str(explanation)` is the text, and each of its numbers is an attribute. All numbers are upper bounds.
 #[pyclass(frozen, module = "veracity")]
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// The ε.
+    /// ε of the guarantee.
     #[pyo3(get)]
     epsilon: f64,
-    /// The δ.
+    /// δ of the guarantee.
     #[pyo3(get)]
     delta: f64,
-    /// e^ε.
+    /// e^ε, the largest factor by which the output can change an attacker's odds (up to δ).
     #[pyo3(get)]
     odds: f64,
-    /// The largest true-positive rate minus false-positive rate.
+    /// The largest difference between true-positive and false-positive rate of any attack.
     #[pyo3(get)]
     advantage: f64,
-    /// The strongest attack at several false-positive rates.
+    /// The optimal attack at several false-positive rates.
     #[pyo3(get)]
     attacks: Vec<Attack>,
-    /// Groups that act together.
+    /// The guarantee for groups of 2 and 5 people.
     #[pyo3(get)]
     groups: Vec<GroupPromise>,
-    /// The whole in words.
+    /// The explanation as text.
     #[pyo3(get)]
     text: String,
     json: String,
@@ -98,7 +92,10 @@ pub struct Explanation {
 
 #[pymethods]
 impl Explanation {
-    /// The fields, as the command line writes them.
+    /// Return the numbers as JSON, as `veracity explain --json` prints them.
+    ///
+    /// Returns:
+    ///     A JSON object.
     fn to_json(&self) -> &str {
         &self.json
     }
@@ -126,7 +123,7 @@ impl Explanation {
             method: group.method.map(|method| method.name().to_owned()),
         };
         let json = serde_json::to_string_pretty(&ExplanationFile::new(found))
-            .map_err(|error| InvalidInput::new_err(format!("explanation cannot be written: {error}")))?;
+            .map_err(|error| InvalidInput::new_err(format!("cannot write the explanation: {error}")))?;
         Ok(Explanation {
             epsilon: found.promise.epsilon,
             delta: found.promise.delta,
@@ -140,10 +137,31 @@ impl Explanation {
     }
 }
 
-/// What a mechanism promises at a δ or at an ε, spelled out; without a mechanism, what ε and δ alone promise.
+/// Explain a guarantee in plain language: odds, the optimal attack and groups.
+///
+/// Pass a mechanism and either `delta` or `epsilon`. Without a mechanism, pass both, for example for a guarantee that you read in a
+/// paper.
+///
+/// Args:
+///     mechanism: the mechanism to explain, or None.
+///     delta: δ of the guarantee.
+///     epsilon: ε of the guarantee.
+///     priors: an attacker's probabilities of membership before the attack. None takes 0.01 and 0.5.
+///     adjacency: "add-remove", "replace-one" or "zero-out". None takes the adjacency of the mechanism.
+///
+/// Returns:
+///     An `Explanation`. Print it to read the text.
+///
+/// Raises:
+///     InvalidInput: if the arguments do not determine a guarantee.
+///     NoTheorem: if no theorem covers the mechanism.
+///
+/// Example:
+///     >>> print(v.explain(epsilon=3, delta=1e-6).text.splitlines()[0])
+///     epsilon ≤ 3 at delta 1e-6   (per example; as given)
 #[pyfunction]
 #[pyo3(signature = (mechanism=None, *, delta=None, epsilon=None, priors=None, adjacency=None))]
-fn explain(
+pub fn explain(
     py: Python<'_>,
     mechanism: Option<&PyMechanism>,
     delta: Option<&Bound<'_, PyAny>>,
@@ -178,9 +196,7 @@ fn prior(given: f64) -> PyResult<Probability> {
 /// An ε and a δ that were promised, neither of which says more than it does.
 fn promise(delta: Option<&Bound<'_, PyAny>>, epsilon: Option<&Bound<'_, PyAny>>) -> PyResult<Promise> {
     let (Some(delta), Some(epsilon)) = (delta, epsilon) else {
-        return Err(InvalidInput::new_err(
-            "mechanism is missing, expected a mechanism, or epsilon and delta",
-        ));
+        return Err(InvalidInput::new_err("mechanism is missing; pass a mechanism, or epsilon and delta"));
     };
     let epsilon = number("epsilon", epsilon)?;
     if epsilon.is_infinite() {

@@ -30,12 +30,13 @@ pub fn interruptible<T: Send + 'static>(
     }
     let (done, mut wait) = channel();
     let run = move || {
-        // Nobody waits for what was interrupted.
+        // An interrupted caller does not wait for the result.
         let _ = done.send(work());
     };
-    thread::Builder::new().stack_size(STACK).spawn(run).map_err(|error| {
-        Error::new_err(format!("no thread to work on ({error}), expected one to be free"))
-    })?;
+    thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(run)
+        .map_err(|error| Error::new_err(format!("cannot start a thread ({error})")))?;
     loop {
         let found;
         (found, wait) = py.detach(move || (wait.recv_timeout(LOOK), wait));
@@ -54,7 +55,7 @@ pub fn in_place<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyR
 }
 
 fn broken() -> PyErr {
-    Error::new_err("the computation broke off, please report the question")
+    Error::new_err("internal error: the computation failed; please report the call")
 }
 
 /// Whether Python hands signals to this thread. After a fork that is whichever thread forked, so it is asked each time.

@@ -5,30 +5,32 @@ use crate::{
     errors::{InvalidInput, NotCertified, refused},
 };
 use pyo3::{basic::CompareOp, prelude::*, types::PyString};
-use veracity::{Finding, Method, Refusal, report::decimal};
+use veracity::{Finding, Method, Refusal, decimal};
 
 /// Digits that are shown at least.
 const DIGITS: usize = 6;
 
-/// A number between two certified ends. As a float it is the upper end: the one that may be promised.
+/// A certified interval that contains the true ε or δ.
 ///
-/// `lower` is None where no lower end is known. An approximation has neither end; it is in `approximate`, and may be below the
-/// truth. Comparisons with a number say what is certain: `interval <= 3` when the upper end is, `interval > 3` when the lower end
-/// is; both can be false.
+/// `float(interval)` is the upper bound, the number that you may report. A format such as `f"{interval:.3f}"` rounds it up.
+/// Comparisons say only what is certain: `interval <= 3` compares the upper bound, and `interval > 3` the lower bound. If 3 lies
+/// between the bounds, both are false.
+///
+/// An approximation, for example of `method="gdp-clt"`, has no bounds. `float()` then raises `NotCertified`.
 #[pyclass(frozen, module = "veracity")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// The truth is at least this.
+    /// The lower bound: the true value is at least this. None if the method has no lower bound.
     #[pyo3(get)]
     lower: Option<f64>,
-    /// The truth is at most this.
+    /// The upper bound: the true value is at most this. None for an approximation.
     #[pyo3(get)]
     upper: Option<f64>,
-    /// The truth may be larger than this; never a guarantee.
+    /// The value of an approximation, which can be below the true value. None for a bound.
     #[pyo3(get)]
     approximate: Option<f64>,
     method: Method,
-    /// Why the best method is not exact, where it is not.
+    /// The reason why the method `exact` could not answer. None if it did.
     #[pyo3(get)]
     fallback: Option<String>,
 }
@@ -73,13 +75,13 @@ impl Interval {
     fn certified(&self) -> PyResult<f64> {
         self.upper.ok_or_else(|| {
             NotCertified::new_err(format!(
-                "{} gives an approximation, which can be below the truth; read .approximate, or use a method that bounds",
+                "{} gives an approximation, which can be below the true value; read .approximate, or use a method that bounds",
                 self.method
             ))
         })
     }
 
-    /// Digits that tell the ends apart.
+    /// Digits that distinguish the ends.
     fn digits(&self) -> usize {
         match self.relative_width() {
             Some(width) if width > 0.0 => (1.0 - width.log10().floor()).clamp(DIGITS as f64, 17.0) as usize,
@@ -88,15 +90,16 @@ impl Interval {
     }
 }
 
+getters! {
+    Interval {
+        /// The accounting method that computed the interval, such as `exact`.
+        method(this) -> &'static str { this.method.name() }
+    }
+}
+
 #[pymethods]
 impl Interval {
-    /// The method that found it.
-    #[getter]
-    fn method(&self) -> &'static str {
-        self.method.name()
-    }
-
-    /// How far apart the ends are, relative to the upper one; None where there is one end or none.
+    /// The width of the interval divided by its upper bound. None unless there are two bounds.
     #[getter]
     fn relative_width(&self) -> Option<f64> {
         let (lower, upper) = (self.lower?, self.upper?);
@@ -151,7 +154,7 @@ impl Interval {
         format!("Interval(lower={lower}, upper={upper}, method='{}')", self.method)
     }
 
-    /// The upper end, rounded up: `f"{epsilon:.3f}"`, `:.3g`, `:.3e`; empty for its repr.
+    /// Format the upper bound, rounded up, for example `f"{epsilon:.3f}"`.
     fn __format__<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyAny>> {
         if spec.is_empty() {
             return Ok(PyString::new(py, &self.__repr__()).into_any());
@@ -170,6 +173,6 @@ impl Interval {
             }
         }
         let given = argument::shown(spec);
-        Err(InvalidInput::new_err(format!("format is {given}, expected one such as .3f, .3g or .3e")))
+        Err(InvalidInput::new_err(format!("format is {given}, expected a format such as .3f, .3g or .3e")))
     }
 }

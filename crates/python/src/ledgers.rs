@@ -8,22 +8,13 @@ use crate::{
 };
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{path::PathBuf, sync::Arc};
 use veracity::{
-    Adjacency, Delta, Epsilon, Error as Failure, PrivacyUnit,
+    Adjacency, Epsilon, Error as Failure, PrivacyUnit,
     filter::Budget,
-    ledger::{Hash, Ledger, Request, RequestId, Reservation, Reserved, Rule, Terms},
+    ledger::{Hash, Ledger, Payer, Payment, RequestId, Rule, Terms},
     ledger_json,
 };
-
-/// Adds ledgers to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyLedger>()?;
-    module.add_class::<PyCharge>()
-}
 
 /// A ledger that is open.
 #[pyclass(frozen, name = "_Ledger", module = "veracity._veracity")]
@@ -37,96 +28,51 @@ pub struct PyLedger {
 #[derive(Debug)]
 pub struct PyCharge {
     /// What is charged, for another thread.
-    pub charge: Arc<Charge>,
+    pub payment: Arc<Payment>,
 }
 
-/// A request to a ledger, and what became of it.
-#[derive(Debug)]
-pub struct Charge {
-    ledger: Arc<Ledger>,
-    request: Request,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    /// Nothing was asked of the ledger.
-    Made,
-    /// It is charged, on disk.
-    Reserved(Reservation),
-    /// It was answered before: the answer, and the number of its entry.
-    Known(String, u64),
-    /// It was answered or given up just now.
-    Over(u64),
-}
-
-impl Charge {
-    /// Charges it, once; whether it was new, and so may draw noise.
-    pub fn enter(&self) -> Result<bool, Failure> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(*state, State::Made) {
-            return Err(Failure::invalid("request was charged before, expected a new one"));
-        }
-        *state = match self.ledger.reserve(self.request.clone())? {
-            Reserved::New(reservation) => State::Reserved(reservation),
-            Reserved::Known { answer, entry } => State::Known(answer, entry),
-        };
-        Ok(matches!(*state, State::Reserved(_)))
-    }
-
-    fn end(&self, answer: Option<&str>) -> Result<(), Failure> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let over = match &*state {
-            State::Reserved(reservation) => State::Over(reservation.entry()),
-            State::Made | State::Known(..) | State::Over(_) => {
-                return Err(Failure::invalid("request is not open, expected one that was charged just now"));
-            }
-        };
-        let State::Reserved(reservation) = std::mem::replace(&mut *state, over) else { return Ok(()) };
-        match answer {
-            Some(answer) => self.ledger.commit(reservation, answer),
-            None => self.ledger.abandon(reservation),
-        }
+getters! {
+    PyCharge {
+        /// The answer that was kept before, as JSON.
+        known(this) -> Option<String> { this.payment.known() }
+        /// The number of its entry, once it is charged.
+        entry(this) -> Option<u64> { this.payment.entry() }
     }
 }
 
 #[pymethods]
 impl PyCharge {
+    /// Looks for an answer that was kept before; whether there is one.
+    fn recall(&self, py: Python<'_>) -> PyResult<bool> {
+        let payment = self.payment.clone();
+        interruptible(py, move || payment.recall())?.map_err(failed)
+    }
+
     /// Charges it; whether it was new.
     fn enter(&self, py: Python<'_>) -> PyResult<bool> {
-        let charge = self.charge.clone();
-        interruptible(py, move || charge.enter())?.map_err(failed)
+        let payment = self.payment.clone();
+        interruptible(py, move || payment.charge())?.map_err(failed)
     }
 
     /// Keeps its answer, one JSON value.
-    fn keep(&self, py: Python<'_>, answer: String) -> PyResult<()> {
-        let charge = self.charge.clone();
-        interruptible(py, move || charge.end(Some(&answer)))?.map_err(failed)
+    fn commit(&self, py: Python<'_>, answer: String) -> PyResult<()> {
+        let payment = self.payment.clone();
+        interruptible(py, move || payment.keep(&answer))?.map_err(failed)
     }
 
     /// Notes that there will be no answer; it stays charged.
     fn give_up(&self, py: Python<'_>) -> PyResult<()> {
-        let charge = self.charge.clone();
-        interruptible(py, move || charge.end(None))?.map_err(failed)
+        let payment = self.payment.clone();
+        interruptible(py, move || payment.fail())?.map_err(failed)
     }
+}
 
-    /// The answer that was kept before, as JSON.
-    #[getter]
-    fn known(&self) -> Option<String> {
-        match &*self.charge.state.lock().unwrap_or_else(PoisonError::into_inner) {
-            State::Known(answer, _) => Some(answer.clone()),
-            State::Made | State::Reserved(_) | State::Over(_) => None,
-        }
-    }
-
-    /// The number of its entry, once it is charged.
-    #[getter]
-    fn entry(&self) -> Option<u64> {
-        match &*self.charge.state.lock().unwrap_or_else(PoisonError::into_inner) {
-            State::Made => None,
-            State::Reserved(reservation) => Some(reservation.entry()),
-            State::Known(_, entry) | State::Over(entry) => Some(*entry),
-        }
+getters! {
+    PyLedger {
+        /// By which rule charges are held against the budget.
+        rule(this) -> &'static str { this.ledger.terms().rule.name() }
+        /// Where it is.
+        path(this) -> PathBuf { this.ledger.path().to_owned() }
     }
 }
 
@@ -150,13 +96,17 @@ impl PyLedger {
         let budget = Budget { epsilon: argument::epsilon(epsilon)?, delta: argument::delta(delta)? };
         let usual = Rule::usual(budget).map_err(refused)?;
         let rule = match (rule, usual) {
-            (None, usual) | (Some("gaussian"), usual @ Rule::Gaussian { .. }) => usual,
+            (None, usual) | (Some("union"), usual @ Rule::Union { .. }) => usual,
             (Some("sum"), _) => Rule::Sum,
-            (Some("gaussian"), _) => Rule::Gaussian { reserve: Delta::ZERO },
+            (Some("gaussian"), Rule::Union { reserve }) => Rule::Gaussian { reserve },
+            (Some("union" | "gaussian"), _) => {
+                return Err(InvalidInput::new_err("rule needs a delta > 0; set delta, or leave out rule"));
+            }
             (Some(other), _) => {
                 let other = argument::shown(other);
                 return Err(InvalidInput::new_err(format!(
-                    "rule is {other}, expected sum or gaussian; a product is made by veracity ledger create"
+                    "rule is {other}, expected sum, union or gaussian; create a product rule with veracity ledger \
+                     create"
                 )));
             }
         };
@@ -183,7 +133,7 @@ impl PyLedger {
         Ok(PyLedger { ledger: Arc::new(ledger) })
     }
 
-    /// Where it stands, as JSON.
+    /// The settings and the spent budget, as JSON.
     fn status(&self, py: Python<'_>) -> PyResult<String> {
         let ledger = self.ledger.clone();
         let work = move || -> Result<Value, Failure> { Ok(ledger_json::status(&ledger, &ledger.status()?)) };
@@ -222,34 +172,13 @@ impl PyLedger {
         request_id: Option<&str>,
         analyst: Option<String>,
     ) -> PyResult<PyCharge> {
-        let of = &self.ledger.terms().dataset;
-        if let Some(dataset) = dataset.filter(|dataset| !of.is_empty() && of != dataset) {
-            return Err(InvalidInput::new_err(format!(
-                "dataset is {}, expected {of}, which the ledger is of; say so if it is the same",
-                argument::shown(dataset)
-            )));
-        }
-        let subject = mechanism.subject(None)?;
-        let request = Request {
+        let payer = Payer {
+            ledger: self.ledger.clone(),
             id: request_id.map(RequestId::new).transpose().map_err(refused)?,
             analyst,
-            unit: Some(subject.unit.clone()),
-            question: subject.question(),
-            what: what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            what: None,
         };
-        let charge = Charge { ledger: self.ledger.clone(), request, state: Mutex::new(State::Made) };
-        Ok(PyCharge { charge: Arc::new(charge) })
-    }
-
-    /// By which rule charges are held against the budget.
-    #[getter]
-    fn rule(&self) -> &'static str {
-        self.ledger.terms().rule.name()
-    }
-
-    /// Where it is.
-    #[getter]
-    fn path(&self) -> PathBuf {
-        self.ledger.path().to_owned()
+        let payment = payer.payment(&mechanism.subject(None)?, dataset, what).map_err(failed)?;
+        Ok(PyCharge { payment: Arc::new(payment) })
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     argument::{self, count, number},
     errors::{InvalidInput, refused},
     interruptible::interruptible,
-    kinds, written,
+    written,
 };
 use pyo3::{IntoPyObjectExt, basic::CompareOp, exceptions::PyTypeError, prelude::*, types::PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,14 +15,6 @@ use veracity::{
     Adjacency, Count, Mechanism, PrivacyUnit, Refusal, SamplingRate, Subject,
     spec::{DEEPEST, MechanismSpec},
 };
-
-/// Adds the class and its constructors to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyMechanism>()?;
-    module.add_function(wrap_pyfunction!(_mechanism_from_json, module)?)?;
-    module.add_function(wrap_pyfunction!(_mechanism_from_events, module)?)?;
-    kinds::register(module)
-}
 
 /// Which datasets are adjacent and whose data one record is, as far as someone said so.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,7 +38,7 @@ impl Said {
             && one != another
         {
             return Err(InvalidInput::new_err(format!(
-                "adjacency is {one} beside {another}, expected one for all parts"
+                "the parts have different adjacencies ({one} and {another}); use the same for all"
             )));
         }
         if let (Some(one), Some(another)) = (&self.unit, &other.unit)
@@ -54,7 +46,7 @@ impl Said {
         {
             let (one, another) = (one.name(), another.name());
             return Err(InvalidInput::new_err(format!(
-                "unit is {one} beside {another}, expected one for all parts"
+                "the parts have different privacy units ({one} and {another}); use the same for all"
             )));
         }
         Ok(Said {
@@ -64,10 +56,15 @@ impl Said {
     }
 }
 
-/// A mechanism or a composition of mechanisms, as a value.
+/// A mechanism: the randomized computation that you publish, as an immutable value.
 ///
-/// `a + b` is one after the other, `a * 3` is three times; `.sampled(rate)` is on a Poisson batch, `.group(size)` for records that
-/// change together. Its repr is Python that makes it again, with veracity imported as v.
+/// `a + b` runs one mechanism after the other, `a * 3` runs one three times, and `sum()` adds up a list. Two equal mechanisms
+/// compare equal. You can hash and pickle them, and `repr()` prints the Python code that makes them again.
+///
+/// Example:
+///     >>> plan = v.gaussian(noise_multiplier=5) * 3 + v.laplace(scale=10, sensitivity=1)
+///     >>> plan
+///     v.gaussian(noise_multiplier=5.0) * 3 + v.laplace(noise_multiplier=10.0)
 #[pyclass(frozen, name = "Mechanism", module = "veracity")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct PyMechanism {
@@ -81,11 +78,15 @@ impl PyMechanism {
     /// A mechanism, unless it is nested deeper than files may be.
     pub fn new(mechanism: Mechanism, said: Said) -> PyResult<PyMechanism> {
         if is_deeper(&mechanism, DEEPEST) {
-            return Err(InvalidInput::new_err(
-                "nesting is deeper than 32, expected at most 32 mechanisms in each other",
-            ));
+            return Err(InvalidInput::new_err("nesting is deeper than 32 levels; nest fewer mechanisms"));
         }
         Ok(PyMechanism { mechanism, said })
+    }
+
+    /// The mechanism of a subject, under its adjacency and for its unit.
+    pub fn of_subject(subject: Subject) -> PyResult<PyMechanism> {
+        let said = Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit) };
+        PyMechanism::new(subject.mechanism, said)
     }
 
     /// What a call's own words ask about it.
@@ -98,7 +99,7 @@ impl PyMechanism {
     /// As files have it; with what was said beside it, where something was.
     fn json(&self) -> PyResult<String> {
         let unwritable =
-            |error: serde_json::Error| InvalidInput::new_err(format!("mechanism cannot be written: {error}"));
+            |error: serde_json::Error| InvalidInput::new_err(format!("cannot write the mechanism: {error}"));
         let spec = serde_json::to_value(MechanismSpec::from(&self.mechanism)).map_err(unwritable)?;
         if self.said == Said::default() {
             return Ok(spec.to_string());
@@ -120,7 +121,7 @@ fn is_deeper(mechanism: &Mechanism, most: usize) -> bool {
     most == 0 || mechanism.inside().iter().any(|inside| is_deeper(inside, most - 1))
 }
 
-/// One after the other: parts stand in a row, and equal neighbours are counted.
+/// One after the other: parts stand in a row, and equal neighbors are counted.
 pub fn plus(one: &Mechanism, other: &Mechanism) -> Result<Mechanism, Refusal> {
     let mut parts: Vec<Mechanism> = Vec::new();
     for part in row(one).iter().chain(row(other)) {
@@ -155,29 +156,36 @@ fn base(mechanism: &Mechanism) -> (u64, &Mechanism) {
     }
 }
 
+getters! {
+    PyMechanism {
+        /// The type of the mechanism, such as `poisson-sampled`, as files name it.
+        kind(this) -> &'static str { this.mechanism.kind() }
+        /// The adjacency: the one that you set, or else the usual one of this mechanism.
+        adjacency(this) -> PyResult<&'static str> { Ok(this.subject(None)?.adjacency.name()) }
+        /// The privacy unit, such as `example` or `patient`.
+        unit(this) -> String { this.said.unit.clone().unwrap_or_default().name().to_owned() }
+    }
+}
+
 #[pymethods]
 impl PyMechanism {
-    /// The name of its kind, as in files.
-    #[getter]
-    fn kind(&self) -> &'static str {
-        self.mechanism.kind()
-    }
-
-    /// Which datasets are adjacent: what was said, or what is usual for this mechanism.
-    #[getter]
-    fn adjacency(&self) -> PyResult<&'static str> {
-        Ok(self.subject(None)?.adjacency.name())
-    }
-
-    /// Whose data one record is.
-    #[getter]
-    fn unit(&self) -> String {
-        self.said.unit.clone().unwrap_or_default().name().to_owned()
-    }
-
-    /// The same under another adjacency, or for another unit.
-    #[pyo3(signature = (adjacency=None, unit=None))]
-    fn under(&self, adjacency: Option<&str>, unit: Option<&str>) -> PyResult<PyMechanism> {
+    /// Return the same mechanism with another adjacency or privacy unit.
+    ///
+    /// Args:
+    ///     adjacency: "add-remove", "replace-one" or "zero-out". None keeps the current one.
+    ///     unit: the privacy unit, such as "patient". None keeps the current one.
+    ///
+    /// Returns:
+    ///     A new `Mechanism`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if the adjacency is unknown or the unit cannot be a name.
+    ///
+    /// Example:
+    ///     >>> v.gaussian(noise_multiplier=2).with_adjacency("replace-one", unit="patient").unit
+    ///     'patient'
+    #[pyo3(signature = (adjacency=None, *, unit=None))]
+    fn with_adjacency(&self, adjacency: Option<&str>, unit: Option<&str>) -> PyResult<PyMechanism> {
         let said = Said::new(adjacency, unit)?;
         let said = Said {
             adjacency: said.adjacency.or(self.said.adjacency),
@@ -186,21 +194,52 @@ impl PyMechanism {
         PyMechanism::new(self.mechanism.clone(), said)
     }
 
-    /// On a batch that each record enters with this chance (Poisson sampling).
+    /// Return this mechanism on a Poisson-sampled batch.
+    ///
+    /// Args:
+    ///     rate: the probability with which each record enters the batch, independently of all others.
+    ///
+    /// Returns:
+    ///     A `Mechanism` of the type `poisson-sampled`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if the rate is not above 0 and at most 1.
+    ///
+    /// Example:
+    ///     >>> v.gaussian(noise_multiplier=1).sampled(0.01) * 1000 == v.dp_sgd(sampling_rate=0.01, noise_multiplier=1, steps=1000)
+    ///     True
     fn sampled(&self, rate: &Bound<'_, PyAny>) -> PyResult<PyMechanism> {
         let rate = SamplingRate::new(number("sampling rate", rate)?).map_err(refused)?;
         let mechanism = Mechanism::PoissonSampled { rate, mechanism: Box::new(self.mechanism.clone()) };
         PyMechanism::new(mechanism, self.said.clone())
     }
 
-    /// As seen by so many records that change together.
+    /// Return the guarantee for several records that change together (group privacy).
+    ///
+    /// Args:
+    ///     size: the number of records, for example 3 for three visits of one patient.
+    ///
+    /// Returns:
+    ///     A `Mechanism` of the type `group`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if the size is not an integer of at least 1.
     fn group(&self, size: &Bound<'_, PyAny>) -> PyResult<PyMechanism> {
         let mechanism =
             Mechanism::Group { size: count("size", size)?, mechanism: Box::new(self.mechanism.clone()) };
         PyMechanism::new(mechanism, self.said.clone())
     }
 
-    /// So many times, as `mechanism * times`.
+    /// Return this mechanism repeated, the same as `mechanism * times`.
+    ///
+    /// Args:
+    ///     times: the number of repetitions.
+    ///
+    /// Returns:
+    ///     A `Mechanism`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if `times` is not an integer of at least 1.
     fn repeated(&self, times: &Bound<'_, PyAny>) -> PyResult<PyMechanism> {
         PyMechanism::new(self.mechanism.clone().repeated(count("times", times)?), self.said.clone())
     }
@@ -250,17 +289,29 @@ impl PyMechanism {
         written::python(self)
     }
 
-    /// The mechanism in a few words.
+    /// Describe the mechanism in a few words.
     fn __str__(&self) -> String {
         Subject::new(self.mechanism.clone()).describe()
     }
 
-    /// As files have it: an object with its `kind` and fields; inside one with adjacency and unit, where they were said.
+    /// Return the mechanism as JSON, as plan files and claims contain it.
+    ///
+    /// Returns:
+    ///     A JSON object with `kind` and its fields, inside another one if you set an adjacency or a unit.
     fn to_json(&self) -> PyResult<String> {
         self.json()
     }
 
-    /// Reads what `to_json` writes, and the `mechanism` of a claim.
+    /// Read a mechanism from JSON.
+    ///
+    /// Args:
+    ///     text: the result of `to_json`, or the field `mechanism` of a claim.
+    ///
+    /// Returns:
+    ///     A `Mechanism`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if the text is not a mechanism.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<PyMechanism> {
         read(text)
@@ -274,21 +325,21 @@ impl PyMechanism {
 
 /// A mechanism from dp_accounting's events as JSON; `veracity.from_dp_event` writes that.
 #[pyfunction]
-fn _mechanism_from_events(py: Python<'_>, text: String) -> PyResult<PyMechanism> {
+pub fn _mechanism_from_events(py: Python<'_>, text: String) -> PyResult<PyMechanism> {
     let mechanism = interruptible(py, move || veracity::events::parse(&text))?.map_err(refused)?;
     PyMechanism::new(mechanism, Said::default())
 }
 
 /// What a pickle of a mechanism calls.
 #[pyfunction]
-fn _mechanism_from_json(text: &str) -> PyResult<PyMechanism> {
+pub fn _mechanism_from_json(text: &str) -> PyResult<PyMechanism> {
     read(text)
 }
 
 fn read(text: &str) -> PyResult<PyMechanism> {
     let wrong = |why: serde_json::Error| {
         InvalidInput::new_err(format!(
-            "mechanism is not readable: {}",
+            "cannot read the mechanism: {}",
             veracity::plan::plainly(&why.to_string())
         ))
     };
@@ -304,7 +355,7 @@ fn read(text: &str) -> PyResult<PyMechanism> {
         {
             let other = argument::shown(other);
             return Err(InvalidInput::new_err(format!(
-                "{other} is no field here, expected mechanism, adjacency and unit"
+                "unknown field {other}, expected mechanism, adjacency and unit"
             )));
         }
         spec = inner;
@@ -318,6 +369,6 @@ fn word<'a>(fields: &'a serde_json::Map<String, serde_json::Value>, name: &str) 
     match fields.get(name) {
         None => Ok(None),
         Some(serde_json::Value::String(word)) => Ok(Some(word)),
-        Some(_) => Err(PyTypeError::new_err(format!("{name} is no text, expected a name"))),
+        Some(_) => Err(PyTypeError::new_err(format!("{name} is not a string"))),
     }
 }

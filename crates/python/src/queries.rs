@@ -6,7 +6,7 @@ use crate::{
     errors::{InvalidInput, failed, refused},
     interruptible::interruptible,
     ledgers::PyCharge,
-    mechanism::{PyMechanism, Said},
+    mechanism::PyMechanism,
 };
 use pyo3::prelude::*;
 use std::{
@@ -14,47 +14,57 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use veracity::{
-    Error as Failure,
+    Error as Failure, ReleaseSettings,
     query::NoiseKind,
-    reading::Form,
+    reading::FormParts,
     sql::{
-        Asking, CapsWanted, Catalog, Cell, Dialect, Prepared, QueryDone, QueryRequest, QuerySettings, Row,
-        Totals, ask, engine_for,
+        CapOverrides, Catalog, Cell, Dialect, EngineChoice, EveryPeriod, OpenQuery, PreparedQuery, Priority,
+        QueryDone, QueryRequest, ReadyQuery, Row, Totals, must_read_forms,
     },
 };
-
-/// Adds queries to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyQuery>()?;
-    module.add_class::<PyAsking>()
-}
 
 /// A query with its noise, before any row was read.
 #[pyclass(frozen, name = "_Query", module = "veracity._veracity")]
 #[derive(Debug)]
 pub struct PyQuery {
-    prepared: Arc<Prepared>,
-    digest: String,
+    prepared: Arc<PreparedQuery>,
 }
 
 /// A query that is being asked; it is answered once.
 #[pyclass(frozen, name = "_Asking", module = "veracity._veracity")]
 #[derive(Debug)]
 pub struct PyAsking {
-    asking: Mutex<Option<Asking>>,
+    asking: Mutex<Option<OpenQuery>>,
 }
 
 /// A cell: a key, or a noisy number with its error bar.
 type PyCell = (Option<String>, f64, f64);
 /// Names of columns, rows, the claim, and where it is.
 type Answered = (Vec<String>, Vec<Vec<PyCell>>, Claim, PathBuf);
-/// A row of an engine: keys and whole numbers.
+/// How files are written, where not as the catalog says: delimiter, decimal, thousands, encoding.
+type WrittenForm = [Option<String>; 4];
+/// A row of an engine: keys and integers.
 type Given = (Vec<String>, Vec<i64>);
+
+getters! {
+    PyQuery {
+        /// What its first table is called.
+        table(this) -> String { this.prepared.plan.sources[0].table.name.clone() }
+        /// What is asked, and of which periods.
+        sql(this) -> &str { &this.prepared.plan.query }
+        /// The SHA-256 of its catalog.
+        digest(this) -> &str { &this.prepared.plan.catalog }
+        /// The ε that is spent, rounded up.
+        epsilon(this) -> f64 { this.prepared.answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get()) }
+        /// From how many persons on a group of unknown keys is shown.
+        threshold(this) -> Option<f64> { this.prepared.threshold }
+    }
+}
 
 #[pymethods]
 impl PyQuery {
     #[new]
-    #[pyo3(signature = (sql, catalog, epsilon, delta, noise, groups_per_person, rows_per_group))]
+    #[pyo3(signature = (sql, catalog, epsilon, delta, noise, groups_per_person, rows_per_group, form, every=None, date=None, minimize="totals"))]
     #[allow(clippy::too_many_arguments)] // Each is a keyword of `veracity.query`.
     fn new(
         py: Python<'_>,
@@ -65,6 +75,10 @@ impl PyQuery {
         noise: Option<&str>,
         groups_per_person: Option<&Bound<'_, PyAny>>,
         rows_per_group: Option<&Bound<'_, PyAny>>,
+        form: WrittenForm,
+        every: Option<String>,
+        date: Option<String>,
+        minimize: &str,
     ) -> PyResult<PyQuery> {
         let kind = match noise {
             None => None,
@@ -75,18 +89,26 @@ impl PyQuery {
                 return Err(InvalidInput::new_err(format!("noise is {other}, expected laplace or gaussian")));
             }
         };
-        let caps = CapsWanted {
+        let caps = CapOverrides {
             groups: groups_per_person.map(|n| argument::count("groups_per_person", n)).transpose()?,
             rows: rows_per_group.map(|n| argument::count("rows_per_group", n)).transpose()?,
         };
         let (epsilon, delta) = (argument::epsilon(epsilon)?, argument::delta(delta)?);
-        let request = QueryRequest { query: sql, epsilon, delta, kind, caps };
-        let work = move || -> Result<(Prepared, String), Failure> {
-            let catalog = Catalog::open(&catalog)?;
-            Ok((request.prepare(&catalog)?, catalog.digest().to_owned()))
-        };
-        let (prepared, digest) = interruptible(py, work)?.map_err(failed)?;
-        Ok(PyQuery { prepared: Arc::new(prepared), digest })
+        let [delimiter, decimal, thousands, encoding] = form.each_ref().map(Option::as_deref);
+        let form = FormParts::read(delimiter, decimal, thousands, encoding).map_err(refused)?;
+        let priority =
+            Priority::ALL.into_iter().find(|priority| priority.name() == minimize).ok_or_else(|| {
+                let minimize = argument::shown(minimize);
+                InvalidInput::new_err(format!("minimize is {minimize}, expected totals or counts"))
+            })?;
+        if date.is_some() && every.is_none() {
+            return Err(InvalidInput::new_err("date is given without every; set every, such as day"));
+        }
+        let every = every.map(|unit| EveryPeriod { unit, date, priority });
+        let request = QueryRequest { query: sql, epsilon, delta, kind, caps, form, every };
+        let work =
+            move || -> Result<PreparedQuery, Failure> { Ok(request.prepare(&Catalog::open(&catalog)?)?) };
+        Ok(PyQuery { prepared: Arc::new(interruptible(py, work)?.map_err(failed)?) })
     }
 
     /// Asks an engine of this program: all at once. A request to a ledger is charged once the tables are there and before a row
@@ -102,40 +124,25 @@ impl PyQuery {
         charge: Option<&PyCharge>,
     ) -> PyResult<Option<Answered>> {
         let prepared = self.prepared.clone();
-        let settings = QuerySettings { claim, dataset, seed };
-        let charge = charge.map(|charge| charge.charge.clone());
+        let settings = ReleaseSettings { claim, dataset, seed };
+        let charge = charge.map(|charge| charge.payment.clone());
         let work = move || -> Result<Option<QueryDone>, Failure> {
-            let mut engine = engine_for(&prepared, engine.as_deref(), Form::default())?;
-            engine.check(&prepared.plan)?;
-            match charge.map_or(Ok(true), |charge| charge.enter())? {
-                true => {
-                    engine.load(&prepared.plan)?;
-                    ask(&prepared, &mut *engine, &settings).map(Some)
-                }
+            let engine = EngineChoice { name: engine };
+            let ready = ReadyQuery::new(&prepared, &engine, &settings)?;
+            match charge.map_or(Ok(true), |charge| charge.charge())? {
+                true => ready.answer().map(Some),
                 false => Ok(None),
             }
         };
         Ok(interruptible(py, work)?.map_err(failed)?.map(answered))
     }
 
-    /// What its first table is called.
-    #[getter]
-    fn table(&self) -> String {
-        self.prepared.plan.sources[0].table.name.clone()
-    }
-
-    /// The SHA-256 of its catalog.
-    #[getter]
-    fn digest(&self) -> &str {
-        &self.digest
-    }
-
-    /// Of groups of unknown keys: by how many persons are in them, the share that is not shown, from both sides.
+    /// Of groups of unknown keys: by how many persons are in them, the fraction that is suppressed, from both sides.
     fn suppressed(&self) -> Vec<(u64, (f64, f64))> {
         self.prepared.suppressed()
     }
 
-    /// Begins to ask an engine of somebody else's.
+    /// Begins to ask an engine of somebody else's, which reads files in its own way.
     #[pyo3(signature = (claim, dataset, seed))]
     fn begin(
         &self,
@@ -143,41 +150,27 @@ impl PyQuery {
         dataset: Option<String>,
         seed: Option<u64>,
     ) -> PyResult<PyAsking> {
-        let settings = QuerySettings { claim, dataset, seed };
-        let asking = Asking::begin((*self.prepared).clone(), &settings).map_err(failed)?;
+        must_read_forms(&self.prepared.plan, "a connection or session").map_err(refused)?;
+        let settings = ReleaseSettings { claim, dataset, seed };
+        let asking = OpenQuery::begin((*self.prepared).clone(), &settings).map_err(failed)?;
         Ok(PyAsking { asking: Mutex::new(Some(asking)) })
     }
 
     /// What it does to a person's data.
     #[getter]
     fn mechanism(&self) -> PyResult<PyMechanism> {
-        let subject = self.prepared.subject.clone();
-        PyMechanism::new(
-            subject.mechanism,
-            Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit) },
-        )
-    }
-
-    /// The ε that is spent, rounded up.
-    #[getter]
-    fn epsilon(&self) -> f64 {
-        self.prepared.answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get())
-    }
-
-    /// From how many persons on a group of unknown keys is shown.
-    #[getter]
-    fn threshold(&self) -> Option<f64> {
-        self.prepared.threshold
+        PyMechanism::of_subject(self.prepared.subject.clone())
     }
 
     /// Each noisy column: its name, the error that is expected of a group of so many rows, its ε by itself.
     fn preview(&self, py: Python<'_>, rows: u64) -> PyResult<Vec<(String, f64, f64)>> {
         let prepared = self.prepared.clone();
         let work = move || {
-            let all = (0..prepared.plan.aggregates.len()).map(|at| {
+            let all = prepared.columns().into_iter().map(|column| {
                 let epsilon =
-                    prepared.cost_of(at)?.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get());
-                Ok((prepared.name_of(at), prepared.expected_error(at, rows), epsilon))
+                    prepared.cost_of(&column)?.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get());
+                let error = prepared.expected_error(&column, rows);
+                Ok((column.name, error, epsilon))
             });
             all.collect::<Result<Vec<_>, veracity::Refusal>>()
         };
@@ -187,14 +180,14 @@ impl PyQuery {
 
 #[pymethods]
 impl PyAsking {
-    /// The statements in a dialect: text, how many keys, how many whole numbers.
+    /// The statements in a dialect: text, how many keys, how many integers.
     fn statements(&self, dialect: &str) -> PyResult<Vec<(String, usize, usize)>> {
         let dialect = match dialect {
             "sqlite" => Dialect::Sqlite,
             "duckdb" => Dialect::DuckDb,
             "postgres" => Dialect::Postgres,
             "spark" => Dialect::Spark,
-            _ => return Err(InvalidInput::new_err("dialect is unknown, expected duckdb, postgres or spark")),
+            _ => return Err(InvalidInput::new_err("unknown dialect, expected duckdb, postgres or spark")),
         };
         let asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let asking = asking.as_ref().ok_or_else(over)?;
@@ -215,7 +208,7 @@ impl PyAsking {
 }
 
 fn over() -> PyErr {
-    InvalidInput::new_err("query was answered before, expected a new one")
+    InvalidInput::new_err("the query was already answered; make a new one")
 }
 
 fn answered(done: QueryDone) -> Answered {

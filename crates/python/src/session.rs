@@ -6,7 +6,7 @@ use crate::{
     columns::{PyColumn, text_of},
     errors::{InvalidInput, failed, refused},
     interruptible::interruptible,
-    mechanism::{PyMechanism, Said},
+    mechanism::PyMechanism,
 };
 use pyo3::prelude::*;
 use std::{
@@ -18,41 +18,34 @@ use veracity::{
     Adjacency, Error as Failure, Persons, Refusal,
     claim_place::ClaimPlace,
     query::{Bins, Bounds, ErrorBar, Rank, Statistic},
-    releasing::session::{Answered, Charged, Grouping, Planned, Rows, Session, SessionSettings, Share},
+    releasing::session::{
+        AnsweredQuestion, ChargedQuestion, Grouping, PlannedQuestion, Rows, Session, SessionSettings, Share,
+    },
 };
 
 /// Plans that are kept, so that a question that is asked again is not calibrated again.
 const KEPT: usize = 256;
-
-/// Adds sessions to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PySession>()?;
-    module.add_class::<PyCharged>()?;
-    module.add_class::<PyPromise>()?;
-    module.add_function(wrap_pyfunction!(_text, module)?)?;
-    module.add_function(wrap_pyfunction!(_save_claims, module)?)
-}
 
 /// The ledger of a session.
 #[pyclass(frozen, name = "_Session", module = "veracity._veracity")]
 #[derive(Debug)]
 pub struct PySession {
     session: Arc<Session>,
-    plans: Arc<Mutex<HashMap<String, Planned>>>,
+    plans: Arc<Mutex<HashMap<String, PlannedQuestion>>>,
 }
 
 /// A question that was charged and not yet answered.
 #[pyclass(frozen, name = "_Charged", module = "veracity._veracity")]
 #[derive(Debug)]
 pub struct PyCharged {
-    charged: Mutex<Option<Charged>>,
+    charged: Mutex<Option<ChargedQuestion>>,
 }
 
 /// What an answer promises, before it is written down.
 #[pyclass(frozen, name = "_Promise", module = "veracity._veracity")]
 #[derive(Debug)]
 pub struct PyPromise {
-    answered: Arc<Answered>,
+    answered: Arc<AnsweredQuestion>,
 }
 
 #[pymethods]
@@ -61,11 +54,7 @@ impl PyCharged {
     #[getter]
     fn mechanism(&self) -> PyResult<Option<PyMechanism>> {
         let charged = self.charged.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(subject) = charged.as_ref().map(|charged| charged.subject().clone()) else {
-            return Ok(None);
-        };
-        let said = Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit.clone()) };
-        PyMechanism::new(subject.mechanism, said).map(Some)
+        charged.as_ref().map(|charged| PyMechanism::of_subject(charged.subject().clone())).transpose()
     }
 }
 
@@ -128,7 +117,7 @@ impl PySession {
         let bounds = || -> PyResult<Bounds> {
             let (Some(lower), Some(upper)) = (lower, upper) else {
                 return Err(InvalidInput::new_err(format!(
-                    "bounds are missing, expected lower and upper with {}: they must not be read off the data",
+                    "bounds are missing; set lower and upper for {}, and do not compute them from the data",
                     argument::shown(statistic)
                 )));
             };
@@ -146,15 +135,15 @@ impl PySession {
             }
             ("histogram", Some(keys)) => vec![Statistic::Histogram(Bins::Categories(keys))],
             ("histogram", None) => {
-                let bins = bins
-                    .ok_or_else(|| InvalidInput::new_err("bins are missing, expected bins, edges or keys"))?;
+                let bins =
+                    bins.ok_or_else(|| InvalidInput::new_err("bins are missing; set bins, edges or keys"))?;
                 let bins = u32::try_from(argument::count("bins", bins)?.get()).unwrap_or(u32::MAX);
                 vec![Statistic::Histogram(Bins::Numeric { bounds: bounds()?, bins })]
             }
-            _ => return Err(InvalidInput::new_err("statistic is unknown")),
+            _ => return Err(InvalidInput::new_err("unknown statistic")),
         };
         let (session, plans) = (self.session.clone(), self.plans.clone());
-        let work = move || -> Result<Charged, Refusal> {
+        let work = move || -> Result<ChargedQuestion, Refusal> {
             let grouping = group.map(|(column, keys)| Grouping::new(&column, keys)).transpose()?;
             let name = format!("{statistics:?} {column:?} {grouping:?} {epsilon:?}");
             let kept = plans.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned();
@@ -186,8 +175,8 @@ impl PySession {
         persons: Option<&PyColumn>,
     ) -> PyResult<(Vec<Vec<Number>>, PyPromise)> {
         let taken = charged.charged.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let taken = taken
-            .ok_or_else(|| InvalidInput::new_err("question was answered before, expected a new charge"))?;
+        let taken =
+            taken.ok_or_else(|| InvalidInput::new_err("the query was already answered; charge a new one"))?;
         let (session, column) = (self.session.clone(), column.column.clone());
         let (groups, persons) = (groups.cloned(), persons.cloned());
         if let Some(Err(error)) = groups.as_ref().map(PyColumn::texts) {
@@ -221,9 +210,7 @@ impl PySession {
 
     /// All that was asked, as one mechanism; None before the first question.
     fn mechanism(&self) -> PyResult<Option<PyMechanism>> {
-        let Some(subject) = self.session.composed() else { return Ok(None) };
-        let said = Said { adjacency: Some(subject.adjacency), unit: Some(subject.unit.clone()) };
-        PyMechanism::new(subject.mechanism, said).map(Some)
+        self.session.composed().map(PyMechanism::of_subject).transpose()
     }
 }
 
@@ -241,13 +228,13 @@ fn quantiles(bounds: Bounds, ranks: &[f64], bar: ErrorBar) -> Result<Vec<Statist
 
 /// A key as columns have it; None for what is no text and no number.
 #[pyfunction]
-fn _text(key: &Bound<'_, PyAny>) -> Option<String> {
+pub fn _text(key: &Bound<'_, PyAny>) -> Option<String> {
     text_of(key, true)
 }
 
 /// Writes each claim to a file of its own in a folder, and says where.
 #[pyfunction]
-fn _save_claims(py: Python<'_>, folder: PathBuf, claims: Vec<Py<Claim>>) -> PyResult<Vec<PathBuf>> {
+pub fn _save_claims(py: Python<'_>, folder: PathBuf, claims: Vec<Py<Claim>>) -> PyResult<Vec<PathBuf>> {
     let files: Vec<_> = claims.iter().map(|claim| claim.get().file.clone()).collect();
     let work = move || -> Result<Vec<PathBuf>, Failure> {
         let one = |file: &veracity::ClaimFile| {

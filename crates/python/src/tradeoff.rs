@@ -13,16 +13,10 @@ const POINTS: usize = 257;
 /// The side of a picture.
 const SIDE: f64 = 240.0;
 
-/// Adds the class of curves to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Tradeoff>()
-}
-
-/// A trade-off curve at some false-positive rates, from both sides.
+/// Bounds on the trade-off curve of a mechanism at given false-positive rates.
 ///
-/// `lower[i]` is a promise: no attack whose false-positive rate is at most `alphas[i]` has a false-negative rate below it, whichever
-/// of the two datasets it starts from. `upper[i]` is where the symmetric convex curve that the privacy profile determines cannot be
-/// above; it is None where the profile has no lower ends.
+/// For each false-positive rate in `alphas`, `lower` is the smallest false-negative rate that any attack can have. A higher curve is
+/// more private. A notebook shows the curve as a plot.
 #[pyclass(frozen, module = "veracity")]
 #[derive(Debug)]
 pub struct Tradeoff {
@@ -34,25 +28,25 @@ pub struct Tradeoff {
 
 #[pymethods]
 impl Tradeoff {
-    /// The false-positive rates that were asked.
+    /// The false-positive rates that you asked for.
     #[getter]
     fn alphas(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
         self.alphas.clone_ref(py)
     }
 
-    /// False-negative rates that no attack goes below; rounded down.
+    /// Lower bounds on the false-negative rate, rounded down. No attack has a smaller one.
     #[getter]
     fn lower(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
         self.lower.clone_ref(py)
     }
 
-    /// False-negative rates that the curve does not exceed; rounded up.
+    /// Upper bounds on the trade-off curve, rounded up. None if the profile has no lower bounds.
     #[getter]
     fn upper(&self, py: Python<'_>) -> Option<Py<PyArray1<f64>>> {
         self.upper.as_ref().map(|upper| upper.clone_ref(py))
     }
 
-    /// The method that found the profile.
+    /// The accounting method that computed the privacy profile.
     #[getter]
     fn method(&self) -> &'static str {
         self.method
@@ -80,9 +74,11 @@ impl Tradeoff {
         };
         let guessing = line(&[0.0, 1.0], &[1.0, 0.0], "stroke='currentColor' opacity='.4'");
         Ok(format!(
-            "<div><b>trade-off curve</b> <span style='opacity:.7'>across: wrongly accused, up: missed; no attack is below the \
-             curve, guessing is on the straight line; method {}</span><br><svg width='{SIDE}' height='{SIDE}' role='img'>\
-             <rect width='{SIDE}' height='{SIDE}' fill='none' stroke='currentColor' opacity='.4'/>{guessing}{upper}{lower}</svg></div>",
+            "<div><b>trade-off curve</b> <span style='opacity:.7'>x: false-positive rate, y: false-negative \
+             rate. No attack is below the curve, random guessing is on the diagonal. Method \
+             {}</span><br><svg width='{SIDE}' height='{SIDE}' role='img'><rect width='{SIDE}' \
+             height='{SIDE}' fill='none' stroke='currentColor' \
+             opacity='.4'/>{guessing}{upper}{lower}</svg></div>",
             self.method
         ))
     }
@@ -106,7 +102,22 @@ struct Ends {
 
 #[pymethods]
 impl PyMechanism {
-    /// The trade-off curve at these false-positive rates, a number or numbers in a row.
+    /// Compute the trade-off curve: the smallest false-negative rate at each false-positive rate.
+    ///
+    /// Args:
+    ///     alphas: one false-positive rate or several, each from 0 to 1.
+    ///     adjacency: "add-remove", "replace-one" or "zero-out". None takes the adjacency of the mechanism.
+    ///
+    /// Returns:
+    ///     A `Tradeoff` with the arrays `alphas`, `lower` and `upper`.
+    ///
+    /// Raises:
+    ///     InvalidInput: if a rate is not between 0 and 1.
+    ///     NoTheorem: if no theorem covers the mechanism.
+    ///
+    /// Example:
+    ///     >>> bool(v.gaussian(noise_multiplier=4).tradeoff(0.01).lower[0] > 0.98)
+    ///     True
     #[pyo3(signature = (alphas, *, adjacency=None))]
     fn tradeoff(
         &self,

@@ -16,7 +16,7 @@ pub fn python(value: &PyMechanism) -> String {
     }
     match said.is_empty() {
         true => text,
-        false => format!("{}.under({})", tight(&value.mechanism, text), said.join(", ")),
+        false => format!("{}.with_adjacency({})", tight(&value.mechanism, text), said.join(", ")),
     }
 }
 

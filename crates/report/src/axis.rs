@@ -1,6 +1,6 @@
 //! Axes: where a value lies between two ends, and at which round values to put ticks.
 
-use crate::decimal;
+use veracity_core::decimal;
 
 /// How values are spread along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 
 use crate::{
     axis::{Axis, Scale},
-    font,
     picture::{Anchor, Ink, Picture, Place, Stroke, Weight},
+    png::{fitted, text_width},
 };
 
 /// The width of the picture.
@@ -67,7 +67,13 @@ pub struct Panel {
 ///     Group { name: name.into(), bars: vec![Some(Bar { value, error: 24.0, truth: None })] }
 /// };
 /// let panel = Panel { measure: "visits".into(), groups: vec![group("female", 917.0), group("male", 940.0)], reach: None };
-/// let bars = Bars { description: "visits by sex".into(), colours: vec![], panels: vec![panel], note: None };
+/// let bars = Bars {
+///     description: "visits by sex".into(),
+///     caption: None,
+///     colours: vec![],
+///     panels: vec![panel],
+///     note: None,
+/// };
 /// let file = svg::render(&draw(&bars));
 /// assert!(file.contains("female") && file.contains("95 % error bar"));
 /// ```
@@ -75,6 +81,8 @@ pub struct Panel {
 pub struct Bars {
     /// What it shows, for those who cannot see it.
     pub description: String,
+    /// What must be known to read it, above.
+    pub caption: Option<String>,
     /// What each colour stands for, at most two of them; none where all bars have one.
     pub colours: Vec<String>,
     /// One below the other.
@@ -90,7 +98,12 @@ const INKS: [Ink; 2] = [Ink::BLUE, Ink::VERMILLION];
 pub fn draw(bars: &Bars) -> Picture {
     let mut picture =
         Picture { width: WIDTH, height: 0.0, description: bars.description.clone(), marks: Vec::new() };
-    let mut top = legend(&mut picture, bars);
+    let mut top = 0.0;
+    if let Some(caption) = &bars.caption {
+        picture.write((8.0, 18.0), &fitting(caption, WIDTH - 16.0), LETTERS, Ink::BLACK, Anchor::Start);
+        top += ROW;
+    }
+    top = legend(&mut picture, bars, top);
     let names = bars.panels.iter().flat_map(|panel| &panel.groups).map(|group| short(&group.name));
     let widest = names.map(|name| width(&name)).fold(0.0, f32::max);
     let left = widest + 22.0;
@@ -106,27 +119,12 @@ pub fn draw(bars: &Bars) -> Picture {
 }
 
 fn width(text: &str) -> f32 {
-    font::width(text, LETTERS, Weight::Regular)
+    text_width(text, LETTERS, Weight::Regular)
 }
 
 /// As much of a text as there is room for.
 fn fitting(text: &str, room: f32) -> String {
-    fitting_in(text, room, Weight::Regular)
-}
-
-fn fitting_in(text: &str, room: f32, weight: Weight) -> String {
-    let width = |text: &str| font::width(text, LETTERS, weight);
-    if width(text) <= room {
-        return text.to_owned();
-    }
-    let mut text: Vec<char> = text.chars().collect();
-    loop {
-        text.pop();
-        let cut = text.iter().collect::<String>() + "…";
-        if text.is_empty() || width(&cut) <= room {
-            return cut;
-        }
-    }
+    fitted(text, LETTERS, Weight::Regular, room)
 }
 
 fn short(name: &str) -> String {
@@ -134,8 +132,8 @@ fn short(name: &str) -> String {
 }
 
 /// What colours and marks stand for; where the rest may begin.
-fn legend(picture: &mut Picture, bars: &Bars) -> f32 {
-    let mut at = (8.0, 18.0);
+fn legend(picture: &mut Picture, bars: &Bars, top: f32) -> f32 {
+    let mut at = (8.0, top + 18.0);
     let mut say = |picture: &mut Picture, name: &str, sign: &dyn Fn(&mut Picture, Place)| {
         let wide = 30.0 + width(name) + 20.0;
         if at.0 > 8.0 && at.0 + wide > WIDTH {
@@ -164,7 +162,7 @@ fn legend(picture: &mut Picture, bars: &Bars) -> f32 {
 /// One panel; where the next may begin.
 fn draw_panel(picture: &mut Picture, panel: &Panel, (left, top): Place) -> f32 {
     let right = WIDTH - RIGHT;
-    let title = fitting_in(&panel.measure, right - left, Weight::Bold);
+    let title = fitted(&panel.measure, LETTERS, Weight::Bold, right - left);
     picture.write_bold((left, top + 14.0), &title, LETTERS, Ink::BLACK, Anchor::Start);
     let top = top + ABOVE;
     let tall = |group: &Group| GAP + BAR * group.bars.len().max(1) as f32;
@@ -231,7 +229,7 @@ fn draw_bar(
 }
 
 fn fill(picture: &mut Picture, (left, right): (f32, f32), (top, bottom): (f32, f32), ink: Ink) {
-    picture.area(vec![(left, top), (right, top), (right, bottom), (left, bottom)], ink.faint(0.45));
+    picture.rectangle((left, right), (top, bottom), ink.faint(0.45));
 }
 
 /// An end of an error bar.
@@ -270,6 +268,7 @@ mod tests {
         let panel = Panel { measure: name.to_owned(), groups: values.iter().map(one).collect(), reach: None };
         Bars {
             description: String::new(),
+            caption: Some(name.to_owned()),
             colours: vec![name.to_owned(), "b".into()],
             panels: vec![panel.clone(), panel],
             note: Some(name.to_owned()),
@@ -285,23 +284,7 @@ mod tests {
         for name in ["", "x", &long] {
             for some in [&numbers[..], &numbers[..1], &numbers[4..], &[]] {
                 let picture = draw(&bars(some, name));
-                let fits =
-                    |(x, y): Place| (0.0..=picture.width).contains(&x) && (0.0..=picture.height).contains(&y);
-                for mark in &picture.marks {
-                    match mark {
-                        Mark::Line { points, .. } | Mark::Area { points, .. } => {
-                            assert!(points.iter().all(|point| fits(*point)), "{points:?}");
-                        }
-                        Mark::Dot { at, .. } => assert!(fits(*at)),
-                        Mark::Text(text) => {
-                            let room = mark.letters().expect("a text has letters");
-                            assert!(
-                                fits((room.left, room.top)) && fits((room.right, room.bottom)),
-                                "{text:?}"
-                            );
-                        }
-                    }
-                }
+                picture.must_hold_its_marks();
             }
         }
     }

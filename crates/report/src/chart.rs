@@ -4,9 +4,9 @@
 
 use crate::{
     axis::Axis,
-    font,
     frame::Frame,
     picture::{Anchor, Ink, Picture, Stroke, Weight},
+    png::text_width,
 };
 
 /// Width and height of the picture.
@@ -36,7 +36,7 @@ pub struct Line {
 /// The room between two curves over the same first values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// What it is; a named band is told apart above, as lines are.
+    /// What it is; the legend shows a named band, as it shows lines.
     pub name: String,
     /// Its lower edge.
     pub lower: Vec<(f64, f64)>,
@@ -144,7 +144,7 @@ pub(crate) fn blank(description: &str) -> Picture {
 pub(crate) fn frame(picture: &mut Picture, x: Axis, y: Axis, legend: usize) -> Frame {
     let top = 34.0 + ROW * legend as f32;
     let widest =
-        y.ticks().iter().map(|tick| font::width(&tick.1, LETTERS, Weight::Regular)).fold(0.0, f32::max);
+        y.ticks().iter().map(|tick| text_width(&tick.1, LETTERS, Weight::Regular)).fold(0.0, f32::max);
     // Long numbers push the axis to the right, and the rest is for the curve.
     let left = LEFT.min(widest + 20.0).max(28.0).max(widest + 14.0);
     let sides = (SIZE.0 - left - RIGHT, picture.height - top - BELOW);
@@ -162,7 +162,7 @@ enum Key<'a> {
     Band(&'a Band),
 }
 
-/// The names that are told apart: none where there is only one.
+/// The names of the legend: none where there is only one.
 fn legend(chart: &Chart) -> Vec<Key<'_>> {
     let lines = chart.lines.iter().filter(|line| !line.name.is_empty()).map(Key::Line);
     let bands = chart.bands.iter().filter(|band| !band.name.is_empty()).map(Key::Band);
@@ -180,8 +180,7 @@ fn key(picture: &mut Picture, legend: &[Key<'_>]) {
                 &line.name
             }
             Key::Band(band) => {
-                let (top, bottom) = (y - 10.0, y + 1.0);
-                picture.area(vec![(4.0, top), (28.0, top), (28.0, bottom), (4.0, bottom)], shade(band.ink));
+                picture.rectangle((4.0, 28.0), (y - 10.0, y + 1.0), shade(band.ink));
                 &band.name
             }
         };
@@ -201,7 +200,7 @@ fn point_out(picture: &mut Picture, frame: &Frame, spot: &Spot) {
     picture.line(vec![(frame.left, at.1), at], thin, 1.0, Stroke::Dashed);
     picture.line(vec![at, (at.0, bottom)], thin, 1.0, Stroke::Dashed);
     picture.dot(at, 4.5, spot.ink);
-    let wide = font::width(&spot.label, LETTERS, Weight::Bold);
+    let wide = text_width(&spot.label, LETTERS, Weight::Bold);
     // To the left, where neither a rising curve is above nor a falling one below, unless that is past the axis.
     let fits = at.0 - 10.0 - wide > frame.left;
     let (x, anchor) = if fits { (at.0 - 10.0, Anchor::End) } else { (at.0 + 10.0, Anchor::Start) };
@@ -250,10 +249,7 @@ mod tests {
                         ink: Ink::BLUE,
                     }],
                 };
-                let picture = draw(&chart);
-                for mark in &picture.marks {
-                    inside(mark, picture.height);
-                }
+                draw(&chart).must_hold_its_marks();
             }
         }
     }
@@ -283,24 +279,5 @@ mod tests {
         let says =
             |name: &str| marks.iter().any(|mark| matches!(mark, Mark::Text(text) if text.text == name));
         assert!(says("its limit") && says("seen"));
-    }
-
-    fn inside(mark: &Mark, height: f32) {
-        let fits = |(x, y): (f32, f32)| (0.0..=SIZE.0).contains(&x) && (0.0..=height).contains(&y);
-        match mark {
-            Mark::Line { points, .. } | Mark::Area { points, .. } => {
-                assert!(points.iter().all(|point| fits(*point)), "{points:?}");
-            }
-            Mark::Dot { at, .. } => assert!(fits(*at)),
-            Mark::Text(text) => {
-                let wide = font::width(&text.text, text.size, text.weight);
-                let start = match text.anchor {
-                    Anchor::Start => text.at.0,
-                    Anchor::Middle => text.at.0 - wide / 2.0,
-                    Anchor::End => text.at.0 - wide,
-                };
-                assert!(fits((start, text.at.1)) && fits((start + wide, text.at.1)), "{text:?}");
-            }
-        }
     }
 }

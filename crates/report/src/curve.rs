@@ -2,10 +2,11 @@
 
 use crate::{
     axis::{Axis, Scale},
-    decimal, font,
     frame::Frame,
     picture::{Anchor, Ink, Picture, Place, Stroke, Weight},
+    png::{fitted, text_width},
 };
+use veracity_core::decimal;
 
 /// The least δ that is drawn.
 const LEAST_DELTA: f64 = 1e-10;
@@ -82,16 +83,11 @@ pub fn draw(curves: &Curves, panels: Panels) -> Picture {
     let description = format!("{}: {}", curves.title, curves.caption);
     let mut picture = Picture { width, height, description, marks: Vec::new() };
     let room = width - 2.0 * MARGIN;
-    picture.write_bold(
-        (MARGIN, 46.0),
-        &fit(&curves.title, 21.0, Weight::Bold, room),
-        21.0,
-        Ink::BLACK,
-        Anchor::Start,
-    );
-    let caption = fit(&curves.caption, 15.0, Weight::Regular, room);
+    let title = fitted(&curves.title, 21.0, Weight::Bold, room);
+    picture.write_bold((MARGIN, 46.0), &title, 21.0, Ink::BLACK, Anchor::Start);
+    let caption = fitted(&curves.caption, 15.0, Weight::Regular, room);
     picture.write((MARGIN, 72.0), &caption, 15.0, Ink::GREY, Anchor::Start);
-    let footnote = fit(&curves.footnote, 11.0, Weight::Regular, room);
+    let footnote = fitted(&curves.footnote, 11.0, Weight::Regular, room);
     picture.write((MARGIN, height - 18.0), &footnote, 11.0, Ink::GREY, Anchor::Start);
     let mut left = MARGIN + LEFT;
     if panels != Panels::Tradeoff {
@@ -102,21 +98,6 @@ pub fn draw(curves: &Curves, panels: Panels) -> Picture {
         tradeoff(&mut picture, curves, left);
     }
     picture
-}
-
-/// The text, cut to the room there is.
-fn fit(text: &str, size: f32, weight: Weight, room: f32) -> String {
-    if font::width(text, size, weight) <= room {
-        return text.to_owned();
-    }
-    let mut kept = text.to_owned();
-    while kept.pop().is_some() {
-        let cut = format!("{}…", kept.trim_end_matches([' ', ',', '.', ';']));
-        if font::width(&cut, size, weight) <= room {
-            return cut;
-        }
-    }
-    kept
 }
 
 /// A panel's axes, its heading, and the titles of the axes.
@@ -134,7 +115,7 @@ fn profile(picture: &mut Picture, curves: &Curves, left: f32) {
     let farthest = curves.profile.last().map_or(1.0, |point| point.epsilon);
     let x = Axis { title: "epsilon".into(), low: 0.0, high: farthest, scale: Scale::Linear };
     let y = Axis { title: "delta".into(), low: LEAST_DELTA, high: 1.0, scale: Scale::Log };
-    let frame = panel(picture, "Privacy profile: the delta that goes with each epsilon", left, [x, y]);
+    let frame = panel(picture, "Privacy profile: delta for each epsilon", left, [x, y]);
     let upper: Vec<Place> = curves.profile.iter().map(|point| frame.at(point.epsilon, point.upper)).collect();
     let lower: Vec<Place> =
         curves.profile.iter().filter_map(|point| Some(frame.at(point.epsilon, point.lower?))).collect();
@@ -158,7 +139,7 @@ fn label_promise(picture: &mut Picture, frame: &Frame, (epsilon, delta): (f64, f
     picture.line(vec![side, at, foot], Ink::BLUE.faint(0.7), 1.0, Stroke::Dashed);
     picture.dot(at, 5.0, Ink::BLUE);
     let first = format!("epsilon ≤ {} at delta {}", decimal::up(epsilon, 4), decimal::nearest(delta, 4));
-    let wide = font::width(&first, 13.5, Weight::Bold);
+    let wide = text_width(&first, 13.5, Weight::Bold);
     // Under the curve, left of the point, nothing else is drawn; a point near the axis has its room on the other side.
     let (x, y, anchor) = if at.0 - 14.0 - wide > frame.left {
         (at.0 - 12.0, at.1 + 24.0, Anchor::End)
@@ -203,6 +184,6 @@ fn advantage(picture: &mut Picture, frame: &Frame, advantage: f64) {
     picture.write_bold((x, y), &says, 13.5, Ink::VERMILLION, Anchor::Start);
     if error > 0.22 {
         let (x, y) = frame.at(0.03, 0.06);
-        picture.write((x, y), "out of reach of any attack", 12.5, Ink::VERMILLION, Anchor::Start);
+        picture.write((x, y), "impossible for any attack", 12.5, Ink::VERMILLION, Anchor::Start);
     }
 }

@@ -3,10 +3,11 @@
 use crate::{
     axis::{Axis, Scale},
     chart::{self, LETTERS, SIZE},
-    decimal, font,
     frame::Frame,
     picture::{Anchor, Ink, Picture, Stroke, Weight},
+    png::text_width,
 };
+use veracity_core::decimal;
 
 /// Bins between the least and the largest number.
 const BINS: usize = 32;
@@ -61,11 +62,11 @@ pub fn draw(histogram: &Histogram) -> Picture {
     // The name of the threshold stands above the bars.
     let above = if histogram.threshold.is_some() { 1.18 } else { 1.05 };
     let top = if tallest > 0.0 { tallest * above } else { 1.0 };
-    let y = Axis { title: "share of each group".into(), low: 0.0, high: top, scale: Scale::Linear };
+    let y = Axis { title: "fraction of each group".into(), low: 0.0, high: top, scale: Scale::Linear };
     let frame = chart::frame(&mut picture, x, y, 2);
     for (at, (group, ink)) in histogram.groups.iter().zip([Ink::BLUE, Ink::VERMILLION]).enumerate() {
         let row = 34.0 + 18.0 * at as f32;
-        picture.area(vec![(4.0, row - 10.0), (28.0, row - 10.0), (28.0, row), (4.0, row)], ink.faint(0.45));
+        picture.rectangle((4.0, 28.0), (row - 10.0, row), ink.faint(0.45));
         picture.write((36.0, row), &group.name, LETTERS, Ink::GREY, Anchor::Start);
         bars(&mut picture, &frame, &shares[at], ink);
     }
@@ -115,7 +116,7 @@ fn threshold(picture: &mut Picture, frame: &Frame, value: f64, name: &str) {
     let (x, bottom) = frame.at(value, 0.0);
     picture.line(vec![(x, frame.top), (x, bottom)], Ink::BLACK, 1.6, Stroke::Dashed);
     let label = format!("{name} {}", decimal::nearest(value, 4));
-    let fits = x + 8.0 + font::width(&label, LETTERS, Weight::Regular) < SIZE.0 - 8.0;
+    let fits = x + 8.0 + text_width(&label, LETTERS, Weight::Regular) < SIZE.0 - 8.0;
     let (x, anchor) = if fits { (x + 8.0, Anchor::Start) } else { (x - 8.0, Anchor::End) };
     picture.write((x, frame.top + LETTERS), &label, LETTERS, Ink::BLACK, anchor);
 }

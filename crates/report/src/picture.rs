@@ -163,30 +163,26 @@ impl Picture {
         self.marks.push(Mark::Dot { at, radius, ink });
     }
 
+    /// Fills a rectangle between its left and right, and its top and bottom.
+    pub fn rectangle(&mut self, (left, right): (f32, f32), (top, bottom): (f32, f32), ink: Ink) {
+        self.area(vec![(left, top), (right, top), (right, bottom), (left, bottom)], ink);
+    }
+
     /// Writes plain letters.
     pub fn write(&mut self, at: Place, text: &str, size: f32, ink: Ink, anchor: Anchor) {
-        let text = text.to_owned();
-        self.marks.push(Mark::Text(Text {
-            at,
-            text,
-            size,
-            ink,
-            anchor,
-            weight: Weight::Regular,
-            turned: 0.0,
-        }));
+        let (text, weight) = (text.to_owned(), Weight::Regular);
+        self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight, turned: 0.0 }));
     }
 
     /// Writes heavy letters.
     pub fn write_bold(&mut self, at: Place, text: &str, size: f32, ink: Ink, anchor: Anchor) {
-        let text = text.to_owned();
-        self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight: Weight::Bold, turned: 0.0 }));
+        let (text, weight) = (text.to_owned(), Weight::Bold);
+        self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight, turned: 0.0 }));
     }
 
     /// Writes turned letters.
     pub fn write_turned(&mut self, at: Place, text: &str, size: f32, ink: Ink, turned: f32) {
-        let text = text.to_owned();
-        let (anchor, weight) = (Anchor::Middle, Weight::Regular);
+        let (text, anchor, weight) = (text.to_owned(), Anchor::Middle, Weight::Regular);
         self.marks.push(Mark::Text(Text { at, text, size, ink, anchor, weight, turned }));
     }
 }
@@ -212,11 +208,31 @@ impl Letters {
 }
 
 #[cfg(test)]
+impl Picture {
+    /// Panics where a mark is outside of the picture.
+    pub(crate) fn must_hold_its_marks(&self) {
+        let fits = |(x, y): Place| (0.0..=self.width).contains(&x) && (0.0..=self.height).contains(&y);
+        for mark in &self.marks {
+            let is_inside = match (mark, mark.letters()) {
+                (Mark::Line { points, .. } | Mark::Area { points, .. }, _) => {
+                    points.iter().all(|at| fits(*at))
+                }
+                (Mark::Dot { at, .. }, _) => fits(*at),
+                (Mark::Text(_), room) => {
+                    room.is_none_or(|room| fits((room.left, room.top)) && fits((room.right, room.bottom)))
+                }
+            };
+            assert!(is_inside, "{mark:?}");
+        }
+    }
+}
+
+#[cfg(test)]
 impl Mark {
     /// The room of a text that is not turned: tall letters above the line, and tails below.
     pub(crate) fn letters(&self) -> Option<Letters> {
         let Mark::Text(text) = self else { return None };
-        let wide = crate::font::width(&text.text, text.size, text.weight);
+        let wide = crate::png::text_width(&text.text, text.size, text.weight);
         let left = match text.anchor {
             Anchor::Start => text.at.0,
             Anchor::Middle => text.at.0 - wide / 2.0,

@@ -1,13 +1,15 @@
-//! A picture as PNG, two pixels to the point.
+//! A picture as PNG, two pixels to the point, and the letters of DejaVu Sans, whose widths every layout uses.
+//!
+//! The `dejavu` crate embeds the fonts. Their license is that of Bitstream Vera with public-domain changes and glyphs of Arev: free to
+//! use, copy and embed, with its notice kept (`LICENSE` beside the fonts in that crate).
 
-use crate::{
-    font,
-    picture::{Anchor, Ink, Mark, Picture, Place, Stroke, Text},
-};
+use crate::picture::{Anchor, Ink, Mark, Picture, Place, Stroke, Text, Weight};
+use std::sync::OnceLock;
 use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke as Pen, StrokeDash,
+    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke as Line, StrokeDash,
     Transform,
 };
+use ttf_parser::{Face, OutlineBuilder};
 
 /// Pixels to the point: sharp on a slide.
 const SCALE: f32 = 2.0;
@@ -49,14 +51,9 @@ fn draw(pixels: &mut Pixmap, mark: &Mark) {
                 Stroke::Solid => None,
                 Stroke::Dashed => StrokeDash::new(vec![6.0, 5.0], 0.0),
             };
-            let pen = Pen {
-                width: *width,
-                line_cap: LineCap::Round,
-                line_join: LineJoin::Round,
-                dash,
-                ..Pen::default()
-            };
-            pixels.stroke_path(&path, &paint(*ink), &pen, upright, None);
+            let (line_cap, line_join) = (LineCap::Round, LineJoin::Round);
+            let line = Line { width: *width, line_cap, line_join, dash, ..Line::default() };
+            pixels.stroke_path(&path, &paint(*ink), &line, upright, None);
         }
         Mark::Area { points, ink } => {
             let Some(path) = through(points, true) else { return };
@@ -71,10 +68,8 @@ fn draw(pixels: &mut Pixmap, mark: &Mark) {
 }
 
 fn letters(pixels: &mut Pixmap, text: &Text, upright: Transform) {
-    let mut outline = Outline(PathBuilder::new());
-    font::outline(&text.text, text.size, text.weight, &mut outline);
-    let Some(path) = outline.0.finish() else { return };
-    let width = font::width(&text.text, text.size, text.weight);
+    let Some(path) = outline(text) else { return };
+    let width = text_width(&text.text, text.size, text.weight);
     let back = match text.anchor {
         Anchor::Start => 0.0,
         Anchor::Middle => -width / 2.0,
@@ -104,27 +99,117 @@ fn through(points: &[Place], closed: bool) -> Option<Path> {
     path.finish()
 }
 
-/// The letters' pen.
-struct Outline(PathBuilder);
+/// The face of a weight; `None` only if the embedded file could not be read.
+fn face(weight: Weight) -> Option<&'static Face<'static>> {
+    static REGULAR: OnceLock<Option<Face<'static>>> = OnceLock::new();
+    static BOLD: OnceLock<Option<Face<'static>>> = OnceLock::new();
+    match weight {
+        Weight::Regular => REGULAR.get_or_init(|| Face::parse(dejavu::sans::regular(), 0).ok()).as_ref(),
+        Weight::Bold => BOLD.get_or_init(|| Face::parse(dejavu::sans::bold(), 0).ok()).as_ref(),
+    }
+}
 
-impl ttf_parser::OutlineBuilder for Outline {
+/// How wide a text is, in every format.
+pub(crate) fn text_width(text: &str, size: f32, weight: Weight) -> f32 {
+    let Some(face) = face(weight) else { return 0.6 * size * text.chars().count() as f32 };
+    let units: f32 = text.chars().map(|c| advance(face, c)).sum();
+    units * size / f32::from(face.units_per_em())
+}
+
+/// As much of a text as there is room for.
+pub(crate) fn fitted(text: &str, size: f32, weight: Weight, room: f32) -> String {
+    if text_width(text, size, weight) <= room {
+        return text.to_owned();
+    }
+    let mut kept = text.to_owned();
+    while kept.pop().is_some() {
+        let cut = format!("{}…", kept.trim_end_matches([' ', ',', '.', ';']));
+        if text_width(&cut, size, weight) <= room {
+            return cut;
+        }
+    }
+    kept
+}
+
+fn advance(face: &Face<'_>, c: char) -> f32 {
+    let glyph = face.glyph_index(c).unwrap_or_default();
+    f32::from(face.glyph_hor_advance(glyph).unwrap_or(0))
+}
+
+/// The outlines of letters, as if the text began at the origin with y pointing down.
+fn outline(text: &Text) -> Option<Path> {
+    let face = face(text.weight)?;
+    let scale = text.size / f32::from(face.units_per_em());
+    let mut pen = Pen { path: PathBuilder::new(), scale, x: 0.0 };
+    for c in text.text.chars() {
+        face.outline_glyph(face.glyph_index(c).unwrap_or_default(), &mut pen);
+        pen.x += advance(face, c) * scale;
+    }
+    pen.path.finish()
+}
+
+/// Turns font units, y up, into points, y down, at the place of a letter.
+struct Pen {
+    path: PathBuilder,
+    scale: f32,
+    x: f32,
+}
+
+impl Pen {
+    fn place(&self, x: f32, y: f32) -> (f32, f32) {
+        (self.x + x * self.scale, -y * self.scale)
+    }
+}
+
+impl OutlineBuilder for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
-        self.0.move_to(x, y);
+        let (x, y) = self.place(x, y);
+        self.path.move_to(x, y);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        self.0.line_to(x, y);
+        let (x, y) = self.place(x, y);
+        self.path.line_to(x, y);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.0.quad_to(x1, y1, x, y);
+        let ((x1, y1), (x, y)) = (self.place(x1, y1), self.place(x, y));
+        self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        self.0.cubic_to(x1, y1, x2, y2, x, y);
+        let ((x1, y1), (x2, y2), (x, y)) = (self.place(x1, y1), self.place(x2, y2), self.place(x, y));
+        self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 
     fn close(&mut self) {
-        self.0.close();
+        self.path.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tiny_skia::PathSegment;
+
+    #[test]
+    fn widths_follow_size_and_weight_and_letters_have_their_contours() {
+        let width = |text, size, weight| text_width(text, size, weight);
+        assert!(width("epsilon", 12.0, Weight::Bold) > width("epsilon", 12.0, Weight::Regular));
+        let double = 2.0 * width("iii", 12.0, Weight::Regular);
+        assert!((width("iii", 24.0, Weight::Regular) - double).abs() < 1e-3);
+        // An l is one outline; an o has a second one inside.
+        let (text, weight) = ("lo".to_owned(), Weight::Regular);
+        let text = Text {
+            at: (0.0, 0.0),
+            text,
+            size: 12.0,
+            ink: Ink::BLACK,
+            anchor: Anchor::Start,
+            weight,
+            turned: 0.0,
+        };
+        let path = outline(&text).expect("letters have an outline");
+        assert_eq!(path.segments().filter(|segment| *segment == PathSegment::Close).count(), 3);
     }
 }

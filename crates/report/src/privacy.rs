@@ -4,12 +4,11 @@ use crate::{
     axis::{Axis, Scale},
     chart::{Band, Chart, Line, Side, Spot},
     curve::{Curves, Panels, ProfilePoint},
-    decimal,
     picture::{Ink, Stroke},
 };
-use veracity_account::tradeoff::{advantage_through, tradeoff_through};
-use veracity_claims::{Choice, PrivacyProfile, Subject, Target, account};
-use veracity_core::{Delta, Probability, Refusal};
+use veracity_account::claims::{Choice, PrivacyProfile, Subject, Target, account};
+use veracity_account::tradeoff::{advantage_through, tradeoff_points};
+use veracity_core::{Delta, Refusal, decimal};
 
 /// Points of the profile.
 const POINTS: usize = 161;
@@ -19,17 +18,14 @@ const LEAST_DELTA: f64 = 1e-10;
 const RATES: usize = 201;
 
 /// The profile and the trade-off curve of a subject, captioned with its ε at `delta`.
+///
+/// # Errors
+/// Returns the refusal of the accountant.
 pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
     let answer = account(subject, Target::Delta(delta), Choice::Best)?;
     let profile = PrivacyProfile::new(subject, POINTS)?;
     let epsilon = answer.epsilon.upper().map_or(f64::INFINITY, |epsilon| epsilon.0.get());
     let pairs: Vec<(f64, f64)> = profile.points.iter().map(|point| (point.epsilon, point.upper)).collect();
-    let tradeoff = (0..RATES).map(|index| {
-        // Close together at both ends, where the curve is steep.
-        let share = index as f64 / (RATES - 1) as f64;
-        let rate = Probability::new((share * std::f64::consts::FRAC_PI_2).sin().powi(2))?;
-        Ok((rate.get(), tradeoff_through(rate, &pairs).0.get()))
-    });
     Ok(Curves {
         title: subject.describe(),
         caption: format!(
@@ -47,12 +43,15 @@ pub fn curves(subject: &Subject, delta: Delta) -> Result<Curves, Refusal> {
         ),
         profile: from_zero(&profile),
         promise: (epsilon, delta.get()),
-        tradeoff: tradeoff.collect::<Result<_, Refusal>>()?,
+        tradeoff: tradeoff_points(&pairs, RATES)?,
         advantage: advantage_through(&pairs).0.get(),
     })
 }
 
 /// The profile of a subject as the picture of a page, with the (ε, δ) that is promised pointed out.
+///
+/// # Errors
+/// Returns the refusal of the accountant.
 pub fn profile_chart(subject: &Subject, promise: (f64, Delta)) -> Result<Chart, Refusal> {
     let profile = from_zero(&PrivacyProfile::new(subject, POINTS)?);
     let upper: Vec<(f64, f64)> = profile.iter().map(|point| (point.epsilon, point.upper)).collect();

@@ -3,9 +3,10 @@
 use crate::{
     axis::{Axis, Scale},
     chart::{LETTERS, SIZE},
-    decimal, font,
     picture::{Anchor, Ink, Picture, Stroke, Weight},
+    png::text_width,
 };
+use veracity_core::decimal;
 
 const LEFT: f32 = 12.0;
 const BAR: (f32, f32) = (72.0, 100.0);
@@ -56,7 +57,7 @@ pub fn draw(sandwich: &Sandwich) -> Picture {
     if let Some(claimed) = sandwich.claimed {
         let x = place(claimed);
         picture.line(vec![(x, BAR.0 - 6.0), (x, BAR.1 + 10.0)], Ink::BLACK, 2.0, Stroke::Dashed);
-        let says = format!("claimed {}", decimal::nearest(claimed, 4));
+        let says = format!("claim {}", decimal::nearest(claimed, 4));
         label(&mut picture, x, ROWS[0], &says, Ink::BLACK);
     }
     picture
@@ -72,7 +73,7 @@ fn axis(sandwich: &Sandwich) -> Axis {
 
 fn ruler(picture: &mut Picture, axis: &Axis, place: &impl Fn(f64) -> f32) {
     let end = SIZE.0 - LEFT;
-    picture.area(vec![(LEFT, BAR.0), (end, BAR.0), (end, BAR.1), (LEFT, BAR.1)], Ink::PALE.faint(0.6));
+    picture.rectangle((LEFT, end), BAR, Ink::PALE.faint(0.6));
     for (value, label) in axis.ticks() {
         let x = place(value);
         picture.line(vec![(x, BAR.1), (x, BAR.1 + 5.0)], Ink::GREY, 1.2, Stroke::Solid);
@@ -85,8 +86,7 @@ fn ruler(picture: &mut Picture, axis: &Axis, place: &impl Fn(f64) -> f32) {
 /// Where the truth may be; in the colour of alarm where the bounds cross, since then one of them is false.
 fn bar(picture: &mut Picture, from: f32, to: f32, in_order: bool) {
     let ink = if in_order { Ink::BLUE } else { Ink::VERMILLION };
-    let corners = vec![(from, BAR.0), (to, BAR.0), (to, BAR.1), (from, BAR.1)];
-    picture.area(corners, ink.faint(0.35));
+    picture.rectangle((from, to), BAR, ink.faint(0.35));
     edge(picture, to, Ink::BLUE);
 }
 
@@ -94,9 +94,8 @@ fn bar(picture: &mut Picture, from: f32, to: f32, in_order: bool) {
 fn open_bar(picture: &mut Picture, from: f32, to: f32) {
     let at = |step: usize| from + (to - from) * step as f32 / FADES as f32;
     for step in 0..FADES {
-        let (left, right) = (at(step), at(step + 1));
-        let corners = vec![(left, BAR.0), (right, BAR.0), (right, BAR.1), (left, BAR.1)];
-        picture.area(corners, Ink::BLUE.faint(0.35 * (1.0 - step as f32 / FADES as f32)));
+        let ink = Ink::BLUE.faint(0.35 * (1.0 - step as f32 / FADES as f32));
+        picture.rectangle((at(step), at(step + 1)), BAR, ink);
     }
 }
 
@@ -107,7 +106,7 @@ fn edge(picture: &mut Picture, x: f32, ink: Ink) {
 
 /// A text above the bar, as near to its place as the picture has room for.
 fn label(picture: &mut Picture, x: f32, y: f32, text: &str, ink: Ink) {
-    let half = font::width(text, LETTERS, Weight::Bold) / 2.0;
+    let half = text_width(text, LETTERS, Weight::Bold) / 2.0;
     let x = x.clamp((4.0 + half).min(SIZE.0 / 2.0), (SIZE.0 - 4.0 - half).max(SIZE.0 / 2.0));
     picture.write_bold((x, y), text, LETTERS, ink, Anchor::Middle);
 }
@@ -182,7 +181,7 @@ mod tests {
             texts.collect()
         };
         let all = says(drawn(1.234_56, Some(2.345_61), Some(3.0)));
-        for expected in ["seen ≥ 1.234", "proved ≤ 2.346", "claimed 3"] {
+        for expected in ["seen ≥ 1.234", "proved ≤ 2.346", "claim 3"] {
             assert!(all.iter().any(|text| text == expected), "{expected} in {all:?}");
         }
         // Without an upper bound, or with nothing known at all, there is still a picture.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The slow, plain twin of the accountants: privacy losses to 15 digits and more, written to the CSV files beside it.
 
-    pip install numpy==2.4.6 scipy==1.17.1 python-flint==0.9.0
+    pip install numpy==2.4.6 scipy==1.17.1 python-flint==0.9.0 mpmath==1.4.1
     python make_truth.py dp_sgd            # or laplace, mixtures, lattice, replace_one, few_steps
 
 Method: the tilted Fourier inversion
@@ -474,14 +474,41 @@ LATTICE = [
       ((1.0, 1, 1), (2.0, 1, 10), (10.0, 1, 100), (4.0, 3, 30), (20.0, 5, 600), (0.5, 2, 3), (50.0, 7, 1000))],
     *[("discrete-gaussian", s, d, n, "add-remove") for s, d, n in
       ((1.0, 1, 1), (0.5, 1, 5), (2.0, 1, 10), (5.0, 3, 30), (10.0, 1, 300), (3.5, 2, 100), (20.0, 7, 100))],
+    *[("skellam", v, d, n, "add-remove") for v, d, n in
+      ((1.0, 1, 1), (4.0, 2, 1), (30.0, 3, 1), (1000.0, 10, 1), (0.5, 1, 2), (100.0, 4, 2), (2.0, 1, 3), (0.25, 1, 4))],
 ]
+
+
+def skellam(variance, shift, times):
+    """P(x) = e^-v I_|x|(v), by mpmath. The losses lie on no lattice, so every choice of outcomes is listed."""
+    import mpmath
+
+    mpmath.mp.dps = 210
+    far = 20 + int(15 * variance**0.5)
+    bessel = [arb(mpmath.nstr(mpmath.exp(-variance) * mpmath.besseli(x, variance), 205)) for x in range(far + shift + 1)]
+    once = [((bessel[abs(x)] / bessel[abs(x - shift)]).log(), bessel[abs(x)]) for x in range(-far, far + shift + 1)]
+    law = []
+    for chosen in itertools.combinations_with_replacement(range(len(once)), times):
+        orders = math.factorial(times)
+        for i in set(chosen):
+            orders //= math.factorial(chosen.count(i))
+        loss, mass = arb(0), arb(orders)
+        for i in chosen:
+            loss, mass = loss + once[i][0], mass * once[i][1]
+        if mass > 1e-60:
+            law.append((loss, mass))
+    return law
 
 
 def lattice_rows():
     from enumerate_laws import discrete_gaussian, discrete_laplace, epsilon_of_law, randomized_response
 
     ctx.prec = 700
+    known = known_rows("lattice")
     for kind, first, second, times, adjacency in LATTICE:
+        if earlier := [row for row in known if row.startswith(f"{kind},{first!r},{second!r},{times},") and adjacency in row]:
+            yield from earlier
+            continue
         match kind:
             case "randomized-response":
                 laws = randomized_response(first, second, times, adjacency)
@@ -489,6 +516,8 @@ def lattice_rows():
                 laws = [discrete_laplace(first, second, times)]
             case "discrete-gaussian":
                 laws = [discrete_gaussian(first, second, times)]
+            case "skellam":
+                laws = [skellam(first, second, times)]
         for delta in ["1e-3", "1e-5", "1e-9", "1e-12"]:
             eps = max((epsilon_of_law(law, ball(delta)) for law in laws), key=float)
             if float(eps.rad()) <= AGREE * float(eps) and float(eps) >= 0.001:

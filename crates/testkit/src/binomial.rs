@@ -1,6 +1,6 @@
 //! How surprising a number of successes is, on either side, by exact binomial tails.
 
-use veracity_numerics::binomial::{log_lower_tail, log_upper_tail};
+use veracity_core::numerics::binomial::{log_lower_tail, log_upper_tail};
 
 /// Twice the smaller tail, at most 1: a true `p` gives a value ≤ α with probability ≤ α, for every α.
 ///

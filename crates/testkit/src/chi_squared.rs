@@ -4,7 +4,7 @@
 //! prefactor that is computed without cancellation; so a p-value of 1e-300 is as good as one of 0.3.
 
 use std::f64::consts::PI;
-use veracity_numerics::root;
+use veracity_core::numerics::root;
 
 /// How well counts fit a law.
 #[derive(Debug, Clone, Copy, PartialEq)]

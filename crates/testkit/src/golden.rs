@@ -5,6 +5,7 @@
 use crate::sceptic::{questions::Wanted, truth::Truth};
 use veracity_core::{
     Adjacency, Buckets, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Probability, SamplingRate,
+    spec::KINDS,
 };
 
 /// A question, and its answer from outside.
@@ -168,19 +169,15 @@ fn repeated_laplace(cells: Vec<&'static str>) -> Golden {
 
 /// kind,first,second,times,delta,adjacency,epsilon
 fn lattice_row(cells: Vec<&'static str>) -> Golden {
-    let once = match cells[1] {
-        "randomized-response" => Mechanism::RandomizedResponse {
-            buckets: Buckets::new(number(cells[2]) as u32).expect(PLAUSIBLE),
-            noise: Probability::new(number(cells[3])).expect(PLAUSIBLE),
-        },
-        "discrete-laplace" => {
-            Mechanism::DiscreteLaplace { scale: noise(cells[2]), sensitivity: count(cells[3]) }
-        }
-        "discrete-gaussian" => {
-            Mechanism::DiscreteGaussian { sigma: noise(cells[2]), sensitivity: count(cells[3]) }
-        }
-        other => panic!("no golden kind {other}"),
-    };
+    let kind = KINDS.iter().find(|kind| kind.name == cells[1]).expect(PLAUSIBLE);
+    let mut fields = kind.field_names();
+    // The file has the buckets first, which are the second field.
+    if kind.name == "randomized-response" {
+        fields.reverse();
+    }
+    let numbers = fields.iter().zip(&cells[2..4]).map(|(field, cell)| format!(r#","{field}":{cell}"#));
+    let text = format!(r#"{{"kind":"{}"{}}}"#, kind.name, numbers.collect::<String>());
+    let once: Mechanism = serde_json::from_str(&text).expect(PLAUSIBLE);
     Golden {
         row: cells[0],
         mechanism: once.repeated(count(cells[4])),
@@ -220,7 +217,7 @@ fn mixture(cells: Vec<&'static str>) -> Golden {
 const PLAUSIBLE: &str = "golden files hold only legal values; a test of this crate reads them all";
 
 fn dp_sgd_mechanism(q: &str, sigma: &str, steps: &str) -> Mechanism {
-    Mechanism::dp_sgd(SamplingRate::new(number(q)).expect(PLAUSIBLE), noise(sigma), count(steps))
+    Mechanism::sampled_gaussian(SamplingRate::new(number(q)).expect(PLAUSIBLE), noise(sigma), count(steps))
 }
 
 fn number(cell: &str) -> f64 {

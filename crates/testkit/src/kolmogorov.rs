@@ -4,7 +4,7 @@
 /// possible constant.
 ///
 /// # Promise    Never below the true chance
-/// # Reference  [Massart90]
+/// # Reference  \[Massart90\]
 pub fn p_value(distance: f64, n: usize) -> f64 {
     (2.0 * (-2.0 * n as f64 * distance * distance).exp()).min(1.0)
 }

@@ -1,7 +1,7 @@
 //! The laws of integer noise as formulas: masses, cumulative masses, moments, and cells into which a sample can be sorted.
 
 use std::f64::consts::PI;
-use veracity_numerics::normal;
+use veracity_core::numerics::normal;
 
 /// A law on the integers, symmetric about 0.
 #[derive(Debug, Clone, Copy, PartialEq)]

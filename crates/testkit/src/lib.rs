@@ -6,7 +6,9 @@
 //! `patterns` goes through the participations of strategy matrices; `shifted_ramp` makes numbers that float sums stumble over.
 //! `json_schema` holds files against the schemas of `docs/schemas`.
 //! `known` has mechanisms whose leak is known exactly, for audits to be held against.
+//! `short` has short constructors and a random generator.
 //! `sceptic` asks the accountant random questions and knows the answers by other roads.
+//! `short` has one-line constructors of checked values, and seeded dice.
 
 pub mod binomial;
 pub mod chi_squared;
@@ -19,6 +21,7 @@ pub mod lattice;
 pub mod patterns;
 pub mod sceptic;
 mod shifted_ramp;
+pub mod short;
 pub mod twin;
 
 pub use shifted_ramp::shifted_ramp;

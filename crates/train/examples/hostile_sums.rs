@@ -1,4 +1,4 @@
-//! How far crafted batches move a clipped sum, beside what the proof allows: a table for every layer kind and batch size.
+//! The largest move of a clipped sum by adversarial batches, next to the bound of the proof, for every layer and batch size.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,11 +7,11 @@ mod hostile;
 
 use hostile::{CLIP, CRAFTS, NOISE, farthest, flat, poisson, settings};
 use veracity_core::{ClipNorm, NoiseMultiplier};
-use veracity_train::Calibrated;
+use veracity_train::CalibratedNoise;
 
 fn main() {
     println!(
-        "| network | batch | farthest found ÷ clip norm | by | gradients are clipped to | left for floats |"
+        "| network | batch size | largest move ÷ clip norm | batch type | gradients are clipped to | reserve for float rounding |"
     );
     println!("|---|---|---|---|---|---|");
     for setting in settings() {
@@ -26,7 +26,8 @@ fn main() {
             });
             let (used, craft) = crafts.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
             let (noise, clip) = (NoiseMultiplier::new(NOISE).unwrap(), ClipNorm::new(CLIP).unwrap());
-            let law = Calibrated::gaussian(noise, clip, plan.network.parameters(), plan.rounding()).unwrap();
+            let law =
+                CalibratedNoise::gaussian(noise, clip, plan.network.parameters(), plan.rounding()).unwrap();
             println!(
                 "| {} | {records} | {used:.6} | {craft:?} | {:.6} | {:.6} |",
                 setting.name,

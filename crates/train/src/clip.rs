@@ -1,7 +1,6 @@
 //! From the norms of one example's gradient to the factors it is multiplied with.
 
-use crate::{Network, vectors::dispatch};
-use pulp::{Simd, WithSimd};
+use crate::{Network, vectors::vectorize};
 use veracity_core::{NoiseMultiplier, Probability, Refusal};
 
 /// How a gradient is brought within the clip norm C.
@@ -53,16 +52,11 @@ impl Clipping {
             let layers = network.places().iter().filter(|place| !place.is_empty()).count();
             if weights.len() != layers {
                 return Err(Refusal::Invalid(format!(
-                    "there are {} weights for per-layer clipping, expected {layers}, one for each layer with parameters",
+                    "{} weights for per-layer clipping, expected {layers}, one per layer with parameters",
                     weights.len()
                 )));
             }
         }
-        self.check_numbers()
-    }
-
-    /// Checks all that does not depend on a network.
-    pub(crate) fn check_numbers(&self) -> Result<(), Refusal> {
         match self {
             Clipping::Flat | Clipping::PerLayer { weights: None } => Ok(()),
             Clipping::PerLayer { weights: Some(weights) } => {
@@ -168,30 +162,20 @@ impl Clip {
 
 /// Replaces squared norms by factors. Plain arithmetic on rows, which compilers make fast.
 fn replace_by_factors(totals: &mut [f32], most: f32, factor: impl Fn(f32) -> f32) -> Balance {
-    dispatch(Factors { totals, most, factor })
-}
-
-struct Factors<'a, F> {
-    totals: &'a mut [f32],
-    most: f32,
-    factor: F,
-}
-
-impl<F: Fn(f32) -> f32> WithSimd for Factors<'_, F> {
-    type Output = Balance;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Balance {
-        // Of one micro-batch, so counts of 32 bits are enough.
-        let (mut finite, mut within) = (0u32, 0u32);
-        for total in self.totals {
-            let (is_finite, norm) = (total.is_finite(), total.max(0.0).sqrt());
-            *total = if is_finite { (self.factor)(norm) } else { 0.0 };
-            finite += u32::from(is_finite);
-            within += u32::from(is_finite & (norm <= self.most));
-        }
-        2 * i64::from(within) - i64::from(finite)
-    }
+    vectorize(
+        #[inline(always)]
+        || {
+            // Of one micro-batch, so counts of 32 bits are enough.
+            let (mut finite, mut within) = (0u32, 0u32);
+            for total in totals {
+                let (is_finite, norm) = (total.is_finite(), total.max(0.0).sqrt());
+                *total = if is_finite { factor(norm) } else { 0.0 };
+                finite += u32::from(is_finite);
+                within += u32::from(is_finite & (norm <= most));
+            }
+            2 * i64::from(within) - i64::from(finite)
+        },
+    )
 }
 
 fn by_stage(
@@ -242,6 +226,7 @@ fn stage_norms(weights: Option<&[f32]>, network: &Network, norm: f32) -> Vec<f32
 mod tests {
     use super::*;
     use crate::{Layer, Shape};
+    use veracity_testkit::short;
 
     fn network() -> Network {
         let layers = vec![Layer::Linear { outputs: 3 }, Layer::Relu, Layer::Linear { outputs: 2 }];
@@ -322,7 +307,7 @@ mod tests {
         assert!(
             refused(Clipping::Automatic { gamma: 0.0 }) && refused(Clipping::Automatic { gamma: f32::NAN })
         );
-        let (quantile, count_noise) = (Probability::new(0.5).unwrap(), NoiseMultiplier::new(10.0).unwrap());
+        let (quantile, count_noise) = (Probability::new(0.5).unwrap(), short::noise(10.0));
         assert!(refused(Clipping::Adaptive { quantile, rate: 1.5, count_noise }));
     }
 }

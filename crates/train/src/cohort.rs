@@ -1,12 +1,12 @@
 //! Many models by one plan: each by itself, in memory of its own, from streams keyed by (run, trial, step).
 //!
 //! Model m of a cohort has the same bits as model m trained alone, on any number of threads, in any shard: micro-batches and
-//! the lanes that sum them are laid out by the plan, never by the machine.
+//! the shards that sum them are laid out by the plan, never by the machine.
 
 use crate::{
     Dataset, Network, Plan, World,
     pass::Pass,
-    run::{Draws, Run, Trained},
+    run::{Draws, Run, TrainedModel},
     sampling::Sampler,
 };
 use rayon::prelude::*;
@@ -23,6 +23,9 @@ pub struct Cohort {
 
 impl Cohort {
     /// Makes it.
+    ///
+    /// # Errors
+    /// Refuses a sampling whose batch exceeds its population.
     pub fn new(plan: Plan) -> Result<Cohort, Refusal> {
         let sampler = Sampler::new(plan.sampling)?;
         Ok(Cohort { plan, sampler })
@@ -34,6 +37,9 @@ impl Cohort {
     }
 
     /// One model before its first step.
+    ///
+    /// # Errors
+    /// As [`Run::new`].
     pub fn begin<'a>(&'a self, world: World<'a>, draws: Draws<'_>) -> Result<Run<'a>, Refusal> {
         self.plan.check(world)?;
         Run::with_sampler(&self.plan, world, draws, self.sampler.clone())
@@ -41,6 +47,9 @@ impl Cohort {
 }
 
 /// Trains the models `trials` of run `run`, all on one world.
+///
+/// # Errors
+/// As [`Run::new`].
 ///
 /// # Examples
 ///
@@ -71,7 +80,7 @@ pub fn train<'a>(
     entropy: &Entropy,
     run: u64,
     trials: Range<u64>,
-) -> Result<Vec<Trained>, Refusal> {
+) -> Result<Vec<TrainedModel>, Refusal> {
     let world = world.into();
     plan.check(world)?;
     let sampler = Sampler::new(plan.sampling)?;
@@ -79,33 +88,25 @@ pub fn train<'a>(
     trials.into_par_iter().map(one).collect()
 }
 
-/// Trains one model on each world: models `first`, `first` + 1, … of run `run`. The worlds share their dataset.
-pub fn train_worlds(
+fn train_one(
     plan: &Plan,
-    worlds: &[World<'_>],
-    entropy: &Entropy,
-    run: u64,
-    first: u64,
-) -> Result<Vec<Trained>, Refusal> {
-    worlds.iter().try_for_each(|world| plan.check(*world))?;
-    let sampler = Sampler::new(plan.sampling)?;
-    let one = |(at, world): (usize, &World<'_>)| {
-        train_one(plan, *world, Draws { entropy, run, trial: first + at as u64 }, &sampler)
-    };
-    worlds.par_iter().enumerate().map(one).collect()
-}
-
-fn train_one(plan: &Plan, world: World<'_>, draws: Draws<'_>, sampler: &Sampler) -> Result<Trained, Refusal> {
+    world: World<'_>,
+    draws: Draws<'_>,
+    sampler: &Sampler,
+) -> Result<TrainedModel, Refusal> {
     let mut run = Run::with_sampler(plan, world, draws, sampler.clone())?;
     while run.step()? {}
     Ok(run.model())
 }
 
 /// The outputs of a network for every record, one row each.
+///
+/// # Errors
+/// Refuses records or parameters of another network.
 pub fn predict(network: &Network, parameters: &[f32], data: &Dataset) -> Result<Vec<f32>, Refusal> {
     if data.width() != network.input().size() || parameters.len() != network.parameters() {
         return Err(Refusal::Invalid(
-            "the model does not fit the records, expected as many features as it has inputs".into(),
+            "the model does not match the records; they need one feature per input of the model".into(),
         ));
     }
     let (width, most) = (network.output().size(), network.micro_batch());

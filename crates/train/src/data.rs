@@ -1,6 +1,6 @@
 //! Records to learn from: features side by side, and a label for each.
 
-use crate::{narrow::square_norms, packed::Packed};
+use crate::{byte_features::ByteFeatures, skinny_product::square_norms};
 use std::{ops::Range, sync::OnceLock};
 use veracity_core::Refusal;
 
@@ -102,47 +102,48 @@ impl People {
 pub struct Dataset {
     features: Vec<f32>,
     people: Option<People>,
-    packed: Option<Packed>,
-    measured: Measured,
+    packed: Option<ByteFeatures>,
+    norms: NormCache,
     width: usize,
     labels: Labels,
 }
 
 /// The squared norms of all records, once someone has asked for one. They follow from the features, and are not compared.
 #[derive(Debug, Clone, Default)]
-struct Measured(OnceLock<Vec<f32>>);
+struct NormCache(OnceLock<Vec<f32>>);
 
-impl PartialEq for Measured {
-    fn eq(&self, _: &Measured) -> bool {
+impl PartialEq for NormCache {
+    fn eq(&self, _: &NormCache) -> bool {
         true
     }
 }
 
 impl Dataset {
     /// Checks the lengths, and that features and labels are what they should be. A refusal names no value.
+    ///
+    /// # Errors
+    /// Refuses lengths that differ, features that are not finite, and labels out of range.
     pub fn new(features: Vec<f32>, width: usize, labels: Labels) -> Result<Dataset, Refusal> {
         let wrong = |why: &str| Err(Refusal::Invalid(why.to_owned()));
         if width == 0 || features.len() != width.saturating_mul(labels.len()) {
-            return wrong(
-                "features and labels have different numbers of records, expected one row for each label",
-            );
+            return wrong("features and labels have different numbers of records");
         }
         if features.iter().any(|x| !x.is_finite()) {
-            return wrong("a feature is not a finite number, expected all of them to be");
+            return wrong("a feature is not a finite number");
         }
         match &labels {
-            Labels::Classes { classes, .. } if *classes < 2 => wrong("there are fewer than 2 classes"),
+            Labels::Classes { classes, .. } if *classes < 2 => wrong("fewer than 2 classes"),
             Labels::Classes { of, classes } if of.iter().any(|class| *class as usize >= *classes) => {
                 wrong("a label is out of range, expected 0 ≤ label < number of classes")
             }
             Labels::Values(values) if values.iter().any(|x| !x.is_finite()) => {
-                wrong("a label is not a finite number, expected all of them to be")
+                wrong("a label is not a finite number")
             }
             Labels::Classes { .. } | Labels::Values(_) => Ok(Dataset {
                 features,
                 people: None,
                 packed: None,
-                measured: Measured::default(),
+                norms: NormCache::default(),
                 width,
                 labels,
             }),
@@ -150,6 +151,9 @@ impl Dataset {
     }
 
     /// Records of which each is in one of `classes` classes: row after row of `width` features, as readers of files give them.
+    ///
+    /// # Errors
+    /// As [`Dataset::new`].
     ///
     /// # Examples
     ///
@@ -173,19 +177,28 @@ impl Dataset {
     }
 
     /// Records of which each has a number to predict.
+    ///
+    /// # Errors
+    /// As [`Dataset::new`].
     pub fn of_values(features: Vec<f32>, width: usize, values: Vec<f32>) -> Result<Dataset, Refusal> {
         Dataset::new(features, width, Labels::Values(values))
     }
 
     /// The same records as those of people, who may have several each.
+    ///
+    /// # Errors
+    /// Refuses people with another number of records.
     pub fn of_people(self, people: People) -> Result<Dataset, Refusal> {
         if people.records() == self.len() {
             return Ok(Dataset { people: Some(people), ..self });
         }
-        Err(Refusal::Invalid("people have another number of records than there are".into()))
+        Err(Refusal::Invalid("the privacy IDs do not match the number of records".into()))
     }
 
     /// The same records, of the same people, with other features.
+    ///
+    /// # Errors
+    /// As [`Dataset::new`].
     pub fn with_features(&self, features: Vec<f32>, width: usize) -> Result<Dataset, Refusal> {
         let changed = Dataset::new(features, width, self.labels.clone())?;
         Ok(Dataset { people: self.people.clone(), ..changed })
@@ -224,12 +237,12 @@ impl Dataset {
     /// The same records with a second copy of their features in a byte each, where these are levels such as greys: cohorts of
     /// small models read it in less time, and get the same bits.
     pub fn packed(self) -> Dataset {
-        Dataset { packed: Packed::new(&self.features), ..self }
+        Dataset { packed: ByteFeatures::new(&self.features), ..self }
     }
 
     /// Where features are levels such as greys: those levels, a byte each, and what one is worth.
     pub fn levels(&self) -> Option<(Vec<u8>, f64)> {
-        let own = if self.packed.is_some() { None } else { Packed::new(&self.features) };
+        let own = if self.packed.is_some() { None } else { ByteFeatures::new(&self.features) };
         let (levels, unit) = self.packed.as_ref().or(own.as_ref())?.levels();
         Some((levels.to_vec(), unit))
     }
@@ -242,7 +255,7 @@ impl Dataset {
             square_norms(&self.features, self.width, &mut norms);
             norms
         };
-        self.measured.0.get_or_init(all)[at]
+        self.norms.0.get_or_init(all)[at]
     }
 
     /// Copies the features of some records, row after row.

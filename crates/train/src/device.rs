@@ -1,13 +1,13 @@
 //! Many trainings at once, on whatever machine can take them: an auditor says what is to be read of each, and gets nothing else.
 //!
 //! [`Cpu`] trains by [`crate::Run`], one model after another on all cores. Other devices are crates of their own. They draw the same
-//! batches and the same noise integers, to the bit, and compute in whole numbers ([`crate::whole`]): their sums are rounded otherwise.
+//! batches and the same noise integers, to the bit, and compute in whole numbers ([`crate::integer`]): their sums are rounded otherwise.
 
 use crate::{
     Dataset, Draws, Plan, World,
     cohort::{Cohort, predict},
+    integer::Scores,
     sampling::Sampler,
-    whole::Scores,
 };
 use rayon::prelude::*;
 use std::fmt;
@@ -126,16 +126,19 @@ impl<'a> Reading<'a> {
 
 impl Trainings<'_> {
     /// Refuses trainings of which something does not fit: a world for each trial, one dataset, numbers for every parameter.
+    ///
+    /// # Errors
+    /// Names the first mismatch.
     pub fn check(&self) -> Result<(), Refusal> {
         let wrong = |why: &str| Err(Refusal::Invalid(why.to_owned()));
         if self.worlds.len() != self.trials.len() {
-            return wrong("there are more worlds than trials or fewer, expected one for each");
+            return wrong("the number of worlds differs from the number of trials");
         }
         if let Some(first) = self.worlds.first() {
             self.plan.check(*first)?;
             let others = || self.worlds.par_iter().with_min_len(256);
             if !others().all(|world| std::ptr::eq(first.data(), world.data())) {
-                return wrong("trainings are on several datasets, expected one that all worlds share");
+                return wrong("the training runs use several datasets; they must share one");
             }
             // Most worlds differ from the first in what was chosen alone, and need not be looked at as a whole.
             others().try_for_each(|world| match world.differs_in_choices_alone(first) {
@@ -147,23 +150,25 @@ impl Trainings<'_> {
         if let Reading::Scores(attack) = self.read
             && (!attack.is_whole() || attack.stretches > self.plan.steps.get())
         {
-            return wrong("what an attacker expects has another number of canaries, directions or stretches");
+            return wrong("the attack does not match the number of canaries, directions or parts of the run");
         }
         if let Some((parameters, directions)) = self.read.of_sums() {
             if matches!(self.plan.privacy, crate::Privacy::None) {
-                return wrong("noisy sums are read of a training without noise");
+                return wrong("noisy sums cannot be read from a training run without noise");
             }
             if parameters.iter().any(|at| *at as usize >= size) {
-                return wrong("a parameter is read that the network does not have");
+                return wrong("the attack reads a parameter that the network does not have");
             }
             if directions.iter().any(|direction| direction.len() != size) {
-                return wrong("a direction has another number of parameters than the network");
+                return wrong("a direction does not have as many entries as the network has parameters");
             }
         }
         if let Reading::Outputs(records) = self.read
             && records.width() != self.plan.network.input().size()
         {
-            return wrong("the model does not fit the records, expected as many features as it has inputs");
+            return wrong(
+                "the model does not match the records; they need one feature per input of the model",
+            );
         }
         Ok(())
     }
@@ -178,15 +183,21 @@ pub trait Device: fmt::Debug + Send + Sync {
     fn portion(&self, plan: &Plan) -> usize;
 
     /// Refuses a plan that it cannot train, in one line that says what it can.
+    ///
+    /// # Errors
+    /// Names what the device cannot train.
     fn check(&self, plan: &Plan) -> Result<(), Refusal>;
 
-    /// Whether it makes scores by itself ([`Reading::Scores`]), in operations of its own that [`crate::whole::WholeNumbers`] repeats to
+    /// Whether it makes scores by itself ([`Reading::Scores`]), in operations of its own that [`crate::integer::IntegerReference`] repeats to
     /// the bit. Whoever asks others makes scores of the sums that are read.
     fn has_scores(&self) -> bool {
         false
     }
 
     /// Trains, and returns what was read of each.
+    ///
+    /// # Errors
+    /// Refuses what [`Trainings::check`] or [`Device::check`] refuse.
     fn train(&self, trainings: &Trainings<'_>) -> Result<Vec<Vec<f32>>, Refusal>;
 }
 
@@ -217,6 +228,9 @@ impl Device for Cpu {
 }
 
 /// Trains one model, and returns what is read of it: what [`Cpu`] reads of each.
+///
+/// # Errors
+/// As [`Run::new`](crate::Run::new).
 pub fn read_one(
     cohort: &Cohort,
     world: World<'_>,
@@ -268,6 +282,9 @@ pub fn along(direction: &[f32], said: &[f32]) -> f32 {
 }
 
 /// The positions of the batch of a step, for tests of devices that draw batches themselves.
+///
+/// # Errors
+/// Refuses a sampling whose batch exceeds its population.
 pub fn batch_of(
     plan: &Plan,
     entropy: &Entropy,

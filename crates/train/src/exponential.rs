@@ -3,10 +3,11 @@
 //! Written for one number, without branches or fused operations: the compiler runs as many side by side as the machine has
 //! lanes, and the bits are the same on all of them.
 
-use crate::vectors::dispatch;
+use crate::vectors::vectorize;
 #[cfg(target_arch = "x86_64")]
-use crate::{tens, vectors::avx2};
-use pulp::{Simd, WithSimd};
+use crate::{softmax_avx2, vectors::avx2};
+#[cfg(target_arch = "x86_64")]
+use pulp::Simd;
 
 /// Below this the answer is zero: it would not be a normal number.
 const LOWEST: f32 = -87.0;
@@ -35,13 +36,13 @@ pub(crate) fn exponential(x: f32) -> f32 {
 /// Writes the softmax of each row of `width` numbers: positive numbers of sum 1 in proportion to their exponentials.
 pub(crate) fn softmax(rows: &[f32], width: usize, probabilities: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
-    if width == tens::TEN
+    if width == softmax_avx2::TEN
         && let Some(simd) = avx2()
     {
         // Ten classes are the commonest: eight rows at a time, and what is left one after another.
-        let done = rows.len() / tens::BLOCK * tens::BLOCK;
+        let done = rows.len() / softmax_avx2::BLOCK * softmax_avx2::BLOCK;
         let ((rows, rest), (some, others)) = (rows.split_at(done), probabilities.split_at_mut(done));
-        Simd::vectorize(simd, tens::Softmax { simd, rows, probabilities: some });
+        Simd::vectorize(simd, softmax_avx2::Softmax { simd, rows, probabilities: some });
         return softmax_by_rows(rest, width, others);
     }
     softmax_by_rows(rows, width, probabilities);
@@ -49,48 +50,33 @@ pub(crate) fn softmax(rows: &[f32], width: usize, probabilities: &mut [f32]) {
 
 /// As [`softmax`], row after row.
 pub(crate) fn softmax_by_rows(rows: &[f32], width: usize, probabilities: &mut [f32]) {
-    dispatch(Softmax { rows, width, probabilities });
+    vectorize(
+        #[inline(always)]
+        || match width {
+            // Ten classes are the commonest: the compiler unrolls what it knows the length of.
+            10 => softmax_plainly(rows, 10, probabilities),
+            width => softmax_plainly(rows, width, probabilities),
+        },
+    );
 }
 
-struct Softmax<'a> {
-    rows: &'a [f32],
-    width: usize,
-    probabilities: &'a mut [f32],
-}
-
-impl WithSimd for Softmax<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        // Ten classes are the commonest: the compiler unrolls what it knows the length of.
-        match self.width {
-            10 => self.plainly(10),
-            width => self.plainly(width),
+/// Three passes, so that the exponentials, which are most of the work, come in one long row.
+#[inline(always)]
+fn softmax_plainly(rows: &[f32], width: usize, probabilities: &mut [f32]) {
+    for (row, shifted) in rows.chunks_exact(width).zip(probabilities.chunks_exact_mut(width)) {
+        let largest = row.iter().fold(f32::NEG_INFINITY, |most, x| if *x > most { *x } else { most });
+        for (y, x) in shifted.iter_mut().zip(row) {
+            *y = x - largest;
         }
     }
-}
-
-impl Softmax<'_> {
-    /// Three walks, so that the exponentials, which are most of the work, come in one long row.
-    #[inline(always)]
-    fn plainly(self, width: usize) {
-        let rows = self.rows.chunks_exact(width);
-        for (row, shifted) in rows.zip(self.probabilities.chunks_exact_mut(width)) {
-            let largest = row.iter().fold(f32::NEG_INFINITY, |most, x| if *x > most { *x } else { most });
-            for (y, x) in shifted.iter_mut().zip(row) {
-                *y = x - largest;
-            }
-        }
-        for x in &mut *self.probabilities {
-            *x = exponential(*x);
-        }
-        for row in self.probabilities.chunks_exact_mut(width) {
-            let total: f32 = row.iter().sum();
-            let scale = 1.0 / total;
-            for x in row {
-                *x *= scale;
-            }
+    for x in &mut *probabilities {
+        *x = exponential(*x);
+    }
+    for row in probabilities.chunks_exact_mut(width) {
+        let total: f32 = row.iter().sum();
+        let scale = 1.0 / total;
+        for x in row {
+            *x *= scale;
         }
     }
 }

@@ -30,28 +30,29 @@
 //! # Ok::<(), veracity_core::Refusal>(())
 //! ```
 //!
-//! With feature `serde`, layers, features, losses, optimisers, schedules and clippings are objects in files that say their `kind`.
+//! In files, layers and features are objects with a `kind`.
+
+#![warn(clippy::missing_errors_doc)]
 
 mod aligned;
+mod byte_features;
 mod clip;
 pub mod cohort;
 pub mod convex;
-mod crafted;
+mod crafted_gradient;
 mod data;
-mod dealing;
 pub mod device;
 #[cfg(target_arch = "x86_64")]
-mod eights;
+mod dot_avx2;
 mod explicit;
 mod exponential;
 pub mod features;
-mod lanes;
+pub mod integer;
 mod layer;
 mod loss;
-mod narrow;
 mod network;
 mod optimiser;
-mod packed;
+mod partial_sums;
 mod pass;
 #[doc(hidden)]
 pub mod phases;
@@ -62,29 +63,29 @@ pub mod replay;
 mod run;
 mod sampling;
 mod shape;
+mod sharding;
+mod skinny_product;
+mod small_product;
 #[cfg(target_arch = "x86_64")]
-mod tens;
-mod tiles;
+mod softmax_avx2;
 mod vectors;
 mod views;
-pub mod whole;
 mod world;
-#[cfg(feature = "serde")]
 mod written;
 
 pub use clip::Clipping;
-pub use crafted::Crafted;
+pub use crafted_gradient::CraftedGradient;
 pub use data::{Dataset, Labels, People};
 pub use layer::Layer;
 pub use loss::Loss;
 pub use network::Network;
 pub use optimiser::{Averaging, Optimiser, Schedule};
 pub use plan::{Initial, Plan, Privacy, Unit};
-pub use private::{Calibrated, ClippedSum, Noises, Noisy, Rounding, privatize};
-pub use run::{Draws, Run, State, Trained};
+pub use private::{CalibratedNoise, ClippedSum, Noises, Noisy, Rounding, privatize};
+pub use run::{Draws, Run, State, TrainedModel};
 pub use sampling::Sampling;
 pub use shape::Shape;
-pub use views::{Mirror, Shifted, Views};
+pub use views::{Mirror, ShiftedViews, Views};
 pub use world::{World, WorldParts};
 
 /// 1797 handwritten digits of 65 bytes: a label, and 64 grey values from 0 to 16. See NOTICE.

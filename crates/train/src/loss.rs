@@ -30,20 +30,14 @@ impl Loss {
         }
     }
 
-    /// Checks the number that a loss may have.
-    pub(crate) fn check_number(self) -> Result<(), Refusal> {
-        match self {
-            Loss::Huber { delta } if !(delta > 0.0 && delta.is_finite()) => {
-                Err(Refusal::out_of_range("huber delta", delta, "a finite number > 0"))
-            }
-            Loss::SoftmaxCrossEntropy | Loss::Logistic | Loss::Squared | Loss::Huber { .. } => Ok(()),
-        }
-    }
-
     /// Checks that a network's output can be held against these labels.
     pub(crate) fn check(self, output: Shape, labels: &Labels) -> Result<(), Refusal> {
         let outputs = output.size();
-        self.check_number()?;
+        if let Loss::Huber { delta } = self
+            && !(delta > 0.0 && delta.is_finite())
+        {
+            return Err(Refusal::out_of_range("huber delta", delta, "a finite number > 0"));
+        }
         let wanted = match (self, labels) {
             (Loss::SoftmaxCrossEntropy, Labels::Classes { classes, .. }) => *classes,
             (Loss::Logistic, Labels::Classes { classes: 2, .. }) => 1,
@@ -53,13 +47,13 @@ impl Loss {
             (Loss::Squared | Loss::Huber { .. }, Labels::Values(_)) => 1,
             (Loss::SoftmaxCrossEntropy | Loss::Logistic, Labels::Values(_)) => {
                 return Err(Refusal::Invalid(format!(
-                    "{} was given numbers for labels, expected classes",
+                    "loss {} needs classes as labels, but the labels are numbers",
                     self.name()
                 )));
             }
             (Loss::Squared | Loss::Huber { .. }, Labels::Classes { .. }) => {
                 return Err(Refusal::Invalid(format!(
-                    "{} was given classes for labels, expected numbers",
+                    "loss {} needs numbers as labels, but the labels are classes",
                     self.name()
                 )));
             }

@@ -41,6 +41,9 @@ impl Network {
     pub const MOST: usize = 1 << 30;
 
     /// Checks that each layer can take what the one before gives.
+    ///
+    /// # Errors
+    /// Refuses layers that do not fit, and more than [`Network::MOST`] parameters.
     pub fn new(input: Shape, layers: Vec<Layer>) -> Result<Network, Refusal> {
         let stack = Stack::of_network(input, &layers)?;
         Ok(Network { layers, stack: Arc::new(stack) })

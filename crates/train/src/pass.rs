@@ -1,6 +1,6 @@
 //! One micro-batch, forward and back: values up through the stages, gradients down, norms, factors, clipped sums.
 //!
-//! All memory is allocated once and belongs to one lane; nothing here draws randomness or knows of noise.
+//! All memory is allocated once and belongs to one shard; nothing here draws randomness or knows of noise.
 
 use crate::{
     Dataset, Loss, Network, Plan, World,
@@ -12,7 +12,7 @@ use crate::{
     phases::{Phase, timed},
 };
 
-/// The memory of one lane.
+/// The memory of one shard.
 #[derive(Debug)]
 pub(crate) struct Pass {
     /// The input of each stage, and the output of the last.

@@ -8,7 +8,7 @@ use std::{
 /// What a step is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Drawing a batch and dealing it to lanes.
+    /// Drawing a batch and assigning it to shards.
     Sampling,
     /// Fetching the features of records.
     Fetching,
@@ -22,7 +22,7 @@ pub enum Phase {
     Sum,
     /// Drawing noise ahead of the sum.
     Noise,
-    /// Lanes, noise and the optimiser's step: one pass over the parameters.
+    /// Shards, noise and the optimiser's step: one pass over the parameters.
     Update,
 }
 

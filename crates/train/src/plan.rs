@@ -78,7 +78,7 @@ impl Initial {
                 Ok(())
             }
             Initial::At(_) => Err(Refusal::Invalid(format!(
-                "the initial parameters do not fit, expected {} finite numbers",
+                "the initial parameters do not match the network, which needs {} finite numbers",
                 network.parameters()
             ))),
         }
@@ -196,6 +196,9 @@ impl Plan {
     ///
     /// # Promise  The run is at most as revealing, between datasets of this adjacency, as the mechanism returned
     ///
+    /// # Errors
+    /// Refuses training without noise, and adjacencies without a theorem.
+    ///
     /// # Examples
     ///
     /// Shuffled batches have a theorem only where records keep their places:
@@ -221,9 +224,7 @@ impl Plan {
             Privacy::Gaussian { noise, .. } => Mechanism::Gaussian { noise_multiplier: *noise },
             Privacy::Laplace { noise, .. } => Mechanism::Laplace { noise_multiplier: *noise },
             Privacy::None => {
-                return Err(Refusal::Invalid(
-                    "training without noise has no guarantee to account for".into(),
-                ));
+                return Err(Refusal::Invalid("training without noise has no privacy guarantee".into()));
             }
         };
         self.sampling.mechanism(step, self.steps, adjacency)
@@ -240,17 +241,20 @@ impl Plan {
     }
 
     /// Checks everything that can be checked without touching a record's values.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of range or does not fit the records.
     pub fn check(&self, world: World<'_>) -> Result<(), Refusal> {
         self.check_but_number(world)?;
         self.sampling.check_number(world.unplanted())
     }
 
-    /// As [`Plan::check`], but for whether a Poisson plan is for about as many records as there are, which are private.
+    /// As [`Plan::check`], without the comparison of the planned and the private number of records in a Poisson plan.
     pub(crate) fn check_but_number(&self, world: World<'_>) -> Result<(), Refusal> {
         let inputs = self.network.input().size();
         if world.width() != inputs {
             return Err(Refusal::Invalid(format!(
-                "records have {} features, expected {inputs} for this network",
+                "records have {} features, but the network has {inputs} inputs",
                 world.width()
             )));
         }
@@ -259,9 +263,9 @@ impl Plan {
         }
         if (self.unit == Unit::Person) != world.has_people() {
             return Err(Refusal::Invalid(match self.unit {
-                Unit::Person => "the plan protects people, expected records that say whose they are".into(),
+                Unit::Person => "the plan protects people, but the records have no privacy IDs".into(),
                 Unit::Record => {
-                    "the plan protects records one by one, expected none that are told by person".into()
+                    "the plan protects single records, but the records have privacy IDs; set person in the plan".into()
                 }
             }));
         }
@@ -290,7 +294,7 @@ impl Plan {
             return Ok(());
         }
         Err(Refusal::Invalid(
-            "a crafted gradient has an entry past the last parameter, expected one of this network".into(),
+            "a crafted gradient has an entry beyond the last parameter of the network".into(),
         ))
     }
 }

@@ -1,9 +1,9 @@
-//! Matrix products: the one place that calls the product crate, whose interface is made of pointers.
+//! Matrix products by `gemm`, whose interface is made of pointers, behind checked slices.
 //!
 //! [`multiply`] is for matrices of one example, and for sums over examples, where any order of additions will do.
 //! [`multiply_rows`] is for matrices that have a row for each example: there a row must not know its company.
 
-use crate::tiles::multiply_small;
+use crate::small_product::multiply_small;
 
 /// A matrix in a slice: rows × columns, with the distance from one row, and from one column, to the next.
 #[derive(Clone, Copy)]
@@ -179,10 +179,7 @@ fn copy_row(matrix: Matrix<'_>, row: usize, to: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count).map(|i| ((i * 7919 + salt * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
-    }
+    use crate::vectors::test_numbers::{have_same_bits, numbers};
 
     /// Every row of a product alone, in pairs, and in company of all sizes around the thresholds of the product crate.
     fn rows_that_know_their_company(
@@ -212,8 +209,7 @@ mod tests {
         for count in [1, 2, 3, 6, 7, 8, 9, 13, 16, 17, 33, 64, 65] {
             for first in [0, 1, 5, ROWS - count] {
                 let some = of(first..first + count);
-                let same = some.iter().zip(&all[first * columns..]).all(|(a, b)| a.to_bits() == b.to_bits());
-                strangers += usize::from(!same);
+                strangers += usize::from(!have_same_bits(&some, &all[first * columns..]));
             }
         }
         strangers

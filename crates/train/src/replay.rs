@@ -9,7 +9,7 @@ use veracity_noise::{Call, Departure, Distance, Tape};
 
 /// What a recorded run leaves.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct RecordedRun {
     /// Every sum that noise hid, and what was said. Private.
     pub tape: Tape,
     /// The parameters at the end.
@@ -42,6 +42,9 @@ pub struct Replay {
 
 /// Trains on a world, and again on an adjacent one with the same draws and the same words.
 ///
+/// # Errors
+/// As [`Run::new`]; also refuses entropy that is fit for release.
+///
 /// # Examples
 ///
 /// ```
@@ -73,29 +76,32 @@ pub fn replay(
     adjacency: Adjacency,
     draws: Draws<'_>,
 ) -> Result<Replay, Refusal> {
-    let first = Recorded::of(Run::new(plan, world, draws)?.recording(adjacency)?)?;
+    let first = RecordedRun::of(Run::new(plan, world, draws)?.recording(adjacency)?)?;
     let second = Run::new(plan, neighbour, draws)?.replaying(adjacency, first.tape.clone())?;
-    let second = Recorded::of(second)?;
+    let second = RecordedRun::of(second)?;
     Ok(Replay { fault: first.fault(&second), used: first.used(&second) })
 }
 
-impl Recorded {
+impl RecordedRun {
     /// Takes a recording or replaying run to its end.
-    pub fn of(mut run: Run<'_>) -> Result<Recorded, Refusal> {
+    ///
+    /// # Errors
+    /// Refuses a run that keeps no tape.
+    pub fn of(mut run: Run<'_>) -> Result<RecordedRun, Refusal> {
         while run.step()? {}
         let parameters = run.state().parameters;
         match run.into_tape() {
-            Some(tape) => Ok(Recorded { tape, parameters }),
-            None => Err(Refusal::Invalid("the run keeps no tape, expected a recording run".into())),
+            Some(tape) => Ok(RecordedRun { tape, parameters }),
+            None => Err(Refusal::Invalid("the run was not recorded; start it with recording".into())),
         }
     }
 
     /// What is wrong with this run, given its replay on an adjacent dataset.
-    pub fn fault(&self, replay: &Recorded) -> Option<ReplayFault> {
+    pub fn fault(&self, replay: &RecordedRun) -> Option<ReplayFault> {
         if let Some(departure) = self.tape.departure(&replay.tape) {
             return Some(ReplayFault::Hidden(departure));
         }
-        let bits = |run: &Recorded| run.parameters.iter().map(|w| w.to_bits()).collect::<Vec<u32>>();
+        let bits = |run: &RecordedRun| run.parameters.iter().map(|w| w.to_bits()).collect::<Vec<u32>>();
         if bits(self) != bits(replay) {
             return Some(ReplayFault::Parameters);
         }
@@ -114,7 +120,7 @@ impl Recorded {
     }
 
     /// The largest movement of a sum over the declared one.
-    pub fn used(&self, replay: &Recorded) -> f64 {
+    pub fn used(&self, replay: &RecordedRun) -> f64 {
         let part = |(one, other): (&Call, &Call)| {
             let moved = one.input.iter().zip(&other.input).map(|(a, b)| a.abs_diff(*b) as f64);
             match one.declared {

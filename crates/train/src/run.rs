@@ -1,16 +1,16 @@
 //! One model at work, step by step; it can be stopped after any step and resumed from a checkpoint with the same bits.
 
 use crate::{
-    Calibrated, ClippedSum, Clipping, Initial, Noises, Plan, Privacy, Rounding, World,
+    CalibratedNoise, ClippedSum, Clipping, Initial, Noises, Plan, Privacy, Rounding, World,
     clip::{Balance, Clip},
-    dealing::Dealer,
     explicit::Measure,
-    lanes::{Batch, Lanes},
     optimiser::{Block, Memory, Stride},
+    partial_sums::{Batch, PartialSums},
     phases::{Phase, timed},
     private::{CLIP_NORMS, PIECE, Piece, is_shared, pieces, privatize_into},
     privatize,
     sampling::Sampler,
+    sharding::Sharding,
 };
 use rayon::prelude::*;
 use veracity_core::{Adjacency, ClipNorm, NoiseMultiplier, Probability, Refusal};
@@ -33,7 +33,7 @@ pub struct Draws<'a> {
 /// A trained model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Trained {
+pub struct TrainedModel {
     /// Its parameters, as [`crate::Network`] lays them out.
     pub parameters: Vec<f32>,
 }
@@ -92,15 +92,15 @@ pub struct Run<'a> {
     noises: Noises,
     origin: Origin,
     batch: Vec<u32>,
-    dealer: Dealer,
+    sharding: Sharding,
     measure: Measure,
-    lanes: Lanes,
+    sums: PartialSums,
 }
 
 /// The noise of a step.
 #[derive(Debug)]
 struct Guard {
-    gradient: Calibrated,
+    gradient: CalibratedNoise,
     adaptive: Option<Adaptive>,
 }
 
@@ -109,7 +109,7 @@ struct Guard {
 struct Adaptive {
     quantile: Probability,
     rate: f64,
-    balance: Calibrated,
+    balance: CalibratedNoise,
     /// The gradient's own noise multiplier.
     noise: NoiseMultiplier,
     first_clip: f64,
@@ -117,6 +117,9 @@ struct Adaptive {
 
 impl<'a> Run<'a> {
     /// A model with random parameters, before its first step.
+    ///
+    /// # Errors
+    /// As [`Plan::check`]; also refuses noise that [`CalibratedNoise`] refuses.
     pub fn new(plan: &'a Plan, world: impl Into<World<'a>>, draws: Draws<'_>) -> Result<Run<'a>, Refusal> {
         let world = world.into();
         plan.check(world)?;
@@ -125,7 +128,10 @@ impl<'a> Run<'a> {
 
     /// As [`Run::new`], where the number of records is as private as they are: nothing is refused that depends on it, though a plan
     /// with Poisson batches may be for far fewer than there are.
-    pub fn of_private_number(
+    ///
+    /// # Errors
+    /// As [`Run::new`], except for the number of records.
+    pub fn with_private_count(
         plan: &'a Plan,
         world: impl Into<World<'a>>,
         draws: Draws<'_>,
@@ -159,10 +165,10 @@ impl<'a> Run<'a> {
         if let Some(guard) = &guard {
             guard.gradient.check_records(world.len())?;
         }
-        let dealer = Dealer::new(plan);
+        let sharding = Sharding::new(plan);
         Ok(Run {
-            lanes: Lanes::new(plan, dealer.lanes(), guard.is_some()),
-            dealer,
+            sums: PartialSums::new(plan, sharding.shards(), guard.is_some()),
+            sharding,
             measure: measure(plan, guard.as_ref()),
             memory: plan.optimiser.memory(parameters.len()),
             guard,
@@ -186,6 +192,9 @@ impl<'a> Run<'a> {
 
     /// Resumes a run from a checkpoint. With the same plan, dataset and entropy it goes on with the same bits; whether
     /// they are the same is the caller's to check.
+    ///
+    /// # Errors
+    /// As [`Run::new`]; also refuses a checkpoint of another plan.
     ///
     /// # Examples
     ///
@@ -231,9 +240,7 @@ impl<'a> Run<'a> {
             && run.memory.second.len() == state.second.len()
             && state.step <= plan.steps.get();
         if !fits {
-            return Err(Refusal::Invalid(
-                "the saved state does not fit the plan, expected one of its own".into(),
-            ));
+            return Err(Refusal::Invalid("the saved state does not match the plan".into()));
         }
         run.memory = Memory { first: state.first, second: state.second };
         run.state = State { first: Vec::new(), second: Vec::new(), ..state };
@@ -243,12 +250,18 @@ impl<'a> Run<'a> {
 
     /// The same run, which keeps the last sum that noise hid, for an auditor who needs no tape. Refused for entropy that is fit
     /// for release.
+    ///
+    /// # Errors
+    /// Refuses entropy that is fit for release.
     pub fn listening(mut self) -> Result<Run<'a>, Refusal> {
         self.noises = self.noises.into_listening()?;
         Ok(self)
     }
 
     /// The same run with a tape of every sum that noise hides, for an auditor. Refused for entropy that is fit for release.
+    ///
+    /// # Errors
+    /// Refuses entropy that is fit for release.
     pub fn recording(mut self, adjacency: Adjacency) -> Result<Run<'a>, Refusal> {
         self.noises = self.noises.into_recording(adjacency)?;
         Ok(self)
@@ -256,6 +269,9 @@ impl<'a> Run<'a> {
 
     /// The same run, but what it says is what `script` said: on an adjacent dataset, the tape then shows how far each sum has
     /// moved and nothing else.
+    ///
+    /// # Errors
+    /// Refuses entropy that is fit for release.
     pub fn replaying(mut self, adjacency: Adjacency, script: Tape) -> Result<Run<'a>, Refusal> {
         self.noises = self.noises.into_replaying(adjacency, script)?;
         Ok(self)
@@ -263,6 +279,9 @@ impl<'a> Run<'a> {
 
     /// Takes the next step, and says whether there was one to take. An empty batch is a step like any other, since whether
     /// it is empty is private.
+    ///
+    /// # Errors
+    /// Refuses an adaptive clip norm for which no noise can be calibrated.
     pub fn step(&mut self) -> Result<bool, Refusal> {
         let (plan, step) = (self.plan, self.state.step);
         if step >= plan.steps.get() {
@@ -270,12 +289,12 @@ impl<'a> Run<'a> {
         }
         let crafted = timed(Phase::Sampling, || {
             self.sampler.draw(step, self.world.len(), &mut self.batch, &self.batches);
-            self.dealer.deal(&self.batch, self.world, step, &self.batches)
+            self.sharding.assign(&self.batch, self.world, step, &self.batches)
         });
         let batch = Batch {
             plan,
             world: self.world,
-            dealer: &self.dealer,
+            sharding: &self.sharding,
             crafted: &crafted,
             parameters: &self.state.parameters,
             measure: &self.measure,
@@ -288,11 +307,11 @@ impl<'a> Run<'a> {
             rate: plan.schedule.rate(step, plan.steps.get()),
             decay: plan.weight_decay,
         };
-        let (lanes, noises) = (&mut self.lanes, &mut self.noises);
+        let (sums, noises) = (&mut self.sums, &mut self.noises);
         let balance = match &self.guard {
             Some(Guard { gradient: noise, .. }) => {
-                let ahead = noises.draw_ahead(noise, step, batch.parameters.len(), lanes.workers());
-                let (sum, others, balance) = lanes.clipped_sum(batch, noise, ahead);
+                let ahead = noises.draw_ahead(noise, step, batch.parameters.len(), sums.workers());
+                let (sum, others, balance) = sums.clipped_sum(batch, noise, ahead);
                 let sum = ClippedSum::of_gradients(sum, others);
                 let all = Block::all(&mut self.state.parameters, &mut self.memory);
                 timed(Phase::Update, || {
@@ -303,7 +322,7 @@ impl<'a> Run<'a> {
                 balance
             }
             None => {
-                let sum = lanes.plain_sum(batch);
+                let sum = sums.plain_sum(batch);
                 let all = Block::all(&mut self.state.parameters, &mut self.memory);
                 timed(Phase::Update, || {
                     let step = |Piece { values, target, .. }: Piece<'_, Block<'_>>| {
@@ -350,7 +369,7 @@ impl<'a> Run<'a> {
         {
             let (parameters, rounding) = (plan.network.parameters(), plan.rounding());
             guard.gradient =
-                Calibrated::gaussian(adaptive.noise, ClipNorm::new(clip)?, parameters, rounding)?;
+                CalibratedNoise::gaussian(adaptive.noise, ClipNorm::new(clip)?, parameters, rounding)?;
             self.state.clip = clip;
             self.measure =
                 Measure::L2(Clip::new(&Clipping::Flat, &plan.network, guard.gradient.clip_limit()));
@@ -365,7 +384,7 @@ impl<'a> Run<'a> {
 
     /// What the last step said: its clipped sum with noise. Nothing before the first step, and nothing without privacy.
     pub fn last_noisy_sum(&self) -> Option<&[f32]> {
-        (self.guard.is_some() && self.state.step > 0).then(|| self.lanes.total())
+        (self.guard.is_some() && self.state.step > 0).then(|| self.sums.total())
     }
 
     /// What noise hid in the last step of a run that listens: its clipped sum alone. It is private.
@@ -385,10 +404,10 @@ impl<'a> Run<'a> {
     }
 
     /// The model as it is now: the mean of its parameters where the plan takes one.
-    pub fn model(&self) -> Trained {
+    pub fn model(&self) -> TrainedModel {
         let averaged = !self.state.average.is_empty();
         let parameters = if averaged { &self.state.average } else { &self.state.parameters };
-        Trained { parameters: parameters.clone() }
+        TrainedModel { parameters: parameters.clone() }
     }
 
     /// The tape of a recording or replaying run. Its sums are private.
@@ -415,7 +434,7 @@ impl Guard {
         let (gradient, adaptive) = match &plan.privacy {
             Privacy::None => return Ok(None),
             Privacy::Laplace { noise, clip } => {
-                (Calibrated::laplace(*noise, *clip, parameters, rounding)?, None)
+                (CalibratedNoise::laplace(*noise, *clip, parameters, rounding)?, None)
             }
             Privacy::Gaussian {
                 noise,
@@ -426,14 +445,14 @@ impl Guard {
                 let adaptive = Adaptive {
                     quantile: *quantile,
                     rate: f64::from(*rate),
-                    balance: Calibrated::balance(*count_noise)?,
+                    balance: CalibratedNoise::balance(*count_noise)?,
                     noise,
                     first_clip: clip.get(),
                 };
-                (Calibrated::gaussian(noise, *clip, parameters, rounding)?, Some(adaptive))
+                (CalibratedNoise::gaussian(noise, *clip, parameters, rounding)?, Some(adaptive))
             }
             Privacy::Gaussian { noise, clip, .. } => {
-                (Calibrated::gaussian(*noise, *clip, parameters, rounding)?, None)
+                (CalibratedNoise::gaussian(*noise, *clip, parameters, rounding)?, None)
             }
         };
         Ok(Some(Guard { gradient, adaptive }))

@@ -32,6 +32,9 @@ impl Shape {
     pub const MOST: usize = 1 << 28;
 
     /// The shape, if an example has at least one number and at most [`Shape::MOST`].
+    ///
+    /// # Errors
+    /// Refuses other sizes.
     pub fn checked(self) -> Result<Shape, Refusal> {
         let sides = match self {
             Shape::Flat(size) => [size, 1, 1],
@@ -47,6 +50,9 @@ impl Shape {
 
     /// The shape of so many sides, as files have it: one for plain numbers, length and width of a sequence, or channels, height
     /// and width of an image.
+    ///
+    /// # Errors
+    /// Refuses no sides, more than three, and sizes out of range.
     ///
     /// # Examples
     ///

@@ -39,11 +39,11 @@ pub enum Mirror {
 ///
 /// ```
 /// use veracity_noise::{Entropy, Key, Purpose};
-/// use veracity_train::{Mirror, Shape, Shifted, Views};
+/// use veracity_train::{Mirror, Shape, ShiftedViews, Views};
 ///
 /// let image = Shape::Image { channels: 1, height: 2, width: 3 };
 /// let mut rng = Entropy::seeded(1).stream(Purpose::Init, Key::default());
-/// let views = Shifted::new(image, 4, 1, Mirror::Never, &mut rng)?;
+/// let views = ShiftedViews::new(image, 4, 1, Mirror::Never, &mut rng)?;
 /// let (features, mut view) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0; 6]);
 /// // The first view is the image itself; all are functions of one record.
 /// views.write(0, 0, &features, &mut view);
@@ -52,7 +52,7 @@ pub enum Mirror {
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shifted {
+pub struct ShiftedViews {
     count: usize,
     height: usize,
     width: usize,
@@ -67,20 +67,23 @@ struct Move {
     mirrored: bool,
 }
 
-impl Shifted {
+impl ShiftedViews {
     /// `count` views of images of this shape, each moved by at most `most` pixels along each side.
     ///
     /// `rng` is a stream of [`veracity_noise::Purpose::Init`] that does not depend on data.
+    ///
+    /// # Errors
+    /// Refuses inputs other than images, counts and shifts out of range, and views that are all alike.
     pub fn new(
         shape: Shape,
         count: usize,
         most: usize,
         mirror: Mirror,
         rng: &mut Stream,
-    ) -> Result<Shifted, Refusal> {
+    ) -> Result<ShiftedViews, Refusal> {
         let Shape::Image { height, width, .. } = shape else {
             return Err(Refusal::Invalid(
-                "views are of images, expected an input of three sides: channels, height and width".into(),
+                "views need images; set the input to three sides: channels, height and width".into(),
             ));
         };
         if !(2..=1 << 12).contains(&count) {
@@ -91,14 +94,14 @@ impl Shifted {
         }
         if most == 0 && mirror == Mirror::Never {
             return Err(Refusal::Invalid(
-                "the views are all alike, expected a shift of 1 or more, or mirrored ones".into(),
+                "all views are equal; use a shift of at least 1, or mirrored views".into(),
             ));
         }
         let mut shift = || uniform_below(2 * most as u128 + 1, rng) as isize - most as isize;
         let shifts: Vec<[isize; 2]> = (0..MOVES).map(|_| [shift(), shift()]).collect();
         let mut coin = || mirror == Mirror::Sometimes && uniform_below(2, rng) == 1;
         let moves = shifts.into_iter().map(|[down, right]| Move { down, right, mirrored: coin() }).collect();
-        Ok(Shifted { count, height, width, moves })
+        Ok(ShiftedViews { count, height, width, moves })
     }
 
     /// The row or column that a place of the view shows, if it is within the image.
@@ -107,7 +110,7 @@ impl Shifted {
     }
 }
 
-impl Views for Shifted {
+impl Views for ShiftedViews {
     fn count(&self) -> usize {
         self.count
     }
@@ -123,14 +126,14 @@ impl Views for Shifted {
         let plane = self.height * self.width;
         for (from, to) in features.chunks_exact(plane).zip(view.chunks_exact_mut(plane)) {
             for (at, row) in to.chunks_exact_mut(self.width).enumerate() {
-                let Some(source) = Shifted::source(at, down, self.height) else {
+                let Some(source) = ShiftedViews::source(at, down, self.height) else {
                     row.fill(0.0);
                     continue;
                 };
                 let source = &from[source * self.width..][..self.width];
                 for (at, pixel) in row.iter_mut().enumerate() {
                     let at = if mirrored { self.width - 1 - at } else { at };
-                    *pixel = Shifted::source(at, right, self.width).map_or(0.0, |from| source[from]);
+                    *pixel = ShiftedViews::source(at, right, self.width).map_or(0.0, |from| source[from]);
                 }
             }
         }
@@ -144,9 +147,9 @@ mod tests {
 
     const SHAPE: Shape = Shape::Image { channels: 2, height: 3, width: 4 };
 
-    fn shifted(count: usize, most: usize, mirror: Mirror) -> Result<Shifted, Refusal> {
+    fn shifted(count: usize, most: usize, mirror: Mirror) -> Result<ShiftedViews, Refusal> {
         let mut rng = Entropy::seeded(3).stream(Purpose::Init, Key::default());
-        Shifted::new(SHAPE, count, most, mirror, &mut rng)
+        ShiftedViews::new(SHAPE, count, most, mirror, &mut rng)
     }
 
     /// A slow twin: where a pixel came from, by arithmetic on whole numbers.
@@ -192,9 +195,9 @@ mod tests {
     fn views_that_cannot_be_made_are_refused() {
         assert!(shifted(1, 1, Mirror::Never).unwrap_err().to_string().contains("2 ≤ views"));
         assert!(shifted(2, 3, Mirror::Never).unwrap_err().to_string().contains("side of the image"));
-        assert!(shifted(2, 0, Mirror::Never).unwrap_err().to_string().contains("all alike"));
+        assert!(shifted(2, 0, Mirror::Never).unwrap_err().to_string().contains("all views are equal"));
         let mut rng = Entropy::seeded(3).stream(Purpose::Init, Key::default());
-        let flat = Shifted::new(Shape::Flat(12), 2, 1, Mirror::Never, &mut rng);
+        let flat = ShiftedViews::new(Shape::Flat(12), 2, 1, Mirror::Never, &mut rng);
         assert!(flat.unwrap_err().to_string().contains("three sides"));
     }
 }

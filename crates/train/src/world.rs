@@ -3,7 +3,7 @@
 //! Batches are drawn from positions. A record that is left out leaves its position blank and one that is added comes last,
 //! so two adjacent worlds draw the same batches but for that record, and thousands of models share one dataset.
 
-use crate::{Crafted, Dataset, Labels, People, loss::Label};
+use crate::{CraftedGradient, Dataset, Labels, People, loss::Label};
 use veracity_core::Refusal;
 
 /// What a model is trained on.
@@ -26,14 +26,14 @@ pub struct World<'a> {
     data: &'a Dataset,
     people: Option<&'a People>,
     added: Option<&'a Dataset>,
-    planted: Option<Planted<'a>>,
-    changed: Option<Changed<'a>>,
-    crafted: &'a [Option<&'a Crafted>],
+    planted: Option<PlantedRecords<'a>>,
+    changed: Option<Replacement<'a>>,
+    crafted: &'a [Option<&'a CraftedGradient>],
 }
 
 /// Records of which each is there or not, or there in one of two forms.
 #[derive(Debug, Clone, Copy)]
-struct Planted<'a> {
+struct PlantedRecords<'a> {
     is_in: &'a [bool],
     inside: &'a Dataset,
     /// What stands in the place of a record that is not in; a blank when there is nothing here.
@@ -42,7 +42,7 @@ struct Planted<'a> {
 
 /// A position with another content than the dataset's.
 #[derive(Debug, Clone, Copy)]
-struct Changed<'a> {
+struct Replacement<'a> {
     position: usize,
     /// One record, or a blank.
     by: Option<&'a Dataset>,
@@ -73,7 +73,7 @@ pub struct WorldParts<'a> {
     /// A position with another record, or with none.
     pub changed: Option<(usize, Option<&'a Dataset>)>,
     /// Then records that are given as gradients, or blanks.
-    pub crafted: &'a [Option<&'a Crafted>],
+    pub crafted: &'a [Option<&'a CraftedGradient>],
 }
 
 impl<'a> World<'a> {
@@ -101,15 +101,21 @@ impl<'a> World<'a> {
     }
 
     /// The dataset and further records after its own.
+    ///
+    /// # Errors
+    /// Refuses records of another width.
     pub fn with(self, added: &'a Dataset) -> Result<World<'a>, Refusal> {
         if added.width() == self.data.width() {
             return Ok(World { added: Some(added), ..self });
         }
-        Err(Refusal::Invalid("added records have another number of features than the dataset's".into()))
+        Err(Refusal::Invalid("added records do not have the same number of features as the dataset".into()))
     }
 
     /// With further records after all others: each that is in as `inside` has it, each that is not as `outside` has it, or
     /// blank.
+    ///
+    /// # Errors
+    /// Refuses records of another number or width.
     pub fn planting(
         self,
         is_in: &'a [bool],
@@ -119,28 +125,34 @@ impl<'a> World<'a> {
         let fits = |records: &Dataset| records.len() == is_in.len() && records.width() == self.data.width();
         if !fits(inside) || !outside.is_none_or(fits) {
             return Err(Refusal::Invalid(
-                "planted records are not as many or not as wide as they should be, expected one for each choice"
+                "planted records need one record per choice, each with as many features as the dataset"
                     .into(),
             ));
         }
-        Ok(World { planted: Some(Planted { is_in, inside, outside }), ..self })
+        Ok(World { planted: Some(PlantedRecords { is_in, inside, outside }), ..self })
     }
 
     /// With records that are given as gradients, after all others; a missing one leaves its position blank.
-    pub fn crafting(self, crafted: &'a [Option<&'a Crafted>]) -> World<'a> {
+    pub fn crafting(self, crafted: &'a [Option<&'a CraftedGradient>]) -> World<'a> {
         World { crafted, ..self }
     }
 
     /// Without the record at a position: left out or zeroed, which are the same here since a blank contributes nothing.
+    ///
+    /// # Errors
+    /// Refuses a position past the last record.
     pub fn without(self, position: usize) -> Result<World<'a>, Refusal> {
         self.changed(position, None)
     }
 
     /// With the only record of `by` in place of the record at a position.
+    ///
+    /// # Errors
+    /// Refuses a position past the last record, and anything but one record of the same width.
     pub fn replacing(self, position: usize, by: &'a Dataset) -> Result<World<'a>, Refusal> {
         if by.len() != 1 || by.width() != self.data.width() {
             return Err(Refusal::Invalid(
-                "a record is replaced by another number of records or features, expected one like it".into(),
+                "a record can be replaced only by a single record with as many features".into(),
             ));
         }
         self.changed(position, Some(by))
@@ -148,25 +160,29 @@ impl<'a> World<'a> {
 
     fn changed(self, position: usize, by: Option<&'a Dataset>) -> Result<World<'a>, Refusal> {
         if position < self.records() {
-            return Ok(World { changed: Some(Changed { position, by }), ..self });
+            return Ok(World { changed: Some(Replacement { position, by }), ..self });
         }
         Err(Refusal::out_of_range("position", position, "a position below the number of records"))
     }
 
-    /// Whether all records are those of another world: which planted ones are in, and which gradients stand where, may differ.
-    pub(crate) fn differs_in_choices_alone(&self, other: &World<'_>) -> bool {
-        let same = |a: Option<&Dataset>, b: Option<&Dataset>| match (a, b) {
-            (Some(a), Some(b)) => std::ptr::eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
+    /// Whether the planted and added records are those of another world: which of them are in may differ.
+    pub(crate) fn has_records_of(&self, other: &World<'_>) -> bool {
+        let same =
+            |a: Option<&Dataset>, b: Option<&Dataset>| a.map(std::ptr::from_ref) == b.map(std::ptr::from_ref);
         let (ours, theirs) = (self.parts(), other.parts());
-        std::ptr::eq(ours.data, theirs.data)
-            && same(ours.added, theirs.added)
+        same(ours.added, theirs.added)
             && same(ours.inside, theirs.inside)
             && same(ours.outside, theirs.outside)
-            && same(ours.changed.and_then(|(_, by)| by), theirs.changed.and_then(|(_, by)| by))
             && self.len() == other.len()
+    }
+
+    /// Whether all records are those of another world: which planted ones are in, and which gradients stand where, may differ.
+    pub(crate) fn differs_in_choices_alone(&self, other: &World<'_>) -> bool {
+        let replacement =
+            |world: &World<'_>| world.changed.and_then(|changed| changed.by).map(std::ptr::from_ref);
+        std::ptr::eq(self.data, other.data)
+            && self.has_records_of(other)
+            && replacement(self) == replacement(other)
     }
 
     /// How many positions there are, a blank one included.
@@ -190,13 +206,13 @@ impl<'a> World<'a> {
     }
 
     /// The records that are given as gradients.
-    pub(crate) fn all_crafted(&self) -> impl Iterator<Item = &'a Crafted> {
+    pub(crate) fn all_crafted(&self) -> impl Iterator<Item = &'a CraftedGradient> {
         self.crafted.iter().flatten().copied()
     }
 
     /// What stands at a position for a record that is given as a gradient, which may be nothing; `None` where records have
     /// features.
-    pub(crate) fn crafted_at(&self, position: u32) -> Option<Option<&'a Crafted>> {
+    pub(crate) fn crafted_at(&self, position: u32) -> Option<Option<&'a CraftedGradient>> {
         let at = (position as usize).checked_sub(self.records())?;
         Some(self.crafted[at])
     }
@@ -218,11 +234,11 @@ impl<'a> World<'a> {
 
     /// Whether there is no record at a position.
     pub(crate) fn is_blank(&self, position: u32) -> bool {
-        let is_missing = |planted: Planted<'_>| {
+        let is_missing = |planted: PlantedRecords<'_>| {
             let at = (position as usize).checked_sub(self.unplanted());
             at.is_some_and(|at| !planted.is_in[at]) && planted.outside.is_none()
         };
-        matches!(self.changed, Some(Changed { position: at, by: None }) if at == position as usize)
+        matches!(self.changed, Some(Replacement { position: at, by: None }) if at == position as usize)
             || self.planted.is_some_and(is_missing)
     }
 
@@ -233,12 +249,12 @@ impl<'a> World<'a> {
 
     /// Which records those at a position are in, and where.
     pub(crate) fn place(&self, position: usize) -> (&'a Dataset, usize) {
-        if let Some(Changed { position: at, by: Some(by) }) = self.changed
+        if let Some(Replacement { position: at, by: Some(by) }) = self.changed
             && at == position
         {
             return (by, 0);
         }
-        if let Some(Planted { is_in, inside, outside }) = self.planted
+        if let Some(PlantedRecords { is_in, inside, outside }) = self.planted
             && let Some(at) = position.checked_sub(self.unplanted())
         {
             return (if is_in[at] { inside } else { outside.unwrap_or(inside) }, at);

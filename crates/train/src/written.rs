@@ -1,15 +1,13 @@
-//! Layers, features and the rest of a plan in files, with feature `serde`: objects that say their `kind`.
+//! Layers, features and shapes in plan and model files: objects with a `kind`.
 //!
-//! Each table below names every field as files have it, and serde holds it against the type that it stands for: a variant that
-//! is missing here does not compile. Variants without fields have braces, since serde would let fields that nobody knows pass
-//! those that have none.
+//! Each table below names every field as files have it, and serde compares it with the type that it stands for: a variant that
+//! is missing here does not compile. Variants without fields have braces, because serde accepts unknown fields for those without.
 
 use crate::{
-    Clipping, Layer, Loss, Optimiser, Schedule, Shape,
+    Layer, Shape,
     features::{Feature, Features},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use veracity_core::{Count, NoiseMultiplier, Probability};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Layer", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -57,64 +55,10 @@ fn one_pixel() -> usize {
     1
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Features", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum WrittenFeatures {
-    Scattering { scales: usize, angles: usize },
-    Patches { filters: usize, side: usize, cells: usize },
-    Fourier { count: usize, bandwidth: f32 },
-    GroupNorm { groups: usize },
-    Power { exponent: f32 },
-    UnitNorm { norm: f32 },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Loss", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum WrittenLoss {
-    SoftmaxCrossEntropy {},
-    Logistic {},
-    Squared {},
-    Huber { delta: f32 },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Optimiser", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum WrittenOptimiser {
-    Sgd { momentum: f32 },
-    Nesterov { momentum: f32 },
-    Adam { beta1: f32, beta2: f32, epsilon: f32 },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Schedule", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum WrittenSchedule {
-    Constant { rate: f32 },
-    Warmup { rate: f32, warmup: u64 },
-    Cosine { rate: f32, warmup: u64, last: f32 },
-    StepDecay { rate: f32, factor: f32, every: Count },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Clipping", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum WrittenClipping {
-    Flat {},
-    PerLayer {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        weights: Option<Vec<f32>>,
-    },
-    Automatic {
-        gamma: f32,
-    },
-    Adaptive {
-        quantile: Probability,
-        rate: f32,
-        count_noise: NoiseMultiplier,
-    },
-}
-
-/// A type through its table, and what is read through its check, which says what is wrong without a look at any data.
-macro_rules! through {
-    ($($type:ident by $table:ident, $check:expr;)*) => {$(
+/// Reads and writes a type by its table. The fields of layers and features depend on the shape of their input, which `Network::new`
+/// and `FrontEnd::new` check.
+macro_rules! by_table {
+    ($type:ident, $table:ident) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 $table::serialize(self, serializer)
@@ -123,56 +67,55 @@ macro_rules! through {
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
-                let read = $table::deserialize(deserializer)?;
-                let check: fn(&$type) -> Result<(), veracity_core::Refusal> = $check;
-                check(&read).map_err(de::Error::custom)?;
-                Ok(read)
+                $table::deserialize(deserializer)
             }
         }
-    )*};
+    };
 }
 
-through! {
-    // The sides of layers and features depend on what comes in; `Network::new` and `FrontEnd::new` check them.
-    Layer by WrittenLayer, |_| Ok(());
-    Features by WrittenFeatures, |_| Ok(());
-    Loss by WrittenLoss, |loss| loss.check_number();
-    Optimiser by WrittenOptimiser, |optimiser| optimiser.check();
-    Schedule by WrittenSchedule, |schedule| schedule.check();
-    Clipping by WrittenClipping, Clipping::check_numbers;
+by_table!(Layer, WrittenLayer);
+by_table!(Features, WrittenFeatures);
+
+/// The tables of features: maps alone, and maps and private means side by side, whose kinds share one name space.
+macro_rules! features {
+    ($($kind:ident { $($field:ident: $type:ty),* })*) => {
+        #[derive(Serialize, Deserialize)]
+        #[serde(remote = "Features", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        enum WrittenFeatures {
+            $($kind { $($field: $type),* },)*
+        }
+
+        #[derive(Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        enum WrittenFeature {
+            $($kind { $($field: $type),* },)*
+            PrivateMean {
+                noise_multiplier: f64,
+                #[serde(default = "norm_of_one")]
+                clip_norm: f64,
+            },
+        }
+
+        impl<'de> Deserialize<'de> for Feature {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Feature, D::Error> {
+                Ok(match WrittenFeature::deserialize(deserializer)? {
+                    $(WrittenFeature::$kind { $($field),* } => Feature::Fixed(Features::$kind { $($field),* }),)*
+                    WrittenFeature::PrivateMean { noise_multiplier, clip_norm } => {
+                        Feature::PrivateMean { noise_multiplier, clip_norm }
+                    }
+                })
+            }
+        }
+    };
 }
 
-/// Maps and private means side by side; a table of its own, since their kinds share one name space.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum WrittenFeature {
-    Scattering {
-        scales: usize,
-        angles: usize,
-    },
-    Patches {
-        filters: usize,
-        side: usize,
-        cells: usize,
-    },
-    Fourier {
-        count: usize,
-        bandwidth: f32,
-    },
-    GroupNorm {
-        groups: usize,
-    },
-    Power {
-        exponent: f32,
-    },
-    UnitNorm {
-        norm: f32,
-    },
-    PrivateMean {
-        noise_multiplier: f64,
-        #[serde(default = "norm_of_one")]
-        clip_norm: f64,
-    },
+features! {
+    Scattering { scales: usize, angles: usize }
+    Patches { filters: usize, side: usize, cells: usize }
+    Fourier { count: usize, bandwidth: f32 }
+    GroupNorm { groups: usize }
+    Power { exponent: f32 }
+    UnitNorm { norm: f32 }
 }
 
 fn norm_of_one() -> f64 {
@@ -187,22 +130,6 @@ impl Serialize for Feature {
                 WrittenFeature::PrivateMean { noise_multiplier, clip_norm }.serialize(serializer)
             }
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Feature {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Feature, D::Error> {
-        Ok(Feature::Fixed(match WrittenFeature::deserialize(deserializer)? {
-            WrittenFeature::Scattering { scales, angles } => Features::Scattering { scales, angles },
-            WrittenFeature::Patches { filters, side, cells } => Features::Patches { filters, side, cells },
-            WrittenFeature::Fourier { count, bandwidth } => Features::Fourier { count, bandwidth },
-            WrittenFeature::GroupNorm { groups } => Features::GroupNorm { groups },
-            WrittenFeature::Power { exponent } => Features::Power { exponent },
-            WrittenFeature::UnitNorm { norm } => Features::UnitNorm { norm },
-            WrittenFeature::PrivateMean { noise_multiplier, clip_norm } => {
-                return Ok(Feature::PrivateMean { noise_multiplier, clip_norm });
-            }
-        }))
     }
 }
 

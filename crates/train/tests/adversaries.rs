@@ -2,13 +2,11 @@
 //!
 //! `cargo run --release -p veracity-train --example hostile_sums` prints how far each of them gets.
 
-#![allow(clippy::unwrap_used)]
-
-mod hostile;
-
-use hostile::{CRAFTS, Craft, dice, farthest, flat, moved, poisson, settings, with_clipping};
-use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability};
+use crate::hostile;
+use crate::hostile::{CRAFTS, Craft, dice, farthest, flat, moved, poisson, settings, with_clipping};
+use veracity_core::{Adjacency, ClipNorm, Count, Probability};
 use veracity_noise::Entropy;
+use veracity_testkit::short;
 use veracity_train::{replay::replay, *};
 
 /// Issue 11, row 1: with float sums of whole batches, the sum of 65,536 records moved by seven clip norms.
@@ -34,9 +32,9 @@ fn no_crafted_batch_moves_a_sum_by_more_than_is_accounted() {
 
 #[test]
 fn nor_under_any_clipping() {
-    let count_noise = NoiseMultiplier::new(5.0).unwrap();
+    let count_noise = short::noise(5.0);
     let quantile = Probability::new(0.5).unwrap();
-    let noise = NoiseMultiplier::new(1.0).unwrap();
+    let noise = short::noise(1.0);
     let privacies = [
         with_clipping(Clipping::PerLayer { weights: None }),
         with_clipping(Clipping::Automatic { gamma: 1e-3 }),
@@ -55,9 +53,9 @@ fn nor_under_any_clipping() {
     }
 }
 
-/// Twice as many records as are planned: every lane is full, and half of the records are summed alone.
+/// Twice as many records as are planned: every shard is full, and half of the records are summed alone.
 #[test]
-fn nor_where_lanes_are_full() {
+fn nor_where_shards_are_full() {
     for setting in settings() {
         for craft in [Craft::Shifted, Craft::Swallowed, Craft::Alike, Craft::Random] {
             for planned in [10, 150] {

@@ -1,10 +1,9 @@
 //! Convex models: minimisers against outside numbers, sensitivities against adjacent datasets, releases against their claims.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-use veracity_core::{Adjacency, ClipNorm, Count, Delta, Epsilon, Mechanism, NoiseMultiplier};
+use veracity_core::numerics::binomial::{lower_limit, upper_limit};
+use veracity_core::{Adjacency, ClipNorm, Count, Mechanism};
 use veracity_noise::{Bits, Departure, Entropy, Key, NoiseStream, Purpose, Stream};
-use veracity_numerics::binomial::{lower_limit, upper_limit};
+use veracity_testkit::short::{self, epsilon};
 use veracity_train::{
     Dataset, Labels,
     convex::{
@@ -15,14 +14,6 @@ use veracity_train::{
 
 fn clip(x: f64) -> ClipNorm {
     ClipNorm::new(x).unwrap()
-}
-
-fn epsilon(x: f64) -> Epsilon {
-    Epsilon::new(x).unwrap()
-}
-
-fn multiplier(x: f64) -> NoiseMultiplier {
-    NoiseMultiplier::new(x).unwrap()
 }
 
 fn huber(h: f64) -> ConvexLoss {
@@ -94,18 +85,12 @@ fn golden_rows() -> Vec<f32> {
 /// Ridge(alpha=2.0, fit_intercept=False, solver="cholesky").fit(X, y).coef_
 const GOLDEN: [[f64; 5]; 3] = [
     [
-        0.18967902471771586,
-        0.17321123350726678,
-        -0.5292949322784669,
-        -0.49367129534129467,
+        0.18967902471771586, 0.17321123350726678, -0.5292949322784669, -0.49367129534129467,
         -0.11404992021829452,
     ],
     [0.2972871080294811, 0.40614726773353155, -1.1713740844870049, -0.8509072307591834, -0.05872078931798679],
     [
-        -0.046157929605606704,
-        -0.014222016722691215,
-        0.2506706636672077,
-        0.4388465605484295,
+        -0.046157929605606704, -0.014222016722691215, 0.2506706636672077, 0.4388465605484295,
         -0.006798706395381262,
     ],
 ];
@@ -120,7 +105,7 @@ fn minimisers_are_those_of_other_programs() {
     let asked = [(&data, ConvexLoss::Logistic), (&data, huber(0.25)), (&numbers, ridge)];
     for ((data, loss), truth) in asked.into_iter().zip(GOLDEN) {
         let features = BoundedFeatures::new(data, with_intercept(4.0, 1.0));
-        let regularisation = Regularisation::new(0.05, Count::new(40).unwrap()).unwrap();
+        let regularisation = Regularisation::new(0.05, short::count(40)).unwrap();
         let problem = Problem::new(features, loss, regularisation).unwrap();
         let ours = problem.without_privacy().unwrap();
         let apart = ours.weights().iter().zip(truth).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
@@ -225,12 +210,8 @@ fn adjacent_regressions_are_within_the_declared_distance_and_labels_beyond_the_b
     assert!(farthest > 0.1, "{farthest}");
 }
 
-fn output_noises() -> [OutputNoise; 3] {
-    [
-        OutputNoise::Laplace { epsilon: epsilon(1.0) },
-        OutputNoise::Gaussian { noise: multiplier(4.0) },
-        OutputNoise::ExactGaussian { noise: multiplier(4.0) },
-    ]
+fn output_noises() -> [OutputNoise; 2] {
+    [OutputNoise::Laplace { epsilon: epsilon(1.0) }, OutputNoise::Gaussian { noise: short::noise(4.0) }]
 }
 
 fn departs(one: &Dataset, other: &Dataset, noise: OutputNoise, adjacency: Adjacency) -> Option<Departure> {
@@ -270,7 +251,7 @@ fn releases_lie_on_a_grid_that_no_data_decide() {
     let release = |data: &Dataset, noise: Option<OutputNoise>| {
         let problem = problem(data, plain(1.0), ConvexLoss::Logistic, 2.0);
         let rng = &mut NoiseStream::new(stream(7, 0));
-        let budget = ObjectiveNoise::Gaussian { epsilon: epsilon(1.0), delta: Delta::new(1e-5).unwrap() };
+        let budget = ObjectiveNoise::Gaussian { epsilon: epsilon(1.0), delta: short::delta(1e-5) };
         match noise {
             Some(noise) => output_perturbation(&problem, noise, Adjacency::AddRemove, rng).unwrap(),
             None => objective_perturbation(&problem, budget, Adjacency::AddRemove, rng).unwrap(),
@@ -380,7 +361,7 @@ fn simulated_gaussian_objectives_keep_epsilon_and_delta_and_little_noise_is_refu
         let count = |data: &Dataset, world: u64| {
             let problem = problem(data, plain(1.0), huber(0.1), 50.0);
             let mut rng = NoiseStream::new(stream(12, world));
-            let noise = ObjectiveNoise::Gaussian { epsilon: epsilon(e), delta: Delta::new(delta).unwrap() };
+            let noise = ObjectiveNoise::Gaussian { epsilon: epsilon(e), delta: short::delta(delta) };
             (0..trials)
                 .map(|_| objective_perturbation(&problem, noise, Adjacency::AddRemove, &mut rng).unwrap())
                 .filter(|released| released.model.weights()[0] > 1.0 / 50.0)
@@ -412,7 +393,7 @@ fn separable_classes_are_learnt_privately() {
     let three = classes(&records, 8, 3);
     let two: Records = records.into_iter().filter(|(_, y)| *y < 2.0).collect();
     let two = classes(&two, 8, 2);
-    let delta = Delta::new(1e-5).unwrap();
+    let delta = short::delta(1e-5);
     let (laplace, gaussian) = (
         ObjectiveNoise::Laplace { epsilon: epsilon(1.0) },
         ObjectiveNoise::Gaussian { epsilon: epsilon(1.0), delta },
@@ -444,8 +425,7 @@ fn what_no_theorem_covers_is_refused_in_one_line() {
     let data = classes(&vec![(vec![1.0, 2.0], 0.0), (vec![0.5, 1.0], 1.0)], 2, 2);
     let numbers = values(&vec![(vec![1.0, 2.0], 0.5)], 2);
     let say = |refusal: veracity_core::Refusal| refusal.to_string();
-    let expected =
-        "a number > 0 that is between 1e-12 and 1e30 when multiplied by the planned number of records";
+    let expected = "a number > 0 whose product with the planned number of records is between 1e-12 and 1e30";
     assert_eq!(
         say(Regularisation::new(0.0, Count::ONE).unwrap_err()),
         format!("regularisation is 0, expected {expected}")
@@ -454,10 +434,10 @@ fn what_no_theorem_covers_is_refused_in_one_line() {
         assert!(Regularisation::new(bad, Count::ONE).is_err());
     }
     let too_large = RowBound::new(clip(1.0), Intercept::Constant(clip(1.0)), Manner::Clip).unwrap_err();
-    assert_eq!(say(too_large), "intercept is 1, expected less than the norm bound of a row");
+    assert_eq!(say(too_large), "intercept is 1, expected a number below the norm bound of a row");
     let features = BoundedFeatures::new(&numbers, plain(1.0));
     let unsuited = Problem::new(features, ConvexLoss::Logistic, penalty(1.0)).unwrap_err();
-    assert!(say(unsuited).starts_with("the labels do not suit the loss"));
+    assert!(say(unsuited).starts_with("the labels do not match the loss"));
 
     let problem = problem(&data, plain(1.0), ConvexLoss::Logistic, 1.0);
     let rng = &mut NoiseStream::new(stream(15, 0));
@@ -467,11 +447,11 @@ fn what_no_theorem_covers_is_refused_in_one_line() {
         let refusal = output(OutputNoise::Laplace { epsilon: epsilon(bad) });
         assert!(refusal.starts_with("epsilon is "), "{refusal}");
     }
-    let refusal = output(OutputNoise::Gaussian { noise: multiplier(1e8) });
+    let refusal = output(OutputNoise::Gaussian { noise: short::noise(1e8) });
     assert!(refusal.starts_with("noise multiplier is 100000000, expected less noise"), "{refusal}");
-    let zero = ObjectiveNoise::Gaussian { epsilon: epsilon(1.0), delta: Delta::new(0.0).unwrap() };
+    let zero = ObjectiveNoise::Gaussian { epsilon: epsilon(1.0), delta: short::delta(0.0) };
     let refusal = say(objective_perturbation(&problem, zero, Adjacency::AddRemove, rng).unwrap_err());
-    assert_eq!(refusal, "delta is 0, expected a larger delta, or laplace noise, which needs none");
+    assert_eq!(refusal, "delta is 0, expected a larger delta, or laplace noise, which needs no delta");
     let wider = values(&vec![(vec![1.0, 2.0, 3.0], 0.5)], 3);
     assert!(problem.without_privacy().unwrap().scores(&wider).is_err());
 }

@@ -1,5 +1,4 @@
 //! A forked child never adds noise that its parent drew ahead; with a seed it always has the same.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 #![cfg(unix)]
 
 use std::{
@@ -8,8 +7,9 @@ use std::{
     os::fd::FromRawFd,
     time::Duration,
 };
-use veracity_core::{ClipNorm, Count, NoiseMultiplier};
+use veracity_core::ClipNorm;
 use veracity_noise::Entropy;
+use veracity_testkit::short;
 use veracity_train::{Dataset, Draws, Layer, Loss, Network, Plan, Privacy, Run, Sampling, Schedule, Shape};
 
 /// Enough parameters that their noise is drawn ahead, and few enough that a child needs no threads.
@@ -19,10 +19,10 @@ const SOME: usize = 64;
 
 fn plan() -> Plan {
     let network = Network::new(Shape::Flat(INPUTS), vec![Layer::Linear { outputs: 10 }]).unwrap();
-    let (batch, population) = (Count::new(20).unwrap(), Count::new(100).unwrap());
-    let privacy = Privacy::gaussian(NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(1.0).unwrap());
+    let (batch, population) = (short::count(20), short::count(100));
+    let privacy = Privacy::gaussian(short::noise(1.0), ClipNorm::new(1.0).unwrap());
     let sampling = Sampling::Poisson { batch, population };
-    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, Count::new(1000).unwrap(), privacy)
+    Plan::new(network, Loss::SoftmaxCrossEntropy, sampling, short::count(1000), privacy)
         .with_schedule(Schedule::Constant { rate: 0.1 })
 }
 

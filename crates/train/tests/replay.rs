@@ -1,17 +1,16 @@
 //! Every clipped sum of random plans, replayed on an adjacent dataset: it moves by no more than is accounted, and nothing else
 //! depends on the data. That such eyes catch mutants, and that sums are those of a plain trainer, is shown in the zoo.
 
-#![allow(clippy::unwrap_used)]
-
-use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier, Probability};
+use veracity_core::{Adjacency, ClipNorm, Count, Probability};
 use veracity_noise::{Bits, Departure, Entropy, Key, Purpose, Stream};
+use veracity_testkit::short;
 use veracity_train::{
-    replay::{Recorded, ReplayFault},
+    replay::{RecordedRun, ReplayFault},
     *,
 };
 
-fn recorded(run: Run<'_>) -> Recorded {
-    Recorded::of(run).unwrap()
+fn recorded(run: Run<'_>) -> RecordedRun {
+    RecordedRun::of(run).unwrap()
 }
 
 /// Choices for random plans.
@@ -27,7 +26,7 @@ impl Dice {
     }
 
     fn count(&mut self, least: u64, most: u64) -> Count {
-        Count::new(least + self.below(most - least + 1)).unwrap()
+        short::count(least + self.below(most - least + 1))
     }
 
     fn plan(&mut self, records: u64) -> Plan {
@@ -44,7 +43,7 @@ impl Dice {
             let hidden = 1 + self.below(5) as usize;
             layers.splice(..0, [Layer::Linear { outputs: hidden }, Layer::Relu]);
         }
-        let (batch, population) = (self.count(1, records), Count::new(records).unwrap());
+        let (batch, population) = (self.count(1, records), short::count(records));
         let sampling = match self.below(3) {
             0 => Sampling::Poisson { batch, population },
             1 => Sampling::FixedSize { batch, population },
@@ -89,7 +88,7 @@ impl Dice {
     }
 
     fn privacy(&mut self) -> Privacy {
-        let noise = NoiseMultiplier::new(self.between(0.3, 3.0)).unwrap();
+        let noise = short::noise(self.between(0.3, 3.0));
         let clip = ClipNorm::new(2f64.powf(self.between(-8.0, 8.0))).unwrap();
         let clipping = match self.below(5) {
             0 => Clipping::Flat,
@@ -97,7 +96,7 @@ impl Dice {
             2 => Clipping::Automatic { gamma: 0.01 },
             3 => {
                 let quantile = Probability::new(self.between(0.1, 0.9)).unwrap();
-                let count_noise = NoiseMultiplier::new(self.between(3.1, 50.0)).unwrap();
+                let count_noise = short::noise(self.between(3.1, 50.0));
                 Clipping::Adaptive { quantile, rate: 0.2, count_noise }
             }
             _ => return Privacy::Laplace { noise, clip },
@@ -185,19 +184,18 @@ fn a_thousand_gradients_that_are_all_alike_round_within_the_slack() {
     // The hardest case for float sums: nothing cancels, and a record less moves all others to other places.
     let entropy = Entropy::seeded(5);
     for records in [700, 2500] {
-        let n = Count::new(records).unwrap();
+        let n = short::count(records);
         let features = [0.3, 0.5, 0.7, 1.1].repeat(records as usize);
         let labels = Labels::Classes { of: vec![0; records as usize], classes: 3 };
         let data = Dataset::new(features, 4, labels).unwrap();
         let clip = ClipNorm::new(0.2).unwrap();
-        let privacy =
-            Privacy::Gaussian { noise: NoiseMultiplier::new(1.0).unwrap(), clip, clipping: Clipping::Flat };
+        let privacy = Privacy::Gaussian { noise: short::noise(1.0), clip, clipping: Clipping::Flat };
         let layers = vec![Layer::Linear { outputs: 3 }];
         let plan = Plan::new(
             Network::new(Shape::Flat(4), layers).unwrap(),
             Loss::SoftmaxCrossEntropy,
             Sampling::Poisson { batch: n, population: n },
-            Count::new(3).unwrap(),
+            short::count(3),
             privacy,
         )
         .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
@@ -225,8 +223,8 @@ fn one_record_more_than_fills_micro_batches_leaves_the_roundings_alone() {
     };
     let one = alike(1);
     for (records, clip) in [(384, 0.675_894_433), (1536, 0.650_063_782), (3072, 0.989_552_338)] {
-        let (n, data) = (Count::new(records).unwrap(), alike(records as usize));
-        let (noise, clip) = (NoiseMultiplier::new(0.01).unwrap(), ClipNorm::new(clip).unwrap());
+        let (n, data) = (short::count(records), alike(records as usize));
+        let (noise, clip) = (short::noise(0.01), ClipNorm::new(clip).unwrap());
         let clipping = Clipping::Automatic { gamma: 1e-6 };
         let mut plan = Plan::new(
             Network::new(Shape::Flat(16), vec![Layer::Linear { outputs: 32 }]).unwrap(),
@@ -250,13 +248,13 @@ fn one_record_more_than_fills_micro_batches_leaves_the_roundings_alone() {
 fn every_kind_of_fault_is_seen() {
     let entropy = Entropy::seeded(6);
     let data = Dataset::new([0.3, 0.5, 0.7].repeat(4), 3, Labels::Values(vec![1.0; 4])).unwrap();
-    let n = Count::new(4).unwrap();
-    let (noise, clip) = (NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(0.2).unwrap());
+    let n = short::count(4);
+    let (noise, clip) = (short::noise(1.0), ClipNorm::new(0.2).unwrap());
     let plan = Plan::new(
         Network::new(Shape::Flat(3), vec![Layer::Linear { outputs: 1 }]).unwrap(),
         Loss::Squared,
         Sampling::Poisson { batch: n, population: n },
-        Count::new(3).unwrap(),
+        short::count(3),
         Privacy::Gaussian { noise, clip, clipping: Clipping::Flat },
     )
     .with_optimiser(Optimiser::Sgd { momentum: 0.0 })

@@ -1,13 +1,12 @@
 //! The fast paths against the obvious: gradients one by one, clipped one by one, added one by one; and bits that do not
 //! depend on threads, on cohorts or on what a silenced record held.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use rayon::ThreadPoolBuilder;
-use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
+use veracity_core::{Adjacency, ClipNorm};
 use veracity_noise::{Entropy, Purpose};
+use veracity_testkit::short;
 use veracity_train::{
-    Calibrated, Clipping, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run,
+    CalibratedNoise, Clipping, Dataset, Draws, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Run,
     Sampling, Schedule, Shape, cohort,
 };
 
@@ -25,14 +24,14 @@ fn network(sizes: &[usize]) -> Network {
 }
 
 fn plan(sizes: &[usize], batch: usize, population: usize, steps: u64, noise: f64, rate: f32) -> Plan {
-    let count = |x: usize| Count::new(x as u64).unwrap();
+    let count = |x: usize| short::count(x as u64);
     Plan::new(
         network(sizes),
         Loss::SoftmaxCrossEntropy,
         Sampling::Poisson { batch: count(batch), population: count(population) },
-        Count::new(steps).unwrap(),
+        short::count(steps),
         Privacy::Gaussian {
-            noise: NoiseMultiplier::new(noise).unwrap(),
+            noise: short::noise(noise),
             clip: ClipNorm::new(CLIP).unwrap(),
             clipping: Clipping::Flat,
         },
@@ -112,8 +111,8 @@ fn fast_sum(sizes: &[usize], data: &Dataset) -> (Vec<f32>, Vec<f64>, f64) {
     let after = cohort::train(&plan, data, &entropy, 0, 5..6).unwrap().remove(0).parameters;
     let moved =
         begun.iter().zip(&after).map(|(a, b)| (f64::from(*a) - f64::from(*b)) * rows as f64).collect();
-    let (noise, clip) = (NoiseMultiplier::new(quiet).unwrap(), ClipNorm::new(CLIP).unwrap());
-    let room = Calibrated::gaussian(noise, clip, begun.len(), plan.rounding()).unwrap().clip_limit();
+    let (noise, clip) = (short::noise(quiet), ClipNorm::new(CLIP).unwrap());
+    let room = CalibratedNoise::gaussian(noise, clip, begun.len(), plan.rounding()).unwrap().clip_limit();
     (begun, moved, f64::from(room))
 }
 

@@ -1,35 +1,30 @@
 //! The laws of the private step: what is accounted, what is the same bits, what a batch without records or a gradient that is
 //! no number does.
 
-#![allow(clippy::unwrap_used)]
-
 use std::sync::Arc;
-use veracity_core::{Adjacency, ClipNorm, Count, Mechanism, NoiseMultiplier, Probability, SamplingRate};
+use veracity_core::{Adjacency, ClipNorm, Mechanism, Probability};
 use veracity_noise::{Call, Distance, Entropy, Tape};
+use veracity_testkit::short::{self, count};
 use veracity_train::*;
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
-
-fn multiplier(x: f64) -> NoiseMultiplier {
-    NoiseMultiplier::new(x).unwrap()
-}
 
 fn flat(noise: f64) -> Privacy {
     gaussian(noise, Clipping::Flat)
 }
 
 fn gaussian(noise: f64, clipping: Clipping) -> Privacy {
-    Privacy::Gaussian { noise: multiplier(noise), clip: ClipNorm::new(0.5).unwrap(), clipping }
+    Privacy::Gaussian { noise: short::noise(noise), clip: ClipNorm::new(0.5).unwrap(), clipping }
 }
 
 fn laplace(noise: f64) -> Privacy {
-    Privacy::Laplace { noise: multiplier(noise), clip: ClipNorm::new(0.5).unwrap() }
+    Privacy::Laplace { noise: short::noise(noise), clip: ClipNorm::new(0.5).unwrap() }
 }
 
 fn adaptive(rate: f32, quantile: f64) -> Clipping {
-    Clipping::Adaptive { quantile: Probability::new(quantile).unwrap(), rate, count_noise: multiplier(10.0) }
+    Clipping::Adaptive {
+        quantile: Probability::new(quantile).unwrap(),
+        rate,
+        count_noise: short::noise(10.0),
+    }
 }
 
 fn poisson(batch: u64, population: u64) -> Sampling {
@@ -107,11 +102,11 @@ fn varied() -> Vec<Plan> {
 
 #[test]
 fn each_sampling_has_its_own_mechanism_and_adjacencies() {
-    let step = || Box::new(Mechanism::Gaussian { noise_multiplier: multiplier(2.0) });
+    let step = || Box::new(Mechanism::Gaussian { noise_multiplier: short::noise(2.0) });
     let of = |sampling, adjacency| plan(sampling, 10, flat(2.0), SGD).mechanism(adjacency);
     for adjacency in Adjacency::ALL {
-        let rate = SamplingRate::new(0.25).unwrap();
-        let expected = Mechanism::dp_sgd(rate, multiplier(2.0), count(10));
+        let rate = short::rate(0.25);
+        let expected = Mechanism::sampled_gaussian(rate, short::noise(2.0), count(10));
         assert_eq!(of(poisson(5, 20), adjacency).unwrap(), expected);
     }
     let fixed = Sampling::FixedSize { batch: count(5), population: count(20) };
@@ -130,8 +125,8 @@ fn each_sampling_has_its_own_mechanism_and_adjacencies() {
 #[test]
 fn laplace_noise_and_adaptive_clipping_are_accounted_and_nothing_is_not() {
     let of = |privacy, adjacency| plan(poisson(5, 20), 10, privacy, SGD).mechanism(adjacency);
-    let rate = SamplingRate::new(0.25).unwrap();
-    let mechanism = Box::new(Mechanism::Laplace { noise_multiplier: multiplier(2.0) });
+    let rate = short::rate(0.25);
+    let mechanism = Box::new(Mechanism::Laplace { noise_multiplier: short::noise(2.0) });
     let expected = Mechanism::PoissonSampled { rate, mechanism }.repeated(count(10));
     assert_eq!(of(laplace(2.0), Adjacency::AddRemove).unwrap(), expected);
     assert!(of(laplace(2.0), Adjacency::ReplaceOne).is_err());
@@ -157,7 +152,7 @@ fn laplace_noise_and_adaptive_clipping_are_accounted_and_nothing_is_not() {
 fn a_model_has_the_same_bits_alone_in_a_cohort_on_any_threads_in_any_shard() {
     let (data, entropy) = (records(700), Entropy::seeded(2));
     for private in [flat(1.0), gaussian(1.0, adaptive(0.3, 0.5)), laplace(1.0)] {
-        // Several micro-batches and lanes.
+        // Several micro-batches and shards.
         let mut plan = plan(poisson(600, 700), 3, private, Optimiser::Sgd { momentum: 0.5 });
         let train = |plan: &Plan, threads, trials: std::ops::Range<u64>| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -274,7 +269,7 @@ fn the_step_is_the_noisy_sum_over_the_planned_batch() {
     let start = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 }).unwrap().state();
     let (tape, end) = tape_of(&plan, &data, 6);
     let (clip, length) = (ClipNorm::new(0.5).unwrap(), start.parameters.len());
-    let noise = Calibrated::gaussian(multiplier(1.0), clip, length, plan.rounding());
+    let noise = CalibratedNoise::gaussian(short::noise(1.0), clip, length, plan.rounding());
     let step = noise.unwrap().granularity();
     for ((before, after), said) in start.parameters.iter().zip(&end.parameters).zip(&tape.calls[0].output) {
         let value = (step * *said as f64) as f32;
@@ -361,7 +356,7 @@ fn one_record_of(data: &Dataset, position: usize) -> Dataset {
 /// The norm of one record's gradient at the parameters that seed 4 begins with.
 fn norm_of(record: &Dataset) -> f64 {
     let privacy = Privacy::Gaussian {
-        noise: multiplier(1e-3),
+        noise: short::noise(1e-3),
         clip: ClipNorm::new(1e3).unwrap(),
         clipping: Clipping::Flat,
     };
@@ -390,7 +385,7 @@ impl Views for Opposite {
 fn views_are_averaged_before_they_are_clipped() {
     let features = [0.9, -0.4, 0.3, 0.5];
     let sum = |features: [f32; 4], clip: f64, views: Option<Arc<dyn Views>>| -> Vec<f64> {
-        let (noise, clip) = (multiplier(1.0), ClipNorm::new(clip).unwrap());
+        let (noise, clip) = (short::noise(1.0), ClipNorm::new(clip).unwrap());
         let privacy = Privacy::Gaussian { noise, clip, clipping: Clipping::Flat };
         let mut plan = plan(poisson(1, 1), 1, privacy, SGD);
         plan.network = Network::new(Shape::Flat(4), vec![Layer::Linear { outputs: 3 }]).unwrap();
@@ -423,7 +418,8 @@ fn models_on_worlds_of_one_dataset_are_those_on_copies() {
     let base = World::from(&data);
     let worlds =
         [base, base.with(&extra).unwrap(), base.replacing(4, &extra).unwrap(), base.without(29).unwrap()];
-    let together = cohort::train_worlds(&plan, &worlds, &entropy, 0, 10).unwrap();
+    let train = |world: World<'_>, trial| cohort::train(&plan, world, &entropy, 0, trial..trial + 1).unwrap();
+    let together: Vec<_> = worlds.into_iter().zip(10..).map(|(world, trial)| train(world, trial)).collect();
     let copied =
         |features: Vec<f32>, of: Vec<u32>| Dataset::new(features, 4, Labels::Classes { of, classes: 3 });
     let all = |n: usize| (0..n).flat_map(|i| data.row(i).to_vec()).collect::<Vec<f32>>();
@@ -436,8 +432,8 @@ fn models_on_worlds_of_one_dataset_are_those_on_copies() {
     let shorter = copied(all(29), of[..29].to_vec()).unwrap();
     for (at, copy) in [&data, &longer, &other, &shorter].into_iter().enumerate() {
         let trial = 10 + at as u64;
-        let alone = cohort::train(&plan, copy, &entropy, 0, trial..trial + 1).unwrap();
-        assert_eq!(bits(&alone[0].parameters), bits(&together[at].parameters), "world {at}");
+        let alone = train(World::from(copy), trial);
+        assert_eq!(bits(&alone[0].parameters), bits(&together[at][0].parameters), "world {at}");
     }
     assert!(base.without(30).is_err() && base.replacing(30, &extra).is_err());
     assert!(base.replacing(0, &data).is_err() && base.with(&records(30)).is_ok());
@@ -458,10 +454,10 @@ fn what_cannot_be_run_is_refused_in_one_line() {
         Sampling::FixedSize { batch: count(5), population: count(21) },
         Sampling::Shuffled { batch: count(5), population: count(19) },
     ] {
-        assert!(refusal(plan(sampling, 2, flat(1.0), SGD)).contains("as many as there are"));
+        assert!(refusal(plan(sampling, 2, flat(1.0), SGD)).contains("need the exact number of records"));
     }
-    assert!(changed(|plan| plan.loss = Loss::Squared).contains("expected numbers"));
-    assert!(changed(|plan| plan.loss = Loss::Logistic).contains("2 for the logistic loss"));
+    assert!(changed(|plan| plan.loss = Loss::Squared).contains("needs numbers as labels"));
+    assert!(changed(|plan| plan.loss = Loss::Logistic).contains("logistic"));
     assert!(changed(|plan| plan.weight_decay = f32::NAN).starts_with("weight decay is"));
     assert!(changed(|plan| plan.averaging = Averaging::Exponential { decay: 1.0 }).contains("0 ≤ decay < 1"));
     assert!(changed(|plan| plan.steps = count(1 << 41)).starts_with("steps is"));
@@ -470,7 +466,7 @@ fn what_cannot_be_run_is_refused_in_one_line() {
     let network = |inputs| Network::new(Shape::Flat(inputs), vec![Layer::Linear { outputs: 3 }]).unwrap();
     let mut plan = plan(poisson(5, 20), 2, flat(1.0), SGD);
     plan.network = network(5);
-    assert_eq!(refusal(plan), "records have 4 features, expected 5 for this network");
+    assert_eq!(refusal(plan), "records have 4 features, but the network has 5 inputs");
 }
 
 /// Gradients of zero, since all labels are what the model says: the noisy count tells at every step that the clip norm may
@@ -496,7 +492,7 @@ fn clip_norms_that_floats_cannot_hold_are_refused() {
     for clip in [1e-7, 1e16, 1e33, 1e38, 1e300] {
         let clipping = Clipping::Automatic { gamma: 1e-6 };
         let privacy =
-            Privacy::Gaussian { noise: multiplier(1.0), clip: ClipNorm::new(clip).unwrap(), clipping };
+            Privacy::Gaussian { noise: short::noise(1.0), clip: ClipNorm::new(clip).unwrap(), clipping };
         let (entropy, data) = (Entropy::seeded(1), records(40));
         let plan = plan(poisson(7, 40), 1, privacy, SGD);
         let refused = Run::new(&plan, &data, Draws { entropy: &entropy, run: 0, trial: 0 }).err();
@@ -521,7 +517,7 @@ fn a_plan_for_far_fewer_records_than_there_are_is_refused() {
     assert!(Run::new(&plan, World::from(&data).crafting(&crafted), draws).is_ok());
     assert_eq!(
         begins(19).unwrap_err().to_string(),
-        "records is 19, expected at least half of the number there are"
+        "records is 19, expected at least half of the number of records in the data"
     );
 }
 
@@ -532,7 +528,7 @@ fn a_private_number_of_records_is_refused_nothing() {
     let draws = Draws { entropy: &entropy, run: 0, trial: 0 };
     let plan = plan(poisson(1, 1), 3, flat(1.0), SGD);
     assert!(Run::new(&plan, &data, draws).is_err());
-    let mut run = Run::of_private_number(&plan, &data, draws).unwrap();
+    let mut run = Run::with_private_count(&plan, &data, draws).unwrap();
     while run.step().unwrap() {}
     assert!(run.model().parameters.iter().all(|parameter| parameter.is_finite()));
 }

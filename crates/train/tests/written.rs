@@ -1,11 +1,9 @@
-//! Layers, features and settings in files: the text of a real model's card, and texts that must be refused.
-
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+//! Layers, features and shapes in files: the text of a real model's card, and texts that must be refused.
 
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 use veracity_train::{
-    Clipping, Layer, Loss, Optimiser, Schedule, Shape,
+    Layer, Shape,
     features::{Feature, Features},
 };
 
@@ -84,26 +82,6 @@ fn features_are_written_byte_by_byte_as_cards_have_them() {
     );
     refused::<Feature>(r#"{"kind":"private-mean"}"#, "missing field");
     refused::<Feature>(r#"{"kind":"unit-norm","norm":1.0,"eps":0}"#, "unknown field");
-}
-
-#[test]
-fn settings_are_read_through_their_checks() {
-    assert_eq!(passes::<Loss>(r#"{"kind":"softmax-cross-entropy"}"#), Loss::SoftmaxCrossEntropy);
-    assert_eq!(passes::<Loss>(r#"{"kind":"huber","delta":0.5}"#), Loss::Huber { delta: 0.5 });
-    refused::<Loss>(r#"{"kind":"huber","delta":0}"#, "huber delta is 0");
-    refused::<Loss>(r#"{"kind":"squared","delta":1}"#, "unknown field");
-    passes::<Optimiser>(r#"{"kind":"adam","beta1":0.9,"beta2":0.999,"epsilon":1e-8}"#);
-    refused::<Optimiser>(r#"{"kind":"sgd","momentum":1}"#, "momentum is 1");
-    passes::<Schedule>(r#"{"kind":"step-decay","rate":0.5,"factor":0.5,"every":100}"#);
-    refused::<Schedule>(r#"{"kind":"constant","rate":-1}"#, "learning rate is -1");
-    refused::<Schedule>(r#"{"kind":"constant","rate":1e39}"#, "learning rate is inf");
-    assert_eq!(passes::<Clipping>(r#"{"kind":"flat"}"#), Clipping::Flat);
-    passes::<Clipping>(r#"{"kind":"per-layer"}"#);
-    passes::<Clipping>(r#"{"kind":"per-layer","weights":[1.0,2.0]}"#);
-    passes::<Clipping>(r#"{"kind":"adaptive","quantile":0.5,"rate":0.2,"count_noise":10.0}"#);
-    refused::<Clipping>(r#"{"kind":"per-layer","weights":[0.0]}"#, "layer weight is 0");
-    refused::<Clipping>(r#"{"kind":"adaptive","quantile":1.5,"rate":0.2,"count_noise":10.0}"#, "probability");
-    refused::<Clipping>(r#"{"kind":"flat","gamma":1.0}"#, "unknown field");
 }
 
 #[test]

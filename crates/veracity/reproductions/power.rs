@@ -3,13 +3,13 @@
 //! `cargo xtask reproduce power` runs it. Each row is a claim of μ and a truth of more. Scores are drawn into files, and each file is
 //! audited as `veracity audit --scores` would: the threshold is not known beforehand. *Counted* is the least number of trials a
 //! world, on a ladder of tenths, at which four files of five are refuted by Clopper–Pearson at a threshold that half of the trials
-//! choose; *bets* is the median number of pairs after which bets end. The figures beside them are of the same test at the best
-//! threshold, known beforehand, by simulation.
+//! choose; *bets* is half of the median number of trials after which bets on a running mechanism end. The figures beside them are of the
+//! same test at the best threshold, known beforehand, by simulation.
 
 use std::{fmt::Write as _, path::Path};
 use veracity::{
     AuditDone, AuditSettings, Case, Count, Delta, Error, Mechanism, NoiseMultiplier, Subject, audit,
-    auditing::{AuditClaim, Choice, Counted, Idealised, Method, World, observe},
+    auditing::{AuditClaim, Choice, IdealAttacker, Method, World, observe},
 };
 
 /// Claimed and true μ, and the trials a world at the best threshold.
@@ -36,7 +36,7 @@ fn main() {
 fn table() -> Result<bool, Error> {
     let folder = std::env::temp_dir().join(format!("veracity-power-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Error::unreadable("scores", &folder, error))?;
-    println!("| claimed μ | true μ | best threshold, simulated | counted | ratio | bets, median | ratio |");
+    println!("| claimed μ | true μ | best threshold | split | ratio | betting test | ratio |");
     println!("|---|---|---|---|---|---|---|");
     let mut is_within = true;
     for (claimed, truth, simulated) in ROWS {
@@ -46,7 +46,7 @@ fn table() -> Result<bool, Error> {
             None,
         )?;
         let counted = counted(&folder, &claim, truth, simulated)?;
-        let bets = bets(&folder, &claim, truth, simulated)?;
+        let bets = bets(&claim, truth, simulated)?;
         let ratio = |trials: u64| trials as f64 / simulated as f64;
         is_within &= ratio(counted) <= BAR && ratio(bets) <= BAR;
         println!(
@@ -75,19 +75,26 @@ fn counted(folder: &Path, claim: &AuditClaim, truth: f64, simulated: u64) -> Res
     Ok(simulated * 5)
 }
 
-/// The median number of pairs after which bets have refuted the claim.
-fn bets(folder: &Path, claim: &AuditClaim, truth: f64, simulated: u64) -> Result<u64, Error> {
-    let method = Method::Sequential { group: Count::ONE };
-    let mut pairs = Vec::new();
-    for file in 0..FILES {
-        let ended = audited(folder, claim, truth, 4 * simulated, 1000 + file, method)?;
-        pairs.push(ended.unwrap_or(u64::MAX));
+/// Half of the median number of trials after which bets have refuted the claim of a mechanism that is run.
+fn bets(claim: &AuditClaim, truth: f64, simulated: u64) -> Result<u64, Error> {
+    let noise = NoiseMultiplier::new(1.0 / truth)?;
+    let honest = IdealAttacker::honest(veracity::SamplingRate::new(1.0)?, noise, Count::ONE);
+    let mut trials = Vec::new();
+    for seed in 1000..1000 + FILES {
+        let subject = IdealAttacker { seed, ..honest };
+        let case = Case::of_code("a Gaussian", subject, claim.clone(), Count::new(8 * simulated)?, seed);
+        let method = Some(case.sequential());
+        let settings = AuditSettings { method, significance: SIGNIFICANCE, ..AuditSettings::default() };
+        let AuditDone::Judged { audited, .. } = audit(&case, &settings)? else {
+            return Err(Error::invalid("trials are missing"));
+        };
+        trials.push(if audited.is_refuted() { audited.terms.trials.get() } else { u64::MAX });
     }
-    pairs.sort_unstable();
-    Ok(pairs[pairs.len() / 2])
+    trials.sort_unstable();
+    Ok(trials[trials.len() / 2].div_ceil(2))
 }
 
-/// Audits one file; if the claim falls, after how many pairs.
+/// Audits one file; if the claim falls, the trials of a world that it took.
 fn audited(
     folder: &Path,
     claim: &AuditClaim,
@@ -102,21 +109,19 @@ fn audited(
     let case = Case::scores(&path, claim.clone(), 1)?;
     let settings =
         AuditSettings { method: Some(method), significance: SIGNIFICANCE, ..AuditSettings::default() };
-    let AuditDone::Judged { audited, .. } = audit(&case, &settings, None)? else {
+    let AuditDone::Judged { audited, .. } = audit(&case, &settings)? else {
         return Err(Error::invalid("trials are missing"));
     };
-    let pairs = match audited.against.map(|against| against.counted) {
-        Some(Counted::Pairs { pairs, .. }) => pairs,
-        Some(Counted::Threshold { .. } | Counted::Ends { .. }) | None => each,
-    };
-    Ok(audited.is_refuted().then_some(pairs))
+    Ok(audited.is_refuted().then_some(each))
 }
 
 /// As many scores of either world, sorted: the order of a file must not matter.
 fn scores(truth: f64, each: u64, file: u64) -> Result<String, Error> {
     let noise = NoiseMultiplier::new(1.0 / truth)?;
-    let subject =
-        Idealised { seed: file, ..Idealised::honest(veracity::SamplingRate::new(1.0)?, noise, Count::ONE) };
+    let subject = IdealAttacker {
+        seed: file,
+        ..IdealAttacker::honest(veracity::SamplingRate::new(1.0)?, noise, Count::ONE)
+    };
     let (mut ins, mut outs) = (Vec::new(), Vec::new());
     let mut trial = 0;
     while (ins.len().min(outs.len()) as u64) < each {

@@ -11,7 +11,8 @@ const CALLS: usize = 401;
 
 fn main() -> Result<(), Refusal> {
     let rate = SamplingRate::new(256.0 / 60_000.0)?;
-    let subject = Subject::new(Mechanism::dp_sgd(rate, NoiseMultiplier::new(1.0)?, Count::new(2344)?));
+    let subject =
+        Subject::new(Mechanism::sampled_gaussian(rate, NoiseMultiplier::new(1.0)?, Count::new(2344)?));
     let target = Target::Delta(Delta::new(1e-5)?);
     let mut times = Vec::with_capacity(CALLS);
     let mut upper = f64::NAN;

@@ -7,7 +7,7 @@
 use std::{path::Path, time::Instant};
 use veracity::{
     AuditDone, AuditSettings, Count, Error, audit,
-    auditing::{Attack, Case, Choice, Method, Terms, examine},
+    auditing::{Attack, AuditClaim, Choice, Method, Terms, TrainingAudit, examine},
     training::TrainingPlan,
 };
 
@@ -32,7 +32,7 @@ fn main() {
 
 fn table(trainings: u64) -> Result<(), Error> {
     println!(
-        "| epsilon proved | batches | steps | trainings | shown, proved | share | shown, if Gaussian | share | seconds |"
+        "| upper bound on ε | batches | steps | training runs | lower bound, no assumption | ratio | lower bound, if Gaussian | ratio | seconds |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for epsilon in [1.0, 4.0, 10.0] {
@@ -52,21 +52,23 @@ fn row(epsilon: f64, batch: u64, steps: u64, trainings: u64) -> Result<(), Error
     let plan = TrainingPlan::parse(&text, Path::new(""))?;
     let trials = Count::new(trainings)?;
     let how = Attack::WhiteBox { canaries: CANARIES, copies: 1 };
-    let case = Case::training(&plan, how, None, 1, trials)?;
+    let case = TrainingAudit::of(plan).attack(how).trials(trials).case()?;
     let start = Instant::now();
-    let settings = AuditSettings { significance: SIGNIFICANCE, ..AuditSettings::default() };
-    let AuditDone::Judged { audited, trials, .. } = audit(&case, &settings, None)? else {
+    let method = Some(Method::ManyCanaries { guessed: None });
+    let settings = AuditSettings { method, significance: SIGNIFICANCE, ..AuditSettings::default() };
+    let AuditDone::Judged { audited, trials, .. } = audit(&case, &settings)? else {
         return Err(Error::invalid("trials are missing"));
     };
     // With all records in every step a score is their number of steps, or nothing, and noise: the middle is known beforehand.
     let choice = if batch == RECORDS { Choice::Fixed(steps as f64 / 2.0) } else { Choice::Split };
+    let claim = AuditClaim { point: audited.claim, mechanism: audited.mechanism.clone() };
     let gaussian = Terms { method: Method::Gaussian { choice }, ..audited.terms };
-    let gaussian = examine(case.note, &case.claim, case.proved, gaussian, &trials.observations())?;
+    let gaussian = examine(audited.note.clone(), &claim, audited.proved, gaussian, &trials.observations())?;
     let proved = audited.proved.map_or(f64::INFINITY, |proved| proved.0.get());
     let [any, bell] = [&*audited, &gaussian].map(|audited| audited.evidence.shown.epsilon.0.get());
     let batches = if batch == RECORDS { "all records".to_owned() } else { format!("{batch} of {RECORDS}") };
     println!(
-        "| {proved:.3} | {batches} | {steps} | {trainings} | {any:.3} | {:.0} % | {bell:.3} | {:.0} % | {:.0} |",
+        "| {proved:.3} | {batches} | {steps} | {trainings} | {any:.3} | {:.0}% | {bell:.3} | {:.0}% | {:.0} |",
         100.0 * any / proved,
         100.0 * bell / proved,
         start.elapsed().as_secs_f64()

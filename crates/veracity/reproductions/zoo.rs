@@ -1,11 +1,11 @@
-//! The zoo as a table of powers: the whole of docs/zoo.md.
+//! Detection of planted bugs as a table: the whole of docs/zoo.md.
 //!
-//! `cargo xtask reproduce zoo` runs it: every planted bug and every honest twin by the same audits, which are not told what they face.
+//! `cargo xtask reproduce zoo` runs it: every planted bug and every correct version by the same audits, which do not know what they face.
 
 use veracity::{
     Count, Error,
-    report::decimal::nearest,
-    zoo::{Breed, Powers, Terms, Tried, exhibits, powers},
+    decimal::nearest,
+    zoo::{AuditAttempt, Powers, Terms, Variant, exhibits, powers},
 };
 
 const TRAININGS: u64 = 10_000;
@@ -26,8 +26,8 @@ fn page() -> Result<(), Error> {
     let all = exhibits(SEED)?;
     let of =
         |breed| all.iter().map(|exhibit| powers(exhibit, breed, terms, most)).collect::<Result<Vec<_>, _>>();
-    let (bugs, twins) = (of(Breed::Planted)?, of(Breed::Honest)?);
-    let fell = |of: fn(&Powers) -> Tried| bugs.iter().filter(|bug| of(bug).is_refuted()).count();
+    let (bugs, twins) = (of(Variant::Buggy)?, of(Variant::Correct)?);
+    let fell = |of: fn(&Powers) -> AuditAttempt| bugs.iter().filter(|bug| of(bug).is_refuted()).count();
     let fallen_twins = twins.iter().flat_map(Powers::audits).filter(|(_, tried)| tried.is_refuted()).count();
     let survivors: Vec<&str> = bugs
         .iter()
@@ -35,16 +35,21 @@ fn page() -> Result<(), Error> {
         .map(|bug| bug.name)
         .collect();
     println!(
-        "# Planted bugs by generic audits\n\n\
-         Written by `cargo xtask reproduce zoo`, seeded: {} planted bugs, each by the same four audits, none of which is told what it \
-         faces. *curve*: bets against the whole curve of the claimed mechanism, in trainings; *epsilon*: the same against its (ε, δ) alone; \
-         *replay*: pairs of datasets until a sum moves farther than declared, or control flow or noise gives itself away; *trace*: recorded \
-         runs until the noise is not what is declared. At most {TRAININGS} trainings; chance of error ≤ {SIGNIFICANCE} for each audit of each \
-         exhibit. *Noise left* is the part of the claimed noise that a bug leaves, where it is of that kind. What can be replayed is attacked \
-         by replays of itself; of the rest, scores are what its attacker reads off what is published, and only the audit is generic.\n\n\
-         Refuted: {} by curve, {} by epsilon, {} by replay, {} by trace. By none of the four: {}. Of the honest twins under the same audits, \
-         {fallen_twins} of {} verdicts refute.\n\n\
-         | bug | noise left | curve | epsilon | replay | trace |\n|---|---|---|---|---|---|",
+        "# Detection of planted bugs\n\nThis page shows which planted privacy bugs the audits of Veracity detect, and after \
+         how many trials. Each of the {} bugs is audited in the same four ways. The audits do not know which bug they \
+         face:\n\n- *curve*: a betting test against the whole trade-off curve of the claimed mechanism. The number is the \
+         training runs until refutation.\n- *epsilon*: the same test against one pair (ε, δ) of the claim.\n- *replay*: pairs \
+         of neighboring datasets, until a sum moves farther than declared, or the control flow or the noise shows a fault.\n- \
+         *trace*: recorded runs, until the noise differs from the declared noise.\n\nThe first two audits may use up to \
+         {TRAININGS} training runs. Every audit errs with probability at most {SIGNIFICANCE}. *Noise left* is the noise of the \
+         buggy program as a fraction of the claimed noise, if the bug reduces the noise. A bug that can be replayed is \
+         attacked by replays of itself. For the other bugs, an attack that suits the bug computes the scores from the \
+         published output, and only the audit is generic.\n\nFor example, the first row is a bug that leaves only 0.13 of the \
+         claimed noise. The curve test refutes it after 38 training runs, the test of one pair after 393 and a trace after one \
+         run. Ten replays do not find it, because the sums move as declared.\n\n**Result.** Refuted: {} by curve, {} by \
+         epsilon, {} by replay, {} by trace. By none of the four: {}. The same audits of the correct versions (controls) \
+         refute {fallen_twins} of {} verdicts.\n\n| bug | noise left | curve | epsilon | replay | trace \
+         |\n|---|---|---|---|---|---|",
         bugs.len(),
         fell(|bug| bug.curve),
         fell(|bug| bug.epsilon),
@@ -54,7 +59,7 @@ fn page() -> Result<(), Error> {
         twins
             .iter()
             .flat_map(Powers::audits)
-            .filter(|(_, tried)| !matches!(tried, Tried::Unfit { .. }))
+            .filter(|(_, tried)| !matches!(tried, AuditAttempt::Unfit { .. }))
             .count(),
     );
     for bug in &bugs {
@@ -62,14 +67,18 @@ fn page() -> Result<(), Error> {
         let figures = bug.audits().map(|(_, tried)| figure(tried));
         println!("| {}: {} | {left} | {} |", bug.name, bug.what, figures.join(" | "));
     }
-    println!("\n– : cannot be applied, since the noise goes through no call that can be replayed.");
+    println!(
+        "\nA dash (–) means that the audit does not apply, because the noise goes through no call that can be replayed. Choose several audits, \
+         because each finds bugs that others miss: for example, only replays and traces find `noise-reused`. `cargo xtask reproduce zoo` \
+         writes this page with a fixed seed."
+    );
     Ok(())
 }
 
-fn figure(tried: Tried) -> String {
+fn figure(tried: AuditAttempt) -> String {
     match tried {
-        Tried::Refuted { after } => after.to_string(),
-        Tried::Stood { tried } => format!("not in {tried}"),
-        Tried::Unfit { .. } => "–".to_owned(),
+        AuditAttempt::Refuted { after } => after.to_string(),
+        AuditAttempt::Stood { tried } => format!("not in {tried}"),
+        AuditAttempt::Unfit { .. } => "–".to_owned(),
     }
 }

@@ -1,206 +1,269 @@
-//! The verdict of an audit, in words.
+//! The verdict of an audit, as text for people.
 
 use crate::{
     Verdict,
-    auditing::{Audited, Counted, DeviceNote, Fallen, MethodNote, round_distinctly},
+    auditing::{AuditResult, CountSummary, DeviceNote, MethodNote, Refutation, round_distinctly},
 };
-use veracity_report::decimal::{down, nearest, up};
+use veracity_core::decimal::{down, grouped, nearest, up};
+use veracity_core::printable;
+
+/// Width of the column of labels.
+const LABEL: usize = 14;
 
 /// The verdict in one line.
-pub fn headline(audited: &Audited) -> String {
-    let (shown, claimed) = round_distinctly(audited);
+pub fn headline(audited: &AuditResult) -> String {
+    let (observed, claimed) = round_distinctly(audited);
     let basis = audited.evidence.shown.basis;
-    // A bound that leans on an assumption says so at once: it refutes nothing.
+    // A bound that needs an assumption says so at once: it refutes nothing.
     let condition = if basis.may_refute() { String::new() } else { format!(" ({})", basis.describe()) };
     match audited.verdict {
-        Verdict::Refuted { shown: found } if found.0 > audited.claim.epsilon.0 => format!(
-            "REFUTED: observed epsilon ≥ {shown} > {claimed} claimed{}, chance of error ≤ {}%",
-            noise(audited).map_or(String::new(), |limit| format!("; {limit}")),
-            nearest(100.0 * audited.evidence.significance, 15)
-        ),
-        Verdict::Refuted { .. } => format!(
-            "REFUTED: {}; claimed epsilon ≤ {claimed}, chance of error ≤ {}%",
-            noise(audited).unwrap_or_else(|| "the claimed curve falls".to_owned()),
-            nearest(100.0 * audited.evidence.significance, 15)
-        ),
+        Verdict::Refuted { shown } => {
+            let observed = match shown.0 > audited.claim.epsilon.0 {
+                true => format!("ε ≥ {observed} observed, "),
+                false => String::new(),
+            };
+            format!(
+                "REFUTED: {observed}ε ≤ {claimed} claimed ({}% confidence).{}",
+                confidence(audited),
+                violation(audited)
+            )
+        }
         Verdict::NotRefuted { ceiling, .. } => format!(
-            "NOT REFUTED: observed epsilon ≥ {shown}{condition}, claimed {claimed}; this audit {}",
-            match audited.caught.and_then(|caught| caught.noise_below) {
-                Some(below) => format!("catches noise below {} of the declared", down(below, 2)),
-                None => format!("could have shown up to {}", down(ceiling.get(), 4)),
+            "NOT REFUTED: ε ≥ {observed} observed{condition}, ε ≤ {claimed} claimed. {}",
+            match (audited.power, audited.against.and_then(|against| against.noise_at_most)) {
+                (Some(_), Some(limit)) =>
+                    format!("These trials exclude noise above {}× declared.", up(limit, 3)),
+                (Some(_), None) => "These trials exclude no amount of noise.".to_owned(),
+                (None, _) =>
+                    format!("These trials could give a lower bound of at most {}.", down(ceiling.get(), 4)),
             }
         ),
-        Verdict::CannotTell { .. } => format!("NOT ABLE TO TELL: {}", why_not(audited)),
+        Verdict::CannotTell { .. } => format!("INCONCLUSIVE: {}", why_inconclusive(audited)),
     }
 }
 
-/// The verdict, what was claimed and shown, and how that was found.
-pub fn audit(audited: &Audited) -> String {
-    let (shown, claimed) = round_distinctly(audited);
+/// The verdict, the bounds and the claim, and the experiment behind them.
+pub fn audit(audited: &AuditResult) -> String {
+    let (observed, claimed) = round_distinctly(audited);
     let delta = nearest(audited.claim.delta.get(), 6);
-    let chance = nearest(100.0 * audited.evidence.significance, 15);
-    let proved = match audited.proved {
-        Some(proved) => format!("proved   epsilon ≤ {} at delta {delta}\n", up(proved.0.get(), 9)),
-        None => String::new(),
-    };
+    let at = |epsilon: &str| format!("ε {epsilon} at δ = {delta}");
     let method = MethodNote::of(audited.terms.method);
     let group =
         if method.group_size > 1 { format!(", groups of {}", method.group_size) } else { String::new() };
-    format!(
-        "{}\n\n\
-         {proved}\
-         claimed  epsilon ≤ {claimed} at delta {delta}   ({}, per example)\n\
-         shown    epsilon ≥ {shown} at delta {delta}   (chance of error ≤ {chance}%; {})\n\
-         {}{}\n\
-         subject  {}\n\
-         attack   {}\n\
-         {}\
-         trials   {}, {} in and {} out\n\
-         {}\
-         counted  {}   ({}, threshold {}{group})\n\
-         seed     {}\n",
-        headline(audited),
-        audited.claim.adjacency.name(),
-        audited.evidence.shown.basis.describe(),
-        curve(audited),
-        power(audited),
-        one_line(&audited.note.description),
-        one_line(&audited.note.attack),
-        device(audited),
-        audited.terms.trials.get(),
-        audited.failed.ins,
-        audited.failed.outs,
-        failed(audited),
+    let proved = audited.proved.map(|proved| at(&format!("≤ {}", up(proved.0.get(), 9))) + "   (accountant)");
+    let claim =
+        format!("{}   ({}, per example)", at(&format!("≤ {claimed}")), audited.claim.adjacency.name());
+    let lower = format!(
+        "{}   ({}% confidence, {})",
+        at(&format!("≥ {observed}")),
+        confidence(audited),
+        audited.evidence.shown.basis.describe()
+    );
+    let evidence = format!(
+        "{}   ({}, threshold {}{group})",
         counted(&audited.evidence.counted),
         method.bound,
-        method.threshold,
-        audited.terms.seed,
-    )
+        method.threshold
+    );
+    let rows = [
+        ("upper bound", proved),
+        ("claim", Some(claim)),
+        ("lower bound", Some(lower)),
+        ("curve", curve(audited)),
+        ("noise", noise(audited)),
+        ("power", power(audited)),
+        ("", Some(String::new())),
+        ("subject", Some(one_line(&audited.note.description))),
+        ("attack", Some(one_line(&audited.note.attack))),
+        ("device", device(audited)),
+        ("trials", Some(trials(audited))),
+        ("failed", failed(audited)),
+        ("evidence", Some(evidence)),
+        ("seed", Some(audited.terms.seed.to_string())),
+    ];
+    let lines = rows.into_iter().filter_map(|(label, value)| value.map(|value| row(label, &value)));
+    format!("{}\n\n{}", headline(audited), lines.collect::<String>())
 }
 
-/// Where models were trained, if not on the cores of a machine.
-fn device(audited: &Audited) -> String {
-    let Ok(Some(device)) = DeviceNote::stated_in(&audited.note) else { return String::new() };
-    format!("device   {}   (in whole numbers; any cores repeat a trial to the bit)\n", one_line(&device.name))
+/// One line of the text of an audit: a label and its value.
+pub fn row(label: &str, value: &str) -> String {
+    format!("{}\n", format!("{label:LABEL$}{value}").trim_end())
 }
 
-/// Why an audit is not able to tell, and what would be.
-fn why_not(audited: &Audited) -> String {
-    let (shown, claimed) = round_distinctly(audited);
-    match (audited.against, audited.caught) {
-        (Some(against), Some(caught)) if against.is_able => {
-            let below = caught.noise_below.map_or("no noise at all".to_owned(), |below| {
-                format!("noise below {} of the declared", down(below, 2))
+/// The confidence of a lower bound and of a refutation, in percent.
+fn confidence(audited: &AuditResult) -> String {
+    nearest(100.0 - 100.0 * audited.evidence.significance, 15)
+}
+
+/// The device that trained the models, unless it was the CPU.
+fn device(audited: &AuditResult) -> Option<String> {
+    let device = DeviceNote::stated_in(&audited.note).ok()??;
+    Some(format!("{}   (integer arithmetic, bit-identical on any CPU)", one_line(&device.name)))
+}
+
+/// Why an audit is inconclusive, and what would help.
+fn why_inconclusive(audited: &AuditResult) -> String {
+    let (observed, claimed) = round_distinctly(audited);
+    if audited.falls_but_for_retries() {
+        return "the trials contradict the claim, but some failed trials were retried, which can bias the evidence. \
+                Run all trials again without retries."
+            .to_owned();
+    }
+    if audited.hides_failures() {
+        return format!(
+            "trials fail more often {} the canary (p = {}), and {}. Run all trials again with the bound sequential and without \
+             retries, so that a failure counts as evidence.",
+            if audited.failed.is_worse_with() { "with" } else { "without" },
+            up(audited.failed.imbalance(), 2),
+            if audited.was_retried {
+                "retries hide that"
+            } else {
+                "this bound counts a failure as a wrong guess"
+            }
+        );
+    }
+    match (audited.against, audited.power) {
+        (Some(against), Some(power)) if against.is_able => {
+            let below = power.detects_noise_below.map_or("no missing noise".to_owned(), |below| {
+                format!("noise below {}× declared", down(below, 2))
             });
-            let limit = against
-                .noise_at_most
-                .map_or("any noise".to_owned(), |limit| format!("up to {} of the declared", up(limit, 3)));
+            let limit = against.noise_at_most.map_or("any amount of noise".to_owned(), |limit| {
+                format!("up to {}× declared", up(limit, 3))
+            });
             format!(
-                "observed epsilon ≥ {shown}, claimed {claimed}; so many trials catch {below}, and those seen still allow {limit}; \
-                 more trials or a stronger attack can tell"
+                "ε ≥ {observed} observed, ε ≤ {claimed} claimed. With this many trials an optimal attack detects {below}, and these \
+                 trials allow {limit}. Run more trials or use a stronger attack."
             )
         }
         _ => format!(
-            "{} trials cannot refute epsilon ≤ {claimed} whatever the truth is; more trials can",
-            audited.terms.trials.get()
+            "{} trials cannot refute ε ≤ {claimed}, whatever the scores. Run more trials.",
+            grouped(audited.terms.trials.get())
         ),
     }
 }
 
-/// The limit on noise of a claim that is refuted, in words.
-fn noise(audited: &Audited) -> Option<String> {
-    Some(match audited.against?.noise_at_most? {
-        limit if limit < 1.0 => format!("at most {} of the declared noise is there", up(limit, 3)),
-        // What falls is not there: the limit itself is out.
-        _ => "less than all of the declared noise is there".to_owned(),
-    })
+/// The violated part of a refuted claim, as a sentence after the first one.
+fn violation(audited: &AuditResult) -> String {
+    let Some(against) = audited.against else { return String::new() };
+    match against.noise_at_most {
+        Some(limit) if limit < 1.0 => {
+            format!(" The mechanism adds at most {}× the noise it declares.", up(limit, 3))
+        }
+        _ if against.fallen.is_some() => " The claimed trade-off curve is violated.".to_owned(),
+        _ => String::new(),
+    }
 }
 
-/// What the trials say of the whole curve.
-fn curve(audited: &Audited) -> String {
-    let Some(against) = audited.against else { return String::new() };
-    let fell = match against.fallen {
-        None => format!("stands   ({})", counted(&against.counted)),
-        Some(Fallen::Threshold { alarms, misses, promised }) => format!(
-            "falls: beside ≤ {} false alarms it promises ≥ {} misses, and there are ≤ {}   ({})",
+/// Whether the trials are consistent with the whole curve.
+fn curve(audited: &AuditResult) -> Option<String> {
+    let against = audited.against?;
+    // Retried trials may violate a curve without refuting the claim.
+    let verdict = if audited.is_refuted() { "refuted" } else { "violated" };
+    let found = match against.fallen {
+        None => "consistent with the claim".to_owned(),
+        Some(Refutation::Threshold { alarms, misses, promised }) => format!(
+            "{verdict}: at a false-positive rate of at most {} the claim implies a false-negative rate of at least {}, \
+             but the attack achieves at most {}",
             up(alarms, 3),
             down(promised, 3),
             up(misses, 3),
-            counted(&against.counted)
         ),
-        Some(Fallen::Guesses { most }) => {
-            format!("falls: it lets at most {most} guesses be right   ({})", counted(&against.counted))
+        Some(Refutation::Guesses { most }) => {
+            format!("{verdict}: the claim allows at most {} correct guesses", grouped(most))
         }
-        Some(Fallen::Runs { runs, epsilon, delta }) => format!(
-            "falls after {runs} runs at its point epsilon {}, delta {}, by bets on their guesses   ({})",
+        Some(Refutation::Runs { runs, epsilon, delta }) => format!(
+            "{verdict} after {} runs by a betting test, at the point ε = {}, δ = {}",
+            grouped(runs),
             up(epsilon, 3),
             up(delta, 3),
-            counted(&against.counted)
         ),
-        Some(Fallen::Bets { pairs }) => format!("falls after {pairs} pairs of trials, by bets against it"),
-    };
-    let limit = match (audited.caught, against.noise_at_most) {
-        (None, _) => String::new(),
-        (Some(_), Some(limit)) => {
-            format!("noise    at most {} of the declared, by these trials\n", up(limit, 3))
+        Some(Refutation::Bets { trials }) => {
+            return Some(format!("{verdict} after {} trials by a betting test", grouped(trials)));
         }
-        (Some(_), None) => "noise    no limit by these trials\n".to_owned(),
     };
-    format!("curve    {fell}\n{limit}")
+    let canaries = match against.counted {
+        CountSummary::Ends { guesses, .. } => format!(", {} canaries", grouped(guesses.canaries())),
+        CountSummary::Threshold { .. } | CountSummary::Bets { .. } => String::new(),
+    };
+    Some(format!("{found}   ({}{canaries})", counted(&against.counted)))
 }
 
-/// What so many trials catch.
-fn power(audited: &Audited) -> String {
-    let Some(caught) = audited.caught else { return String::new() };
-    match caught.noise_below {
+/// The limit on the noise by these trials, where noise is claimed.
+fn noise(audited: &AuditResult) -> Option<String> {
+    audited.power?;
+    Some(match audited.against?.noise_at_most {
+        Some(limit) => format!("at most {}× declared   ({}% confidence)", up(limit, 3), confidence(audited)),
+        None => "no limit".to_owned(),
+    })
+}
+
+/// The noise that an optimal attack would detect with this many trials. The attack at hand may detect less: see the limit on the noise.
+fn power(audited: &AuditResult) -> Option<String> {
+    let power = audited.power?;
+    Some(match power.detects_noise_below {
         Some(below) => format!(
-            "power    noise below {} of the declared is caught with chance {}%, by an attack as good as can be\n",
+            "{}% to detect noise below {}× declared   (optimal attack)",
+            nearest(100.0 * power.probability, 3),
             down(below, 2),
-            nearest(100.0 * caught.chance, 3)
         ),
-        None => "power    no missing noise is caught by so few trials\n".to_owned(),
-    }
+        None => "none: with so few trials, even an optimal attack detects no missing noise".to_owned(),
+    })
 }
 
-/// Failures by world, where there are any.
-fn failed(audited: &Audited) -> String {
-    let by = audited.failed;
-    if by.failed() == 0 {
-        return String::new();
-    }
-    let chance = by.imbalance();
-    let uneven = if chance < 0.01 {
-        format!("; so uneven by chance {}: failing tells of the canary", up(chance, 2))
-    } else {
-        String::new()
-    };
-    let again = if audited.was_retried { "; some were tried again, so nothing is refuted" } else { "" };
+/// The runs, and how many canaries were included.
+fn trials(audited: &AuditResult) -> String {
+    let (runs, by) = (audited.terms.trials.get(), audited.failed);
+    let canaries = by.ins + by.outs;
+    // With one canary per run, runs and canaries are the same.
+    let canaries = if canaries == runs { String::new() } else { format!(", {} canaries", grouped(canaries)) };
+    let plural = if runs == 1 { "" } else { "s" };
     format!(
-        "failed   {} of {} with the canary, {} of {} without{uneven}{again}\n",
-        by.failed_in, by.ins, by.failed_out, by.outs
+        "{} run{plural}{canaries} ({} included, {} excluded)",
+        grouped(runs),
+        grouped(by.ins),
+        grouped(by.outs)
     )
 }
 
-fn counted(counted: &Counted) -> String {
+/// Failures with and without the canary, if there are any.
+fn failed(audited: &AuditResult) -> Option<String> {
+    let by = audited.failed;
+    if by.failed() == 0 {
+        return None;
+    }
+    let p_value = by.imbalance();
+    let uneven = if p_value < 0.01 {
+        format!("; failures depend on the canary (p = {}), so failing leaks information", up(p_value, 2))
+    } else {
+        String::new()
+    };
+    let again = if audited.was_retried { "; some were retried, so this audit refutes nothing" } else { "" };
+    Some(format!(
+        "{} of {} with the canary, {} of {} without{uneven}{again}",
+        grouped(by.failed_in),
+        grouped(by.ins),
+        grouped(by.failed_out),
+        grouped(by.outs)
+    ))
+}
+
+fn counted(counted: &CountSummary) -> String {
     match counted {
-        Counted::Threshold { counts, .. } => format!(
-            "{} of {} canaries found, {} of {} false alarms",
-            counts.true_positives,
-            counts.ins(),
-            counts.false_positives,
-            counts.outs()
+        CountSummary::Threshold { counts, .. } => format!(
+            "{} of {} canaries detected, {} of {} false positives",
+            grouped(counts.true_positives),
+            grouped(counts.ins()),
+            grouped(counts.false_positives),
+            grouped(counts.outs())
         ),
-        Counted::Ends { guesses, .. } => format!(
-            "{} canaries, {} guesses, {} of them right",
-            guesses.canaries(),
-            guesses.guesses(),
-            guesses.correct()
-        ),
-        Counted::Pairs { pairs, .. } => format!("{pairs} pairs of trials"),
+        CountSummary::Ends { guesses, .. } => {
+            format!("{} of {} guesses correct", grouped(guesses.correct()), grouped(guesses.guesses()))
+        }
+        CountSummary::Bets { trials, .. } => format!("betting test over {} trials", grouped(*trials)),
     }
 }
 
-/// What a user wrote may be anything; what is printed of it is one line, however long.
+/// A text from a user may contain anything; what is printed of it is one line, however long.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    printable(text, usize::MAX)
 }

@@ -1,7 +1,9 @@
-//! Devices that train many models at once, by the words of the command line: the only door to the crates that drive them.
+//! Devices that train many models at once, by the words of the command line. Other crates may not depend on the crates that drive
+//! them (`ARROWS` in `xtask/src/architecture.rs`).
 
 use crate::{Error, auditing::device::Device};
 use std::sync::Arc;
+use veracity_core::printable;
 
 /// The device of a word: none for `cpu`, which is the cores of this machine; the GPU of a number for `cuda:N`; for `auto` the first GPU,
 /// or none where there is no driver or this build has no CUDA.
@@ -11,6 +13,9 @@ use std::sync::Arc;
 /// assert!(veracity::devices::open("cuda").is_err());
 /// # Ok::<(), veracity::Error>(())
 /// ```
+///
+/// # Errors
+/// A word that names no device, or a GPU that is not there.
 pub fn open(word: &str) -> Result<Option<Arc<dyn Device>>, Error> {
     match word {
         "cpu" => Ok(None),
@@ -18,7 +23,7 @@ pub fn open(word: &str) -> Result<Option<Arc<dyn Device>>, Error> {
         _ => match number(word) {
             Some(number) => cuda(number).map(Some),
             None => {
-                let shown: String = word.chars().filter(|c| !c.is_control()).take(40).collect();
+                let shown = printable(word, 40);
                 Err(Error::out_of_range("device", shown, "auto, cpu or cuda:N, the number of a GPU"))
             }
         },

@@ -5,16 +5,16 @@
 
 use crate::{
     ClaimFile, Confirmation, Error,
-    auditing::certificate::Recomputed,
+    auditing::certificate::Recomputation,
     training::{MODEL, Model},
-    verify_file::{Verified, verify_file},
+    verify_file::{VerifiedFile, verify_file},
 };
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
-use veracity_claims::{
+use veracity_account::claims::{
     recognition::{Kind, is_numbered_claim, kind_of},
     verification::recompute_claim,
 };
@@ -29,20 +29,20 @@ type Models = BTreeMap<PathBuf, Result<Tensors, Error>>;
 
 /// One file, and what came of checking it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Inspected {
+pub struct Inspection {
     /// Where it is, from the folder on.
     pub file: PathBuf,
     /// What it is, and whether it stands.
-    pub found: Found,
+    pub found: FileContents,
 }
 
 /// What a file was found to be.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum FileContents {
     /// A claim, recomputed.
     Claim(Box<Confirmation>),
     /// A certificate, recomputed.
-    Certificate(Box<Recomputed>),
+    Certificate(Box<Recomputation>),
     /// A model, and the file of its claim.
     Model {
         /// The claim that holds its digest.
@@ -63,20 +63,23 @@ pub enum Found {
     Unreadable(Error),
 }
 
-impl Inspected {
+impl Inspection {
     /// Whether nothing is wrong with it.
     pub fn stands(&self) -> bool {
         match &self.found {
-            Found::Claim(confirmation) | Found::Replaced(confirmation) => confirmation.stands(),
-            Found::Certificate(recomputed) => recomputed.failure().is_none(),
-            Found::Model { claim } => claim.is_some(),
-            Found::Copy { .. } | Found::NoModel | Found::Unreadable(_) => false,
+            FileContents::Claim(confirmation) | FileContents::Replaced(confirmation) => confirmation.stands(),
+            FileContents::Certificate(recomputed) => recomputed.failure().is_none(),
+            FileContents::Model { claim } => claim.is_some(),
+            FileContents::Copy { .. } | FileContents::NoModel | FileContents::Unreadable(_) => false,
         }
     }
 }
 
 /// Checks everything in a folder and in those below it. Links are not followed.
-pub fn inspect(folder: &Path) -> Result<Vec<Inspected>, Error> {
+///
+/// # Errors
+/// A folder that cannot be read, or one without anything to verify.
+pub fn inspect(folder: &Path) -> Result<Vec<Inspection>, Error> {
     let mut all = Vec::new();
     let mut claims = BTreeMap::new();
     walk(folder, Path::new(""), DEEPEST, &mut claims, &mut all)?;
@@ -94,10 +97,10 @@ fn walk(
     within: &Path,
     depth: usize,
     known: &mut BTreeMap<String, PathBuf>,
-    all: &mut Vec<Inspected>,
+    all: &mut Vec<Inspection>,
 ) -> Result<(), Error> {
     let folder = root.join(within);
-    let unreadable = |error: std::io::Error| Error::io("folder", &folder, "one that can be read", error);
+    let unreadable = |error: std::io::Error| Error::unreadable("folder", &folder, error);
     if depth == 0 {
         return Err(Error::invalid(format!(
             "{} is deeper than {DEEPEST} folders, expected less",
@@ -125,7 +128,7 @@ fn look_at(
     root: &Path,
     files: &[PathBuf],
     known: &mut BTreeMap<String, PathBuf>,
-) -> Result<Vec<Inspected>, Error> {
+) -> Result<Vec<Inspection>, Error> {
     let ends = |file: &&PathBuf, ending: &str| file.extension().is_some_and(|found| found == ending);
     let mut models: Models = BTreeMap::new();
     for file in files.iter().filter(|file| ends(file, "safetensors")) {
@@ -142,16 +145,16 @@ fn look_at(
     for file in named.into_iter().chain(numbered) {
         let found = match kind_of(&root.join(file)) {
             Kind::Other => continue,
-            Kind::Damaged(refusal) => Found::Unreadable(refusal),
+            Kind::Damaged(refusal) => FileContents::Unreadable(refusal),
             Kind::Certificate => match verify_file(&root.join(file)) {
-                Ok(Verified::Certificate(recomputed)) => Found::Certificate(recomputed),
-                Ok(Verified::Claim(confirmation)) => Found::Claim(confirmation),
-                Err(refusal) => Found::Unreadable(refusal),
+                Ok(VerifiedFile::Certificate(recomputed)) => FileContents::Certificate(recomputed),
+                Ok(VerifiedFile::Claim(confirmation)) => FileContents::Claim(confirmation),
+                Err(refusal) => FileContents::Unreadable(refusal),
             },
             Kind::Claim(claim) => {
                 let identity = claim.identity()?;
                 match known.get(&identity) {
-                    Some(of) => Found::Copy { of: of.clone(), is_second: false },
+                    Some(of) => FileContents::Copy { of: of.clone(), is_second: false },
                     None => {
                         known.insert(identity, file.clone());
                         judge(*claim, file, &models, &mut tied)
@@ -159,17 +162,17 @@ fn look_at(
                 }
             }
         };
-        all.push(Inspected { file: file.clone(), found });
+        all.push(Inspection { file: file.clone(), found });
     }
     for (file, tensors) in models {
         let found = match tensors {
             Ok(tensors) => match tied.get(&tensors.digest) {
                 None if !tensors.is_ours => continue,
-                claim => Found::Model { claim: claim.cloned() },
+                claim => FileContents::Model { claim: claim.cloned() },
             },
-            Err(refusal) => Found::Unreadable(refusal),
+            Err(refusal) => FileContents::Unreadable(refusal),
         };
-        all.push(Inspected { file, found });
+        all.push(Inspection { file, found });
     }
     all.sort_by(|one, other| one.file.cmp(&other.file));
     Ok(all)
@@ -180,27 +183,32 @@ fn is_numbered(file: &Path) -> bool {
 }
 
 /// Recomputes a claim and looks for its model.
-fn judge(claim: ClaimFile, file: &Path, models: &Models, tied: &mut BTreeMap<String, PathBuf>) -> Found {
+fn judge(
+    claim: ClaimFile,
+    file: &Path,
+    models: &Models,
+    tied: &mut BTreeMap<String, PathBuf>,
+) -> FileContents {
     let digest = claim.model().map(str::to_owned);
     let mut confirmation = match recompute_claim(claim) {
         Ok(confirmation) => confirmation,
-        Err(refusal) => return Found::Unreadable(refusal.into()),
+        Err(refusal) => return FileContents::Unreadable(refusal.into()),
     };
-    let Some(digest) = digest else { return Found::Claim(Box::new(confirmation)) };
+    let Some(digest) = digest else { return FileContents::Claim(Box::new(confirmation)) };
     let mine = models
         .iter()
         .find(|(_, found)| found.as_ref().is_ok_and(|found| found.digest == digest))
         .map(|(model, _)| model);
     match (mine, tied.get(&digest)) {
-        (Some(_), Some(of)) => Found::Copy { of: of.clone(), is_second: true },
+        (Some(_), Some(of)) => FileContents::Copy { of: of.clone(), is_second: true },
         (Some(model), None) => {
             let name = model.file_name().unwrap_or_default().to_string_lossy().into_owned();
             confirmation.meets_model(&name, &digest);
             tied.insert(digest, file.to_owned());
-            Found::Claim(Box::new(confirmation))
+            FileContents::Claim(Box::new(confirmation))
         }
-        (None, _) if is_numbered(file) => Found::Replaced(Box::new(confirmation)),
-        (None, _) => Found::NoModel,
+        (None, _) if is_numbered(file) => FileContents::Replaced(Box::new(confirmation)),
+        (None, _) => FileContents::NoModel,
     }
 }
 

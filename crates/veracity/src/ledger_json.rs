@@ -2,7 +2,7 @@
 
 use crate::{
     filter::Amounts,
-    ledger::{Entry, Ledger, NOT_THE_RULE, Share, Status, Verified},
+    ledger::{Entry, Ledger, LedgerVerification, NOT_THE_RULE, Share, Status},
     moment,
     spec::MechanismSpec,
 };
@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 /// What no verification can know.
 pub const UNKNOWN: [&str; 2] = [
-    "whether records were cut off at the end, or an old copy of the file was put back, unless a head was noted elsewhere",
-    "whether noise was drawn as each mechanism says, once for each reservation",
+    "whether records were removed from the end or an old copy of the file was restored; noting the head \
+     hash elsewhere detects that",
+    "whether noise was drawn as each mechanism states, once per reservation",
 ];
 
-/// Where a ledger stands, as `veracity.ledger/1`.
+/// Where a ledger stands, as `veracity.ledger/2`.
 pub fn status(ledger: &Ledger, status: &Status) -> Value {
     let terms = ledger.terms();
     let analysts: Vec<Value> = status
@@ -30,7 +31,7 @@ pub fn status(ledger: &Ledger, status: &Status) -> Value {
         })
         .collect();
     json!({
-        "schema": "veracity.ledger/1",
+        "schema": "veracity.ledger/2",
         "file": ledger.path().display().to_string(),
         "created": moment::written(ledger.created(), 0),
         "dataset": (!terms.dataset.is_empty()).then_some(&terms.dataset),
@@ -62,6 +63,9 @@ fn share_json(share: &Share) -> Value {
         "delta_pool": share.delta_pool,
         "delta_limit": share.delta_limit,
         "slots": share.slots,
+        "pure": (share.pure_limit > 0.0 && share.pure.is_finite()).then_some(share.pure),
+        "pure_limit": (share.pure_limit > 0.0).then_some(share.pure_limit),
+        "fraction": share.fraction,
     })
 }
 
@@ -88,7 +92,7 @@ fn amounts_json(amounts: &Amounts) -> Value {
 }
 
 /// Whether a ledger holds, as `veracity.ledger-verify/1`.
-pub fn verified(verified: &Verified) -> Value {
+pub fn verified(verified: &LedgerVerification) -> Value {
     let faults: Vec<Value> =
         verified.faults.iter().map(|fault| json!({ "record": fault.record, "what": fault.what })).collect();
     let known = usize::from(verified.noted_at.is_some());

@@ -2,43 +2,47 @@
 
 use crate::{
     Confirmation, Error,
-    auditing::certificate::{self, Demands, Recomputed},
+    auditing::certificate::{self, Recomputation, VerifyOptions},
     inspection::tensors_at,
     read_text, verify,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use veracity_claims::recognition::is_numbered_claim;
+use veracity_account::claims::recognition::is_numbered_claim;
 
 /// What a file was found to be, and what came of recomputing it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verified {
+pub enum VerifiedFile {
     /// A claim.
     Claim(Box<Confirmation>),
     /// The certificate of an audit.
-    Certificate(Box<Recomputed>),
+    Certificate(Box<Recomputation>),
 }
 
 /// Recomputes a claim, or the certificate of an audit with the trials beside it; the file's schema says which. The claim of a
 /// model must be that of the model beside it, where there is one.
-pub fn verify_file(path: &Path) -> Result<Verified, Error> {
+///
+/// # Errors
+/// A file that cannot be read, or one that is neither a claim nor a certificate.
+pub fn verify_file(path: &Path) -> Result<VerifiedFile, Error> {
     verify_file_with(path, None)
 }
 
-/// The same with demands that only the certificate of an audit can meet: of anything else they are refused.
-pub fn verify_file_with(path: &Path, demands: Option<&Demands>) -> Result<Verified, Error> {
+/// The same with options that only the certificate of an audit can meet: of anything else they are refused.
+///
+/// # Errors
+/// Those of [`verify_file`], and options for anything but a certificate.
+pub fn verify_file_with(path: &Path, options: Option<&VerifyOptions>) -> Result<VerifiedFile, Error> {
     let text = read_text("claim", path)?;
     let is_certificate = serde_json::from_str::<Schema>(&text)
         .is_ok_and(|named| named.schema.starts_with(certificate::SCHEMA.trim_end_matches(char::is_numeric)));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if is_certificate {
-        let recomputed = match demands {
-            Some(demands) => certificate::recompute_with(&text, folder, demands)?,
-            None => certificate::recompute(&text, folder)?,
-        };
-        return Ok(Verified::Certificate(Box::new(recomputed)));
+        let options = options.unwrap_or(const { &VerifyOptions::NONE });
+        let recomputed = certificate::recompute(&text, folder, options)?;
+        return Ok(VerifiedFile::Certificate(Box::new(recomputed)));
     }
-    if demands.is_some() {
+    if options.is_some() {
         return Err(Error::file(
             "file",
             path,
@@ -52,7 +56,7 @@ pub fn verify_file_with(path: &Path, demands: Option<&Demands>) -> Result<Verifi
             confirmation.meets_model(&name, &digest);
         }
     }
-    Ok(Verified::Claim(Box::new(confirmation)))
+    Ok(VerifiedFile::Claim(Box::new(confirmation)))
 }
 
 /// The model of a folder that has a digest, or else the first of its models; nothing where there is none. A claim that has a

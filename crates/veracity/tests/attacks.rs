@@ -1,11 +1,11 @@
 //! Attacks on our own training: each runs, is the same again, does not refute what is proved, and refutes what is not true.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use veracity::{
     AuditDone, AuditSettings, Count, Epsilon, TrainingPlan, Verdict, audit,
-    auditing::{Attack, Audited, CanaryKind, Case, Choice, Method, Scoring, Start},
+    auditing::{
+        Attack, AttackRequest, AuditResult, CanaryKind, Choice, Method, Scoring, Start, TrainingAudit,
+    },
 };
 
 /// A linear model of the digits, all of them in every batch.
@@ -18,14 +18,24 @@ fn plan(epsilon: f64, adjacency: &str) -> TrainingPlan {
     TrainingPlan::parse(&text, Path::new("")).unwrap()
 }
 
-fn audited(plan: &TrainingPlan, how: Attack, claimed: Option<f64>, trials: u64, method: Method) -> Audited {
+fn asked(plan: &TrainingPlan, how: impl Into<AttackRequest>) -> TrainingAudit {
+    TrainingAudit::of(plan.clone()).attack(how).seed(5)
+}
+
+fn audited(
+    plan: &TrainingPlan,
+    how: Attack,
+    claimed: Option<f64>,
+    trials: u64,
+    method: Method,
+) -> AuditResult {
     let claimed = claimed.map(|epsilon| Epsilon::new(epsilon).unwrap());
     let trials = Count::new(trials).unwrap();
-    let case = Case::training(plan, how, claimed, 5, trials).unwrap();
+    let case = asked(plan, how).claimed(claimed).trials(trials).case().unwrap();
     let run = |jobs| {
         let jobs = Some(Count::new(jobs).unwrap());
         let settings = AuditSettings { method: Some(method), jobs, ..AuditSettings::default() };
-        match audit(&case, &settings, None).unwrap() {
+        match audit(&case, &settings).unwrap() {
             AuditDone::Judged { audited, trials, .. } => (*audited, trials),
             share => panic!("{share:?}"),
         }
@@ -103,14 +113,11 @@ fn a_plan_that_learns_before_its_first_step_is_not_attacked_in_part() {
                 [[model.feature]]\nkind = \"private-mean\"\nnoise_multiplier = 8\n\
                 [[model.layer]]\nkind = \"flatten\"\n[[model.layer]]\nkind = \"linear\"\noutputs = 10\n\
                 [training]\nbatch_size = 256\nsteps = 8\nlearning_rate = 1\n[privacy]\nepsilon = 3\ndelta = 1e-5\n";
-    let (plan, trials) = (TrainingPlan::parse(text, Path::new("")).unwrap(), Count::new(4).unwrap());
-    let how = Attack::WhiteBox { canaries: 1, copies: 1 };
-    let by_steps = Case::training(&plan, how, None, 5, trials).err().map(|refusal| refusal.to_string());
-    let by_model = Case::one_run(&plan, CanaryKind::Blank, None, None, 5, trials)
-        .err()
-        .map(|refusal| refusal.to_string());
-    for refused in [by_steps, by_model] {
-        let refused = refused.unwrap();
+    let plan = TrainingPlan::parse(text, Path::new("")).unwrap();
+    let by_steps = AttackRequest::WhiteBox { canaries: Some(1), copies: 1 };
+    let by_model = AttackRequest::OneRun { canary: CanaryKind::Blank, canaries: None };
+    for how in [by_steps, by_model] {
+        let refused = asked(&plan, how).case().err().unwrap().to_string();
         assert!(refused.starts_with("the plan learns means or bounds of its records"), "{refused}");
     }
 }
@@ -127,13 +134,10 @@ fn other_records_are_another_subject() {
     let note = |last: &str| {
         let rows: String = (0..19).map(|at| format!("0.{at},{}\n", ["no", "yes"][at % 2])).collect();
         std::fs::write(room.join("records.csv"), format!("x,class\n{rows}{last}\n")).unwrap();
-        let (plan, trials) = (TrainingPlan::parse(plan, &room).unwrap(), Count::new(4).unwrap());
-        let how = Attack::WhiteBox { canaries: 2, copies: 1 };
-        let (steps, model) = (
-            Case::training(&plan, how, None, 5, trials).unwrap(),
-            Case::one_run(&plan, CanaryKind::Blank, Some(4), None, 5, trials).unwrap(),
-        );
-        [steps.note, model.note]
+        let plan = TrainingPlan::parse(plan, &room).unwrap();
+        let steps = AttackRequest::WhiteBox { canaries: Some(2), copies: 1 };
+        let model = AttackRequest::OneRun { canary: CanaryKind::Blank, canaries: Some(4) };
+        [steps, model].map(|how| asked(&plan, how).case().unwrap().note().clone())
     };
     let first = note("0.5,no");
     assert_eq!(first, note("0.5,no"));

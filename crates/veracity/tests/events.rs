@@ -3,8 +3,6 @@
 //! Figures of dp_accounting 0.6.0: `pld.PLDAccountant(relation).compose(event).get_epsilon(delta)`, which rounds up, and
 //! `rdp.RdpAccountant` where the former does not know the event. The JSON is what the snippet of `veracity::events` writes.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use veracity::{Adjacency, Choice, Delta, Mechanism, Method, Refusal, Subject, Target, account, events};
 
 /// ε from both sides where there are both.
@@ -116,7 +114,7 @@ fn a_mixture_is_known_where_it_is_a_group() {
     assert_eq!((size.get(), mechanism.kind()), (3, "gaussian"));
     assert!((rate.get() - 0.02).abs() < 1e-15);
     let other = events::parse(&mixture("[0.9, 0.05, 0.03, 0.02]")).unwrap_err().to_string();
-    assert!(other.contains("MixtureOfGaussiansDpEvent is no group"), "{other}");
+    assert!(other.contains("MixtureOfGaussiansDpEvent is supported only for a group"), "{other}");
     let one = r#"{"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 2.0, "sensitivities": [0.0, 4.0],
         "sampling_probs": [0.75, 0.25]}"#;
     let plain = sampled(0.25, r#"{"class_name": "GaussianDpEvent", "noise_multiplier": 0.5}"#);
@@ -156,17 +154,14 @@ fn events_without_a_counterpart_are_refused_by_name_with_a_remedy() {
             r#"{"class_name": "NonPrivateDpEvent"}"#,
             "events: NonPrivateDpEvent leaks everything: epsilon is infinite",
         ),
-        (
-            r#"{"class_name": "UnsupportedDpEvent"}"#,
-            "events: UnsupportedDpEvent says nothing of what was done",
-        ),
+        (r#"{"class_name": "UnsupportedDpEvent"}"#, "events: UnsupportedDpEvent does not say what was done"),
         (
             r#"{"class_name": "ZCDpEvent", "rho": 0.1, "xi": 0.5}"#,
-            "events: ZCDpEvent with xi above 0 has no counterpart",
+            "events: ZCDpEvent with xi above 0 is not supported",
         ),
         (
             r#"{"class_name": "DiscreteGaussianDpEvent", "sigma": 3.0}"#,
-            "has another dimension than 1; put a ZCDpEvent",
+            "needs dimension 1; for vectors, use a ZCDpEvent",
         ),
         (
             r#"{"class_name": "SampledWithReplacementDpEvent", "source_dataset_size": 9, "sample_size": 3,
@@ -182,12 +177,12 @@ fn events_without_a_counterpart_are_refused_by_name_with_a_remedy() {
         (r#"{"class_name": "GaussianDpEvent", "noise_multiplier": 0.0}"#, "noise multiplier is 0, expected"),
         (r#"{"class_name": 3}"#, "class_name is not a string"),
         (r#"{"events": []}"#, "class_name is missing in an event"),
-        (r#"{"class_name": "SelfComposedDpEvent", "event": 4, "count": 2}"#, "an event is not an object"),
+        (r#"{"class_name": "SelfComposedDpEvent", "event": 4, "count": 2}"#, "an event is not a JSON object"),
         (
             r#"{"class_name": "SelfComposedDpEvent", "event": {"class_name": "NoOpDpEvent"}, "count": 2"#,
             "EOF",
         ),
-        (r#"[1, 2]"#, "an event is not an object"),
+        (r#"[1, 2]"#, "an event is not a JSON object"),
         ("", "EOF"),
     ] {
         let refusal = events::parse(json).unwrap_err().to_string();

@@ -1,7 +1,5 @@
 //! Every example runs to its end, so that none can be stale.
 
-#![allow(clippy::unwrap_used, unreachable_pub, missing_docs)]
-
 #[path = "../examples/account.rs"]
 mod account;
 #[path = "../examples/audit_code.rs"]

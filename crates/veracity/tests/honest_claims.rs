@@ -1,10 +1,6 @@
 //! Whatever is asked: the claim that is written of the answer is confirmed.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
-mod questions;
-
-use questions::{Asked, Dice};
+use crate::questions::{Asked, Dice};
 use veracity::{
     Choice, Count, Epsilon, Mechanism, NoiseMultiplier, SamplingRate, Subject, Target, account, verify,
 };
@@ -25,11 +21,11 @@ fn what_is_written_is_confirmed() {
     assert!(written >= 30, "{written} of 60 were written");
 }
 
-/// The questions of issue 12: the ε that was asked for was stored as a lower bound as well.
+/// The ε that was asked for was stored as a lower bound as well.
 #[test]
 fn a_claim_of_delta_at_an_epsilon_says_what_is_certified_at_that_delta() {
     let [rate, noise, asked] = [0.0011368004375357497, 4.159644981463155, 0.09379509049224674];
-    let mechanism = Mechanism::dp_sgd(
+    let mechanism = Mechanism::sampled_gaussian(
         SamplingRate::new(rate).unwrap(),
         NoiseMultiplier::new(noise).unwrap(),
         Count::new(9239).unwrap(),

@@ -1,10 +1,8 @@
 //! Our own samplers attacked: what they declare is not refuted, half the noise is, and the same seed tells the same.
 
-#![allow(clippy::unwrap_used)]
-
 use veracity::{
     Adjacency, AuditDone, AuditSettings, Count, Delta, Epsilon, Mechanism, Subject, Verdict, audit,
-    auditing::{Audited, Case, Observation},
+    auditing::{AuditResult, Case, Observation},
     spec::MechanismSpec,
 };
 
@@ -13,15 +11,15 @@ fn subject(json: &str, adjacency: Adjacency) -> Subject {
     Subject { adjacency, ..Subject::new(Mechanism::try_from(&spec).unwrap()) }
 }
 
-fn audited(subject: &Subject, added: f64, trials: u64) -> (Audited, Vec<Observation>) {
+fn audited(subject: &Subject, added: f64, trials: u64) -> (AuditResult, Vec<Observation>) {
     let (trials, seed) = (Count::new(trials).unwrap(), 1);
     let case = Case::mechanism(subject, added, None, Delta::new(1e-5).unwrap(), seed, trials).unwrap();
     judged(&case, 1e-3, 2)
 }
 
-fn judged(case: &Case, significance: f64, jobs: u64) -> (Audited, Vec<Observation>) {
+fn judged(case: &Case, significance: f64, jobs: u64) -> (AuditResult, Vec<Observation>) {
     let jobs = Some(Count::new(jobs).unwrap());
-    match audit(case, &AuditSettings { significance, jobs, ..AuditSettings::default() }, None).unwrap() {
+    match audit(case, &AuditSettings { significance, jobs, ..AuditSettings::default() }).unwrap() {
         AuditDone::Judged { audited, trials, .. } => (*audited, trials.observations()),
         share => panic!("{share:?}"),
     }
@@ -123,7 +121,7 @@ fn what_cannot_be_run_is_refused_in_one_line() {
             r#"{"kind":"repeated","times":1e9,"mechanism":{"kind":"laplace","noise_multiplier":1}}"#,
             Adjacency::AddRemove,
             1.0,
-            "more than 2^24 numbers",
+            "more than 2^24 random numbers",
         ),
     ] {
         let said = case(json, adjacency, added).unwrap();

@@ -1,7 +1,5 @@
 //! Releases through the facade.
 
-#![allow(clippy::unwrap_used)]
-
 use veracity::{
     Adjacency, Delta, Entropy, Epsilon,
     noise::{Key, NoiseStream, Purpose},

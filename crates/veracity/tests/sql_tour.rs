@@ -1,7 +1,5 @@
 //! The picture of the SQL tour is that of the figures beside it, and the figures are what the page says of them.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 #[path = "../reproductions/sql_tour/picture.rs"]
 mod picture;
 

@@ -1,7 +1,5 @@
 //! Plans and claims come from strangers: whatever the bytes, parsing ends with a value or one line, never a panic.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-
 use proptest::prelude::*;
 use veracity::{
     Adjacency, Choice, ClaimFile, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal, SamplingRate,

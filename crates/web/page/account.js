@@ -1,4 +1,4 @@
-// The accountant's part: controls, the answer at once, and then, in its own time, curves, words and other methods.
+// The accountant's part: controls, the answer at once, and then curves, explanations and other methods.
 
 import { segments, numberField } from "./controls.js";
 import { textOf, FORMS } from "./copying.js";
@@ -15,7 +15,7 @@ let state = initial();
 let form = "command";
 let latest = 0;
 
-// After so many milliseconds a question that nobody waits for is stopped, and any question is.
+// Milliseconds after which an outdated query is stopped, and after which any query is.
 const [HELD, PATIENCE] = [2000, 20000];
 
 export function beginAccount() {
@@ -32,7 +32,7 @@ export function beginAccount() {
   byId("unit").addEventListener("input", ({ target }) => { state.unit = target.value; changed(); });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("copy").addEventListener("click", () => copy(textOf(state, form), "Copied."));
-  byId("link").addEventListener("click", () => copy(location.href.replace(/#.*/, "") + toHash(state), "The link is copied."));
+  byId("link").addEventListener("click", () => copy(location.href.replace(/#.*/, "") + toHash(state), "Link copied."));
   addEventListener("hashchange", () => {
     if (location.hash.includes("=") && location.hash !== toHash(state)) { state = fromHash(location.hash); rebuild(); }
   });
@@ -55,7 +55,7 @@ function followAdjacency(before, after) {
   if (state.adjacency === usual(before)) state.adjacency = usual(after);
 }
 
-// Builds the controls anew, where another choice has other fields.
+// Rebuilds the controls when another choice has other fields.
 function rebuild() {
   const entry = state.entries[state.at];
   segments(byId("asks"), ASKS, state.ask, (name) => { state.ask = name; rebuild(); }, isThere);
@@ -80,7 +80,7 @@ function listEntries() {
     const chip = element("button", { type: "button", "aria-pressed": String(i === state.at) }, `${i + 1} ${KINDS[kind].short}`);
     chip.addEventListener("click", () => { state.at = i; rebuild(); });
     if (state.entries.length === 1) return [chip];
-    const drop = element("button", { type: "button", class: "quiet drop-it", "aria-label": `Take mechanism ${i + 1} out` }, "×");
+    const drop = element("button", { type: "button", class: "quiet drop-it", "aria-label": `Remove mechanism ${i + 1}` }, "×");
     drop.addEventListener("click", () => { state.entries.splice(i, 1); state.at = 0; rebuild(); });
     return [chip, drop];
   });
@@ -121,7 +121,7 @@ async function answer() {
 
 function tell(found, mine, question) {
   byId("answer").classList.remove("stale");
-  // For whoever measures: which answer this is.
+  // For measurements: which answer this is.
   byId("answer").dataset.mine = String(mine);
   show(found);
   details(found.error ? null : { question, state: structuredClone(state), found });
@@ -130,7 +130,8 @@ function tell(found, mine, question) {
 function show(found) {
   byId("error").hidden = !found.error;
   for (const id of ["big", "conditions", "standing", "describes"]) byId(id).hidden = Boolean(found.error);
-  byId("fallback").hidden = Boolean(found.error) || !(found.answer ?? found).fallback;
+  const cautions = [(found.answer ?? found).fallback, ...((found.answer ?? found).cautions ?? [])].filter(Boolean);
+  byId("fallback").hidden = Boolean(found.error) || !cautions.length;
   if (found.error) { say("answer-head", "No answer"); say("error", found.error); return; }
   const told = found.answer ?? found;
   const letter = told.asked === "epsilon" ? "ε" : "δ";
@@ -148,7 +149,7 @@ function show(found) {
     say("conditions", `at ${told.given} ${told.conditions}`);
   }
   say("standing", told.standing);
-  say("fallback", told.fallback ?? "");
+  say("fallback", cautions.join(" "));
   say("describes", told.describes);
 }
 
@@ -159,7 +160,7 @@ async function copy(text, done) {
   } catch {
     // Without leave to write, the text is at least marked.
     getSelection().selectAllChildren(byId("code"));
-    say("copied", "Marked; copy it with your keyboard.");
+    say("copied", "Selected. Copy it with your keyboard.");
   }
   setTimeout(() => say("copied", ""), 4000);
 }

@@ -9,16 +9,16 @@ import { down, up } from "./rounding.js";
 
 // Trials of one portion: few at first, so that the beginning can be seen.
 const portion = (trials) => Math.min(4000, Math.max(20, Math.round(trials / 12)));
-// A portion a tenth of a second: quick enough to wait for, slow enough to watch.
+// A portion per tenth of a second: fast enough to wait for, slow enough to watch.
 const BEAT = 60;
 
 const engine = new Engine();
-const race = new Chart(byId("race"), "What is shown, trial by trial");
+const race = new Chart(byId("race"), "Lower bound on ε, trial by trial");
 let noise = "2";
 let turn = 0;
 
 export function beginAudit() {
-  const field = { name: "noise", id: "audit", label: "Noise multiplier it declares", low: 0.5, high: 4 };
+  const field = { name: "noise", id: "audit", label: "Declared noise multiplier", low: 0.5, high: 4 };
   byId("audit-noise").replaceChildren(numberField(field, noise, (value) => { noise = value; }));
   byId("order").addEventListener("submit", (event) => event.preventDefault());
   byId("start").addEventListener("click", run);
@@ -69,8 +69,8 @@ function tell(state, points, isOver) {
   const rows = {
     "claimed and proved": state.claimedWords,
     trials: state.trials.toLocaleString("en"),
-    "in / out": `${state.ins.toLocaleString("en")} / ${state.outs.toLocaleString("en")}`,
-    "what is wrong": isOver ? state.wrong : "wait for it",
+    "included / excluded": `${state.ins.toLocaleString("en")} / ${state.outs.toLocaleString("en")}`,
+    "planted bug": isOver ? state.wrong : "revealed at the end",
     seed: String(state.seed),
   };
   byId("tallies").replaceChildren(...Object.entries(rows).map(([term, text]) => element("div", {}, element("dt", {}, term), element("dd", {}, text))));
@@ -79,13 +79,13 @@ function tell(state, points, isOver) {
 function draw(state, points, trials) {
   race.draw({
     height: 290,
-    description: `What is shown after so many trials: epsilon at least ${down(points[points.length - 1][1], 3)}, ${up(state.claimed, 3)} claimed`,
+    description: `Lower bound by number of trials: epsilon at least ${down(points[points.length - 1][1], 3)}, ${up(state.claimed, 3)} claimed`,
     x: { label: "trials", low: 0, high: Math.max(200, trials) },
     y: { label: "ε", low: 0, high: state.claimed * 1.18 },
     points,
     step: true,
     level: { at: state.claimed, label: state.trials === undefined ? "claimed" : `claimed ε ≤ ${up(state.claimed, 4)}` },
     told: ([t, e]) => `after ${t.toLocaleString("en")} trials: ε ≥ ${down(e, 4)}`,
-    hint: "the line: what is shown at least; above the dashed one the claim is refuted",
+    hint: "solid: lower bound on ε; above the dashed line the claim is refuted",
   });
 }

@@ -40,14 +40,14 @@ export class Chart {
     this.#box = box;
     box.tabIndex = 0;
     box.setAttribute("role", "group");
-    box.setAttribute("aria-label", `${label}; arrow keys read its points`);
+    box.setAttribute("aria-label", `${label}, use the arrow keys to read its points`);
     this.#readout = document.createElement("p");
     this.#readout.className = "readout";
     this.#readout.setAttribute("aria-live", "polite");
     box.addEventListener("keydown", (event) => this.#key(event));
     box.addEventListener("pointermove", (event) => this.#point(event));
     box.addEventListener("pointerleave", () => this.#show(-1));
-    // What is read out may change the height, and that is no reason to draw anew.
+    // What is read out may change the height, and that is no reason to redraw.
     new ResizeObserver(() => {
       if (this.#drawn && this.#drawn.width !== this.#width()) this.draw(this.#drawn.plot);
     }).observe(box);

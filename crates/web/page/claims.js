@@ -18,7 +18,7 @@ export function beginClaims() {
   // A file that misses the place must not replace the page.
   for (const name of ["dragenter", "dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
   byId("file").addEventListener("change", ({ target }) => { take([...target.files]); target.value = ""; });
-  byId("try-true").addEventListener("click", () => example("a true claim", (text) => text));
+  byId("try-true").addEventListener("click", () => example("a valid claim", (text) => text));
   // The same with a smaller promise, as a forger would write it.
   byId("try-forged").addEventListener("click", () => example("a forged claim", (text) => text.replace('"upper": 1.0999', '"upper": 0.0999')));
 }
@@ -32,22 +32,22 @@ async function example(name, change) {
 
 async function take(files) {
   if (files.length === 0) return;
-  if (files.length > 1) return tell({ error: `${files.length} files are given, expected one at a time` }, "");
+  if (files.length > 1) return tell({ error: `you dropped ${files.length} files; drop one at a time` }, "");
   const [file] = files;
   const name = file.name.replace(/[^\p{L}\p{N} ._-]/gu, " ").slice(0, 80);
   // Its size is known before a byte of it is read.
-  if (file.size > LONGEST) return tell({ error: "file is longer than 1 MiB, expected a claim or a certificate" }, name);
+  if (file.size > LONGEST) return tell({ error: "the file exceeds 1 MiB; choose a claim or a certificate" }, name);
   try {
     await check(name, new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer()));
   } catch {
-    tell({ error: "file is not text, expected a claim.json or a certificate.json" }, name);
+    tell({ error: "the file is not text; choose a claim.json or a certificate.json" }, name);
   }
 }
 
 async function check(name, text) {
   const mine = ++latest;
   if (engine.isBusy) engine.restart();
-  tell({ waiting: "Computing it again …" }, name);
+  tell({ waiting: "Recomputing …" }, name);
   const found = await engine.ask({ ask: "verify", text }, PATIENCE);
   if (mine === latest && found) tell(found, name);
 }

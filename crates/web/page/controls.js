@@ -1,4 +1,4 @@
-// A number with its slider: two ways to say one thing.
+// A number field with its slider.
 
 import { numberOf } from "./question.js";
 import { element } from "./element.js";
@@ -23,7 +23,7 @@ export function numberField(field, value, changed) {
     const good = Number.isFinite(x);
     input.setAttribute("aria-invalid", String(!good));
     wrong.hidden = good;
-    wrong.textContent = good ? "" : `${field.label.toLowerCase()} is no number, expected one such as ${written(field.low, field)}`;
+    wrong.textContent = good ? "" : `${field.label.toLowerCase()} is not a number, expected one such as ${written(field.low, field)}`;
     if (good && x > 0) slider.value = String(place(x));
     slider.setAttribute("aria-valuetext", input.value);
   };

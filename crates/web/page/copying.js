@@ -61,7 +61,7 @@ function python(state) {
   const under = [];
   if (state.adjacency !== usual(state)) under.push(`adjacency="${state.adjacency}"`);
   if (state.unit !== "example") under.push(`unit=${quoted(state.unit)}`);
-  const whole = under.length ? `(${sum}).under(${under.join(", ")})` : sum;
+  const whole = under.length ? `(${sum}).with_adjacency(${under.join(", ")})` : sum;
   const delta = `delta=${number(state.delta)}`;
   const epsilon = `epsilon=${number(state.epsilon)}`;
   const last = isSolving(state.ask)

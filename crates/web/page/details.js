@@ -1,8 +1,9 @@
-// What comes after the answer: curves, words, other methods. A slow worker does it, and is begun anew when the question changes.
+// What comes after the answer: curves, words, other methods. A slow worker does it, and is restarted when the question changes.
 
 import { Chart } from "./chart.js";
 import { byId, element, say } from "./element.js";
 import { Engine } from "./engine.js";
+import { KINDS } from "./kinds.js";
 import { down, up } from "./rounding.js";
 
 const METHODS = ["exact", "gdp", "rdp", "moments", "zcdp", "optimal", "advanced-kov", "advanced", "basic", "gdp-clt", "edgeworth", "pld"];
@@ -33,8 +34,7 @@ function settled({ question, state, found }) {
   const { subject, delta, epsilon } = question;
   if (question.ask === "account") return { subject, ...(delta === undefined ? { epsilon } : { delta }) };
   const [entry] = structuredClone(subject.entries);
-  const noise = { "discrete-gaussian": "sigma", "discrete-laplace": "scale" }[entry.mechanism.kind] ?? "noise_multiplier";
-  if (state.ask === "noise") entry.mechanism[noise] = found.value;
+  if (state.ask === "noise") entry.mechanism[KINDS[entry.mechanism.kind].noise] = found.value;
   if (state.ask === "steps") entry.mechanism.kind === "dp-sgd" ? entry.mechanism.steps = found.value : entry.times = found.value;
   if (state.ask === "sampling-rate") entry.mechanism.sampling_rate = found.value;
   return { subject: { ...subject, entries: [entry] }, delta };
@@ -67,20 +67,20 @@ function drawCurves(found, [epsilon, delta]) {
   profile.draw({
     description: `Privacy profile: delta for each epsilon, from 0 to ${down(far, 3)}`,
     x: { label: "ε", low: 0, high: far },
-    y: { label: "δ, at most", low: LEAST_DELTA, high: 1, log: true },
+    y: { label: "δ (upper bound)", low: LEAST_DELTA, high: 1, log: true },
     points,
     spot: epsilon > 0 && delta > 0 ? { at: [epsilon, delta], label: `ε ≤ ${up(epsilon, 4)}` } : undefined,
     told: ([e, d]) => `at ε = ${up(e, 4)}: δ ≤ ${up(d, 3)}`,
     hint: `certified by ${found.method}`,
   });
   tradeoff.draw({
-    description: "Trade-off curve: the least share of people missed, for each share of people wrongly accused",
-    x: { label: "wrongly accused", low: 0, high: 1 },
-    y: { label: "missed, at least", low: 0, high: 1 },
+    description: "Trade-off curve: the lowest possible false-negative rate for each false-positive rate",
+    x: { label: "false-positive rate", low: 0, high: 1 },
+    y: { label: "false-negative rate (lower bound)", low: 0, high: 1 },
     points: found.tradeoff,
     even: [[0, 1], [1, 0]],
-    told: ([a, b]) => `who wrongly accuses ${down(100 * a, 3)}% misses at least ${down(100 * b, 3)}%`,
-    hint: "dashed: blind guessing, perfect privacy",
+    told: ([a, b]) => `false-positive rate ${down(100 * a, 3)}%: false-negative rate at least ${down(100 * b, 3)}%`,
+    hint: "dashed: random guessing (perfect privacy)",
   });
 }
 

@@ -13,7 +13,7 @@ export function element(name, attributes = {}, ...inside) {
 
 export const byId = (id) => document.getElementById(id);
 
-// Sets a text only where it changed, so that nobody is told twice.
+// Sets a text only where it changed, so that screen readers do not read it twice.
 export function say(id, text) {
   const there = byId(id);
   if (there.textContent !== text) there.textContent = text;

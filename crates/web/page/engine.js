@@ -1,4 +1,4 @@
-// Workers that share one compiled module. Each answers in the order in which it is asked, and can be begun anew.
+// Workers that share one compiled module. Each answers in the order in which it is asked, and can be restarted.
 
 const GZIP = [0x1f, 0x8b];
 
@@ -52,17 +52,17 @@ export class Engine {
       const waiting = this.#waiting.get(id);
       if (waiting) this.#worker.postMessage({ id, question: waiting.question });
     } catch (error) {
-      this.#waiting.get(id)?.resolve({ error: `${error.message}, expected it beside the page` });
+      this.#waiting.get(id)?.resolve({ error: `${error.message}, expected it next to the page` });
       this.#waiting.delete(id);
     }
   }
 
-  // What has taken too long holds the worker: the others are asked anew.
+  // What has taken too long holds the worker: the others are asked again.
   #giveUp(id) {
     const late = this.#waiting.get(id);
     if (!late) return;
     this.#waiting.delete(id);
-    late.resolve({ error: "answer takes too long here; the command line has no limit" });
+    late.resolve({ error: "this takes too long in the browser; use the command line, which has no time limit" });
     this.#worker.terminate();
     this.#begin();
     for (const [other, waiting] of this.#waiting) {

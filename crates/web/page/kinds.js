@@ -1,82 +1,106 @@
 // The mechanisms of the page: what each is called, its fields with their ranges, and which setting can be looked for.
 
-const noise = (low, high) => ({ name: "noise_multiplier", label: "Noise multiplier", flag: "--noise-multiplier", low, high, of: "noise" });
-const times = { name: "times", label: "How often", flag: "--times", low: 1, high: 1000, whole: true, of: "steps" };
-
+// The table is made from the table of kinds: BLESS=1 cargo test -p veracity-account kinds.
 export const KINDS = {
   "dp-sgd": {
     label: "DP-SGD: noisy training",
-    hint: "Each record enters a batch by chance; its clipped gradient is hidden in Gaussian noise.",
+    hint: "Each record enters a batch at random, and Gaussian noise hides its clipped gradient.",
     short: "DP-SGD",
+    noise: "noise_multiplier",
+    solves: ["noise","steps","sampling-rate"],
     fields: [
-      { name: "batch_size", label: "Batch size", flag: "--batch-size", low: 64, high: 8192, whole: true, of: "sampling-rate" },
-      { name: "dataset_size", label: "Records", flag: "--dataset-size", low: 1000, high: 1e6, whole: true, of: "sampling-rate" },
-      noise(0.7, 10),
-      { name: "epochs", label: "Epochs", flag: "--epochs", low: 2, high: 100, of: "steps" },
+      {"flag":"--batch-size","high":8192.0,"label":"Batch size","low":64.0,"name":"batch_size","of":"sampling-rate","whole":true},
+      {"flag":"--dataset-size","high":1000000.0,"label":"Records","low":1000.0,"name":"dataset_size","of":"sampling-rate","whole":true},
+      {"flag":"--noise-multiplier","high":10.0,"label":"Noise multiplier","low":0.7,"name":"noise_multiplier","of":"noise"},
+      {"flag":"--epochs","high":100.0,"label":"Epochs","low":2.0,"name":"epochs","of":"steps"},
     ],
-    start: { batch_size: "256", dataset_size: "60000", noise_multiplier: "1", epochs: "10", steps: "1000" },
-    solves: ["noise", "steps", "sampling-rate"],
+    start: {"batch_size":"256","dataset_size":"60000","epochs":"10","noise_multiplier":"1","steps":"1000"},
   },
-  gaussian: {
+  "gaussian": {
     label: "Gaussian noise on a sum",
-    hint: "The multiplier is the standard deviation over the most that one record can move the sum.",
+    hint: "The multiplier is the standard deviation divided by the largest change that one record can cause.",
     short: "Gaussian",
-    fields: [noise(0.5, 50), times],
-    start: { noise_multiplier: "4", times: "1" },
-    solves: ["noise", "steps"],
+    noise: "noise_multiplier",
+    solves: ["noise","steps"],
+    fields: [
+      {"flag":"--noise-multiplier","high":50.0,"label":"Noise multiplier","low":0.5,"name":"noise_multiplier","of":"noise"},
+      {"flag":"--times","high":1000.0,"label":"How often","low":1.0,"name":"times","of":"steps","whole":true},
+    ],
+    start: {"noise_multiplier":"4","times":"1"},
   },
-  laplace: {
+  "laplace": {
     label: "Laplace noise on a count",
-    hint: "The multiplier is the scale over the most that one record can move the count.",
+    hint: "The multiplier is the scale divided by the largest change that one record can cause.",
     short: "Laplace",
-    fields: [noise(0.5, 50), times],
-    start: { noise_multiplier: "2", times: "1" },
-    solves: ["noise", "steps"],
+    noise: "noise_multiplier",
+    solves: ["noise","steps"],
+    fields: [
+      {"flag":"--noise-multiplier","high":50.0,"label":"Noise multiplier","low":0.5,"name":"noise_multiplier","of":"noise"},
+      {"flag":"--times","high":1000.0,"label":"How often","low":1.0,"name":"times","of":"steps","whole":true},
+    ],
+    start: {"noise_multiplier":"2","times":"1"},
   },
   "discrete-gaussian": {
-    label: "Gaussian noise on whole numbers",
-    hint: "Drawn as whole numbers, so that no rounding leaks.",
+    label: "Gaussian noise on integers",
+    hint: "Drawn as integers, so that no rounding leaks information.",
     short: "Discrete Gaussian",
+    noise: "sigma",
+    solves: ["noise","steps"],
     fields: [
-      { name: "sigma", label: "Sigma", flag: "--sigma", low: 0.5, high: 20, of: "noise" },
-      { name: "sensitivity", label: "Sensitivity", flag: "--sensitivity", low: 1, high: 10, whole: true },
-      times,
+      {"flag":"--sigma","high":20.0,"label":"Sigma","low":0.5,"name":"sigma","of":"noise"},
+      {"flag":"--sensitivity","high":10.0,"label":"Sensitivity","low":1.0,"name":"sensitivity","whole":true},
+      {"flag":"--times","high":1000.0,"label":"How often","low":1.0,"name":"times","of":"steps","whole":true},
     ],
-    start: { sigma: "4", sensitivity: "1", times: "1" },
-    solves: ["noise", "steps"],
+    start: {"sensitivity":"1","sigma":"4","times":"1"},
   },
   "discrete-laplace": {
-    label: "Laplace noise on whole numbers",
-    hint: "Drawn as whole numbers, so that no rounding leaks.",
+    label: "Laplace noise on integers",
+    hint: "Drawn as integers, so that no rounding leaks information.",
     short: "Discrete Laplace",
+    noise: "scale",
+    solves: ["noise","steps"],
     fields: [
-      { name: "scale", label: "Scale", flag: "--scale", low: 0.5, high: 50, of: "noise" },
-      { name: "sensitivity", label: "Sensitivity", flag: "--sensitivity", low: 1, high: 10, whole: true },
-      times,
+      {"flag":"--scale","high":50.0,"label":"Scale","low":0.5,"name":"scale","of":"noise"},
+      {"flag":"--sensitivity","high":10.0,"label":"Sensitivity","low":1.0,"name":"sensitivity","whole":true},
+      {"flag":"--times","high":1000.0,"label":"How often","low":1.0,"name":"times","of":"steps","whole":true},
     ],
-    start: { scale: "4", sensitivity: "1", times: "1" },
-    solves: ["noise", "steps"],
+    start: {"scale":"4","sensitivity":"1","times":"1"},
+  },
+  "skellam": {
+    label: "Skellam noise on integers",
+    hint: "The difference of two Poisson variables. The sum of several parties' noise is Skellam noise again.",
+    short: "Skellam",
+    noise: "variance",
+    solves: ["noise","steps"],
+    fields: [
+      {"flag":"--variance","high":400.0,"label":"Variance","low":0.25,"name":"variance","of":"noise"},
+      {"flag":"--sensitivity","high":10.0,"label":"Sensitivity","low":1.0,"name":"sensitivity","whole":true},
+      {"flag":"--times","high":1000.0,"label":"How often","low":1.0,"name":"times","of":"steps","whole":true},
+    ],
+    start: {"sensitivity":"1","times":"1","variance":"16"},
   },
   "randomized-response": {
     label: "Randomized response",
-    hint: "Everyone answers for themselves, and at random with some chance.",
+    hint: "Each person answers at random with some probability, and truthfully otherwise.",
     short: "Randomized response",
     adjacency: "replace-one",
-    fields: [
-      { name: "noise_parameter", label: "Chance of a random answer", flag: "--noise-parameter", low: 0.05, high: 1 },
-      { name: "buckets", label: "Possible answers", flag: "--buckets", low: 2, high: 100, whole: true },
-      times,
-    ],
-    start: { noise_parameter: "0.5", buckets: "2", times: "1" },
     solves: ["steps"],
+    fields: [
+      {"flag":"--noise-parameter","high":1.0,"label":"Probability of a random answer","low":0.05,"name":"noise_parameter"},
+      {"flag":"--buckets","high":100.0,"label":"Possible answers","low":2.0,"name":"buckets","whole":true},
+      {"flag":"--times","high":1000.0,"label":"How often","low":1.0,"name":"times","of":"steps","whole":true},
+    ],
+    start: {"buckets":"2","noise_parameter":"0.5","times":"1"},
   },
-  exponential: {
+  "exponential": {
     label: "Exponential mechanism",
-    hint: "Chooses among candidates; the range is 2 × sensitivity ÷ temperature.",
+    hint: "Chooses one of many candidates. The range is 2 × sensitivity ÷ temperature.",
     short: "Exponential",
-    fields: [{ name: "epsilon", label: "Range of its losses", flag: "--range", low: 0.01, high: 5 }],
-    start: { epsilon: "1" },
     solves: [],
+    fields: [
+      {"flag":"--range","high":5.0,"label":"Range of its losses","low":0.01,"name":"epsilon"},
+    ],
+    start: {"epsilon":"1"},
   },
 };
 

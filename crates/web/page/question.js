@@ -1,6 +1,6 @@
 // From what was chosen to a question for the accountant.
 
-import { fieldsOf } from "./kinds.js";
+import { KINDS, fieldsOf } from "./kinds.js";
 
 export const isSolving = (ask) => ["noise", "steps", "sampling-rate"].includes(ask);
 
@@ -10,24 +10,24 @@ export function numberOf(text) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : NaN;
 }
 
-// What is wrong with what was typed, in one line, wherever it was: what is no number is never asked, nor copied.
+// What is wrong with what was typed, in one line, wherever it was: a value that is not a number is never sent or copied.
 export function wrongIn(state) {
   const many = state.entries.length > 1;
   for (const [at, { kind, values }] of state.entries.entries()) {
     for (const { name, label } of fieldsOf(kind, state.ask)) {
-      if (Number.isNaN(numberOf(values[name]))) return `${label.toLowerCase()}${many ? ` of mechanism ${at + 1}` : ""} is no number, expected one such as 10, 0.5 or 1e-5`;
+      if (Number.isNaN(numberOf(values[name]))) return `${label.toLowerCase()}${many ? ` of mechanism ${at + 1}` : ""} is not a number, expected one such as 10, 0.5 or 1e-5`;
     }
   }
   const given = { epsilon: ["delta"], delta: ["epsilon"] }[state.ask] ?? ["epsilon", "delta"];
-  for (const name of given) if (Number.isNaN(numberOf(state[name]))) return `${name} is no number, expected one such as 10, 0.5 or 1e-5`;
-  if (/\p{C}|^$/u.test(state.unit)) return "unit is empty or has a control character, expected a word such as person";
+  for (const name of given) if (Number.isNaN(numberOf(state[name]))) return `${name} is not a number, expected one such as 10, 0.5 or 1e-5`;
+  if (/\p{C}|^$/u.test(state.unit)) return "unit is empty or has a control character, name it, such as person";
   return null;
 }
 
-// What is looked for has a placeholder, which nobody reads.
+// What is looked for has a placeholder, which is never read.
 export function placeholders(kind, ask) {
-  const noise = { "discrete-gaussian": "sigma", "discrete-laplace": "scale" }[kind] ?? "noise_multiplier";
-  if (ask === "noise" && !["randomized-response", "exponential"].includes(kind)) return { [noise]: 1 };
+  const { noise } = KINDS[kind];
+  if (ask === "noise" && noise) return { [noise]: 1 };
   if (ask === "steps" && kind === "dp-sgd") return { steps: 1 };
   if (ask === "sampling-rate" && kind === "dp-sgd") return { sampling_rate: 0.5 };
   return {};

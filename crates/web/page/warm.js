@@ -26,7 +26,7 @@ export async function warmUp() {
   const engine = new Engine();
   for (const given of [{ delta: 1e-5 }, { epsilon: 2 }, { delta: 1e-7 }, { delta: 1e-4 }]) {
     for (const subject of TYPICAL) {
-      // Whoever moves a slider comes first.
+      // A reader who moves a slider comes first.
       while (performance.now() - touched < 400) await new Promise((resolve) => setTimeout(resolve, 150));
       await engine.ask({ ask: "account", subject, ...given });
       await new Promise((resolve) => setTimeout(resolve, 4));

@@ -22,8 +22,8 @@ addEventListener("message", async ({ data }) => {
   try {
     answer = ask(data.question);
   } catch {
-    // A trap leaves the module in no state to go on: whoever asked begins anew.
-    answer = { error: "the question could not be answered here; the command line may", broken: true };
+    // A trap leaves the module in no state to go on: the caller starts again.
+    answer = { error: "this query failed in the browser; try it on the command line", broken: true };
   }
   postMessage({ id: data.id, answer, took: performance.now() - begun });
 });

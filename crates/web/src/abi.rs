@@ -1,7 +1,7 @@
 //! How a browser calls: three functions of the module, without generated glue.
 //!
 //! The page asks for [`room`] for so many bytes, writes the question there, calls [`reply`] and reads as many bytes as that returns
-//! from where [`answer`] points. Both texts stay in this module, so nobody has to free anything.
+//! from where [`answer`] points. Both texts stay in this module, so the page frees nothing.
 
 use crate::{Session, ask};
 use std::cell::RefCell;

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
-use veracity_audit::{Counts, bound::clopper_pearson};
-use veracity_claims::{
+use veracity_account::claims::{
     Choice, Refusal, Subject, Target, account, spec::MechanismSpec, verification::ROUNDING, words::one_line,
 };
+use veracity_audit::{Counts, bound::clopper_pearson};
 use veracity_core::{
     Adjacency, Claim, Count, Delta, Epsilon, Lower, Mechanism, PrivacyUnit, Significance, Upper,
     decimal::{down, nearest},
@@ -16,7 +16,7 @@ use veracity_core::{
 };
 
 /// The schema that is known.
-const SCHEMA: &str = "veracity.certificate/2";
+const SCHEMA: &str = "veracity.certificate/3";
 
 /// What is read of a certificate; its other fields need the trials.
 #[derive(Deserialize)]
@@ -27,16 +27,16 @@ struct Certificate {
     ceiling: Number,
     basis: String,
     significance: f64,
-    claim: Claimed,
+    claim: ClaimFields,
     proved: Option<f64>,
-    method: MethodNote,
-    counted: CountedNote,
+    method: MethodFields,
+    counted: Value,
     curve: Option<IgnoredAny>,
     trials: u64,
 }
 
 #[derive(Deserialize)]
-struct Claimed {
+struct ClaimFields {
     epsilon: f64,
     delta: f64,
     adjacency: String,
@@ -44,18 +44,10 @@ struct Claimed {
 }
 
 #[derive(Deserialize)]
-struct MethodNote {
+struct MethodFields {
     bound: String,
     threshold: String,
     group_size: u64,
-}
-
-#[derive(Deserialize)]
-struct CountedNote {
-    true_positives: Option<u64>,
-    false_negatives: Option<u64>,
-    false_positives: Option<u64>,
-    true_negatives: Option<u64>,
 }
 
 /// A number, or a word for one that JSON cannot have.
@@ -71,9 +63,9 @@ impl Number {
         match self {
             Number::Finite(number) => Ok(*number),
             Number::Word(word) if word == "inf" => Ok(f64::INFINITY),
-            Number::Word(_) => {
-                Err(Refusal::Invalid("certificate has a word for a number, expected inf".into()))
-            }
+            Number::Word(_) => Err(Refusal::Invalid(
+                "certificate has a string in place of a number; only inf is allowed".into(),
+            )),
         }
     }
 }
@@ -96,13 +88,10 @@ impl Statement {
 /// Whether what can be recomputed holds.
 pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
     let read: Certificate = serde_json::from_str(text).map_err(|error| {
-        Refusal::Invalid(format!(
-            "certificate is not one that veracity wrote ({})",
-            one_line(&error.to_string())
-        ))
+        Refusal::Invalid(format!("not a certificate of veracity ({})", one_line(&error.to_string())))
     })?;
     if read.schema != SCHEMA {
-        return Err(Refusal::Invalid(format!("schema of the certificate is another, expected {SCHEMA}")));
+        return Err(Refusal::Invalid(format!("the certificate has another schema, expected {SCHEMA}")));
     }
     let claim = Claim {
         epsilon: Upper(Epsilon::new(read.claim.epsilon)?),
@@ -111,11 +100,13 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
     };
     let shown = Epsilon::new(read.epsilon_lower.get()?)?;
     Epsilon::new(read.ceiling.get()?)?;
-    let (mut statements, mut left) =
-        (Vec::new(), vec!["that the trials were run, and give these counts: they are not here"]);
+    let (mut statements, mut left) = (
+        Vec::new(),
+        vec!["that the trials were run and give these counts, because they are not in the file"],
+    );
     match (proof(&read, &claim)?, read.proved) {
         (Some(found), Some(stated)) => statements.push(Statement::numbers("proved", stated, found)),
-        (None, Some(_)) => left.push("the proof: no mechanism is claimed"),
+        (None, Some(_)) => left.push("the upper bound, because no mechanism is claimed"),
         (_, None) => {}
     }
     let found = bound(&read, &claim)?;
@@ -124,16 +115,16 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
             statements.push(Statement::numbers("epsilon_lower", read.epsilon_lower.get()?, epsilon));
             statements.push(Statement::numbers("ceiling", read.ceiling.get()?, ceiling));
         }
-        None => left.push("the bound: it does not follow from these counts alone"),
+        None => left.push("the lower bound, because it depends on more than these counts"),
     }
     // Whatever the trials were: more was shown than claimed, or the verdict is none that there is.
     let is_refuted = read.verdict == "refuted";
-    let is_known = ["refuted", "not-refuted", "cannot-tell"].contains(&read.verdict.as_str());
+    let is_known = ["refuted", "not-refuted", "inconclusive"].contains(&read.verdict.as_str());
     if !is_known || (shown.get() > claim.epsilon.0.get() && read.basis == "proved" && !is_refuted) {
         statements.push(Statement {
             what: "verdict",
             stated: one_line(&read.verdict),
-            found: if is_known { "refuted" } else { "no verdict of an audit" }.to_owned(),
+            found: if is_known { "refuted" } else { "not a verdict of an audit" }.to_owned(),
             holds: false,
         });
     }
@@ -144,7 +135,7 @@ pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
             holds: read.verdict == found,
             found: found.to_owned(),
         }),
-        None => left.push("the verdict: it rests on the whole claimed curve, or on an assumption"),
+        None => left.push("the verdict, because it depends on the whole claimed curve or on an assumption"),
     }
     Ok(told(&read, &statements, &left))
 }
@@ -161,32 +152,22 @@ fn proof(read: &Certificate, claim: &Claim) -> Result<Option<f64>, Refusal> {
     Ok(found.map(|upper| upper.0.get()))
 }
 
-/// The bound and its ceiling, where they follow from counts: one threshold that other trials chose, or nobody did.
+/// The bound and its ceiling, where they follow from counts: one threshold that was fixed, or chosen by other trials.
 fn bound(read: &Certificate, claim: &Claim) -> Result<Option<(f64, f64)>, Refusal> {
-    let counted = &read.counted;
+    let count = |name: &str| read.counted[name].as_u64();
     let is_counts = read.method.bound == "clopper-pearson"
         && (read.method.threshold == "split" || read.method.threshold.starts_with("fixed:"));
-    let (true, Some(hits), Some(misses), Some(alarms), Some(quiet)) = (
-        is_counts,
-        counted.true_positives,
-        counted.false_negatives,
-        counted.false_positives,
-        counted.true_negatives,
-    ) else {
-        return Ok(None);
+    let counts = || {
+        Some(Counts {
+            true_positives: count("true_positives")?,
+            false_negatives: count("false_negatives")?,
+            false_positives: count("false_positives")?,
+            true_negatives: count("true_negatives")?,
+        })
     };
-    let counts = Counts {
-        true_positives: hits,
-        false_negatives: misses,
-        false_positives: alarms,
-        true_negatives: quiet,
-    };
-    let shown = clopper_pearson::bound(
-        counts,
-        claim.delta,
-        Count::new(read.method.group_size)?,
-        Significance::new(read.significance)?,
-    );
+    let Some(counts) = counts().filter(|_| is_counts) else { return Ok(None) };
+    let (group, significance) = (Count::new(read.method.group_size)?, Significance::new(read.significance)?);
+    let shown = clopper_pearson::bound(counts, claim.delta, group, significance);
     Ok(Some((shown.epsilon.0.get(), shown.ceiling.get())))
 }
 
@@ -202,9 +183,9 @@ fn verdict(read: &Certificate, claim: &Claim) -> Result<Option<&'static str>, Re
 fn told(read: &Certificate, statements: &[Statement], left: &[&str]) -> Value {
     let failed = statements.iter().find(|one| !one.holds);
     let first = match failed {
-        Some(one) => format!("does not hold: {}, stated {}; found {}", one.what, one.stated, one.found),
+        Some(one) => format!("invalid: {}, stated {}; found {}", one.what, one.stated, one.found),
         None => format!(
-            "nothing against it: {}, epsilon ≥ {} at delta {} shown, {} claimed   ({}; {})",
+            "no contradiction found: {}, epsilon ≥ {} at delta {} observed, {} claimed   ({}; {})",
             one_line(&read.verdict),
             down(read.epsilon_lower.get().unwrap_or(0.0), 9),
             nearest(read.claim.delta, 17),
@@ -215,7 +196,10 @@ fn told(read: &Certificate, statements: &[Statement], left: &[&str]) -> Value {
     };
     let checked = statements.iter().filter(|one| one.holds).map(|one| format!("recomputed: {}", one.what));
     let not = left.iter().map(|line| format!("not recomputed here: {line}"));
-    let advice = format!("with its {} trials beside it, the command line recomputes all of it", read.trials);
+    let advice = format!(
+        "the command line recomputes everything if the {} trials are next to the certificate",
+        read.trials
+    );
     let lines: Vec<String> = checked.chain(not).chain([advice]).collect();
     json!({
         "kind": "certificate",

@@ -3,25 +3,23 @@
 use crate::certificate;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use veracity_claims::{Refusal, verify as verify_claim, words};
-
-/// The longest file that is looked at, as on the command line.
-const LONGEST: usize = 1 << 20;
+use veracity_account::claims::{Refusal, verify as verify_claim, words};
+use veracity_core::files::LONGEST_TEXT;
 
 /// The one thing that every file of ours has.
 #[derive(Deserialize)]
-struct Named {
+struct SchemaField {
     schema: String,
 }
 
 /// Whether a file holds, in words.
 pub(crate) fn verify(text: &str) -> Result<Value, Refusal> {
-    if text.len() > LONGEST {
-        return Err(Refusal::Invalid("file is longer than 1 MiB, expected a claim or a certificate".into()));
+    if text.len() as u64 > LONGEST_TEXT {
+        return Err(Refusal::Invalid("the file exceeds 1 MiB; choose a claim or a certificate".into()));
     }
-    let named: Named = serde_json::from_str(text).map_err(|_| {
+    let named: SchemaField = serde_json::from_str(text).map_err(|_| {
         Refusal::Invalid(
-            "file says no schema, expected a claim.json or a certificate.json of veracity".into(),
+            "the file names no schema; choose a claim.json or certificate.json of veracity".into(),
         )
     })?;
     if named.schema.starts_with("veracity.certificate/") {

@@ -1,8 +1,8 @@
 //! The questions of the page: JSON in, JSON out, on the reader's own machine.
 //!
-//! [`ask`] reads a question, has the rooms answer it, and writes words and numbers for the page to lay out; what is wrong with a
-//! question is one line. A [`Session`] keeps the one thing that goes on between questions, an audit under way. `abi` is how a
-//! browser calls all this. Words and digits are those of the command line, since both take them from the room of claims.
+//! [`ask`] reads a question, answers it, and writes words and numbers for the page to lay out. An error is one line. A [`Session`] keeps
+//! an audit that is under way between questions. A browser calls all this through `abi`. Words and digits are those of the command
+//! line: both take them from `veracity_account::claims`.
 //!
 //! ```
 //! use veracity_web::{Session, ask};
@@ -12,8 +12,10 @@
 //! assert!(answer.contains(r#""number":"4.377"#), "{answer}");
 //! ```
 
+#![warn(clippy::missing_errors_doc)]
+
 mod abi;
-pub mod audit;
+mod audit;
 mod certificate;
 mod curves;
 mod files;
@@ -27,13 +29,14 @@ pub mod serving;
 pub use page::{PAGE, POLICY, PageFile};
 
 use audit::LiveAudit;
-use question::{Asked, Question};
+use question::{AccountQuestion, Question};
 use serde_json::{Value, json};
-use veracity_claims::{
+use veracity_account::claims::{
     Choice, Refusal, Subject, Target, account,
     calibration::{self, Solved},
     explain, words,
 };
+use veracity_core::decimal::up;
 
 /// What goes on between questions.
 #[derive(Debug, Default)]
@@ -83,22 +86,14 @@ fn answer(session: &mut Session, question: Question) -> Result<Value, Refusal> {
         }
         Question::Trials { trials } => match &mut session.audit {
             Some(audit) => audit.go_on(trials),
-            None => Err(Refusal::Invalid("no audit is under way, expected one to be begun".into())),
+            None => Err(Refusal::Invalid("no audit is running; start one".into())),
         },
     }
 }
 
 /// An answer in words, and the numbers behind them.
-fn answered(subject: &Subject, answer: &veracity_claims::Answer) -> Result<Value, Refusal> {
+fn answered(subject: &Subject, answer: &veracity_account::claims::Answer) -> Result<Value, Refusal> {
     let words = words::answer::answer(subject, answer);
-    let (lower, upper) = match answer.target {
-        Target::Delta(_) => {
-            (answer.epsilon.lower().map(|x| x.0.get()), answer.epsilon.upper().map(|x| x.0.get()))
-        }
-        Target::Epsilon(_) => {
-            (answer.delta.lower().map(|x| x.0.get()), answer.delta.upper().map(|x| x.0.get()))
-        }
-    };
     Ok(json!({
         "text": words.to_string(),
         "asked": words.asked,
@@ -108,19 +103,39 @@ fn answered(subject: &Subject, answer: &veracity_claims::Answer) -> Result<Value
         "conditions": words.conditions,
         "standing": words.standing,
         "fallback": words.fallback,
-        "lower": lower,
-        "upper": upper,
+        "lower": answer.lower(),
+        "upper": answer.upper(),
         "method": answer.method.name(),
         "describes": subject.describe(),
+        "cautions": cautions(subject, answer),
     }))
 }
 
-fn row(method: &str, outcome: Result<&veracity_claims::Answer, &Refusal>) -> Value {
+/// Above this δ a caution is shown. The page does not know how many people there are: 1/n is smaller for more than a thousand.
+const LARGE_DELTA: f64 = 1e-3;
+
+/// What a reader could believe that is not so: how batches must be drawn, and a δ that lets whole records be published.
+fn cautions(subject: &Subject, answer: &veracity_account::claims::Answer) -> Vec<String> {
+    let batches = subject.assumed_batches().map(|batches| format!("Assumes {batches}."));
+    let delta = match answer.target {
+        Target::Delta(delta) => delta.get(),
+        Target::Epsilon(_) => answer.delta.upper().map_or(0.0, |upper| upper.0.get()),
+    };
+    let large = (delta > LARGE_DELTA).then(|| {
+        format!(
+            "A delta of {} lets a mechanism publish a person's whole record with that probability. Use a delta far below 1/n for n people.",
+            up(delta, 3)
+        )
+    });
+    batches.into_iter().chain(large).collect()
+}
+
+fn row(method: &str, outcome: Result<&veracity_account::claims::Answer, &Refusal>) -> Value {
     let words = words::comparison::row(outcome);
     json!({ "method": method, "lower": words.lower, "upper": words.upper, "standing": words.standing })
 }
 
-fn explained(asked: &Asked, priors: &[veracity_core::Probability]) -> Result<Value, Refusal> {
+fn explained(asked: &AccountQuestion, priors: &[veracity_core::Probability]) -> Result<Value, Refusal> {
     let words = words::explanation(&explain(&asked.subject.subject()?, asked.target()?, priors)?);
     Ok(json!({
         "text": words.to_string(),

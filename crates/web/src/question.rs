@@ -1,8 +1,8 @@
-//! What the page may ask, as JSON, with every number checked at the door.
+//! The questions of the page, as JSON, with every number checked.
 
 use crate::audit::AuditOrder;
 use serde::Deserialize;
-use veracity_claims::{
+use veracity_account::claims::{
     Adjacency, Method, Subject, Target,
     calibration::Solve,
     plan,
@@ -10,17 +10,14 @@ use veracity_claims::{
 };
 use veracity_core::{Delta, Epsilon, Mechanism, PrivacyUnit, Probability, Refusal};
 
-/// The most mechanisms of one plan, as on the command line.
-const MOST_MECHANISMS: usize = 1000;
-
 /// One question.
 pub(crate) enum Question {
     /// What it leaks: by the best method, or by one that is named.
-    Account { asked: Asked, method: Option<Method> },
+    Account { asked: AccountQuestion, method: Option<Method> },
     /// The setting for a budget.
     Calibrate { subject: SubjectSpec, solve: Solve, epsilon: Epsilon, delta: Delta },
     /// What it means for the people.
-    Explain { asked: Asked, priors: Vec<Probability> },
+    Explain { asked: AccountQuestion, priors: Vec<Probability> },
     /// The profile and the trade-off curve.
     Curves { subject: SubjectSpec, delta: Delta },
     /// Whether a file holds.
@@ -32,22 +29,15 @@ pub(crate) enum Question {
 }
 
 /// A subject, and the δ or the ε that is given.
-pub(crate) struct Asked {
+pub(crate) struct AccountQuestion {
     pub subject: SubjectSpec,
     delta: Option<f64>,
     epsilon: Option<f64>,
 }
 
-impl Asked {
+impl AccountQuestion {
     pub(crate) fn target(&self) -> Result<Target, Refusal> {
-        match (self.delta, self.epsilon) {
-            (Some(delta), None) => Ok(Target::Delta(Delta::new(delta)?)),
-            (None, Some(epsilon)) if epsilon.is_infinite() => {
-                Err(Refusal::out_of_range("epsilon", epsilon, "a finite number ≥ 0"))
-            }
-            (None, Some(epsilon)) => Ok(Target::Epsilon(Epsilon::new(epsilon)?)),
-            _ => Err(Refusal::Invalid("delta and epsilon are given or missing, expected one of them".into())),
-        }
+        Target::given("", self.delta, self.epsilon)
     }
 }
 
@@ -70,7 +60,7 @@ struct Entry {
 impl SubjectSpec {
     /// The subject, as a plan with these entries has it; a single mechanism without an adjacency has that of its kind.
     pub(crate) fn subject(&self) -> Result<Subject, Refusal> {
-        if self.entries.is_empty() || self.entries.len() > MOST_MECHANISMS {
+        if self.entries.is_empty() || self.entries.len() > plan::MOST_MECHANISMS {
             return Err(Refusal::out_of_range("mechanisms in the plan", self.entries.len(), "1 to 1000"));
         }
         let mut parts = self.entries.iter().map(Entry::mechanism).collect::<Result<Vec<_>, Refusal>>()?;
@@ -85,12 +75,7 @@ impl SubjectSpec {
 
     /// The kind of its only mechanism, by which a setting is named.
     pub(crate) fn kind(&self) -> &'static str {
-        match self.entries.as_slice() {
-            [Entry { mechanism: MechanismSpec::Laplace { .. }, .. }] => "laplace",
-            [Entry { mechanism: MechanismSpec::DiscreteLaplace { .. }, .. }] => "discrete-laplace",
-            [Entry { mechanism: MechanismSpec::DiscreteGaussian { .. }, .. }] => "discrete-gaussian",
-            _ => "gaussian",
-        }
+        self.entries.first().map_or("gaussian", |entry| entry.mechanism.kind())
     }
 }
 
@@ -124,13 +109,13 @@ struct Fields {
 pub(crate) fn parse(text: &str) -> Result<Question, Refusal> {
     let fields: Fields = serde_json::from_str(text)
         .map_err(|error| Refusal::Invalid(format!("question: {}", plan::plainly(&error.to_string()))))?;
-    let missing = |name: &str| Refusal::Invalid(format!("{name} is missing, expected it in the question"));
+    let missing = |name: &str| Refusal::Invalid(format!("{name} is missing in the query"));
     let subject = fields.subject.ok_or_else(|| missing("subject"));
     let number = |value: Option<f64>, name: &str| value.ok_or_else(|| missing(name));
     let (delta, epsilon) = (fields.delta, fields.epsilon);
     Ok(match fields.ask.as_str() {
         "account" => Question::Account {
-            asked: Asked { subject: subject?, delta, epsilon },
+            asked: AccountQuestion { subject: subject?, delta, epsilon },
             method: fields.method.as_deref().map(str::parse).transpose()?,
         },
         "calibrate" => Question::Calibrate {
@@ -140,7 +125,7 @@ pub(crate) fn parse(text: &str) -> Result<Question, Refusal> {
             delta: Delta::new(number(delta, "delta")?)?,
         },
         "explain" => Question::Explain {
-            asked: Asked { subject: subject?, delta, epsilon },
+            asked: AccountQuestion { subject: subject?, delta, epsilon },
             priors: fields
                 .priors
                 .unwrap_or(vec![0.01, 0.5])
@@ -154,7 +139,7 @@ pub(crate) fn parse(text: &str) -> Result<Question, Refusal> {
         "trials" => Question::Trials { trials: fields.trials.ok_or_else(|| missing("trials"))? },
         _ => {
             let known = "account, calibrate, explain, curves, verify, audit or trials";
-            return Err(Refusal::Invalid(format!("ask is another word, expected {known}")));
+            return Err(Refusal::Invalid(format!("unknown query type in ask, expected {known}")));
         }
     })
 }

@@ -30,10 +30,13 @@ pub struct Server {
 
 impl Server {
     /// Takes a port; with 0, one that is free.
+    ///
+    /// # Errors
+    /// Refuses a port that cannot be had.
     pub fn bind(port: u16) -> Result<Server, Error> {
         let refuse = |error: io::Error| {
             Error::invalid(format!(
-                "port is {port}, which cannot be had ({error}), expected a free one, or 0 for any"
+                "cannot use port {port} ({error}); choose another, or 0 for any free port"
             ))
         };
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map_err(refuse)?;
@@ -57,11 +60,11 @@ impl Server {
                 }
                 let open = &open;
                 let answered = move || {
-                    // A browser that went away is nobody's business.
+                    // Ignore a browser that went away.
                     let _ = answer(stream, self.port);
                     open.fetch_sub(1, Ordering::Relaxed);
                 };
-                // Where no thread is to be had, the browser is told nothing and asks again.
+                // Without a free thread, the browser gets no answer and asks again.
                 if thread::Builder::new().spawn_scoped(scope, answered).is_err() {
                     open.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -111,7 +114,7 @@ fn respond(head: &str, port: u16) -> Vec<u8> {
 
 /// The file that is asked for, and whether its bytes are; or what is wrong.
 fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static str, &'static str)> {
-    let bad = ("400 Bad Request", "request is not readable, expected GET of a file of the page");
+    let bad = ("400 Bad Request", "cannot read the request, expected GET of a file of the web page");
     if !is_whole(head.as_bytes()) {
         return Err(bad);
     }
@@ -139,16 +142,16 @@ fn wanted(head: &str, port: u16) -> Result<(&'static PageFile, bool), (&'static 
     if !matches!(hosts[..], [host] if ours.iter().any(|known| known == host)) {
         return Err((
             "421 Misdirected Request",
-            "host is another, expected 127.0.0.1 or localhost with the port",
+            "unknown host, expected 127.0.0.1 or localhost with the port",
         ));
     }
     if !["GET", "HEAD"].contains(&verb) {
-        return Err(("405 Method Not Allowed", "method is another, expected GET or HEAD"));
+        return Err(("405 Method Not Allowed", "unsupported method, expected GET or HEAD"));
     }
     let name = path.split(['?', '#']).next().unwrap_or_default().trim_start_matches('/');
     let name = if name.is_empty() { PAGE[0].name } else { name };
     let file = PAGE.iter().find(|file| file.name == name);
-    file.map(|file| (file, verb == "GET")).ok_or(("404 Not Found", "file is none of the page"))
+    file.map(|file| (file, verb == "GET")).ok_or(("404 Not Found", "no such file"))
 }
 
 fn response(status: &str, kind: &str, bytes: &[u8], has_body: bool) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! The page's questions, asked without a browser.
 
 use serde_json::{Value, json};
-use veracity_claims::{Choice, Target, account, plan, words};
+use veracity_account::claims::{Choice, Target, account, plan, words};
 use veracity_core::Delta;
 use veracity_web::{Session, ask};
 
@@ -80,7 +80,7 @@ fn what_makes_no_sense_is_one_line() {
         r#"{"ask": "account", "delta": 1e999, "subject": {"entries": [{"mechanism": {"kind": "gaussian", "noise_multiplier": 1}}]}}"#,
         r#"{"ask": "account", "delta": 0.1, "subject": {"entries": [{"mechanism": {"kind": "gaussian", "noise_multiplier": 1}, "times": 1e300}]}}"#,
         r#"{"ask": "verify", "text": "{\"schema\": \"veracity.claim/2\"}"}"#,
-        r#"{"ask": "verify", "text": "{\"schema\": \"veracity.certificate/2\"}"}"#,
+        r#"{"ask": "verify", "text": "{\"schema\": \"veracity.certificate/3\"}"}"#,
         r#"{"ask": "verify", "text": "no"}"#,
         r#"{"ask": "audit", "audit": {"mechanism": "laplace", "noise_multiplier": -1, "bug": "honest", "delta": 0, "seed": 1}}"#,
     ];
@@ -107,7 +107,7 @@ fn the_example_of_the_page_holds_and_its_forgery_does_not() {
 fn a_certificate_that_contradicts_itself_does_not_stand() {
     let certificate = |verdict: &str, epsilon_lower: f64| {
         let text = json!({
-            "schema": "veracity.certificate/2",
+            "schema": "veracity.certificate/3",
             "verdict": verdict,
             "epsilon_lower": epsilon_lower,
             "ceiling": 5.0,
@@ -123,11 +123,11 @@ fn a_certificate_that_contradicts_itself_does_not_stand() {
         answer(&json!({ "ask": "verify", "text": text.to_string() }))
     };
     // More is shown than claimed, or the verdict is none.
-    for (verdict, shown) in [("not-refuted", 3.0), ("cannot-tell", 3.0), ("fine", 1.0), ("", 1.0)] {
+    for (verdict, shown) in [("not-refuted", 3.0), ("inconclusive", 3.0), ("fine", 1.0), ("", 1.0)] {
         let told = certificate(verdict, shown);
         assert_eq!(told["stands"], false, "{verdict} {shown}: {told}");
     }
-    for (verdict, shown) in [("not-refuted", 1.0), ("cannot-tell", 1.0), ("refuted", 3.0)] {
+    for (verdict, shown) in [("not-refuted", 1.0), ("inconclusive", 1.0), ("refuted", 3.0)] {
         let told = certificate(verdict, shown);
         assert!(told["error"].is_null() && told["stands"] != false, "{verdict} {shown}: {told}");
     }

@@ -1,4 +1,4 @@
-"""What all private estimators share: public bounds, sums of rows with noise, a claim."""
+"""Code that all private estimators share: public bounds, noisy sums of rows, a claim."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from .. import _veracity
+from .._cautions import warn_of_large_delta
 from .._errors import InvalidInput
 from .._veracity import Claim, Mechanism
+from ._fits import count
 
 # What scikit-learn says of shapes, names and kinds.
 _WITHOUT_VALUES = re.compile(
@@ -35,9 +37,11 @@ _NUMBER = "the rows are private, and so is their number"
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """Public bounds in, a claim out."""
+    """Base class of private estimators: takes public bounds and makes a claim."""
 
     claim_: Claim
+    epsilon: float
+    n_fits_: int
     _noted: list[tuple[str, float, float, float]]
     n_features_in_: int
 
@@ -56,12 +60,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return rows, targets
 
     def _check_numbers(self) -> None:
-        """Refuses a text, or anything else, in the place of a number."""
+        """Refuse a string, or any other object, in the place of a number."""
         for name, given in self.get_params(deep=False).items():
             if name in _NUMBERS and given is not None and (isinstance(given, bool) or not isinstance(given, Real)):
                 raise TypeError(f"{name} is a {type(given).__name__}, expected a number")
             if name in _WHOLE and given is not None and given % 1 != 0:
-                raise InvalidInput(f"{name} has a fraction, expected a whole number")
+                raise InvalidInput(f"{name} has a fraction, expected an integer")
 
     def _validated(self, *data: Any, **how: Any) -> Any:
         self._check_numbers()
@@ -73,11 +77,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if issubclass(kind, ValueError | TypeError) and _WITHOUT_VALUES.match(told):
             raise kind(_VALUES.sub(".", told))
         if "could not convert" in told:
-            raise InvalidInput("X or y has a value that is no number, expected numbers; missing ones are NaN")
+            raise InvalidInput("X or y has a value that is not a number, expected numbers, and NaN for missing ones")
         raise InvalidInput(f"X or y cannot be read ({kind.__name__}), expected arrays of numbers; missing ones are NaN")
 
     def _box(self, given: Any, width: int, name: str = "bounds") -> tuple[Any, Any]:
-        """The lower and upper bound of each column, which must be said."""
+        """Return the lower and upper bound of each column, which the caller must give."""
         if given is None:
             raise InvalidInput(f"{name} are missing, expected (lower, upper): they must not be read off the data")
         try:
@@ -92,7 +96,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return lower, upper
 
     def _centred(self, X: Any, box: tuple[Any, Any]) -> Any:
-        """Columns as −1 to 1 between their bounds; what is missing is in the middle."""
+        """Scale columns to −1 … 1 between their bounds. A missing value becomes the middle."""
         lower, upper = box
         middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -109,7 +113,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return int(state.randint(2**31 - 1))
         if hasattr(state, "integers"):
             return int(state.integers(2**31 - 1))
-        raise InvalidInput("random_state is no seed, expected a whole number, and that for tests alone")
+        raise InvalidInput("random_state is not a seed, expected an integer, and only for tests")
 
     def _sums(
         self,
@@ -160,15 +164,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             found.append(parts)
         return found, mechanism
 
-    def _claimed(self, mechanism: Mechanism, *fitted: Any) -> None:
-        """Ties the claim to what was fitted."""
+    def _claimed(self, mechanism: Mechanism, rows: Any, *fitted: Any) -> None:
+        """Count the fit, and make the claim of all fits on these rows."""
         digest = hashlib.sha256()
         for values in fitted:
             digest.update(np.ascontiguousarray(values, dtype="float64").tobytes())
         seeded = getattr(self, "random_state", None) is not None
+        delta = float(getattr(self, "delta", 0.0))
+        warn_of_large_delta(delta, len(rows), stacklevel=3)
+        total = count(rows, mechanism, (float(self.epsilon), delta), seeded, self._noted)
         self.mechanism_ = mechanism
+        self.n_fits_ = total.n_fits
+        dataset = "training data" if total.n_fits == 1 else f"training data, fit {total.n_fits} on these rows"
         self.claim_ = _veracity._model_claim(
-            mechanism, getattr(self, "delta", 0.0), seeded, digest.hexdigest(), "training data", self._noted
+            total.mechanism, total.delta, total.is_seeded, digest.hexdigest(), dataset, total._noted
         )
         del self._noted
         self.assumes_ = tuple(self._assumptions())
@@ -178,12 +187,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class PrivateClassifier(PrivateEstimator):
-    """Classes by number; which there are is said, or declared to be public."""
+    """Base class of private classifiers. The labels are given, or count as public."""
 
     classes_: Any
 
     def _numbered(self, y: Any) -> Any:
-        """Each label's place among the classes. A label that is no class is in none, past the last."""
+        """Return the index of each label among the classes. An unknown label gets an index past the last."""
         from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
         check_classification_targets(y)
@@ -212,7 +221,7 @@ class PrivateClassifier(PrivateEstimator):
 
 
 def symmetric(upper: Any, width: int) -> Any:
-    """The matrix of an upper triangle."""
+    """Return the symmetric matrix of an upper triangle."""
     matrix = np.zeros((width, width))
     matrix[np.triu_indices(width)] = upper
     return matrix + np.triu(matrix, 1).T

@@ -1,4 +1,4 @@
-"""Naive Bayes with normal features, from noisy counts, sums and sums of squares."""
+"""Naive Bayes with Gaussian features, from noisy counts, sums and sums of squares."""
 
 from __future__ import annotations
 
@@ -13,22 +13,30 @@ from ._base import PrivateClassifier
 
 
 class GaussianNB(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
-    """Naive Bayes with normal features.
+    """Naive Bayes with Gaussian features.
 
     Theorem: the Gaussian mechanism on the number of rows, the sums and the sums of squares of every class at once. A row is in one class,
-    each column is moved into −1 to 1 and rounded to integers, and of squares ½ is taken away, so the ℓ2 sensitivity is
-    √(1 + 1.25·columns), exactly (Vaidya et al. 2013 for the model, with one Gaussian release in place of many Laplace ones).
+    each column is clamped, scaled to −1 … 1 and rounded to integers, and ½ is subtracted from squares, so the ℓ2 sensitivity is exactly
+    √(1 + 1.25·columns) (Vaidya et al. 2013 for the model, with one Gaussian release in place of many Laplace ones).
 
-    All else is post-processing. The noise of a mean is known: its variance e² is what the square of the mean is too large by, and
-    what a new value is farther from the mean by. So a variance is that of the noisy sums plus e², at least `var_smoothing`,
-    plus e². Values that hardly vary, such as those of rare categories, would otherwise have variances that are noise alone.
+    The rest is post-processing. The noise of a mean is known. Its variance e² inflates the square of the mean, and it moves every new
+    value away from the mean. So a variance is the variance from the noisy sums plus e², at least `var_smoothing`, plus e². Without this,
+    columns that hardly vary, such as rare categories, would have variances that are only noise.
 
     Args:
-        epsilon, delta: the budget of a fit; delta > 0.
-        bounds: (lower, upper) of the features; numbers, or one for each column. Values outside are moved in.
-        classes: the labels there can be; without it, those that occur in y are declared to be public.
-        var_smoothing: the least variance, as a part of the squared half-width between the bounds.
-        random_state: for tests alone; the claim then says that the model is not for release.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the features: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        classes: the possible labels. Without it, the labels that occur in y count as public.
+        var_smoothing: the smallest variance, as a fraction of the squared half-width between the bounds.
+        random_state: only for tests. The claim then says that the model is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -49,7 +57,18 @@ class GaussianNB(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> GaussianNB:
-        """Fits means, variances and priors, which spends epsilon and delta."""
+        """Fit means, variances and priors. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: the targets, one per row.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows, y = self._rows_and_targets(X, y)
         places = self._numbered(y)
         box = lower, upper = self._box(self.bounds, rows.shape[1])
@@ -75,7 +94,7 @@ class GaussianNB(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         self.class_prior_ = counts / counts.sum()
         self.theta_ = 0.5 * (lower + upper) + half * means
         self.var_ = half**2 * np.minimum(np.maximum(squares - means**2 + extra, least) + extra, max(1.0, least))
-        self._claimed(mechanism, self.class_count_, self.theta_, self.var_)
+        self._claimed(mechanism, rows, self.class_count_, self.theta_, self.var_)
         return self
 
     def _joint(self, X: Any) -> Any:
@@ -91,16 +110,37 @@ class GaussianNB(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         return np.array(scores).T
 
     def predict(self, X: Any) -> Any:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array of labels.
+        """
         joint = self._joint(X)
         return self.classes_[joint.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of the probability of each class."""
+        """Predict the logarithm of the probability of each class.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+        """
         joint = self._joint(X)
         top = joint.max(axis=1, keepdims=True)
         return joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class."""
+        """Predict the probability of each class.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+        """
         return np.exp(self.predict_log_proba(X))

@@ -1,6 +1,6 @@
 """Checks of scikit-learn's `check_estimator` that private estimators do not pass, each with its reason."""
 
-_LABELS = "labels_ of the fitted rows would be private data of theirs; predict says them to whoever has the rows"
+_LABELS = "labels_ of the fitted rows would reveal private data; use predict if you have the rows"
 
 EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
     "GaussianNB": {},

@@ -1,4 +1,4 @@
-"""Clusters by noisy steps of Lloyd's algorithm."""
+"""Clustering by noisy steps of Lloyd's algorithm."""
 
 from __future__ import annotations
 
@@ -11,21 +11,30 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _veracity
 from .._errors import InvalidInput
 from ._base import PrivateEstimator
+from ._fits import follow
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc]
     """k-means by noisy steps of Lloyd's algorithm.
 
     Theorem: each step is a Gaussian mechanism on the number and the sum of the rows of every cluster (Blum, Dwork, McSherry, Nissim 2005;
-    Su et al. 2016): centres are public once they are noisy, a row is in one cluster, and rows of −1 to 1 have the ℓ2 sensitivity
-    √(1 + columns). Steps compose exactly. The first centres are spread between the bounds without a look at the data.
+    Su et al. 2016). Noisy centers are public, a row is in one cluster, and rows scaled to −1 … 1 have the ℓ2 sensitivity √(1 + columns).
+    Steps compose exactly. The first centers are spread between the bounds and do not depend on the data.
 
     Args:
-        n_clusters: how many.
-        epsilon, delta: the budget of a fit; delta > 0.
-        bounds: (lower, upper) of the columns; numbers, or one for each. Values outside are moved in.
-        max_iter: how many steps; each has an equal part of the budget.
-        random_state: for tests alone; the claim then says that the result is not for release.
+        n_clusters: the number of clusters.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the columns: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        max_iter: the number of steps. Each gets an equal part of the budget.
+        random_state: only for tests. The claim then says that the result is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -46,7 +55,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> KMeans:
-        """Finds the centres, which spends epsilon and delta."""
+        """Find the centers. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: ignored.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows = self._rows(X, reset=True)
         width = rows.shape[1]
         if not 1 <= self.n_clusters <= 10_000 or not 1 <= self.max_iter <= 10_000:
@@ -73,11 +93,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         half = 0.5 * (upper - lower)
         self.cluster_centers_ = 0.5 * (lower + upper) + half * centres
         self.n_iter_ = self.max_iter
-        self._claimed(mechanism, self.cluster_centers_)
+        self._claimed(mechanism, rows, self.cluster_centers_)
         return self
 
     def _moved(self, centres: Any, found: Any, deviation: float) -> Any:
-        """The noisy means; a cluster whose noisy number is within the noise stays where it is."""
+        """Return the noisy means. A cluster with a noisy count within the noise does not move."""
         moved = centres.copy()
         for place, part in enumerate(found):
             count = float(part["count"][0])
@@ -87,8 +107,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
 
     @property
     def labels_(self) -> Any:
-        """Not there: the clusters of the rows that were fitted are private. `predict` says them to whoever has the rows."""
-        raise AttributeError("labels_ is not there: clusters of the fitted rows are private; use predict")
+        """Not available, because the clusters of the fitted rows are private. Use `predict` if you have the rows."""
+        raise AttributeError("labels_ is not available: the clusters of the fitted rows are private; use predict")
 
     @property
     def _n_features_out(self) -> int:
@@ -102,24 +122,54 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         return np.where(np.isnan(rows), middle, rows).clip(lower, upper)
 
     def predict(self, X: Any) -> Any:
-        """The cluster of each row."""
+        """Predict the cluster of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array of cluster numbers.
+        """
         return _nearest(self._known(X), self.cluster_centers_).astype("int32")
 
     def fit_predict(self, X: Any, y: Any = None, **_: Any) -> Any:
-        """Finds the centres, and says the cluster of each row to whoever has the rows: that is not private."""
+        """Fit, then predict the cluster of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array of cluster numbers. Not private: do not publish it.
+        """
         return self.fit(X).predict(X)
 
     def transform(self, X: Any) -> Any:
-        """The distance of each row to each centre."""
-        return np.sqrt(_squares(self._known(X), self.cluster_centers_))
+        """Compute the distance of each row to each center.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per cluster.
+        """
+        distances = np.sqrt(_squares(self._known(X), self.cluster_centers_))
+        follow(self._rows(X, reset=False), distances)
+        return distances
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Less the sum of squared distances to the nearest centres. Of private rows, it is private."""
+        """Return the negative sum of squared distances to the nearest centers.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            The score. Not private: do not publish scores of private rows.
+        """
         return -float(_squares(self._known(X), self.cluster_centers_).min(axis=1).sum())
 
 
 def _spread(number: int, width: int) -> Any:
-    """Centres between −1 and 1, the same for all data: additive recurrence by roots of x^(width+1) = x + 1 (Roberts)."""
+    """Spread centers between −1 and 1, the same for all data: additive recurrence by roots of x^(width+1) = x + 1 (Roberts)."""
     ratio = 2.0
     for _ in range(64):
         ratio = (1.0 + ratio) ** (1.0 / (width + 1.0))

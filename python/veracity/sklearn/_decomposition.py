@@ -1,4 +1,4 @@
-"""Columns scaled, and rows projected, by noisy moments."""
+"""Scaling and principal components from noisy moments."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _veracity
 from .._errors import InvalidInput
 from ._base import PrivateEstimator, symmetric
+from ._fits import follow
 
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """Columns of mean 0 and variance 1, by noisy means and variances.
+    """Scale columns to mean 0 and variance 1, with noisy means and variances.
 
-    Theorem: the Gaussian mechanism on the number of rows, the sums and the sums of squares at once; each column is moved into −1 to 1 and
-    rounded to integers, so the ℓ2 sensitivity is √(1 + 2·columns), exactly.
+    Theorem: the Gaussian mechanism on the number of rows, the sums and the sums of squares at once. Each column is clamped, scaled to
+    −1 … 1 and rounded to integers, so the ℓ2 sensitivity is exactly √(1 + 2·columns).
 
     Args:
-        epsilon, delta: the budget of a fit; delta > 0.
-        bounds: (lower, upper) of the columns; numbers, or one for each. Values outside are moved in.
-        with_mean, with_std: whether columns lose their means, and are divided by their deviations.
-        random_state: for tests alone; the claim then says that the result is not for release.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the columns: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        with_mean: subtract the mean of each column.
+        with_std: divide each column by its standard deviation.
+        random_state: only for tests. The claim then says that the result is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -44,7 +54,18 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> StandardScaler:
-        """Finds means and variances, which spends epsilon and delta."""
+        """Estimate means and variances. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: ignored.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows = self._rows(X, reset=True)
         box = lower, upper = self._box(self.bounds, rows.shape[1])
         noise = _veracity._gaussian_noise(self.epsilon, self.delta, 1)
@@ -60,20 +81,36 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         # Never narrower than a thousandth of the bounds: noise is not to be blown up.
         self.var_ = half**2 * np.maximum(square - mean**2, 1e-6)
         self.scale_ = np.sqrt(self.var_)
-        self._claimed(mechanism, self.mean_, self.var_)
+        self._claimed(mechanism, rows, self.mean_, self.var_)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Columns less their means, over their deviations. Values are moved into the bounds; what is missing is the mean."""
+        """Scale the columns.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            The scaled rows. Values are clamped to the bounds, and a missing value becomes the mean.
+        """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         lower, upper = self._box(self.bounds, rows.shape[1])
         known = np.where(np.isnan(rows), np.broadcast_to(self.mean_, rows.shape), rows).clip(lower, upper)
         centred = known - self.mean_ if self.with_mean else known
-        return centred / self.scale_ if self.with_std else centred
+        scaled = centred / self.scale_ if self.with_std else centred
+        follow(rows, scaled)
+        return scaled
 
     def inverse_transform(self, X: Any) -> Any:
-        """Back to the unit of the columns."""
+        """Undo the scaling.
+
+        Args:
+            X: scaled rows.
+
+        Returns:
+            The rows in the units of the data.
+        """
         check_is_fitted(self)
         rows = np.asarray(X, dtype="float64")
         rows = rows * self.scale_ if self.with_std else rows
@@ -83,15 +120,23 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """Principal components of a noisy second-moment matrix.
 
-    Theorem: the Gaussian mechanism on the upper triangle of Σ x xᵀ, with the number and the sums of the rows for the centre (Analyze Gauss:
+    Theorem: the Gaussian mechanism on the upper triangle of Σ x xᵀ, with the number and the sums of the rows for the center (Analyze Gauss:
     Dwork, Talwar, Thakurta, Zhang 2014). Rows are clipped in ℓ2 and rounded to integers, so the sensitivity is exact.
 
     Args:
-        n_components: how many; all columns if not said.
-        epsilon, delta: the budget of a fit; delta > 0.
-        bounds: (lower, upper) of the columns; numbers, or one for each. Values outside are moved in.
-        row_norm: the norm that rows are clipped to once each column is −1 to 1; √columns, which clips none, if not said.
-        random_state: for tests alone; the claim then says that the result is not for release.
+        n_components: the number of components. None takes all columns.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the columns: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        row_norm: clip each row to this ℓ2 norm after its columns are scaled to −1 … 1. None takes √columns, which clips no row.
+        random_state: only for tests. The claim then says that the result is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -112,7 +157,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> PCA:
-        """Finds the components, which spends epsilon and delta."""
+        """Find the components. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: ignored.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows = self._rows(X, reset=True)
         width = rows.shape[1]
         number = width if self.n_components is None else self.n_components
@@ -142,7 +198,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else np.zeros(number)
         self.mean_ = 0.5 * (lower + upper) + half * norm * np.clip(mean, -1.0, 1.0)
         self.n_components_ = number
-        self._claimed(mechanism, self.components_, self.explained_variance_, self.mean_)
+        self._claimed(mechanism, rows, self.components_, self.explained_variance_, self.mean_)
         return self
 
     @property
@@ -150,14 +206,30 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         return int(self.n_components_)
 
     def transform(self, X: Any) -> Any:
-        """Rows by their components. Values are moved into the bounds; what is missing is the mean."""
+        """Project rows onto the components.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            The projected rows. Values are clamped to the bounds, and a missing value becomes the mean.
+        """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         lower, upper = self._box(self.bounds, rows.shape[1])
         known = np.where(np.isnan(rows), np.broadcast_to(self.mean_, rows.shape), rows).clip(lower, upper)
-        return (known - self.mean_) @ self.components_.T
+        projected = (known - self.mean_) @ self.components_.T
+        follow(rows, projected)
+        return projected
 
     def inverse_transform(self, X: Any) -> Any:
-        """Back to columns, as far as the components tell."""
+        """Map projected rows back to columns.
+
+        Args:
+            X: projected rows.
+
+        Returns:
+            The rows in the units of the data.
+        """
         check_is_fitted(self)
         return np.asarray(X, dtype="float64") @ self.components_ + self.mean_

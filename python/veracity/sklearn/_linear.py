@@ -1,4 +1,4 @@
-"""Linear models: logistic regression by a noisy objective, linear regression from noisy sums of products."""
+"""Linear models: logistic regression by objective perturbation, linear regression from noisy sums of products."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ from ._base import PrivateClassifier, PrivateEstimator, symmetric
 class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
     """Logistic regression by objective perturbation with approximate minima.
 
-    Theorem: Chaudhuri, Monteleoni, Sarwate 2011 (Algorithm 2), with Gaussian noise as Kifer, Smith, Thakurta 2012 in the tight form of
-    Redberg, Koskela, Wang 2023, and approximate minima as Iyengar et al. 2019: rows of norm at most 1, a random linear term, a
-    certified near-minimiser, and noise on the weights that hides how near it is. Pure ε, with Laplace noise, where delta is 0.
-    More than two classes are learnt one against the rest, each with an equal part of the budget. That the solver reaches its
-    tolerance is not covered: where it does not, `fit` refuses, and that refusal is not private.
+    Theorem: Chaudhuri, Monteleoni, Sarwate 2011 (Algorithm 2), with Gaussian noise as in Kifer, Smith, Thakurta 2012 in the tight form of
+    Redberg, Koskela, Wang 2023, and approximate minima as in Iyengar et al. 2019: rows of norm at most 1, a random linear term, a
+    certified near-minimizer, and noise on the weights that hides how near it is. With delta 0, the noise is Laplace and the guarantee is
+    pure ε. More than two classes are learned one against the rest, each with an equal part of the budget. The guarantee does not cover
+    whether the solver reaches its tolerance: if it does not, `fit` raises an error, and that error is not private.
 
     Args:
-        epsilon, delta: the budget of a fit.
-        bounds: (lower, upper) of the features; numbers, or one for each column. Values outside are moved in.
-        classes: the labels there can be; without it, those that occur in y are declared to be public.
-        row_norm: the norm that rows are clipped to, after each column was divided by its larger bound; √columns, which clips none,
-            if not said. Sparse rows, such as one-hot columns, gain from a smaller one.
-        C: 1 over the penalty beside the sum of the losses.
-        fit_intercept: whether there is a constant.
-        random_state: for tests alone; the claim then says that the model is not for release.
+        epsilon: ε of one fit.
+        delta: δ of one fit.
+        bounds: (lower, upper) of the features: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        classes: the possible labels. Without it, the labels that occur in y count as public.
+        row_norm: clip each row to this ℓ2 norm after each column is divided by its larger bound. None takes √columns, which clips no
+            row. Sparse rows, such as one-hot columns, gain from a smaller one.
+        C: inverse regularization strength, as in scikit-learn. Smaller values regularize more.
+        fit_intercept: whether to fit an intercept.
+        random_state: only for tests. The claim then says that the model is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -55,7 +63,18 @@ class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[mi
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> LogisticRegression:
-        """Fits the weights, which spends epsilon and delta."""
+        """Fit the weights. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: the targets, one per row.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows, y = self._rows_and_targets(X, y)
         places = self._numbered(y)
         scale = self._scale(rows.shape[1])
@@ -82,11 +101,11 @@ class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[mi
         self._room = np.sqrt(1.0 - constant**2)
         # Noise on an objective has no one sampler and scale that a claim could note.
         self._noted = []
-        self._claimed(mechanism, self.coef_, self.intercept_)
+        self._claimed(mechanism, rows, self.coef_, self.intercept_)
         return self
 
     def _scale(self, width: int) -> Any:
-        """What each column is divided by, so that no row is longer than 1 but for clipping."""
+        """The divisor of each column, so that clipping leaves no row longer than 1."""
         lower, upper = self._box(self.bounds, width)
         norm = float(np.sqrt(width)) if self.row_norm is None else float(self.row_norm)
         if not 0 < norm < 1e100:
@@ -100,7 +119,14 @@ class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[mi
         return np.ascontiguousarray(known.clip(lower, upper))
 
     def decision_function(self, X: Any) -> Any:
-        """The score of each row: of the second of two classes, or one for each class."""
+        """Compute the score of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            One score per row for two classes, otherwise one per row and class.
+        """
         check_is_fitted(self)
         rows = self._bounded(self._rows(X, reset=False))
         norms = np.linalg.norm(rows / self._scale(rows.shape[1]), axis=1)
@@ -110,13 +136,27 @@ class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[mi
         return scores.ravel() if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array of labels.
+        """
         scores = self.decision_function(X)
         places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[places]
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class."""
+        """Predict the probability of each class.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+        """
         scores = self.decision_function(X)
         with np.errstate(over="ignore"):
             chances = 1.0 / (1.0 + np.exp(-scores))
@@ -125,7 +165,14 @@ class LogisticRegression(ClassifierMixin, PrivateClassifier):  # type: ignore[mi
         return chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Its logarithm."""
+        """Predict the logarithm of the probability of each class.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
@@ -149,7 +196,18 @@ class _SumsOfProducts(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Fits the weights, which spends epsilon and delta."""
+        """Fit the weights. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: the targets, one per row.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows, y = self._rows_and_targets(X, y, y_numeric=True, multi_output=True)
         width = rows.shape[1]
         targets = np.asarray(y, dtype="float64").reshape(len(rows), -1)
@@ -169,7 +227,7 @@ class _SumsOfProducts(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             centred / norm, "norm", terms, noise, self._seed(), targets=aims / span
         )
         self._solve(sums, (norm, span), (box, target_box), noise, np.ndim(y) == 1)
-        self._claimed(mechanism, self.coef_, self.intercept_)
+        self._claimed(mechanism, rows, self.coef_, self.intercept_)
         return self
 
     def _plain(self, X: Any, box: tuple[Any, Any]) -> Any:
@@ -212,7 +270,14 @@ class _SumsOfProducts(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.intercept_ = float(intercept[0]) if flat else intercept
 
     def predict(self, X: Any) -> Any:
-        """The number of each row, or the numbers."""
+        """Predict the target of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array of numbers.
+        """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         lower, upper = self._box(self.bounds, rows.shape[1])
@@ -224,18 +289,25 @@ class _SumsOfProducts(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 class LinearRegression(_SumsOfProducts):
     """Linear regression from noisy sums of products.
 
-    Theorem: the Gaussian mechanism on XᵀX, Xᵀy and, for the intercept, on the number and the sums of the rows, at once: rows and targets
-    are clipped, rounded to integers and summed exactly, so that the ℓ2 sensitivity is exact (Dwork, Talwar, Thakurta, Zhang
-    2014 for XᵀX; Wang 2018 for regression from such sums). The rest is post-processing; a ridge of the size of the noise
-    keeps it from being inverted.
+    Theorem: the Gaussian mechanism on XᵀX, Xᵀy and, for the intercept, on the number and the sums of the rows, at once. Rows and targets
+    are clipped, rounded to integers and summed exactly, so the ℓ2 sensitivity is exact (Dwork, Talwar, Thakurta, Zhang 2014 for XᵀX; Wang
+    2018 for regression from such sums). The rest is post-processing. A ridge of the size of the noise keeps the noise from being inverted.
 
     Args:
-        epsilon, delta: the budget of a fit; delta > 0.
-        bounds: (lower, upper) of the features; numbers, or one for each column. Values outside are moved in.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the features: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
         target_bounds: (lower, upper) of the targets.
-        row_norm: the norm that rows are clipped to once each column is −1 to 1; √columns, which clips none, if not said.
-        fit_intercept: whether there is a constant.
-        random_state: for tests alone; the claim then says that the model is not for release.
+        row_norm: clip each row to this ℓ2 norm after its columns are scaled to −1 … 1. None takes √columns, which clips no row.
+        fit_intercept: whether to fit an intercept.
+        random_state: only for tests. The claim then says that the model is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -263,11 +335,24 @@ class LinearRegression(_SumsOfProducts):
 
 
 class Ridge(_SumsOfProducts):
-    """Linear regression with a penalty, from noisy sums of products; the theorem is that of `LinearRegression`.
+    """Linear regression with a penalty, from noisy sums of products. The theorem is that of `LinearRegression`.
 
     Args:
-        alpha: the penalty beside the sum of squares, in the unit of clipped rows, of norm at most 1.
-        epsilon, delta, bounds, target_bounds, row_norm, fit_intercept, random_state: as of `LinearRegression`.
+        alpha: the penalty next to the sum of squares, in the unit of clipped rows, of norm at most 1.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the features: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        target_bounds: (lower, upper) of the targets.
+        row_norm: clip each row to this ℓ2 norm after its columns are scaled to −1 … 1. None takes √columns, which clips no row.
+        fit_intercept: whether to fit an intercept.
+        random_state: only for tests. The claim then says that the model is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A small network by DP-SGD."""
+"""A small neural network, trained by DP-SGD."""
 
 from __future__ import annotations
 
@@ -9,29 +9,39 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _veracity
-from .._veracity import approximate, composed
+from .._kinds import approximate, composed
 from .._errors import InvalidInput
 from ._base import PrivateClassifier
 
 
 class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
-    """A network of fully connected layers, trained by DP-SGD.
+    """A fully connected neural network, trained by DP-SGD.
 
-    Theorem: Poisson-sampled Gaussian mechanisms on sums of clipped gradients (Abadi et al. 2016), with the exact accountant. How many rows
-    there are decides the sampling rate and the step, so it is either said by `planned_rows` or bought: a count with Gaussian
-    noise, for a twentieth of epsilon and delta; the two budgets then add up, since the training depends on what was bought. The guarantee holds however far off it is, and nothing is refused for it.
+    Theorem: Poisson-sampled Gaussian mechanisms on sums of clipped gradients (Abadi et al. 2016), with the exact accountant. The sampling
+    rate depends on the number of rows. Give it with `planned_rows`, or the fit estimates it with a noisy count, for 5% of epsilon and delta.
+    The two budgets then add up, because the training depends on the noisy count. The guarantee holds even if the number is far off.
 
     Args:
         hidden_layer_sizes: the width of each hidden layer.
-        epsilon, delta: the budget of a fit; delta > 0.
-        bounds: (lower, upper) of the features; numbers, or one for each column. Values outside are moved in.
-        classes: the labels there can be; without it, those that occur in y are declared to be public.
-        planned_rows: about how many rows there are, if that is public.
+        epsilon: ε of one fit.
+        delta: δ of one fit, above 0.
+        bounds: (lower, upper) of the features: two numbers, or two lists with one number per column. Values outside are clamped. Do not
+            compute the bounds from the data.
+        classes: the possible labels. Without it, the labels that occur in y count as public.
+        planned_rows: the approximate number of rows, if it is public.
         activation: "relu" or "tanh".
-        batch_size: the planned number of rows in a batch; a 32nd of the rows if not said.
-        max_iter: how many epochs.
-        learning_rate_init, momentum, clip_norm: as of DP-SGD; the rate falls to 0 by a cosine.
-        random_state: for tests alone; the claim then says that the model is not for release.
+        batch_size: the planned number of rows in a batch. None takes a 32nd of the rows.
+        max_iter: the number of epochs.
+        learning_rate_init: the first learning rate. It decreases to 0 along a cosine.
+        momentum: the momentum of DP-SGD.
+        clip_norm: the norm that gradients are clipped to.
+        random_state: only for tests. The claim then says that the model is not for release.
+
+    Attributes:
+        claim_: the claim of all fits on these rows, in this process and its workers.
+        mechanism_: the mechanism of this fit alone.
+        n_fits_: the number of fits that `claim_` covers.
+        assumes_: the facts that must be public for the guarantee.
     """
 
     def __init__(
@@ -66,7 +76,18 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> MLPClassifier:
-        """Trains the network, which spends epsilon and delta."""
+        """Train the network. This spends epsilon and delta.
+
+        Args:
+            X: the rows, an array or a DataFrame.
+            y: the targets, one per row.
+
+        Returns:
+            The fitted estimator.
+
+        Raises:
+            InvalidInput: if `bounds` are missing or a parameter is out of range.
+        """
         rows, y = self._rows_and_targets(X, y)
         places = self._numbered(y)
         box = self._box(self.bounds, rows.shape[1])
@@ -107,7 +128,7 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         # Of declared pairs no noise call is noted.
         self._noted = [] if counted else [noted]
         self.n_iter_ = self.max_iter
-        self._claimed(mechanism, self.parameters_)
+        self._claimed(mechanism, rows, self.parameters_)
         return self
 
     def _widths(self) -> list[int]:
@@ -118,10 +139,10 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
             given = "list with one out of range"
         except (TypeError, ValueError):
             given = type(self.hidden_layer_sizes).__name__
-        raise InvalidInput(f"hidden_layer_sizes is a {given}, expected the width of each layer, whole numbers")
+        raise InvalidInput(f"hidden_layer_sizes is a {given}, expected the width of each layer as integers")
 
     def _population(self, rows: Any, seed: int | None) -> tuple[int, list[tuple[str, float, float, float]]]:
-        """About how many rows there are, and the noise of asking, if somebody asked."""
+        """Return the approximate number of rows, and the noise of the count, if there was one."""
         if self.planned_rows is not None:
             if not 1 <= self.planned_rows <= 1e15:
                 raise InvalidInput("planned_rows is out of range, expected 1 to 10^15")
@@ -132,11 +153,11 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         return max(1, round(float(part["count"][0]) + 4.0 * noise)), self._noted
 
     def _for_number(self) -> tuple[float, float]:
-        """What the number of rows may cost."""
+        """The budget of the noisy count."""
         return 0.05 * self.epsilon, 0.05 * self.delta
 
     def _rest(self) -> tuple[float, float]:
-        """What is left for the training, a little rounded down, so that both together are within the budget."""
+        """The budget of the training, slightly rounded down, so that both together stay within the budget."""
         epsilon, delta = self._for_number()
         return (self.epsilon - epsilon) * (1 - 1e-9), (self.delta - delta) * (1 - 1e-9)
 
@@ -150,18 +171,39 @@ class MLPClassifier(ClassifierMixin, PrivateClassifier):  # type: ignore[misc]
         return outputs.reshape(len(rows), -1).astype("float64")
 
     def predict(self, X: Any) -> Any:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array of labels.
+        """
         outputs = self._outputs(X)
         return self.classes_[outputs.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class."""
+        """Predict the probability of each class.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+        """
         outputs = self._outputs(X)
         chances = np.exp(outputs - outputs.max(axis=1, keepdims=True))
         return chances / chances.sum(axis=1, keepdims=True)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Its logarithm."""
+        """Predict the logarithm of the probability of each class.
+
+        Args:
+            X: the rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 

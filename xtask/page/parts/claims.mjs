@@ -69,7 +69,7 @@ export async function claims(setting, part) {
     const forged = JSON.parse(text);
     forged.proved *= 0.5;
     const other = await verdict(page, file("forged-certificate.json", JSON.stringify(forged)));
-    must(other.kind.includes("bad") && other.first.startsWith("does not hold: proved"), other.first);
+    must(other.kind.includes("bad") && other.first.startsWith("invalid: proved"), other.first);
     return found.lines.join("; ");
   });
   await page.close();

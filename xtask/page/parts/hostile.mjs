@@ -27,7 +27,7 @@ export async function hostile(setting, part) {
     "many-parts.json": JSON.stringify(many),
     "huge-times.json": JSON.stringify({ ...claim, mechanism: { kind: "repeated", times: 1e300, mechanism: { kind: "laplace", noise_multiplier: 1 } } }),
     "huge-sigma.json": JSON.stringify({ ...claim, mechanism: { kind: "discrete-gaussian", sigma: 1e4, sensitivity: 1e6 } }),
-    "certificate.json": '{"schema": "veracity.certificate/2", "verdict": 3}',
+    "certificate.json": '{"schema": "veracity.certificate/3", "verdict": 3}',
     "surrogates.json": '{"schema": "\\ud800veracity.claim/2"}',
   };
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(at(name), text);

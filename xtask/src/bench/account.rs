@@ -3,22 +3,20 @@
 //! Sets up a Python environment for the peers, builds our example, asks, and prints Markdown. A peer that fails or needs
 //! more than a minute is shown as such.
 
-use super::{build_example, environment, field, kinds, must, output, release_folder};
-use std::fs;
+use super::{
+    build_command_line, build_example, environment, field, kinds, number, output, output_within, peer,
+    questions, release_folder, start_to_exit,
+};
 use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 const PEERS: [(&str, &str); 3] =
     [("pld", "dp_accounting PLD"), ("prv", "prv_accountant"), ("rdp", "dp_accounting RDP")];
 const PACKAGES: [&str; 6] = [
-    "dp-accounting==0.6.0",
-    "prv-accountant==0.2.0",
-    "jax-privacy==2.0.0",
-    "PLD_accounting==2.0",
-    "numba==0.68.1",
-    "setuptools<81",
+    "dp-accounting==0.6.0", "prv-accountant==0.2.0", "jax-privacy==2.0.0", "PLD_accounting==2.0",
+    "numba==0.68.1", "setuptools<81",
 ];
 /// A peer has a minute for a question.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,34 +31,41 @@ pub(super) struct Answer {
 
 /// Asks everyone everything and prints the tables.
 pub fn run(root: &Path) -> io::Result<bool> {
-    let questions = fs::read_to_string(root.join("xtask/bench/account_questions.csv"))?;
-    let rows: Vec<&str> = questions.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
-    let release = build(root)?;
+    let asked = peer(root, "account_questions.csv");
+    build_example(root, "veracity-account", "bench_questions")?;
+    build_command_line(root, &[])?;
+    let release = release_folder(root);
     let python = environment(root, &PACKAGES)?;
-    let said = output(
-        Command::new(release.join("examples/bench_questions"))
-            .arg(root.join("xtask/bench/account_questions.csv")),
-    )?;
+    let said = output(Command::new(release.join("examples/bench_questions")).arg(&asked))?;
     println!("| question | tool | ε lower (or noise) | ε upper | width | ms | time ÷ ours | width ÷ ours |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut all_ours = true;
-    for row in rows {
+    for row in questions(&asked)? {
         let name = row.split(',').next().unwrap_or_default();
         let ours = said.lines().find(|line| line.contains(&format!("\"name\": \"{name}\"")));
         let ours = ours.map_or_else(|| Err("no answer".to_owned()), parse);
         all_ours &= ours.is_ok();
         print_row(name, "veracity exact", &ours, None);
         for (tool, title) in PEERS {
-            let theirs = ask_peer(&python, &root.join("xtask/bench/account_peer.py"), (tool, row), PATIENCE)?;
+            let theirs = ask_peer(&python, &peer(root, "account_peer.py"), (tool, &row), PATIENCE)?;
             print_row(name, title, &theirs, ours.as_ref().ok());
         }
     }
-    let peak = said.lines().find_map(|line| field(line, "peak_kib")).and_then(|kib| kib.parse::<f64>().ok());
     println!(
         "\nPeak resident memory of ours over all questions: {:.1} MiB.",
-        peak.unwrap_or(f64::NAN) / 1024.0
+        number(&said, "peak_kib") / 1024.0
     );
-    println!("{}", start_to_exit(&release)?);
+    let words =
+        "account dp-sgd --sampling-rate 0.004266666666666667 --noise-multiplier 1 --steps 14000 --delta 1e-5";
+    let command = |_| {
+        let mut command = Command::new(release.join("veracity"));
+        command.args(words.split(' '));
+        command
+    };
+    match start_to_exit(21, command)? {
+        Ok(time) => println!("`veracity {words}` takes {time:.1} ms from start to exit (median of 21)."),
+        Err(why) => println!("`veracity {words}` failed: {why}"),
+    }
     Ok(all_ours & kinds::run(root, &release, &python)?)
 }
 
@@ -70,16 +75,6 @@ pub fn kinds_alone(root: &Path) -> io::Result<bool> {
     kinds::run(root, &release_folder(root), &environment(root, &PACKAGES)?)
 }
 
-/// Builds what is timed; the folder of release artefacts.
-fn build(root: &Path) -> io::Result<std::path::PathBuf> {
-    build_example(root, "veracity-account", "bench_questions")?;
-    must(
-        Command::new("cargo").current_dir(root).args(["build", "--release", "--package", "veracity-cli"]),
-        "the command line does not build",
-    )?;
-    Ok(release_folder(root))
-}
-
 /// Asks a script about one row; what it said, or why it did not.
 pub(super) fn ask_peer(
     python: &Path,
@@ -87,30 +82,8 @@ pub(super) fn ask_peer(
     (tool, row): (&str, &str),
     patience: Duration,
 ) -> io::Result<Result<Answer, String>> {
-    let errors = std::env::temp_dir().join(format!("veracity-bench-{}.txt", std::process::id()));
-    let mut child = Command::new(python)
-        .arg(script)
-        .args([tool, row])
-        .stdout(Stdio::piped())
-        .stderr(fs::File::create(&errors)?)
-        .spawn()?;
-    let begun = Instant::now();
-    while child.try_wait()?.is_none() {
-        if begun.elapsed() > patience {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Err(format!("no answer in {} s", patience.as_secs())));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let done = child.wait_with_output()?;
-    let complaint = fs::read_to_string(&errors)?;
-    fs::remove_file(&errors)?;
-    let said = String::from_utf8_lossy(&done.stdout);
-    Ok(match said.lines().last() {
-        Some(line) if done.status.success() => parse(line),
-        _ => Err(complaint.lines().last().unwrap_or("failed without a word").replace('|', "/")),
-    })
+    let said = output_within(Command::new(python).arg(script).args([tool, row]), patience)?;
+    Ok(said.and_then(|said| parse(said.lines().last().unwrap_or_default())))
 }
 
 /// Reads one flat JSON object as this project's own programs print it.
@@ -118,13 +91,9 @@ pub(super) fn parse(line: &str) -> Result<Answer, String> {
     if let Some(failure) = field(line, "failure") {
         return Err(failure);
     }
-    let number = |name| field(line, name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
-    Ok(Answer {
-        lower: number("lower"),
-        upper: number("upper"),
-        milliseconds: number("milliseconds"),
-        peak_kib: number("peak_kib"),
-    })
+    let [lower, upper, milliseconds, peak_kib] =
+        ["lower", "upper", "milliseconds", "peak_kib"].map(|name| number(line, name));
+    Ok(Answer { lower, upper, milliseconds, peak_kib })
 }
 
 fn print_row(name: &str, tool: &str, answer: &Result<Answer, String>, ours: Option<&Answer>) {
@@ -157,24 +126,6 @@ fn print_row(name: &str, tool: &str, answer: &Result<Answer, String>, ours: Opti
         shown(answer.upper),
         answer.milliseconds
     );
-}
-
-/// The median time of the whole command, from start to exit.
-fn start_to_exit(release: &Path) -> io::Result<String> {
-    let words =
-        "account dp-sgd --sampling-rate 0.004266666666666667 --noise-multiplier 1 --steps 14000 --delta 1e-5";
-    let mut times = Vec::new();
-    for _ in 0..21 {
-        let begun = Instant::now();
-        let done = Command::new(release.join("veracity")).args(words.split(' ')).output()?;
-        if !done.status.success() {
-            let why = String::from_utf8_lossy(&done.stderr);
-            return Ok(format!("`veracity {words}` failed: {}", why.lines().next().unwrap_or_default()));
-        }
-        times.push(begun.elapsed().as_secs_f64() * 1e3);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(format!("`veracity {words}` takes {:.1} ms from start to exit (median of 21).", times[10]))
 }
 
 #[cfg(test)]

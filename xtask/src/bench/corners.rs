@@ -1,11 +1,10 @@
 //! The accountant in its corners: seeded log-uniform questions over the whole range that is promised, and the commands that
 //! ask it many times, each with how long it took.
 
-use super::{build_example, field, must, output, release_folder};
+use super::{build_command_line, build_example, number, output, release_folder, start_to_exit};
 use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 /// Questions of each kind.
 const QUESTIONS: usize = 2000;
@@ -37,10 +36,7 @@ struct Row {
 /// Asks everything and prints the tables.
 pub fn run(root: &Path) -> io::Result<bool> {
     build_example(root, "veracity-account", "corners")?;
-    must(
-        Command::new("cargo").current_dir(root).args(["build", "--release", "--package", "veracity-cli"]),
-        "the command line does not build",
-    )?;
+    build_command_line(root, &[])?;
     let release = release_folder(root);
     let ask = |words: &[String]| output(Command::new(release.join("examples/corners")).args(words));
     let rows: Vec<Row> = ask(&[QUESTIONS.to_string(), "1".into()])?.lines().map(parse).collect();
@@ -58,15 +54,14 @@ pub fn run(root: &Path) -> io::Result<bool> {
 }
 
 fn parse(line: &str) -> Row {
-    let number = |name| field(line, name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
-    let (lower, upper): (f64, f64) = (number("lower"), number("upper"));
-    let width = upper - lower;
+    let upper = number(line, "upper");
+    let width = upper - number(line, "lower");
     let relative = if upper > 0.0 { width / upper } else { 0.0 };
     Row {
-        noise: number("noise"),
-        delta: number("delta"),
+        noise: number(line, "noise"),
+        delta: number(line, "delta"),
         width: width.is_finite().then_some((relative, width)),
-        milliseconds: number("milliseconds"),
+        milliseconds: number(line, "milliseconds"),
     }
 }
 
@@ -94,29 +89,16 @@ fn commands(release: &Path) -> io::Result<()> {
     std::fs::create_dir_all(&folder)?;
     println!("\n| command, start to exit | ms, median of 5 |\n|---|---|");
     for (name, words) in COMMANDS {
-        let mut times = Vec::new();
-        for turn in 0..5 {
-            // A claim is not written over; the last one is verified.
-            let words = if name == "verify" {
-                words.replace("CLAIM", "claim-4")
-            } else {
-                words.replace("CLAIM", &format!("claim-{turn}"))
-            };
-            let begun = Instant::now();
-            let done = Command::new(release.join("veracity"))
-                .current_dir(&folder)
-                .args(words.split(' '))
-                .output()?;
-            times.push(begun.elapsed().as_secs_f64() * 1e3);
-            if !done.status.success() {
-                let why = String::from_utf8_lossy(&done.stderr);
-                println!("| {name} | failed: {} |", why.lines().next().unwrap_or_default());
-                break;
-            }
-        }
-        times.sort_by(f64::total_cmp);
-        if times.len() == 5 {
-            println!("| {name} | {:.1} |", times[2]);
+        let command = |turn| {
+            // A claim is not overwritten. The last one is verified.
+            let claim = format!("claim-{}", if name == "verify" { 4 } else { turn });
+            let mut command = Command::new(release.join("veracity"));
+            command.current_dir(&folder).args(words.replace("CLAIM", &claim).split(' '));
+            command
+        };
+        match start_to_exit(5, command)? {
+            Ok(time) => println!("| {name} | {time:.1} |"),
+            Err(why) => println!("| {name} | failed: {why} |"),
         }
     }
     std::fs::remove_dir_all(&folder)

@@ -1,7 +1,7 @@
-//! `cargo xtask bench gpu`: trainings a second on the first CUDA device, with the cores of the machine and PyTorch on the same work beside
+//! `cargo xtask bench gpu`: trainings a second on the first CUDA device, with the CPUs of the machine and PyTorch on the same work beside
 //! it. All that is timed is checked first. PyTorch is the one of `python3`.
 
-use super::{build_example, release_folder};
+use super::{build_example, peer, release_folder};
 use std::{io, path::Path, process::Command};
 
 /// Whether everything held.
@@ -12,5 +12,5 @@ pub fn run(root: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     println!("\nPyTorch, batched:");
-    Ok(Command::new("python3").arg(root.join("xtask/src/bench/gpu_peer.py")).status()?.success())
+    Ok(Command::new("python3").arg(peer(root, "gpu_peer.py")).status()?.success())
 }

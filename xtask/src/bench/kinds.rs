@@ -3,8 +3,7 @@
 //! A peer's upper end that lies below our certified lower end is one that its mechanism does not keep.
 
 use super::account::{Answer, ask_peer, parse};
-use super::{field, output};
-use std::fs;
+use super::{field, output, peer, questions};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -21,25 +20,24 @@ const PEERS: [(&str, &str); 6] = [
 ];
 /// A peer has so long for a question: these are slower than DP-SGD.
 const PATIENCE: Duration = Duration::from_secs(120);
-const QUESTIONS: &str = "xtask/src/bench/kinds_questions.csv";
 
 /// Asks everyone everything and prints the table; whether we answered everything.
 pub fn run(root: &Path, release: &Path, python: &Path) -> io::Result<bool> {
-    let questions = fs::read_to_string(root.join(QUESTIONS))?;
-    let said = output(Command::new(release.join("examples/bench_questions")).arg(root.join(QUESTIONS)))?;
+    let asked = peer(root, "kinds_questions.csv");
+    let said = output(Command::new(release.join("examples/bench_questions")).arg(&asked))?;
     println!(
-        "\n| question | ε, ours | width | ms | peer | ε, theirs | theirs − our upper | below our lower end | ms | time ÷ ours |"
+        "\n| question | ε, Veracity | width | ms | other library | ε, other | other − our upper bound | below our lower bound | ms | time ÷ ours |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut all_ours = true;
-    for row in questions.lines().filter(|line| !line.starts_with('#')).skip(1) {
+    for row in questions(&asked)? {
         let mut cells = row.split(',');
         let (name, kind) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
         let ours = said.lines().find(|line| field(line, "name").as_deref() == Some(name));
         let ours = ours.map_or_else(|| Err("no answer".to_owned()), parse);
         all_ours &= ours.is_ok();
         let title = PEERS.iter().find(|peer| peer.0 == kind).map_or("nobody", |peer| peer.1);
-        let theirs = ask_peer(python, &root.join("xtask/src/bench/kinds_peer.py"), (kind, row), PATIENCE)?;
+        let theirs = ask_peer(python, &peer(root, "kinds_peer.py"), (kind, &row), PATIENCE)?;
         println!(
             "| {name} | {} | {title} | {} |",
             ours_in_words(&ours),
@@ -102,7 +100,7 @@ mod tests {
     /// Every question names a kind that has a peer.
     #[test]
     fn every_kind_has_a_peer() {
-        let questions = include_str!("kinds_questions.csv");
+        let questions = include_str!("../../bench/kinds_questions.csv");
         for row in questions.lines().filter(|line| !line.starts_with('#')).skip(1) {
             let cells: Vec<&str> = row.split(',').collect();
             assert_eq!(cells.len(), 8, "{row}");

@@ -1,6 +1,7 @@
 //! Timings, always as ratios in one run with the peers beside us: each bench is one file and prints Markdown.
 //!
-//! What they share: a Python environment for the peers, a release build for us, and flat JSON lines between programs.
+//! They share a Python environment for the peers, a release build of ours, and flat JSON lines between programs. The programs and the
+//! questions of the peers are in `xtask/bench`.
 
 pub mod account;
 pub mod corners;
@@ -12,14 +13,36 @@ mod query_table;
 pub mod steps;
 pub mod train;
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Builds an example of ours in release.
 pub fn build_example(root: &Path, package: &str, example: &str) -> io::Result<()> {
     let words = ["build", "--release", "--package", package, "--example", example];
     must(Command::new("cargo").current_dir(root).args(words), "our example does not build")
+}
+
+/// Builds the command line in release.
+fn build_command_line(root: &Path, features: &[&str]) -> io::Result<()> {
+    let words = ["build", "--release", "--package", "veracity-cli"];
+    must(
+        Command::new("cargo").current_dir(root).args(words).args(features),
+        "the command line does not build",
+    )
+}
+
+/// A program or a list of questions of the peers.
+fn peer(root: &Path, name: &str) -> PathBuf {
+    root.join("xtask/bench").join(name)
+}
+
+/// The rows of a list of questions, without its comments and its header.
+fn questions(file: &Path) -> io::Result<Vec<String>> {
+    let text = fs::read_to_string(file)?;
+    Ok(text.lines().filter(|line| !line.starts_with('#')).skip(1).map(str::to_owned).collect())
 }
 
 /// The folder of release artefacts.
@@ -62,11 +85,59 @@ pub fn field(line: &str, name: &str) -> Option<String> {
     Some(rest[..end].to_owned())
 }
 
+/// The number of a name in JSON; NaN where there is none.
+fn number(line: &str, name: &str) -> f64 {
+    field(line, name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
+}
+
+/// The middle one of some numbers; NaN where there are none.
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The median milliseconds of a command from start to exit, or why it failed.
+fn start_to_exit(turns: usize, mut command: impl FnMut(usize) -> Command) -> io::Result<Result<f64, String>> {
+    let mut times = Vec::new();
+    for turn in 0..turns {
+        let begun = Instant::now();
+        let done = command(turn).output()?;
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
+        if !done.status.success() {
+            let why = String::from_utf8_lossy(&done.stderr);
+            return Ok(Err(why.lines().next().unwrap_or_default().to_owned()));
+        }
+    }
+    Ok(Ok(median(times)))
+}
+
 /// Runs a command, and explains when it fails.
 pub fn must(command: &mut Command, otherwise: &str) -> io::Result<()> {
     // Progress belongs on stderr: stdout is the table.
     let status = command.stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(otherwise.to_owned())) }
+}
+
+/// What a command prints, or why it did not: it failed, or took longer than there is patience for.
+fn output_within(command: &mut Command, patience: Duration) -> io::Result<Result<String, String>> {
+    let errors = std::env::temp_dir().join(format!("veracity-bench-{}.txt", std::process::id()));
+    let mut child = command.stdout(Stdio::piped()).stderr(fs::File::create(&errors)?).spawn()?;
+    let begun = Instant::now();
+    while child.try_wait()?.is_none() {
+        if begun.elapsed() > patience {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Err(format!("no answer in {} s", patience.as_secs())));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let done = child.wait_with_output()?;
+    let complaint = fs::read_to_string(&errors)?;
+    fs::remove_file(&errors)?;
+    Ok(match done.status.success() {
+        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+        false => Err(complaint.lines().last().unwrap_or("failed without a word").replace('|', "/")),
+    })
 }
 
 fn output(command: &mut Command) -> io::Result<String> {

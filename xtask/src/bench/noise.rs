@@ -3,7 +3,7 @@
 //! Our examples and the peers' program take turns in one run; each line they print is a task and its speed per second.
 //! Tables put the peer's speed beside ours and the ratio.
 
-use super::{build_example, environment, field, output, release_folder};
+use super::{build_example, environment, field, median, output, peer, release_folder};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -11,12 +11,7 @@ use std::process::Command;
 
 /// What pure-ldp imports but does not declare is named here; its hashing needs an xxhash that still takes text.
 const PACKAGES: [&str; 7] = [
-    "opendp==0.16.0",
-    "pure-ldp==1.2.0",
-    "numpy>=2",
-    "xxhash==3.5.0",
-    "scikit-learn",
-    "statsmodels",
+    "opendp==0.16.0", "pure-ldp==1.2.0", "numpy>=2", "xxhash==3.5.0", "scikit-learn", "statsmodels",
     "bitarray",
 ];
 /// Rounds in which everyone is timed; the median of them counts.
@@ -27,7 +22,7 @@ type Speeds = BTreeMap<(String, String), Vec<f64>>;
 
 /// Times everyone and prints the table.
 pub fn run(root: &Path) -> io::Result<bool> {
-    for (package, example) in [("veracity-noise", "bench_noise"), ("veracity-local", "bench_local")] {
+    for (package, example) in [("veracity-noise", "bench_noise"), ("veracity-mechanisms", "bench_local")] {
         build_example(root, package, example)?;
     }
     let python = environment(root, &PACKAGES)?;
@@ -38,7 +33,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
         for said in [
             output(&mut Command::new(examples.join("bench_noise")))?,
             output(&mut Command::new(examples.join("bench_local")))?,
-            output(Command::new(&python).arg(root.join("xtask/bench/noise_peer.py")))?,
+            output(Command::new(&python).arg(peer(root, "noise_peer.py")))?,
         ] {
             learn(&said, &mut speeds);
         }
@@ -46,8 +41,8 @@ pub fn run(root: &Path) -> io::Result<bool> {
     println!("| task | tool | per second | ours ÷ theirs |");
     println!("|---|---|---|---|");
     for ((task, tool), found) in &speeds {
-        let ours = speeds.get(&(task.clone(), "veracity".to_owned())).map(|all| median(all));
-        let speed = median(found);
+        let ours = speeds.get(&(task.clone(), "veracity".to_owned())).map(|all| median(all.clone()));
+        let speed = median(found.clone());
         let ratio = match ours {
             Some(ours) if tool != "veracity" => format!("{:.1}", ours / speed),
             _ => String::new(),
@@ -65,12 +60,6 @@ fn learn(said: &str, speeds: &mut Speeds) {
             speeds.entry((task, tool)).or_default().push(speed);
         }
     }
-}
-
-fn median(all: &[f64]) -> f64 {
-    let mut sorted = all.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// A whole number in groups of three digits.
@@ -93,7 +82,7 @@ mod tests {
         }
         learn("not a line of ours", &mut speeds);
         assert_eq!(speeds.len(), 1);
-        assert_eq!(median(&speeds[&("a".to_owned(), "veracity".to_owned())]), 2.0);
+        assert_eq!(median(speeds[&("a".to_owned(), "veracity".to_owned())].clone()), 2.0);
         assert_eq!(spaced(1_234_567.0), "1 234 567");
         assert_eq!(spaced(12.0), "12");
     }

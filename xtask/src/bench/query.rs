@@ -1,12 +1,12 @@
 //! Private SQL beside the same query without privacy, on the same engine, and beside SmartNoise SQL: seconds and peak memory.
 //!
 //! A table of purchases is made from a fixed seed. Each tool is one process for each query, timed from start to end; a server of
-//! PostgreSQL has its table loaded before. Beside the plain query stands the cheapest one that looks at each person: no tool can
-//! bound what a person adds without it. Memory is what the processes of a tool had of their own, looked at every few milliseconds;
+//! PostgreSQL has its table loaded before. Beside the plain query stands the same one that also counts distinct persons: no tool can
+//! bound what a person adds without looking at each. The embedded engine on Parquet stands beside plain DuckDB on the same file. Memory is what the processes of a tool had of their own, looked at every few milliseconds;
 //! processor seconds stand beside the others, for a machine that others use too.
 
 use super::{
-    environment, environment_in, field, must,
+    build_command_line, environment, environment_in, field, number, output_within, peer,
     query_table::{self, Table},
     release_folder,
 };
@@ -28,9 +28,21 @@ const QUERIES: [(&str, &str, &str); 5] = [
     ("rows", "COUNT(*)", "region"),
     ("persons", "COUNT(DISTINCT person)", "region"),
     ("sum", "SUM(amount)", "region"),
-    ("mean", "AVG(amount)", "payment"),
+    ("mean and rows", "AVG(amount), COUNT(*)", "payment"),
     ("two keys, one unknown", "COUNT(*)", "region, product"),
 ];
+
+/// Who is asked.
+const ENGINES: [(&str, &str); 4] = [
+    ("csv", "embedded, CSV"),
+    ("parquet", "embedded, Parquet"),
+    ("duckdb", "DuckDB, Parquet"),
+    ("postgres", "PostgreSQL"),
+];
+
+fn is_engine(name: &str) -> bool {
+    ENGINES.iter().any(|(engine, _)| *engine == name)
+}
 
 /// How long something took and how much memory it had.
 #[derive(Clone, Copy)]
@@ -61,33 +73,44 @@ struct Server {
 
 /// Times everyone and prints the tables.
 pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
-    let (mut rows, mut repeats) = (10_000_000, 3);
+    let (mut rows, mut repeats, mut engines) = (10_000_000, 3, ENGINES.map(|(engine, _)| engine).to_vec());
     for pair in words.chunks(2) {
         match pair {
             ["--rows", number] => rows = number.parse().map_err(io::Error::other)?,
             ["--repeats", number] => repeats = number.parse().map_err(io::Error::other)?,
-            _ => return Err(io::Error::other("bench query takes --rows N and --repeats N")),
+            ["--engines", names] if names.split(',').all(is_engine) => engines = names.split(',').collect(),
+            _ => {
+                return Err(io::Error::other(
+                    "bench query takes --rows N, --repeats N and --engines csv,parquet,duckdb,postgres",
+                ));
+            }
         }
     }
-    let programs = Programs::new(root, rows, repeats)?;
+    let programs = Programs::new(root, rows, repeats, &engines)?;
     println!("{rows} rows, {} persons; medians of {repeats} runs.\n", rows / query_table::ROWS_PER_PERSON);
-    let embedded = programs.print_engines()?;
-    programs.print_smartnoise(&embedded)?;
+    let embedded = programs.print_engines(&engines)?;
+    if engines.len() == ENGINES.len() {
+        programs.print_smartnoise(&embedded)?;
+    }
     Ok(embedded.iter().all(Option::is_some))
 }
 
 impl Programs {
-    fn new(root: &Path, rows: u64, repeats: usize) -> io::Result<Programs> {
-        let words = ["build", "--release", "--package", "veracity-cli", "--features", "postgres"];
-        must(Command::new("cargo").current_dir(root).args(words), "the command line does not build")?;
+    fn new(root: &Path, rows: u64, repeats: usize, engines: &[&str]) -> io::Result<Programs> {
+        build_command_line(root, &["--features", "postgres"])?;
         let release = release_folder(root);
         let python = environment(root, &DUCKDB)?;
         let folder = release.join("bench-query");
         let duckdb = python.with_file_name("duckdb");
-        let peer = root.join("xtask/src/bench/query_peer.py");
+        let peer = peer(root, "query_peer.py");
         let table = Table::make(&folder, rows, &duckdb)?;
-        let smartnoise = environment_in(&folder.join("smartnoise"), &SMARTNOISE).ok();
-        let server = Server::start(&python, &peer, root, &table)?;
+        let is_whole = engines.len() == ENGINES.len();
+        let smartnoise =
+            if is_whole { environment_in(&folder.join("smartnoise"), &SMARTNOISE).ok() } else { None };
+        let server = match engines.contains(&"postgres") {
+            true => Server::start(&python, &peer, root, &table)?,
+            false => None,
+        };
         if let Some(server) = &server {
             table.write_catalog("postgres", &format!("engine = \"postgres\"\nurl = \"{}\"", server.url))?;
         }
@@ -95,27 +118,22 @@ impl Programs {
     }
 
     /// Each query on each engine; the seconds of the embedded one.
-    fn print_engines(&self) -> io::Result<Vec<Option<Cost>>> {
+    fn print_engines(&self, engines: &[&str]) -> io::Result<Vec<Option<Cost>>> {
         println!(
-            "| query | engine | ours, s (CPU) | MiB | plain, s (CPU) | ours ÷ plain (CPU) | by person, s (CPU) | ours ÷ by person (CPU) |"
+            "| query | engine | ours, s (CPU) | MiB | plain, s (CPU) | ours ÷ plain (CPU) | with distinct persons, s (CPU) | ours ÷ that (CPU) |"
         );
         println!("|---|---|---|---|---|---|---|---|");
         let mut embedded = Vec::new();
         for (name, answer, keys) in QUERIES {
-            for (engine, title) in [
-                ("csv", "embedded, CSV"),
-                ("parquet", "embedded, Parquet"),
-                ("duckdb", "DuckDB, Parquet"),
-                ("postgres", "PostgreSQL"),
-            ] {
+            for (engine, title) in ENGINES.into_iter().filter(|(engine, _)| engines.contains(engine)) {
                 let mut costs: [Vec<Option<Cost>>; 3] = Default::default();
                 for _ in 0..self.repeats {
                     costs[0].push(self.ours(engine, answer, keys)?);
                     costs[1].push(self.plain(engine, &plain(answer, keys, self.relation(engine)))?);
-                    costs[2].push(self.plain(engine, &by_person(keys, self.relation(engine)))?);
+                    costs[2].push(self.plain(engine, &with_persons(answer, keys, self.relation(engine)))?);
                 }
-                let [ours, plain, by_person] = costs.map(median);
-                println!("| {name} | {title} | {}", row(ours, plain, by_person));
+                let [ours, plain, persons] = costs.map(median);
+                println!("| {name} | {title} | {}", row(ours, plain, persons));
                 if engine == "parquet" {
                     embedded.push(ours);
                 }
@@ -127,7 +145,7 @@ impl Programs {
 
     /// What the table is to an engine.
     fn relation(&self, engine: &str) -> &str {
-        if engine == "duckdb" { &self.table.quoted } else { "purchases" }
+        if matches!(engine, "duckdb" | "parquet") { &self.table.quoted } else { "purchases" }
     }
 
     fn ours(&self, engine: &str, answer: &str, keys: &str) -> io::Result<Option<Cost>> {
@@ -149,10 +167,10 @@ impl Programs {
         cost
     }
 
-    /// The same without privacy; nothing for the embedded engine, which has no other door.
+    /// The same without privacy. The embedded engine has no other interface: on Parquet DuckDB is asked, on CSV nothing.
     fn plain(&self, engine: &str, query: &str) -> io::Result<Option<Cost>> {
         let mut command = match (engine, &self.server) {
-            ("duckdb", _) => {
+            ("duckdb" | "parquet", _) => {
                 let mut command = Command::new(&self.duckdb);
                 command.args(["-init", "/dev/null", "-batch", "-json", "-c", query]);
                 command
@@ -213,22 +231,15 @@ impl Programs {
         eprintln!("smartnoise: {query}");
         let mut command = Command::new(python);
         command.arg(&self.peer).arg("smartnoise").arg(self.table.path("csv")).arg(query);
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let begun = Instant::now();
-        while child.try_wait()?.is_none() {
-            if begun.elapsed() > PATIENCE {
-                child.kill()?;
-                child.wait()?;
-                return Ok(Err(format!("no answer in {} s", PATIENCE.as_secs())));
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        let said = String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned();
-        let number = |name| field(&said, name).and_then(|text| text.parse::<f64>().ok());
-        Ok(match (number("seconds"), number("peak_kib")) {
-            (Some(seconds), Some(peak)) => Ok(Cost { seconds, busy: f64::NAN, peak_mib: peak / 1024.0 }),
-            _ => Err("no answer".to_owned()),
-        })
+        Ok(output_within(&mut command, PATIENCE)?.and_then(|said| {
+            let cost = Cost {
+                seconds: number(&said, "seconds"),
+                busy: f64::NAN,
+                peak_mib: number(&said, "peak_kib") / 1024.0,
+            };
+            let is_whole = cost.seconds.is_finite() && cost.peak_mib.is_finite();
+            if is_whole { Ok(cost) } else { Err("no answer".to_owned()) }
+        }))
     }
 }
 
@@ -272,12 +283,9 @@ fn plain(answer: &str, keys: &str, relation: &str) -> String {
     format!("SELECT {keys}, {answer} AS answer FROM {relation} GROUP BY {keys}")
 }
 
-/// The cheapest query that tells persons apart.
-fn by_person(keys: &str, relation: &str) -> String {
-    format!(
-        "SELECT {keys}, SUM(n) AS answer FROM (SELECT person, {keys}, COUNT(*) AS n FROM {relation} GROUP BY person, {keys}) AS pairs \
-         GROUP BY {keys}"
-    )
+/// The same query that also counts distinct persons.
+fn with_persons(answer: &str, keys: &str, relation: &str) -> String {
+    plain(&format!("{answer}, COUNT(DISTINCT person)"), keys, relation)
 }
 
 /// The median by time; nothing where one failed.
@@ -287,7 +295,7 @@ fn median(costs: Vec<Option<Cost>>) -> Option<Cost> {
     all.get(all.len() / 2).copied()
 }
 
-fn row(ours: Option<Cost>, plain: Option<Cost>, by_person: Option<Cost>) -> String {
+fn row(ours: Option<Cost>, plain: Option<Cost>, persons: Option<Cost>) -> String {
     let Some(ours) = ours else { return "no answer | | | | | |".to_owned() };
     let both = |cost: Cost| format!("{:.2} ({:.2})", cost.seconds, cost.busy);
     let beside = |other: Option<Cost>| match other {
@@ -297,7 +305,7 @@ fn row(ours: Option<Cost>, plain: Option<Cost>, by_person: Option<Cost>) -> Stri
         }
         None => " | ".to_owned(),
     };
-    format!("{} | {:.0} | {} | {} |", both(ours), ours.peak_mib, beside(plain), beside(by_person))
+    format!("{} | {:.0} | {} | {} |", both(ours), ours.peak_mib, beside(plain), beside(persons))
 }
 
 /// What a process and all that it started have of their own, in MiB, and the processor seconds that they took.

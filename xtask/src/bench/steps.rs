@@ -4,7 +4,7 @@
 //! counts little. Floors: multiplications and additions at the best rate that any product reached in the same run; words of keystream
 //! as the stream makes them by itself.
 
-use super::{build_example, field, output, release_folder};
+use super::{build_example, number, output, release_folder};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,7 @@ const TASKS: [(&str, &str, &str); 8] = [
 /// As `veracity_train::phases` calls them. One thread draws noise as it adds it, which is part of the update.
 const PHASES: [&str; 7] = ["Sampling", "Fetching", "Forward", "Backward", "Norms", "Sum", "Update"];
 /// The value of `VERACITY_VECTORS`, and how it is called.
-const VECTORS: [(&str, &str); 2] = [("avx2", "AVX2"), ("all", "as wide as the machine has")];
+const VECTORS: [(&str, &str); 2] = [("avx2", "AVX2"), ("all", "Widest vectors of the machine")];
 
 /// Measures, and prints the tables.
 pub fn run(root: &Path) -> io::Result<bool> {
@@ -41,13 +41,13 @@ pub fn run(root: &Path) -> io::Result<bool> {
         let floors = Floors::measure(&folder, vectors, &rows)?;
         println!("### {title}\n");
         println!(
-            "One thread: {:.0} GFLOP/s in products, {:.0} M words of keystream and {:.0} M normals a second.\n",
+            "One thread: {:.0} GFLOP/s in products, {:.0} M words of keystream and {:.0} M normals per second.\n",
             floors.gflops,
             floors.words * 1e-6,
             floors.normals * 1e-6
         );
         println!(
-            "| model | batch | | {} | step | products: floor, share | noise: floor, share |",
+            "| model | batch | | {} | step | products: minimum, ratio | noise: minimum, ratio |",
             PHASES.join(" | ").to_lowercase()
         );
         println!("|---|---|---|{}---|---|---|", "---|".repeat(PHASES.len()));
@@ -94,10 +94,6 @@ fn spent_on_products(said: &str) -> f64 {
     PRODUCTS.iter().map(|phase| number(said, phase)).sum()
 }
 
-fn number(line: &str, name: &str) -> f64 {
-    field(line, name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
-}
-
 /// Prints microseconds a step; whether there were any.
 fn print_row(said: &str, [title, batch, protection]: [&str; 3], floors: &Floors) -> bool {
     let of = |name| number(said, name);
@@ -107,12 +103,12 @@ fn print_row(said: &str, [title, batch, protection]: [&str; 3], floors: &Floors)
     let noise = match protection {
         "private" => {
             let floor = 1e6 * of("parameters") / floors.words;
-            format!("{}, {:.0} %", digits(floor), 100.0 * floor / of("Update"))
+            format!("{}, {:.0}%", digits(floor), 100.0 * floor / of("Update"))
         }
         _ => String::new(),
     };
     println!(
-        "| {title} | {batch} | {protection} | {} | {} | {}, {:.0} % | {noise} |",
+        "| {title} | {batch} | {protection} | {} | {} | {}, {:.0}% | {noise} |",
         phases.join(" | "),
         digits(of("total")),
         digits(products),

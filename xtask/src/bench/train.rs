@@ -5,7 +5,7 @@
 //! Peers are measured as they come and with the memory allocator kept from giving pages back, which helps them much. The
 //! machine's peak is the better of two large matrix products, theirs and ours.
 
-use super::{build_example, environment, field, output, release_folder};
+use super::{build_example, environment, number, output, peer, release_folder};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,14 +57,14 @@ struct Programs {
 }
 
 /// What is measured.
-struct Asked<'a> {
+struct Selection<'a> {
     rounds: usize,
     only: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
-    fn parse(words: &[&'a str]) -> io::Result<Asked<'a>> {
-        let mut asked = Asked { rounds: ROUNDS, only: None };
+impl<'a> Selection<'a> {
+    fn parse(words: &[&'a str]) -> io::Result<Selection<'a>> {
+        let mut asked = Selection { rounds: ROUNDS, only: None };
         for pair in words.chunks(2) {
             match *pair {
                 ["--rounds", count] => {
@@ -84,12 +84,12 @@ impl<'a> Asked<'a> {
 
 /// Times everyone and prints the tables.
 pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
-    let asked = Asked::parse(words)?;
+    let asked = Selection::parse(words)?;
     build_example(root, "veracity-train", "bench_train")?;
     let programs = Programs {
         ours: release_folder(root).join("examples/bench_train"),
         python: environment(root, &PACKAGES)?,
-        theirs: root.join("xtask/bench/train_peer.py"),
+        theirs: peer(root, "train_peer.py"),
     };
     let products = [programs.ours("all", &["product"])?, programs.theirs(&["product"], Allocator::Tuned)?];
     let peak = products.iter().flatten().map(|speed| speed.gflops).fold(0.0, f64::max);
@@ -100,7 +100,7 @@ pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
 }
 
 /// One model. Returns whether we had an answer for every one.
-fn print_steps(programs: &Programs, asked: &Asked<'_>, peak: f64) -> io::Result<bool> {
+fn print_steps(programs: &Programs, asked: &Selection<'_>, peak: f64) -> io::Result<bool> {
     println!(
         "| model | batch | tool | examples/s | our private, AVX2 ÷ it | our private, widest ÷ it | share of peak | peak MiB |"
     );
@@ -125,7 +125,7 @@ fn print_steps(programs: &Programs, asked: &Asked<'_>, peak: f64) -> io::Result<
 }
 
 /// Many models. Returns whether we had all answers.
-fn print_cohorts(programs: &Programs, asked: &Asked<'_>, peak: f64) -> io::Result<bool> {
+fn print_cohorts(programs: &Programs, asked: &Selection<'_>, peak: f64) -> io::Result<bool> {
     println!(
         "| cohort, 100 steps | tool | trainings/s | our private, AVX2 ÷ it | our private, widest ÷ it | share of peak | peak MiB |"
     );
@@ -194,8 +194,8 @@ impl Programs {
 /// The last line that speaks of a speed; nothing when the program failed, which it has then explained itself.
 fn parse(said: &str) -> Option<Speed> {
     let line = said.lines().rfind(|line| line.contains("per_second"))?;
-    let number = |name| field(line, name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
-    Some(Speed { per_second: number("per_second"), gflops: number("gflops"), peak_kib: number("peak_kib") })
+    let [per_second, gflops, peak_kib] = ["per_second", "gflops", "peak_kib"].map(|name| number(line, name));
+    Some(Speed { per_second, gflops, peak_kib })
 }
 
 fn print_row(task: &[&str], tool: &str, speed: Option<Speed>, ours: [Option<Speed>; 2], peak: f64) {

@@ -1,7 +1,7 @@
-//! A page as its fenced blocks: what is run, what is written to a file, and what is only shown.
+//! The fenced blocks of a page: commands, files that they read, and text that is only shown.
 //!
-//! Text goes in, blocks and complaints come out, each with its line. A block says by its first word what it is, so that no
-//! output stands on a page without a run that makes it.
+//! [`parse`] turns text into blocks and complaints, each with its line. The first word of a block decides what it is, so that a page
+//! cannot show an output that no run checks.
 
 /// Languages of blocks that are shown, or written to a file by `file=NAME`.
 const SHOWN: [&str; 7] = ["sh", "toml", "json", "csv", "python", "rust", "text"];
@@ -25,16 +25,16 @@ pub enum Kind {
     Console {
         /// Any number equals any other: fresh entropy, timings.
         numbers_vary: bool,
-        /// Run by `cargo xtask book`, left out by `cargo xtask test`.
+        /// Run by `cargo xtask book`, skipped by `cargo xtask test`.
         slow: bool,
     },
     /// Written to this file before the blocks that follow are run.
     File(String),
-    /// Read by people only; the language is kept.
+    /// Only shown; the language is kept.
     Shown(String),
 }
 
-/// A command of a console block and what the page says that it prints.
+/// A command of a console block and its output on the page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     /// The line of its `$`, from 1.
@@ -43,7 +43,7 @@ pub struct Step {
     /// The first line of its output on the page, from 1; also where there is none.
     pub output_line: usize,
     /// Lines on the page that belong to the output, blank ones at its end included.
-    pub room: usize,
+    pub lines_on_page: usize,
     pub expected: Vec<String>,
 }
 
@@ -93,11 +93,11 @@ pub fn parse(text: &str) -> (Vec<Block>, Vec<Complaint>) {
     (blocks, wrong)
 }
 
-/// What the words behind an opening fence say.
+/// The kind of a block by the words of its opening fence.
 fn kind(info: &str) -> Result<Kind, String> {
     let mut words = info.split_whitespace();
     let language = match words.next().unwrap_or_default() {
-        // Python that needs other packages: its own tests tell it apart.
+        // Python that needs other packages: tests of Python skip it by this mark.
         "python,peers" => "python",
         language => language,
     };
@@ -167,7 +167,7 @@ pub fn steps(block: &Block) -> Vec<Step> {
                 line: number,
                 command: command.to_owned(),
                 output_line: number + 1,
-                room: 0,
+                lines_on_page: 0,
                 expected: Vec::new(),
             });
         } else if let Some(step) = steps.last_mut() {
@@ -175,7 +175,7 @@ pub fn steps(block: &Block) -> Vec<Step> {
         }
     }
     for step in &mut steps {
-        step.room = step.expected.len();
+        step.lines_on_page = step.expected.len();
         while step.expected.last().is_some_and(|line| line.trim().is_empty()) {
             step.expected.pop();
         }
@@ -201,7 +201,8 @@ mod tests {
         assert_eq!((blocks[0].line, &blocks[0].lines[..]), (3, &["unit = \"x\"".to_owned()][..]));
         assert_eq!(blocks[1].kind, Kind::Console { numbers_vary: true, slow: false });
         let steps = steps(&blocks[1]);
-        let lines: Vec<_> = steps.iter().map(|step| (step.line, step.output_line, step.room)).collect();
+        let lines: Vec<_> =
+            steps.iter().map(|step| (step.line, step.output_line, step.lines_on_page)).collect();
         assert_eq!(lines, [(8, 10, 2), (12, 13, 1), (14, 15, 3)]);
         assert_eq!(steps[0].command, "a \\\n    b");
         assert_eq!(steps[0].expected, ["one"]);

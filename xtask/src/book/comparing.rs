@@ -1,4 +1,4 @@
-//! What a page says that a command prints, against what it printed.
+//! Compares the output on a page with the output of a run.
 //!
 //! Lines must be equal. A line `…` stands for any lines, a `…` at the end of a line for its rest. Where numbers vary, a number
 //! equals any other and so do the spaces that pad it.
@@ -12,7 +12,15 @@ pub struct Difference {
     pub found: Option<String>,
 }
 
-/// Where the output departs from the page, if it does.
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [expected, found] =
+            [&self.expected, &self.found].map(|line| line.as_deref().unwrap_or("(the end)"));
+        write!(f, "expected: {expected}\n  found:    {found}")
+    }
+}
+
+/// The first difference between the page and the output, if there is one.
 pub fn difference(expected: &[String], found: &[String], numbers_vary: bool) -> Option<Difference> {
     // Which numbers of found lines may have been read when the expected lines so far are.
     let mut read = vec![0_usize];
@@ -47,45 +55,38 @@ fn equal(expected: &str, found: &str, numbers_vary: bool) -> bool {
 /// A number is digits with points between them and an exponent, and the minus before it, unless that joins words.
 fn without_numbers(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let letters: Vec<char> = words.join(" ").chars().collect();
-    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let line = words.join(" ");
     let mut plain = String::new();
-    let mut at = 0;
-    while let Some(&letter) = letters.get(at) {
-        let joined = plain.ends_with(|c: char| c.is_alphanumeric());
-        if matches!(letter, '-' | '−') && !joined && is_digit(at + 1) {
-            at += 1;
-        } else if letter.is_ascii_digit() {
-            at = end_of_number(&letters, at);
-            plain.push('0');
-        } else {
-            plain.push(letter);
-            at += 1;
-        }
+    let mut rest = &line[..];
+    while let Some(at) = rest.find(is_digit) {
+        let before = &rest[..at];
+        let joins = |left: &&str| {
+            left.chars().next_back().or(plain.chars().next_back()).is_some_and(char::is_alphanumeric)
+        };
+        let unsigned = before.strip_suffix(['-', '−']).filter(|left| !joins(left));
+        plain += unsigned.unwrap_or(before);
+        plain.push('0');
+        rest = past_number(&rest[at..]);
     }
-    plain
+    plain + rest
 }
 
-fn end_of_number(letters: &[char], mut at: usize) -> usize {
-    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
-    while is_digit(at) || (letters.get(at) == Some(&'.') && is_digit(at + 1)) {
-        at += 1;
-    }
-    if letters.get(at) != Some(&'e') {
-        return at;
-    }
-    let sign = usize::from(matches!(letters.get(at + 1), Some('-' | '+')));
-    if !is_digit(at + 1 + sign) {
-        return at;
-    }
-    at += 1 + sign;
-    while is_digit(at) {
-        at += 1;
-    }
-    at
+fn is_digit(letter: char) -> bool {
+    letter.is_ascii_digit()
 }
 
-/// The lines that take the place of those on the page: what was found, cut where the page has one `…` for many.
+/// A text that begins with a number, without it.
+fn past_number(text: &str) -> &str {
+    let mut rest = text.trim_start_matches(is_digit);
+    while let Some(digits) = rest.strip_prefix('.').filter(|digits| digits.starts_with(is_digit)) {
+        rest = digits.trim_start_matches(is_digit);
+    }
+    let exponent = rest.strip_prefix('e').map(|digits| digits.strip_prefix(['-', '+']).unwrap_or(digits));
+    let digits = exponent.filter(|digits| digits.starts_with(is_digit));
+    digits.map_or(rest, |digits| digits.trim_start_matches(is_digit))
+}
+
+/// The lines that replace those on the page: the output, with a `…` where the page has one for many lines.
 pub fn blessed(expected: &[String], found: &[String]) -> Vec<String> {
     let gaps: Vec<usize> = (0..expected.len()).filter(|at| expected[*at].trim() == "…").collect();
     let [gap] = gaps[..] else { return found.to_vec() };
@@ -152,6 +153,9 @@ mod tests {
         assert!(differs("claim-1.json", "claim1.json", true).is_some());
         assert!(differs("REFUTED 1 …", "NOT REFUTED 1", true).is_some());
         assert!(differs("4 5", "4", true).is_some());
+        assert_eq!(differs("1-2 x−3 v1.2.3e-4 5e", "7-7 x−7 v7 7e", true), None);
+        assert!(differs("1-2", "1 2", true).is_some());
+        assert!(differs("x - 2", "x 2", true).is_some());
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! The book as HTML, by mdBook: the one on the path, or one that is installed beside the build.
+//! The book as HTML, by mdBook, which is installed into the target folder unless it is on the path.
 
+use crate::files;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Makes the HTML and says where it is.
+/// Makes the HTML and prints its path.
 pub fn make(root: &Path) -> io::Result<bool> {
-    let target: PathBuf =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |target| root.join(target));
+    let target = files::target(root);
     let program = program(&target.join("tools"))?;
     let book = target.join("book");
     let done = Command::new(program).arg("build").arg(root).arg("--dest-dir").arg(&book).status()?;
@@ -17,11 +17,11 @@ pub fn make(root: &Path) -> io::Result<bool> {
     Ok(done.success())
 }
 
-/// mdBook, installed where there is none.
+/// The program of mdBook, installed if it is missing.
 fn program(tools: &Path) -> io::Result<PathBuf> {
     let on_path = PathBuf::from("mdbook");
-    let beside = tools.join("bin").join(format!("mdbook{}", std::env::consts::EXE_SUFFIX));
-    for program in [on_path, beside.clone()] {
+    let installed = tools.join("bin").join(format!("mdbook{}", std::env::consts::EXE_SUFFIX));
+    for program in [on_path, installed.clone()] {
         let asked = Command::new(&program).arg("--version").stdout(Stdio::null()).status();
         if asked.is_ok_and(|status| status.success()) {
             return Ok(program);
@@ -29,5 +29,5 @@ fn program(tools: &Path) -> io::Result<PathBuf> {
     }
     println!("mdbook is not on the path: cargo install mdbook --locked --root {}", tools.display());
     let done = Command::new("cargo").args(["install", "mdbook", "--locked", "--root"]).arg(tools).status()?;
-    if done.success() { Ok(beside) } else { Err(io::Error::other("mdbook cannot be installed")) }
+    if done.success() { Ok(installed) } else { Err(io::Error::other("mdbook cannot be installed")) }
 }

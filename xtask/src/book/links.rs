@@ -1,4 +1,4 @@
-//! Links between files hold, and the summary lists every page.
+//! Links between files lead somewhere, and the summary lists every page.
 //!
 //! Each rule looks at a page and returns what is wrong, with its line. Links to other hosts are not followed.
 
@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What is wrong with the links of a page that lies at `page`. Pages below `docs` may not leave it: the book has only that.
+/// What is wrong with the links of the page at `page`. Pages below `docs` may not leave it, because the book has only that folder.
 pub fn check(root: &Path, page: &str, text: &str) -> io::Result<Vec<Complaint>> {
     let folder = Path::new(page).parent().unwrap_or(Path::new(""));
     let mut wrong = Vec::new();
@@ -17,8 +17,9 @@ pub fn check(root: &Path, page: &str, text: &str) -> io::Result<Vec<Complaint>> 
         }
         let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
         let place = if path.is_empty() { Path::new(page).to_path_buf() } else { folder.join(path) };
-        if page.starts_with("docs/") && path.split('/').any(|part| part == "..") {
-            wrong.push((line, format!("{target} leads out of docs, which the book does not")));
+        let up = path.split('/').filter(|part| *part == "..").count();
+        if page.starts_with("docs/") && up >= folder.components().count() {
+            wrong.push((line, format!("{target} leads out of docs, but the book has only docs")));
         } else if !root.join(&place).exists() {
             wrong.push((line, format!("{target} leads nowhere")));
         } else if !anchor.is_empty()
@@ -56,30 +57,33 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// The lines outside of fenced blocks, with their numbers.
+pub fn outside(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fence = "";
+    text.lines().enumerate().filter_map(move |(at, line)| {
+        let bare = line.trim_start();
+        let is_fence = bare.starts_with("```") || bare.starts_with("~~~");
+        let was_inside = !fence.is_empty();
+        if is_fence && (!was_inside || bare.starts_with(fence)) {
+            fence = if was_inside { "" } else { &bare[..3] };
+        }
+        (!is_fence && !was_inside).then_some((at + 1, line))
+    })
+}
+
 /// The lines outside of fenced blocks, without what is between backticks.
 pub fn prose(text: &str) -> Vec<(usize, String)> {
-    let mut fenced = false;
-    let mut found = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if !fenced {
-            found.push((at + 1, line.split('`').step_by(2).collect::<Vec<_>>().join("code")));
-        }
-    }
-    found
+    let plain = |line: &str| line.split('`').step_by(2).collect::<Vec<_>>().join("code");
+    outside(text).map(|(at, line)| (at, plain(line))).collect()
 }
 
 /// The anchors of a page's headings, as forges and the book make them.
 fn anchors(text: &str) -> impl Iterator<Item = String> {
-    let mut fenced = false;
-    let heading = move |line: &str| {
-        fenced ^= line.trim_start().starts_with("```");
+    let titles = outside(text).filter_map(|(_, line)| {
         let title = line.trim_start_matches('#');
-        (!fenced && title.len() < line.len() && title.starts_with(' ')).then(|| title.trim().to_lowercase())
-    };
-    let titles: Vec<String> = text.lines().filter_map(heading).collect();
-    titles.into_iter().map(|title| {
+        (title.len() < line.len() && title.starts_with(' ')).then(|| title.trim().to_lowercase())
+    });
+    titles.map(|title| {
         let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         kept.map(|c| if c == ' ' { '-' } else { c }).collect()
     })

@@ -1,26 +1,28 @@
-//! The book: README.md and the pages in `docs`, every output of which a run makes.
+//! The book: README.md and the pages in `docs`, with commands whose output is compared with a run.
 //!
-//! `cargo xtask book` runs the console blocks of every page and compares, then makes HTML by mdBook; `--bless` puts what was
-//! printed in the place of what differs. `--quick` compares as `cargo xtask test` does, which leaves out what is tagged slow.
+//! `cargo xtask book` runs the console blocks of every page, compares, and makes HTML with mdBook. `--bless` replaces the outputs that
+//! differ by those of the run. `--quick` compares as `cargo xtask test` does, without the blocks that are tagged slow. Why this is not
+//! `trycmd`: docs/decisions/book-runner.md.
 
 mod blocks;
 mod comparing;
 mod html;
-mod links;
+pub mod links;
 mod readme;
 mod running;
 
+use crate::files;
 use running::Extent;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Pages whose links are checked, and which say nothing that is run.
+/// Pages whose links are checked; their commands are not run.
 const BESIDE: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 const README: &str = "README.md";
 
-/// Compares all of it and makes the HTML, or takes over what was printed.
+/// Compares all pages and makes the HTML, or blesses what was printed.
 pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
     let extent = match words {
         [] => Extent::All,
@@ -33,7 +35,10 @@ pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
         println!("{complaint}");
     }
     if !wrong.is_empty() {
-        println!("{} wrong; cargo xtask book --bless takes over what was printed", wrong.len());
+        println!(
+            "{} wrong; cargo xtask book --bless writes the outputs of this run into the pages",
+            wrong.len()
+        );
         return Ok(false);
     }
     if extent == Extent::Quick { Ok(true) } else { html::make(root) }
@@ -70,7 +75,7 @@ fn bless(root: &Path) -> io::Result<bool> {
         }
         if let Some(text) = outcome.blessed {
             fs::write(root.join(&page), text)?;
-            println!("{page}: written anew; read what changed");
+            println!("{page}: updated; read the difference");
         } else {
             all &= outcome.wrong.is_empty();
         }
@@ -78,7 +83,7 @@ fn bless(root: &Path) -> io::Result<bool> {
     Ok(all)
 }
 
-/// What needs no run: links, the summary, the first page's length, example and picture.
+/// What is wrong with what needs no run: links, the summary, the first page's length, example and picture.
 fn standing(root: &Path) -> io::Result<Vec<String>> {
     let pages = pages(root)?;
     let read = |page: &str| fs::read_to_string(root.join(page));
@@ -95,21 +100,8 @@ fn standing(root: &Path) -> io::Result<Vec<String>> {
 
 /// README.md and every page below `docs`, in order.
 fn pages(root: &Path) -> io::Result<Vec<String>> {
-    let mut pages = vec![README.to_owned()];
-    let mut folders = vec!["docs".to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(root.join(&folder))? {
-            let entry = entry?;
-            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-            if entry.file_type()?.is_dir() {
-                folders.push(path);
-            } else if path.ends_with(".md") {
-                pages.push(path);
-            }
-        }
-    }
-    pages.sort();
-    Ok(pages)
+    let docs = files::ending(&root.join("docs"), "md")?;
+    Ok([README.to_owned()].into_iter().chain(docs.iter().map(|page| files::name(root, page))).collect())
 }
 
 /// Where pages are run.

@@ -1,24 +1,26 @@
-//! A page is run: its files are written and its commands called, in order, in an empty folder of its own.
+//! Runs a page: writes its files and calls its commands, in order, in an empty folder of its own.
 //!
 //! The folder has a copy of `examples`, and `veracity` on the path is the binary that was just built.
 
 use super::blocks::{self, Block, Complaint, Kind, Step};
 use super::comparing::{blessed, difference};
+use crate::files;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Which blocks are run.
+/// Which blocks to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     All,
-    /// Those that are tagged slow are left out.
+    /// All that are not tagged slow.
     Quick,
 }
 
-/// What became of a page.
+/// The result of running a page.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Commands that were run.
@@ -26,43 +28,22 @@ pub struct Outcome {
     /// Blocks that were left out.
     pub left_out: usize,
     pub wrong: Vec<Complaint>,
-    /// The page with its outputs as they were found, where any differs.
+    /// The page with the outputs of this run, if any differs.
     pub blessed: Option<String>,
 }
 
-/// Builds the program as the tests do and says where it is.
+/// Builds the program as the tests do and returns its path.
 ///
-/// A test is named along with it: cargo then chooses the features of dependencies as it does for all tests, and after those
-/// nothing is left to build.
+/// The command names a test too, so that cargo chooses the features of dependencies as it does for all tests, and builds nothing
+/// twice.
 pub fn built(root: &Path) -> io::Result<PathBuf> {
-    let done = Command::new("cargo")
-        .args([
-            "build",
-            "--workspace",
-            "--bin",
-            "veracity",
-            "--test",
-            "gates",
-            "--profile",
-            "test",
-            "--quiet",
-        ])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()?;
-    let said = String::from_utf8_lossy(&done.stdout);
-    match executable(&said) {
-        Some(path) if done.status.success() => Ok(path),
-        _ => Err(io::Error::other("veracity does not build")),
+    let what = ["--workspace", "--bin", "veracity", "--test", "tests", "--profile", "test", "--quiet"];
+    let program = files::target(root).join("debug/veracity").with_extension(std::env::consts::EXE_EXTENSION);
+    let status = Command::new("cargo").arg("build").args(what).current_dir(root).status()?;
+    match status.success() && program.is_file() {
+        true => Ok(program),
+        false => Err(io::Error::other(format!("veracity does not build as {}", program.display()))),
     }
-}
-
-/// Where cargo says that it has put the program.
-fn executable(said: &str) -> Option<PathBuf> {
-    let is_ours = |line: &&str| line.contains("\"kind\":[\"bin\"]") && line.contains("\"name\":\"veracity\"");
-    let path = said.lines().find(is_ours)?.split_once("\"executable\":\"")?.1.split_once('"')?.0;
-    Some(PathBuf::from(path.replace("\\\\", "\\")))
 }
 
 /// Runs the blocks of a page in `folder`, which is emptied first.
@@ -78,51 +59,52 @@ pub fn page(
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    copy(examples, &folder.join("examples"))?;
-    let mut page: Vec<String> = text.lines().map(str::to_owned).collect();
-    let mut moved = 0_isize;
+    files::copy(examples, &folder.join("examples"))?;
+    let mut edits: Vec<Edit> = Vec::new();
     for block in &blocks {
-        match &block.kind {
-            Kind::Shown(_) => {}
-            Kind::File(name) => fs::write(folder.join(name), block.lines.join("\n") + "\n")?,
-            Kind::Console { slow: true, .. } if extent == Extent::Quick => outcome.left_out += 1,
-            Kind::Console { numbers_vary, .. } => {
-                for step in blocks::steps(block) {
-                    outcome.run += 1;
-                    let found = match called(&step.command, folder, path)? {
-                        Ok(found) => found,
-                        Err(what) => {
-                            outcome.wrong.push((step.line, what));
-                            continue;
-                        }
-                    };
-                    if let Some(found_else) = difference(&step.expected, &found, *numbers_vary) {
-                        let shown = |line: Option<String>| line.unwrap_or_else(|| "(the end)".to_owned());
-                        outcome.wrong.push((
-                            step.output_line + found_else.at,
-                            format!(
-                                "$ {}\n  expected: {}\n  found:    {}",
-                                step.command,
-                                shown(found_else.expected),
-                                shown(found_else.found)
-                            ),
-                        ));
-                        moved += rewrite(&mut page, block, &step, &found, moved)?;
-                        outcome.blessed = Some(page.join("\n") + "\n");
-                    }
+        let Kind::Console { numbers_vary, slow } = block.kind else {
+            if let Kind::File(name) = &block.kind {
+                fs::write(folder.join(name), block.lines.join("\n") + "\n")?;
+            }
+            continue;
+        };
+        if slow && extent == Extent::Quick {
+            outcome.left_out += 1;
+            continue;
+        }
+        for step in blocks::steps(block) {
+            outcome.run += 1;
+            let found = match called(&step.command, folder, path)? {
+                Ok(found) => found,
+                Err(what) => {
+                    outcome.wrong.push((step.line, what));
+                    continue;
                 }
+            };
+            if let Some(difference) = difference(&step.expected, &found, numbers_vary) {
+                let line = step.output_line + difference.at;
+                outcome.wrong.push((line, format!("$ {}\n  {difference}", step.command)));
+                edits.push(edit(block, &step, &found)?);
             }
         }
+    }
+    if !edits.is_empty() {
+        let mut page: Vec<String> = text.lines().map(str::to_owned).collect();
+        // From the last, so that lines before it stay where they are.
+        for (lines, new) in edits.into_iter().rev() {
+            page.splice(lines, new);
+        }
+        outcome.blessed = Some(page.join("\n") + "\n");
     }
     Ok(outcome)
 }
 
-/// What a command prints, both streams as they come, without blank lines at the end; or that it failed.
+/// The output of a command, both streams in their order, without blank lines at the end; or its failure.
 fn called(command: &str, folder: &Path, path: &OsString) -> io::Result<Result<Vec<String>, String>> {
     let (mut reader, writer) = io::pipe()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).current_dir(folder).env("PATH", path).stdin(Stdio::null());
-    // Nothing here may depend on a terminal or on settings of whoever runs it.
+    // Nothing here may depend on a terminal or on the user's settings.
     shell.env("NO_COLOR", "1").env_remove("COLUMNS").env_remove("RUST_BACKTRACE").env_remove("RUST_LOG");
     let mut child = shell.stdout(writer.try_clone()?).stderr(writer).spawn()?;
     // The command holds the writing end; the output ends when every holder is gone.
@@ -138,47 +120,25 @@ fn called(command: &str, folder: &Path, path: &OsString) -> io::Result<Result<Ve
     Ok(Ok(said.trim_end().lines().map(|line| line.trim_end().to_owned()).collect()))
 }
 
-/// Puts what was found in the place of an output; by how many lines the rest of the page moves.
-fn rewrite(
-    page: &mut Vec<String>,
-    block: &Block,
-    step: &Step,
-    found: &[String],
-    moved: isize,
-) -> io::Result<isize> {
+/// Lines of a page, from 0, and those that replace them.
+type Edit = (Range<usize>, Vec<String>);
+
+/// Replaces an output on its page by what was found.
+fn edit(block: &Block, step: &Step, found: &[String]) -> io::Result<Edit> {
     let mut lines = blessed(&step.expected, found);
     if lines.iter().any(|line| line.trim_start().starts_with("```") || line.starts_with("$ ")) {
-        return Err(io::Error::other(format!(
-            "what {} prints would be read as part of the page",
-            step.command
-        )));
+        let what = format!("what {} prints would be read as part of the page", step.command);
+        return Err(io::Error::other(what));
     }
-    let ends_block = step.output_line + step.room == block.line + block.lines.len() + 1;
-    if !ends_block {
+    let start = step.output_line - 1;
+    let end = start + step.lines_on_page;
+    if end != block.line + block.lines.len() {
         lines.push(String::new());
     }
-    let indented = |line: &String| {
-        if line.is_empty() { String::new() } else { " ".repeat(block.indent) + line }
-    };
-    let from = (step.output_line - 1).saturating_add_signed(moved);
-    let new: Vec<String> = lines.iter().map(indented).collect();
-    let change = new.len() as isize - step.room as isize;
-    page.splice(from..from + step.room, new);
-    Ok(change)
-}
-
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
+    let indent = " ".repeat(block.indent);
+    let indented =
+        lines.iter().map(|line| if line.is_empty() { String::new() } else { format!("{indent}{line}") });
+    Ok((start..end, indented.collect()))
 }
 
 #[cfg(test)]
@@ -187,18 +147,18 @@ mod tests {
 
     /// Runs a page that needs only a shell.
     fn run(name: &str, text: &str, extent: Extent) -> Outcome {
-        let room = std::env::temp_dir().join(format!("veracity-book-{}-{name}", std::process::id()));
-        let examples = room.join("given");
+        let folder = std::env::temp_dir().join(format!("veracity-book-{}-{name}", std::process::id()));
+        let examples = folder.join("given");
         fs::create_dir_all(&examples).unwrap();
         fs::write(examples.join("people.csv"), "age\n38\n").unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let outcome = page(text, &room.join("page"), &examples, &path, extent).unwrap();
-        fs::remove_dir_all(&room).unwrap();
+        let outcome = page(text, &folder.join("page"), &examples, &path, extent).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
         outcome
     }
 
     #[test]
-    fn a_page_that_tells_the_truth_stands() {
+    fn a_page_that_shows_what_is_printed_is_right() {
         let text = "```toml file=plan.toml\nunit = 1\n```\n\n```console\n$ cat plan.toml examples/people.csv\nunit = 1\n\
                     age\n38\n\n$ echo a >&2; echo b\na\nb\n\n$ ls\nexamples\nplan.toml\n```\n";
         let outcome = run("stands", text, Extent::Quick);
@@ -215,7 +175,7 @@ mod tests {
         let new = outcome.blessed.unwrap();
         let expected = "# A\n\n- b\n\n  ```console\n  $ echo 1; echo 3\n  1\n  3\n\n  $ echo x\n  x\n\n  $ echo y; echo z\n  y\n  z\n  ```\nend\n";
         assert_eq!(new, expected);
-        assert!(run("anew", &new, Extent::All).wrong.is_empty());
+        assert!(run("again", &new, Extent::All).wrong.is_empty());
     }
 
     #[test]
@@ -232,18 +192,5 @@ mod tests {
         let quick = run("quick", text, Extent::Quick);
         assert_eq!((quick.run, quick.left_out, quick.wrong.len()), (0, 1, 0));
         assert_eq!(run("all", text, Extent::All).wrong.len(), 1);
-    }
-
-    #[test]
-    fn the_program_is_where_cargo_says() {
-        let made = |kind: &str, path: &str| {
-            format!(
-                "{{\"target\":{{\"kind\":[\"{kind}\"],\"name\":\"veracity\"}},\"executable\":{path},\"fresh\":true}}\n"
-            )
-        };
-        let said =
-            made("lib", "null") + &made("test", "\"/t/other\"") + &made("bin", "\"C:\\\\t\\\\veracity.exe\"");
-        assert_eq!(executable(&said), Some(PathBuf::from("C:\\t\\veracity.exe")));
-        assert_eq!(executable(&made("bin", "null")), None);
     }
 }

@@ -1,8 +1,9 @@
 //! `cargo xtask test --page`: the page in a real browser, served by the program.
 //!
-//! Chromium comes from the system's packages, by apt-get where it is missing and may be had; the driver and the accessibility checker
-//! come from the package index of Node.js, by exact versions, into the target folder. Nothing is left out: what cannot be had fails.
+//! Chromium comes from the system's packages, by apt-get where it is missing and that is allowed. The driver and the accessibility
+//! checker come from the package index of Node.js, by exact versions, into the target folder. A missing program is a failure.
 
+use crate::files;
 use crate::test::{Tally, counted};
 use std::{
     fs,
@@ -11,7 +12,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Names under which systems have it.
+/// Names of Chromium on different systems.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// Builds the page, serves it and opens it; whether all parts hold.
@@ -22,36 +23,21 @@ pub fn run(root: &Path) -> io::Result<bool> {
             // It serves until it is ended.
             let _ = server.kill();
             let _ = server.wait();
-            let (went_well, tally) = counts?;
-            Tally { failed: tally.failed.max(usize::from(!went_well)), ..tally }
+            counts?
         }
-        Err(error) => {
-            println!("{error}");
-            Tally { passed: 0, failed: 1 }
-        }
+        Err(error) => Tally::unprepared(&error),
     };
-    let went_well = tally.failed == 0 && tally.passed > 0;
-    if !went_well {
-        println!("test result: FAILED. {} passed; {} failed", tally.passed, tally.failed.max(1));
-    }
-    Ok(went_well)
+    Ok(tally.conclude(""))
 }
 
-/// The server under way, and the command that runs the tests against it.
+/// The running server, and the command that runs the tests against it.
 fn prepared(root: &Path) -> io::Result<(Child, Command)> {
     let browser = browser()?;
-    let target = crate::python::target(root);
+    let target = files::target(root);
     let folder = target.join("page-tests");
     install(root, &folder)?;
     super::run(root)?;
-    let built = Command::new("cargo")
-        .current_dir(root)
-        .args(["build", "--release", "--quiet", "-p", "veracity-cli"])
-        .status()?;
-    if !built.success() {
-        return Err(io::Error::other("the program cannot be built"));
-    }
-    let program = target.join("release/veracity");
+    let program = files::program(root)?;
     let mut server =
         Command::new(&program).args(["serve", "--port", "0", "--quiet"]).stdout(Stdio::piped()).spawn()?;
     let mut address = String::new();
@@ -70,7 +56,7 @@ fn prepared(root: &Path) -> io::Result<(Child, Command)> {
     Ok((server, tests))
 }
 
-/// The browser's program, installed where it is missing and that may be done.
+/// The browser's program, installed where it is missing and that is allowed.
 fn browser() -> io::Result<PathBuf> {
     if let Some(there) = found() {
         return Ok(there);
@@ -97,40 +83,20 @@ fn install(root: &Path, folder: &Path) -> io::Result<()> {
     let wanted = fs::read_to_string(source.join("package.json"))?;
     let is_there = fs::read_to_string(folder.join("package.json")).is_ok_and(|found| found == wanted)
         && folder.join("node_modules/puppeteer-core").is_dir();
-    copied(&source, folder)?;
+    files::copy(&source, folder)?;
     if is_there {
         return Ok(());
     }
     let done = Command::new("npm")
         .current_dir(folder)
-        .args([
-            "install",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--no-package-lock",
-            "--loglevel=error",
-        ])
+        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .args(["--no-package-lock", "--loglevel=error"])
         .status();
     match done {
         Ok(status) if status.success() => Ok(()),
-        // Next time it must not be taken for done.
+        // Otherwise the next run would skip the installation.
         _ => fs::remove_file(folder.join("package.json")).and(Err(io::Error::other(
             "Node.js with npm is needed, and the driver of the browser cannot be installed",
         ))),
     }
-}
-
-fn copied(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let place = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copied(&entry.path(), &place)?;
-        } else {
-            fs::copy(entry.path(), place)?;
-        }
-    }
-    Ok(())
 }

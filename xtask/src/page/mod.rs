@@ -1,7 +1,7 @@
-//! The page: `cargo xtask page` builds its module from the rooms, packs it where it is checked in, and lays the page out in
-//! `target/page`; `cargo xtask test --page` opens it in a browser.
+//! The web page: `cargo xtask page` builds its module from our crates, compresses it where it is checked in, and copies the page to
+//! `target/page`. `cargo xtask test --page` opens it in a browser.
 //!
-//! What is checked in is what lets `veracity serve` work without the compiler's wasm target. A stamp beside it holds the hash of every
+//! The module is checked in so that `veracity serve` works without the compiler's wasm target. A stamp next to it has the hash of every
 //! file that it was built from, and [`check`] compares them without building anything.
 
 pub mod browser;
@@ -9,20 +9,21 @@ mod stamp;
 
 pub use stamp::check;
 
+use crate::files;
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// What the module is compiled for.
-const TARGET: &str = "wasm32-unknown-unknown";
-/// The packed module, where it is checked in.
+/// The target of the module.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+/// The compressed module, where it is checked in.
 pub const MODULE: &str = "crates/web/page/veracity.wasm.gz";
 /// The page's files.
 const PAGE: &str = "crates/web/page";
 
-/// Builds the module, packs it, stamps it, and lays out the page.
+/// Builds the module, compresses it, stamps it, and copies the page.
 pub fn run(root: &Path) -> io::Result<bool> {
     let module = compiled(root)?;
     let packed = packed(&module)?;
@@ -35,7 +36,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
 
 /// The page in `target/page`, with the module that is checked in.
 pub fn laid_out(root: &Path) -> io::Result<PathBuf> {
-    let folder = crate::python::target(root).join("page");
+    let folder = files::target(root).join("page");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -50,7 +51,7 @@ pub fn laid_out(root: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The module, the same bytes whatever folder it is built in.
+/// The module, with the same bytes in every folder.
 fn compiled(root: &Path) -> io::Result<Vec<u8>> {
     must_have_target()?;
     let mut flags = vec!["-Ctarget-feature=+simd128".to_owned()];
@@ -64,10 +65,10 @@ fn compiled(root: &Path) -> io::Result<Vec<u8>> {
     if !built.success() {
         return Err(io::Error::other("the page's module cannot be built"));
     }
-    fs::read(crate::python::target(root).join(TARGET).join("page/veracity_web.wasm"))
+    fs::read(files::target(root).join(TARGET).join("page/veracity_web.wasm"))
 }
 
-/// Where crates lie unpacked, by registry: neither the machine nor the registry may be told from the module.
+/// The folders of unpacked crates, which the module must not name, because they reveal the machine and the registry.
 fn sources_of_crates() -> io::Result<Vec<PathBuf>> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     let Some(folder) = home.map(|home| home.join("registry/src")).filter(|folder| folder.is_dir()) else {
@@ -94,7 +95,7 @@ fn must_have_target() -> io::Result<()> {
     }
 }
 
-/// As small as gzip can be made: a twentieth smaller than by gzip's own best, and no time in it.
+/// Compresses with zopfli: 5% smaller than gzip's best level, and without a timestamp.
 fn packed(module: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = Vec::new();
     zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, module, &mut packed)?;

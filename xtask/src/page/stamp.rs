@@ -1,33 +1,29 @@
 //! The stamp of the page's module: a hash of every file that it was built from, and the versions of the crates.
 
+use crate::{files, test::linked};
 use sha2::{Digest, Sha256};
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
-/// Where it lies.
+/// The file of the stamp.
 pub const STAMP: &str = "crates/web/page/veracity.wasm.stamp";
-/// Places in the list that are no files.
+/// Names in the list that are not files.
 const MODULE: &str = "veracity.wasm.gz";
 const PROFILE: &str = "Cargo.toml [profile.page]";
 
-/// What the module in `root` was built from, as its stamp says it.
+/// The stamp of the module that is built from the files in `root`.
 pub fn stamp(root: &Path) -> io::Result<String> {
     let lines = parts(root)?.into_iter().map(|(name, hash)| format!("{hash}  {name}\n"));
     let head = "# What veracity.wasm.gz was built from, by `cargo xtask page`.\n".to_owned();
     Ok(std::iter::once(head).chain(lines).collect())
 }
 
-/// What changed since the module was built, one line.
+/// The first change since the module was built, one line.
 pub fn check(root: &Path) -> io::Result<Vec<String>> {
     let stated = fs::read_to_string(root.join(STAMP)).unwrap_or_default();
     Ok(difference(&stated, &parts(root)?).into_iter().collect())
 }
 
-/// The first place at which a stamp and what is there differ.
+/// The first file that differs from its stamp.
 fn difference(stated: &str, found: &BTreeMap<String, String>) -> Option<String> {
     let stated: BTreeMap<&str, &str> =
         stated.lines().filter_map(|line| line.split_once("  ")).map(|(hash, name)| (name, hash)).collect();
@@ -40,17 +36,14 @@ fn difference(stated: &str, found: &BTreeMap<String, String>) -> Option<String> 
     gone.map(|name| format!("page: {name} went away {remedy}"))
 }
 
-/// Every file of the rooms that the module is built from, the profile, the crates and the module itself, each with its hash.
+/// Every file of our crates that the module is built from, the profile, the other crates and the module itself, each with its hash.
 fn parts(root: &Path) -> io::Result<BTreeMap<String, String>> {
-    let (rooms, others) = built_from(root)?;
+    let (ours, others) = sorted_out(linked(root, "veracity-web")?);
     let mut parts = BTreeMap::new();
-    for room in rooms {
-        let folder = root.join("crates").join(room);
-        let mut files = vec![folder.join("Cargo.toml")];
-        walk(&folder.join("src"), &mut files)?;
-        for file in files {
-            let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
-            parts.insert(name, hash(&fs::read(&file)?));
+    for name in ours {
+        let folder = root.join("crates").join(name);
+        for file in [vec![folder.join("Cargo.toml")], files::below(&folder.join("src"), &[])?].concat() {
+            parts.insert(files::name(root, &file), hash(&fs::read(&file)?));
         }
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
@@ -60,7 +53,7 @@ fn parts(root: &Path) -> io::Result<BTreeMap<String, String>> {
     Ok(parts)
 }
 
-/// The lines of the manifest that say how the module is built.
+/// The lines of the manifest that set how the module is built.
 fn profile(manifest: &str) -> String {
     let mut is_ours = false;
     let lines = manifest.lines().filter(|line| {
@@ -72,40 +65,11 @@ fn profile(manifest: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The rooms that are linked into the module, and the other crates with their versions.
-fn built_from(root: &Path) -> io::Result<(Vec<String>, Vec<String>)> {
-    let tree = Command::new("cargo")
-        .args(["tree", "-p", "veracity-web", "-e", "normal", "--prefix", "none", "--target", super::TARGET])
-        .current_dir(root)
-        .env("CARGO_TERM_COLOR", "never")
-        .output()?;
-    if !tree.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&tree.stderr).into_owned()));
-    }
-    Ok(sorted_out(&String::from_utf8_lossy(&tree.stdout)))
-}
-
-fn sorted_out(tree: &str) -> (Vec<String>, Vec<String>) {
-    // What was said before is marked, and is the same crate.
-    let mut names: Vec<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)").trim()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let (rooms, others): (Vec<&str>, Vec<&str>) =
-        names.into_iter().filter(|name| !name.is_empty()).partition(|name| name.starts_with("veracity-"));
-    let room = |name: &&str| name["veracity-".len()..].split(' ').next().unwrap_or_default().to_owned();
-    (rooms.iter().map(room).collect(), others.into_iter().map(str::to_owned).collect())
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            walk(&path, files)?;
-        } else {
-            files.push(path);
-        }
-    }
-    Ok(())
+/// Our crates that are linked into the module, without their prefix, and the other crates with their versions.
+fn sorted_out(linked: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let (ours, others): (Vec<_>, Vec<_>) = linked.into_iter().partition(|name| name.starts_with("veracity-"));
+    let name = |line: &String| line["veracity-".len()..].split(' ').next().unwrap_or_default().to_owned();
+    (ours.iter().map(name).collect(), others)
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -121,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_named_with_the_remedy() {
+    fn a_change_is_named_with_the_remedy() {
         let stated = "# words\n01  crates/core/src/lib.rs\n02  crates/web/src/lib.rs\n";
         assert_eq!(
             difference(stated, &found(&[("crates/core/src/lib.rs", "01"), ("crates/web/src/lib.rs", "02")])),
@@ -138,16 +102,17 @@ mod tests {
                 "a changed since",
             ),
         ] {
-            let told = difference(stated, &changed).unwrap();
-            assert!(told.contains(named) && told.ends_with("run cargo xtask page"), "{told}");
+            let found = difference(stated, &changed).unwrap();
+            assert!(found.contains(named) && found.ends_with("run cargo xtask page"), "{found}");
         }
     }
 
     #[test]
-    fn rooms_and_other_crates_are_told_apart() {
-        let tree = "veracity-web v0.1.0 (/somewhere)\nserde v1.0.1\nveracity-core v0.1.0 (/somewhere) (*)\nserde v1.0.1 (*)\n\n";
-        let (rooms, others) = sorted_out(tree);
-        assert_eq!(rooms, ["core", "web"]);
+    fn our_crates_and_others_are_sorted_out() {
+        let linked =
+            ["serde v1.0.1", "veracity-core v0.1.0 (/somewhere)", "veracity-web v0.1.0 (/somewhere)"];
+        let (ours, others) = sorted_out(linked.map(str::to_owned).to_vec());
+        assert_eq!(ours, ["core", "web"]);
         assert_eq!(others, ["serde v1.0.1"]);
     }
 

@@ -1,4 +1,4 @@
-//! Audits whose results are tables: each runs an example program of the facade and keeps what it printed under docs/.
+//! Audits whose results are tables: each runs an example program of `veracity` and writes its output into `docs`.
 
 use crate::bench::release_folder;
 use std::{
@@ -11,36 +11,48 @@ use std::{
 pub fn white_box(root: &Path) -> io::Result<bool> {
     let table = example(root, "white_box", &[])?;
     let page = format!(
-        "# White-box audits of our own training\n\n\
-         Written by `cargo xtask reproduce white-box`: the built-in digits, a linear model, δ = 1e-5, add-remove, significance 0.05, seed \
-         1; 20 canaries in each training, each along one parameter with the length of the clip norm, scores added up over the steps. \
-         \"Proved\" holds whatever the mechanism is (many canaries, guesses fixed on the first quarter of the trainings); \"if Gaussian\" takes \
-         what canaries tell for independent and Gaussian: so it is where all records are in every batch, with a threshold known beforehand; \
-         where batches are drawn it is only nearly so, and nothing is proved.\n\n{table}"
+        "# White-box audits of our own training\n\nThese audits show how close an attack comes to the upper bound on ε that \
+         the accountant proves. Veracity trains a linear model on the built-in digits (δ = 1e-5, add-remove adjacency). Each \
+         training run has 20 canaries with a one-hot gradient as long as the clip norm. The attacker sees the noisy gradient \
+         sum of every step and adds up the scores. All bounds have 95% confidence (significance 0.05).\n\nThe two lower bounds \
+         differ in their assumption:\n\n- *No assumption* holds for every mechanism. It uses many canaries, with a threshold \
+         from the first quarter of the training runs.\n- *If Gaussian* assumes that the scores of the canaries are independent \
+         and Gaussian, and uses a threshold that was known beforehand. The assumption is true if every batch contains all \
+         records. With sampled batches it is only approximately true, so the bound is not proved there.\n\nThe *ratio* is the \
+         lower bound divided by the upper bound. For example, a ratio of 73% at an upper bound of 4 means that the attack \
+         shows ε ≥ 2.92. A ratio near 100% means that the accountant's bound cannot be much too large, because an attack \
+         nearly reaches it.\n\n{table}\n`cargo xtask reproduce white-box` writes this page. It uses seed 1, so it repeats the \
+         same audits.\n"
     );
     fs::write(root.join("docs/white-box.md"), &page)?;
     print!("{page}");
     Ok(true)
 }
 
-/// Trials until a claimed curve falls, as docs/power.md.
+/// Trials until a claimed curve is refuted, as docs/power.md.
 pub fn power(root: &Path) -> io::Result<bool> {
     let table = example(root, "power", &[])?;
     let page = format!(
-        "# Trials until a claim falls\n\n\
-         Written by `cargo xtask reproduce power`: Gaussian mechanisms that claim μ and leak more, δ = 1e-5, significance 0.01, seeded. \
-         *Simulated* is the number of trials a world at which Clopper–Pearson at the best threshold, known beforehand, refutes four files \
-         of five by the claimed trade-off curve. The other two are audits of recorded scores, sorted, whose threshold nobody knows: \
-         *counted* is the least number of trials a world, in tenths of the simulated, at which four files of five are refuted where half of \
-         the trials choose the threshold; *bets* is the median number of pairs after which a sequential audit ends. By (ε, δ) alone the same \
-         claims take 14,208 to more than 10^7 trials a world.\n\n{table}"
+        "# Statistical power: trials until a claim is refuted\n\nThis page helps you choose the number of trials of an audit. \
+         It shows how many trials refute a claim that understates the leak. The audited mechanisms are Gaussian: they claim \
+         the noise of [μ-Gaussian DP](glossary.md#gaussian-dp) and leak more. All tests use δ = 1e-5 and significance \
+         0.01.\n\nNumbers are trials per world, so an audit needs twice as many in total: one half with the canary, the other \
+         half without it.\n\n- *Best threshold* is the smallest number of trials at which Clopper–Pearson refutes the claimed \
+         trade-off curve in four audits of five, with the best threshold known beforehand.\n- *Split* is the same without a \
+         known threshold: half of the recorded scores choose it. The number is exact to a tenth of the previous column.\n- \
+         *Betting test* is half of the median number of trials after which a sequential audit of the running mechanism \
+         stops.\n- Each *ratio* compares with the best threshold.\n\nFor example, a mechanism that claims μ = 1 and leaks μ = \
+         2 adds half the declared noise. Look at its row first. With the best threshold, 104 trials per world refute it, and \
+         the betting test needs about half as many. If the mechanism leaks only μ = 1.1, all tests need about a hundred times \
+         as many trials.\n\nTest the whole curve if you can. If you test only one pair (ε, δ), the same claims take 14,208 to \
+         more than 10^7 trials per world.\n\n{table}\n`cargo xtask reproduce power` writes this page with fixed seeds.\n"
     );
     fs::write(root.join("docs/power.md"), &page)?;
     print!("{page}");
     Ok(true)
 }
 
-/// How often bounds and verdicts err where the truth is known, as docs/coverage.md.
+/// How often bounds and verdicts err where the true ε is known, as docs/coverage.md.
 pub fn coverage(root: &Path) -> io::Result<bool> {
     let page = example(root, "coverage", &[])?;
     fs::write(root.join("docs/coverage.md"), &page)?;
@@ -48,7 +60,7 @@ pub fn coverage(root: &Path) -> io::Result<bool> {
     Ok(!page.contains("**Off"))
 }
 
-/// What each generic audit takes for each planted bug, as docs/zoo.md.
+/// The trials that each generic audit needs for each planted bug, as docs/zoo.md.
 pub fn zoo(root: &Path) -> io::Result<bool> {
     let page = example(root, "zoo", &[])?;
     fs::write(root.join("docs/zoo.md"), &page)?;
@@ -56,17 +68,17 @@ pub fn zoo(root: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What a panel of Jagielski, Ullman and Oprea is of.
+/// The settings of a panel of Jagielski, Ullman and Oprea.
 struct Wanted<'a> {
     data: PathBuf,
     runs: &'a str,
     epsilons: &'a str,
     hidden: &'a str,
-    /// What initial weights are multiplied by, 0 or 1.
+    /// The factor of the initial weights, 0 or 1.
     scale: &'a str,
-    /// Where models are trained.
+    /// The device that trains the models.
     device: &'a str,
-    /// Only write page and figure anew, from the counts that are there.
+    /// Only write page and figure again, from the existing counts.
     redraw: bool,
 }
 
@@ -102,7 +114,7 @@ impl<'a> Wanted<'a> {
         Ok(wanted)
     }
 
-    /// What its files are called.
+    /// The name of its files.
     fn name(&self) -> String {
         let hidden = if self.hidden == "0" { String::new() } else { format!("-{}", self.hidden) };
         format!("jagielski{hidden}{}", if self.scale == "0" { "-same-start" } else { "" })
@@ -138,7 +150,7 @@ pub fn jagielski(root: &Path, words: &[&str]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Builds and runs an example; what it printed.
+/// Builds and runs an example, and returns its output.
 fn example(root: &Path, name: &str, arguments: &[&str]) -> io::Result<String> {
     example_with(root, &[], name, arguments)
 }
@@ -181,18 +193,24 @@ fn page(name: &str, wanted: &Wanted<'_>, lines: &str) -> String {
     };
     // A line needs two points.
     let several = keys.iter().any(|key| key.1 != keys[0].1);
-    let figure = if several { format!("![shown against claimed]({name}.svg)\n\n") } else { String::new() };
+    let figure =
+        if several { format!("![Lower bounds against claimed ε]({name}.svg)\n\n") } else { String::new() };
     let mut page = format!(
-        "# How private is private SGD?\n\n\
-         The FashionMNIST panel of Jagielski, Ullman and Oprea (2020) with the authors' settings: {model}, classes 0 and 1, 6000 records, \
-         shuffled batches of 250, 24 epochs, learning rate 0.15, clip norm 1, {start}, noise for the ε named. {runs} models a dataset, half to \
-         choose the threshold, half to count; Clopper–Pearson at α = 0.01 for each k, so 0.04 for the best of four that is drawn, δ = 1e-5, \
-         groups of k. Written by `cargo xtask reproduce \
-         jagielski{device}`; all counts are in [{name}.csv]({name}.csv).\n\n\
-         \"Proved\" is what our accountant proves of shuffled batches under replace-one, which is what ClipBKD tests; the authors' ε is by \
-         a formula for Poisson sampling and added or removed records.\n\n\
-         {figure}\
-         | attack | ε of the authors | noise | proved | k = 1 | k = 2 | k = 4 | k = 8 |\n|---|---|---|---|---|---|---|---|\n"
+        "# How private is private SGD? ({model})\n\nThis page repeats an experiment of Jagielski, Ullman and Oprea (2020) on \
+         FashionMNIST with the authors' settings. It attacks many privately trained models and compares the lower bounds on ε \
+         with the claimed ε and with our proved upper bound.\n\n- **Training**: {model}, classes 0 and 1, 6000 records, \
+         shuffled batches of 250, 24 epochs, learning rate 0.15, clip norm 1, {start}. The noise is the authors' choice for \
+         each ε.\n- **Attacks**: a backdoor, ClipBKD and membership inference. Each attack changes k records.\n- \
+         **Statistics**: {runs} models per dataset. Half of them choose the threshold, and the other half are counted. The \
+         bound is Clopper–Pearson with error probability 0.01 for each k, so 0.04 for the best of the four k, at δ = 1e-5 and \
+         for groups of k records.\n\nRead the table row by row. *ε of the authors* is the claim. It comes from a formula for \
+         Poisson sampling and added or removed records. *Proved* is the upper bound of our accountant for shuffled batches \
+         under replace-one, which is the adjacency that ClipBKD tests. It is far above the claim (for example, 46.176 for a \
+         claim of 4), because shuffling has no proved amplification and a replaced record counts as two contributions. The \
+         last four columns are the lower bounds for k = 1, 2, 4 and 8. For example, look at the row of `clip-bkd` and claim 4: \
+         all four lower bounds are below 4, so the attack does not refute the claim. A value of 0.0000 means that the attack \
+         found no leak.\n\n{figure}| attack | ε of the authors | noise | proved | k = 1 | k = 2 | k = 4 | k = 8 \
+         |\n|---|---|---|---|---|---|---|---|\n"
     );
     for (attack, claimed, noise, proved) in keys {
         page += &format!("| {attack} | {claimed} | {noise} | {proved} |");
@@ -202,7 +220,9 @@ fn page(name: &str, wanted: &Wanted<'_>, lines: &str) -> String {
         }
         page += "\n";
     }
-    page
+    page + &format!(
+        "\nAll counts are in [{name}.csv]({name}.csv). `cargo xtask reproduce jagielski{device}` repeats the experiment.\n"
+    )
 }
 
 #[cfg(test)]

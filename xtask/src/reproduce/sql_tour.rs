@@ -1,9 +1,9 @@
-//! `cargo xtask reproduce sql-tour`: hours worked by education and sex, asked of the Adult census data under a ledger, as
+//! `cargo xtask reproduce sql-tour`: hours worked by education and sex in the Adult census data, under a ledger, as
 //! docs/sql-tour.csv and .svg.
 //!
 //! The data are not in the repository: `VERACITY_ADULT` names the folder with adult.data.gz and adult.test.gz.
 
-use crate::bench::must;
+use crate::{bench::must, files};
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
@@ -12,32 +12,31 @@ use std::{
 
 /// A number for each row, its education, its sex and its hours; as on the page.
 const TABLE: &str = "{ echo id,education,sex,hours; gunzip -c adult.data.gz adult.test.gz | awk -F', ' '$1 + 0 > 0 { print ++n \",\" $4 \",\" $10 \",\" $13 }'; }";
-/// The question; as on the page.
+/// The query; as on the page.
 const QUERY: &str = "SELECT education, sex, AVG(hours) AS hours FROM people GROUP BY education, sex";
 
-/// Asks and draws; what the program printed is shown, for the page.
+/// Runs the queries and draws the result. The output of the program passes through, for the page.
 pub fn run(root: &Path) -> io::Result<bool> {
     let data = env::var_os("VERACITY_ADULT").map(PathBuf::from).ok_or_else(|| {
         io::Error::other(
             "VERACITY_ADULT is not set, expected the folder with adult.data.gz and adult.test.gz",
         )
     })?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // The workspace is named, so that the tests and this share what is compiled.
     let what = ["build", "--workspace", "--bin", "veracity", "--example", "sql_tour"];
-    must(Command::new(&cargo).current_dir(root).args(what), "the tour does not build")?;
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let room = target.join("sql-tour");
-    let _ = fs::remove_dir_all(&room);
-    fs::create_dir_all(&room)?;
-    fs::copy(root.join("examples/adult.toml"), room.join("adult.toml"))?;
+    must(Command::new("cargo").current_dir(root).args(what), "the tour does not build")?;
+    let target = files::target(root);
+    let folder = target.join("sql-tour");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder)?;
+    fs::copy(root.join("examples/adult.toml"), folder.join("adult.toml"))?;
     let table = Command::new("sh").args(["-c", TABLE]).current_dir(&data).output()?;
-    fs::write(room.join("adult.csv"), table.stdout)?;
+    fs::write(folder.join("adult.csv"), table.stdout)?;
 
     let veracity = |words: &[&str]| {
         println!("$ veracity {}", words.join(" "));
         let mut command = Command::new(target.join("debug/veracity"));
-        match command.current_dir(&room).args(words).status()?.success() {
+        match command.current_dir(&folder).args(words).status()?.success() {
             true => Ok(()),
             false => Err(io::Error::other("veracity refused")),
         }
@@ -50,7 +49,7 @@ pub fn run(root: &Path) -> io::Result<bool> {
     veracity(&[&ask[..], &paid].concat())?;
     veracity(&["ledger", "show", "year.ledger"])?;
     let mut draw = Command::new(target.join("debug/examples/sql_tour"));
-    draw.current_dir(&room).args(["hours.csv", "adult.csv"]);
+    draw.current_dir(&folder).args(["hours.csv", "adult.csv"]);
     draw.args([root.join("docs/sql-tour.csv"), root.join("docs/sql-tour.svg")]);
     must(&mut draw, "the picture was not drawn")?;
     Ok(true)

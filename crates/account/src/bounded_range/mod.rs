@@ -16,8 +16,8 @@ mod table;
 use crate::{Composition, Part, rdp::convert};
 use once::{Fixed, once};
 use table::Tables;
+use veracity_core::numerics::root;
 use veracity_core::{Bracket, Count, Delta, Epsilon, Refusal};
-use veracity_numerics::root;
 
 /// The most uses that the recursion goes through.
 const MOST_USES: u64 = 8192;
@@ -38,6 +38,9 @@ pub(crate) fn only(composition: &Composition) -> Option<(f64, Count)> {
 /// # Reference  \[DongDurfeeRogers20\] Section 6 (adaptive), Section 5 (not adaptive); \[DurfeeRogers19\] (bounded range)
 /// # Assumes    range ≥ 0; the losses of each mechanism differ by at most `range`, whatever was answered before
 /// # Numerics   See `table`; about half a second at most, and narrower for fewer uses
+///
+/// # Errors
+/// Refuses ranges above 200, more than 8192 uses, and what it cannot certify.
 pub fn delta_at(range: f64, uses: Count, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
     let epsilon = epsilon.get();
     if epsilon >= largest(range, uses) {
@@ -56,6 +59,9 @@ pub fn delta_at(range: f64, uses: Count, epsilon: Epsilon) -> Result<Bracket<Del
 /// # Promise    The truth lies in the bracket, and exponential mechanisms attain it
 /// # Reference  As [`delta_at`]
 /// # Numerics   As [`delta_at`]; bisection to 1e-12 keeps the side it evaluated
+///
+/// # Errors
+/// As [`delta_at`].
 pub fn epsilon_at(range: f64, uses: Count, delta: Delta) -> Result<Bracket<Epsilon>, Refusal> {
     let (delta, largest) = (delta.get(), largest(range, uses));
     if delta == 0.0 || range == 0.0 {

@@ -1,7 +1,7 @@
 //! Closed forms: the profile of one bounded-range mechanism, and that of several which all have the same t.
 
 use veracity_core::Count;
-use veracity_numerics::logspace;
+use veracity_core::numerics::logspace;
 
 /// V_1(ε) = (1 − e^{(ε−ε₀)/2})²/(1 − e^{−ε₀}) for 0 ≤ ε ≤ ε₀: the product (1 − e^{t−ε₀})(1 − e^{ε−t}) is largest at
 /// t = (ε + ε₀)/2.
@@ -85,12 +85,13 @@ impl Fixed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use veracity_testkit::short::count;
 
     /// All terms, in the order of the formula: the sum that stops early is never above it, and next to it.
     #[test]
     fn a_sum_that_stops_early_lacks_nothing_that_counts() {
         for (range, uses) in [(0.01, 8000u64), (0.1, 1000), (1.0, 30), (3.0, 2)] {
-            let fixed = Fixed::new(range, Count::new(uses).unwrap());
+            let fixed = Fixed::new(range, count(uses));
             for (share, part) in [(0.0, 0.5), (0.03, 0.52), (0.1, 0.55), (0.5, 0.8), (0.9, 0.97)] {
                 let (epsilon, t, k) = (share * range * uses as f64, part * range, uses as f64);
                 let p = (1.0 - (t - range).exp()) / (1.0 - (-range).exp());

@@ -16,13 +16,11 @@ pub(super) fn within(epsilon: Epsilon, delta: Delta) -> impl Fn(&Composition) ->
 
 /// The μ² of a Gaussian that leaks about as much: twice the mean of the loss.
 fn square(part: &Part) -> f64 {
-    let laplace = |shift: f64| 2.0 * (shift + (-shift).exp_m1());
     let coin = |epsilon: f64| 2.0 * epsilon * (0.5 * epsilon).tanh();
     match part {
         Part::Gaussian { mu } => mu * mu,
-        Part::Laplace { epsilon } => laplace(*epsilon),
-        Part::DiscreteGaussian { sigma, shift } => (*shift as f64 / sigma).powi(2),
-        Part::DiscreteLaplace { scale, shift } => laplace(*shift as f64 / scale),
+        Part::Laplace { epsilon } => 2.0 * (epsilon + (-epsilon).exp_m1()),
+        Part::Integer { noise, shift } => noise.square(*shift),
         Part::RandomizedResponse { .. } => coin(largest(part)),
         Part::BoundedRange { epsilon } => 0.25 * epsilon * epsilon,
         Part::Approximate { epsilon, .. } => coin(*epsilon),
@@ -66,7 +64,6 @@ fn largest(part: &Part) -> f64 {
     match part {
         Part::Gaussian { mu } if *mu == 0.0 => 0.0,
         Part::Gaussian { .. }
-        | Part::DiscreteGaussian { .. }
         | Part::Zcdp { .. }
         | Part::Rdp { .. }
         | Part::Mixture { .. }
@@ -78,7 +75,7 @@ fn largest(part: &Part) -> f64 {
         Part::Laplace { epsilon } | Part::BoundedRange { epsilon } | Part::Approximate { epsilon, .. } => {
             *epsilon
         }
-        Part::DiscreteLaplace { scale, shift } => *shift as f64 / scale,
+        Part::Integer { noise, shift } => noise.largest_loss(*shift).unwrap_or(f64::INFINITY),
         Part::RandomizedResponse { buckets, noise, .. } => {
             (f64::from(*buckets) * (1.0 - noise) / noise).ln_1p()
         }

@@ -1,7 +1,7 @@
 //! The least noise, the most steps or the largest sampling rate that keeps within a budget.
 //!
 //! `guess` starts close by, `search` closes in on the last setting whose certified ε is within the budget. What is
-//! returned has itself been certified, so a poor guess or a poor search costs time or noise, never privacy.
+//! returned has itself been certified, so a poor guess or a poor search costs time or noise, but not privacy.
 
 mod guess;
 mod search;
@@ -26,6 +26,9 @@ const RATE: Axis = Axis { private: 1e-15, revealing: 1.0, elasticity: 1.0, grain
 /// # Promise   The ε of `family` at the result was certified: exact, or by the tightest other method where exact does not answer
 /// # Assumes   More noise never costs more; otherwise the promise stands but a smaller noise may do as well
 /// # Numerics  Within 1e-7, relative, of a noise multiplier whose certified ε is above `epsilon`
+///
+/// # Errors
+/// Refuses an ε of 0 and one that no noise multiplier up to 1e9 reaches, and passes on the refusals of the accountant.
 ///
 /// # Examples
 ///
@@ -53,7 +56,34 @@ pub fn noise(
     least_noise(&|noise| Ok(family(noise)), adjacency, epsilon, delta)
 }
 
+/// [`least_noise`] in plain numbers, when records are added or removed.
+///
+/// # Errors
+/// As [`noise`], and refuses an ε or a δ out of range.
+///
+/// # Examples
+///
+/// ```
+/// use veracity_account::calibrate::noise_for;
+/// use veracity_core::Mechanism;
+///
+/// let noise = noise_for(3.0, 1e-5, |noise| Mechanism::dp_sgd(0.01, noise, 1000))?;
+/// assert!((0.81..0.82).contains(&noise));
+/// # Ok::<(), veracity_core::Refusal>(())
+/// ```
+pub fn noise_for(
+    epsilon: f64,
+    delta: f64,
+    family: impl Fn(f64) -> Result<Mechanism, Refusal>,
+) -> Result<f64, Refusal> {
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+    least_noise(&|noise| family(noise.get()), Adjacency::AddRemove, epsilon, delta).map(NoiseMultiplier::get)
+}
+
 /// As [`noise`], for a family that exists for some noise multipliers only; where it does not, it counts as too revealing.
+///
+/// # Errors
+/// As [`noise`].
 pub fn least_noise(
     family: &dyn Fn(NoiseMultiplier) -> Result<Mechanism, Refusal>,
     adjacency: Adjacency,
@@ -72,6 +102,9 @@ pub fn least_noise(
 ///
 /// # Promise   As [`noise`]; one more use, where it can be counted, has a certified ε above `epsilon`
 /// # Assumes   More uses never cost less
+///
+/// # Errors
+/// Refuses an ε of 0 and one that a single use exceeds, and passes on the refusals of the accountant.
 ///
 /// # Examples
 ///
@@ -110,6 +143,9 @@ pub fn steps(
 /// # Assumes   A larger batch never costs less
 /// # Numerics  Within 1e-7, relative, of a rate whose certified ε is above `epsilon`
 ///
+/// # Errors
+/// Refuses an ε of 0 and one that every rate exceeds, and passes on the refusals of the accountant.
+///
 /// # Examples
 ///
 /// ```
@@ -117,7 +153,7 @@ pub fn steps(
 /// use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier};
 ///
 /// let (noise, steps) = (NoiseMultiplier::new(1.0)?, Count::new(1_000)?);
-/// let family = |rate| Mechanism::dp_sgd(rate, noise, steps);
+/// let family = |rate| Mechanism::sampled_gaussian(rate, noise, steps);
 /// let delta = Delta::new(1e-5)?;
 /// let rate = calibrate::sampling_rate(&family, Adjacency::AddRemove, Epsilon::new(2.0)?, delta)?;
 /// let smaller = calibrate::sampling_rate(&family, Adjacency::AddRemove, Epsilon::new(1.0)?, delta)?;
@@ -197,7 +233,7 @@ impl Budget {
     fn unreachable(&self, culprit: &str) -> Refusal {
         let Budget { epsilon, delta, .. } = self;
         Refusal::OverBudget(format!(
-            "{culprit} leaks more than epsilon {epsilon:?} at delta {delta:?}, expected a larger epsilon or delta",
+            "{culprit} leaks more than epsilon {epsilon:?} at delta {delta:?}; use a larger epsilon or delta",
             epsilon = epsilon.get(),
             delta = delta.get(),
         ))

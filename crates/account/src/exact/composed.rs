@@ -1,26 +1,26 @@
-//! Laws composed, and where to look at them: the saddle point of the integrand for a given ε or δ.
+//! Distributions composed, and where to look at them: the saddle point of the integrand for a given ε or δ.
 //!
 //! Everything here steers and proves nothing, save `chernoff`, which is certified.
 
+use super::distribution::{Distribution, Formula, Tilted};
 use super::gathered::{self, Gathered};
-use super::law::{Formula, Law, Tilted};
 use super::majorant;
 use super::sampled::SampledGaussian;
 use std::f64::consts::PI;
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
-/// Laws composed: each with how often it is used, and all un-sampled Gaussians as one.
+/// Distributions composed: each with how often it is used, and all un-sampled Gaussians as one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Composed {
-    pub laws: Vec<(Law, f64)>,
+    pub parts: Vec<(Distribution, f64)>,
     /// Σ μ² of the Gaussians.
     pub gaussian: f64,
-    /// A few laws that stand for many, where there are many: they steer.
-    sketch: Vec<(Law, f64)>,
+    /// A few distributions that stand for many, where there are many: they steer.
+    sketch: Vec<(Distribution, f64)>,
 }
 
-/// So many laws are looked at one by one to steer.
-const FEW_LAWS: usize = 48;
+/// So many distributions are looked at one by one to steer.
+const FEW_PARTS: usize = 48;
 
 /// The point through which a contour is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -43,38 +43,39 @@ impl Saddle {
 }
 
 impl Composed {
-    /// Laws with how often each is used, and Σ μ² of the Gaussians.
-    pub(super) fn new(laws: Vec<(Law, f64)>, gaussian: f64) -> Composed {
-        let sketch = if laws.len() > FEW_LAWS { sketch(&laws) } else { Vec::new() };
-        Composed { laws, gaussian, sketch }
+    /// Distributions with how often each is used, and Σ μ² of the Gaussians.
+    pub(super) fn new(parts: Vec<(Distribution, f64)>, gaussian: f64) -> Composed {
+        let sketch = if parts.len() > FEW_PARTS { sketch(&parts) } else { Vec::new() };
+        Composed { parts, gaussian, sketch }
     }
 
     /// The composition without outcomes of large loss, and a bound on the probability that one of them occurs:
     /// about `mass`.
     pub(super) fn capped(&self, mass: f64) -> (Composed, f64) {
         let mut left_out = 0.0;
-        let sampled = self.laws.iter().filter(|(law, _)| matches!(law, Law::Sampled(_))).count() as f64;
+        let sampled =
+            self.parts.iter().filter(|(part, _)| matches!(part, Distribution::Sampled(_))).count() as f64;
         let mut before = None;
-        let cap = |(law, times): &(Law, f64)| match law {
-            Law::Sampled(step) => {
+        let cap = |(part, times): &(Distribution, f64)| match part {
+            Distribution::Sampled(step) => {
                 let capped = capped_like(before, step, mass / (times * sampled));
                 before = Some(capped);
                 left_out += times * capped.left_out();
-                (Law::Sampled(capped), *times)
+                (Distribution::Sampled(capped), *times)
             }
-            Law::Laplace { .. } | Law::Atoms { .. } => (law.clone(), *times),
+            Distribution::Laplace { .. } | Distribution::Atoms { .. } => (part.clone(), *times),
         };
-        let laws = self.laws.iter().map(cap).collect();
-        (Composed::new(laws, self.gaussian), left_out)
+        let parts = self.parts.iter().map(cap).collect();
+        (Composed::new(parts, self.gaussian), left_out)
     }
 
     /// Estimates of K(c), K′(c), K″(c) of the whole.
-    pub(super) fn scout(&self, c: f64) -> [f64; 3] {
+    pub(super) fn cumulants(&self, c: f64) -> [f64; 3] {
         let g = self.gaussian;
         let mut total = [0.5 * g * c * (c + 1.0), g * (c + 0.5), g];
-        let steering = if self.sketch.is_empty() { &self.laws } else { &self.sketch };
-        for (law, times) in steering {
-            for (sum, part) in total.iter_mut().zip(law.scout(c)) {
+        let steering = if self.sketch.is_empty() { &self.parts } else { &self.sketch };
+        for (part, times) in steering {
+            for (sum, part) in total.iter_mut().zip(part.cumulants(c)) {
                 *sum += times * part;
             }
         }
@@ -83,10 +84,10 @@ impl Composed {
 
     /// An estimate of log δ(ε) + cε from the integrand at abscissa c.
     ///
-    /// The variance of the tilted law, which the estimate divides by, is trusted only within the range it has for
-    /// Gaussian-like laws: rare large losses inflate it without widening the peak of the integrand.
+    /// The variance of the tilted distribution, which the estimate divides by, is trusted only within the range it has for
+    /// Gaussian-like distributions: rare large losses inflate it without widening the peak of the integrand.
     pub(super) fn height(&self, c: f64, depth: f64) -> (f64, [f64; 3]) {
-        let moments = self.scout(c);
+        let moments = self.cumulants(c);
         let peak = (c * c * moments[2] + 2.0).min(2.0 * depth.max(1.0) + 2.0);
         (moments[0] - c.ln_1p() - 0.5 * (2.0 * PI * peak).ln(), moments)
     }
@@ -96,7 +97,7 @@ impl Composed {
         // The slope of K(c) − cε − log c − log(1 + c) rises through zero at the saddle.
         let slope = |t: f64| {
             let c = t.exp();
-            let value = self.scout(c)[1] - epsilon - 1.0 / c - 1.0 / (1.0 + c);
+            let value = self.cumulants(c)[1] - epsilon - 1.0 / c - 1.0 / (1.0 + c);
             if value.is_nan() { f64::INFINITY } else { value }
         };
         let mut low = self.first_guess();
@@ -156,29 +157,29 @@ impl Composed {
             }
         }
         let c = middle.exp();
-        let variance = self.scout(c)[2];
+        let variance = self.cumulants(c)[2];
         value.is_finite().then_some(Saddle { c, epsilon: value, log_delta, variance })
     }
 
     /// The logarithm of an abscissa that suits a Gaussian of the same spread.
     fn first_guess(&self) -> f64 {
-        let spread = self.scout(1e-3)[2].sqrt();
+        let spread = self.cumulants(1e-3)[2].sqrt();
         if spread > 0.0 { (4.0 / spread).ln().clamp(-20.0, 30.0) } else { 0.0 }
     }
 
     /// An upper bound on δ(ε) by Chernoff at one abscissa, from certified moments.
     ///
     /// # Reference  (1 − e^{ε−l})₊ ≤ κ(c) e^{c(l−ε)} with κ(c) = c^c/(1+c)^{1+c}
-    /// # Numerics  A billionth for each law covers all rounding
+    /// # Numerics  A billionth for each distribution covers all rounding
     pub(super) fn chernoff(&self, c: f64) -> Option<f64> {
         let mut k = 0.5 * self.gaussian * c * (c + 1.0) * (1.0 + 8.0 * UNIT);
         let mut steps = Vec::new();
-        for (law, times) in &self.laws {
-            match law {
+        for (part, times) in &self.parts {
+            match part {
                 // Of many steps a few that leak at least as much say enough.
-                Law::Sampled(step) if !self.sketch.is_empty() => steps.push((*step, *times)),
-                Law::Sampled(_) | Law::Laplace { .. } | Law::Atoms { .. } => {
-                    let (value, error) = law.tilted(c, 0.0, 0.0)?.log_mgf();
+                Distribution::Sampled(step) if !self.sketch.is_empty() => steps.push((*step, *times)),
+                Distribution::Sampled(_) | Distribution::Laplace { .. } | Distribution::Atoms { .. } => {
+                    let (value, error) = part.tilted(c, 0.0, 0.0)?.log_mgf();
                     k += times * (value + error);
                 }
             }
@@ -186,7 +187,7 @@ impl Composed {
         for group in majorant::alike(steps) {
             k += majorant::log_mgf(&group, c)?;
         }
-        Some(k - c * (1.0 / c).ln_1p() - c.ln_1p() + 1e-9 * (1.0 + self.laws.len() as f64))
+        Some(k - c * (1.0 / c).ln_1p() - c.ln_1p() + 1e-9 * (1.0 + self.parts.len() as f64))
     }
 }
 
@@ -206,43 +207,45 @@ fn capped_like(before: Option<SampledGaussian>, step: &SampledGaussian, mass: f6
     step.capped(mass)
 }
 
-/// Laws of sampled steps gathered by their likes, each group as its middle law, used as often as spreads the losses alike.
-fn sketch(laws: &[(Law, f64)]) -> Vec<(Law, f64)> {
+/// Distributions of sampled steps gathered by their likes, each group as its middle distribution, used as often as spreads the losses alike.
+fn sketch(parts: &[(Distribution, f64)]) -> Vec<(Distribution, f64)> {
     let (mut steps, mut others) = (Vec::new(), Vec::new());
-    for (law, times) in laws {
-        match law {
-            Law::Sampled(step) => steps.push((*step, *times)),
-            Law::Laplace { .. } | Law::Atoms { .. } => others.push((law.clone(), *times)),
+    for (part, times) in parts {
+        match part {
+            Distribution::Sampled(step) => steps.push((*step, *times)),
+            Distribution::Laplace { .. } | Distribution::Atoms { .. } => others.push((part.clone(), *times)),
         }
     }
     steps.sort_by(|(a, _), (b, _)| a.spread().total_cmp(&b.spread()));
-    let together = steps.len().div_ceil(FEW_LAWS).max(1);
+    let together = steps.len().div_ceil(FEW_PARTS).max(1);
     others.extend(steps.chunks(together).map(|group| {
         let (middle, _) = group[group.len() / 2];
         let spread: f64 = group.iter().map(|(step, times)| times * step.spread()).sum();
-        (Law::Sampled(middle), spread / middle.spread())
+        (Distribution::Sampled(middle), spread / middle.spread())
     }));
     others
 }
 
-/// Every law tilted to c, its tails of mass `negligible`/times not resolved; many small laws as one.
+/// Every distribution tilted to c, its tails of mass `negligible`/times not resolved; many small distributions as one.
 pub(super) fn tilt_all(
     composed: &Composed,
     c: f64,
     reach: f64,
     negligible: f64,
 ) -> Option<Vec<(Tilted, f64)>> {
-    let tilt =
-        |(law, times): &(Law, f64)| law.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times));
-    // Where only envelopes are asked for, many laws of any kind are better asked together.
-    let steering = reach == 0.0 && composed.laws.len() > FEW_LAWS;
-    let small = |(law, _): &&(Law, f64)| steering || law.is_small();
-    if composed.laws.iter().filter(small).count() <= gathered::FEW {
-        return composed.laws.iter().map(tilt).collect();
+    let tilt = |(part, times): &(Distribution, f64)| {
+        part.tilted(c, reach, negligible / times).map(|tilted| (tilted, *times))
+    };
+    // Where only envelopes are asked for, many distributions of any kind are better asked together.
+    let steering = reach == 0.0 && composed.parts.len() > FEW_PARTS;
+    let small = |(part, _): &&(Distribution, f64)| steering || part.is_small();
+    if composed.parts.iter().filter(small).count() <= gathered::FEW {
+        return composed.parts.iter().map(tilt).collect();
     }
-    let mut all: Vec<_> = composed.laws.iter().filter(|law| !small(law)).map(tilt).collect::<Option<_>>()?;
+    let mut all: Vec<_> =
+        composed.parts.iter().filter(|part| !small(part)).map(tilt).collect::<Option<_>>()?;
     let (together, uses) =
-        Gathered::new(composed.laws.iter().filter(small).map(tilt).collect::<Option<_>>()?);
+        Gathered::new(composed.parts.iter().filter(small).map(tilt).collect::<Option<_>>()?);
     all.push((Tilted::Laplace(Formula::Gathered(together)), uses));
     Some(all)
 }

@@ -7,13 +7,13 @@
 //! composition is made a little worse by one more, very weak Gaussian mechanism, whose own cost is then bounded.
 
 use super::composed::{Composed, Saddle, tilt_all};
-use super::horizon::Horizon;
 use super::modulus::Modulus;
-use super::placement::{Care, Placement, high_alias};
+use super::placement::{Placement, Scheme, high_alias};
 use super::points::Fineness;
+use super::truncation::Truncation;
 use num_complex::Complex64;
 use std::f64::consts::PI;
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
 /// What is known of δ at one ε.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ impl FarLosses {
     }
 }
 
-/// Lines of up to this many nodes are drawn at the first look.
+/// LineCache of up to this many nodes are drawn at the first look.
 const FEW_NODES: f64 = 2500.0;
 
 /// The most nodes on a contour.
@@ -109,11 +109,11 @@ impl Contour {
         left_out: f64,
         saddle: &Saddle,
         worth: f64,
-        care: Care,
+        scheme: Scheme,
     ) -> Option<Contour> {
         let tolerance = (1e-8 * worth).min(1e-6);
         let Placement { c, period, log_scale, cancelled } =
-            Placement::best(composed, saddle, tolerance, care)?;
+            Placement::best(composed, saddle, tolerance, scheme)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, high_alias) = high_alias(composed, saddle, c, period, wanted)?;
         let step = 2.0 * PI / period;
@@ -125,7 +125,7 @@ impl Contour {
         };
         // A first look need not be sharp: it is followed by another at the ε found.
         let (first, sharp) = (smoothing_for(5e-4), smoothing_for(2.5e-7));
-        let smoothing = if care == Care::Quick { first } else { sharp };
+        let smoothing = if scheme == Scheme::Quick { first } else { sharp };
         let (far, farthest) = (reach / smoothing, reach / sharp);
         // What the tail is measured against: δ over the scale e^{K(c) − cε}.
         let share = (saddle.log_delta - (log_scale - c * saddle.epsilon)).exp();
@@ -134,28 +134,54 @@ impl Contour {
         let start = 3.5 / saddle.variance.max(1e-300).sqrt();
         let coarse = tilt_all(composed, c, 0.0, 0.0)?;
         // A long line is drawn only when nothing shorter will do.
-        let limit = if care == Care::Quick { farthest.min(FEW_NODES * step) } else { farthest };
-        let plain = Horizon::search(composed, c, &coarse, composed.gaussian, start, limit, allowed);
-        let (horizon, smoothing) = match plain {
-            Some(horizon) => (horizon, 0.0),
+        let limit = if scheme == Scheme::Quick { farthest.min(FEW_NODES * step) } else { farthest };
+        let plain = Truncation::search(composed, c, &coarse, composed.gaussian, start, limit, allowed);
+        let (truncation, smoothing) = match plain {
+            Some(truncation) => (truncation, 0.0),
             None => {
                 let gaussian = composed.gaussian + smoothing * smoothing;
-                (Horizon::search(composed, c, &coarse, gaussian, far, 2.0 * far, f64::INFINITY)?, smoothing)
+                (
+                    Truncation::search(composed, c, &coarse, gaussian, far, 2.0 * far, f64::INFINITY)?,
+                    smoothing,
+                )
             }
         };
-        let count = (horizon.last / step).ceil().max(8.0);
+        let count = (truncation.last / step).ceil().max(8.0);
         if count > 2.5 * MOST_NODES {
             return None;
         }
         let mut contour =
             Contour::with_nodes(composed, c, step, count as usize, smoothing, tolerance / cancellation)?;
-        contour.tail = horizon.tail;
-        contour.density_tail = horizon.density_tail;
+        contour.tail = truncation.tail;
+        contour.density_tail = truncation.density_tail;
         // The aliases are those of the smoothed composition.
         let (d, log_bound) = high_alias;
         contour.high_alias = (d, log_bound + 0.5 * smoothing * smoothing * d * (d + 1.0));
         contour.left_out = left_out;
         Some(contour)
+    }
+
+    /// A line to which `count` + 1 nodes will be added. Until its bounds are set it certifies nothing: they are infinite.
+    fn without_nodes(c: f64, step: f64, count: usize) -> Contour {
+        Contour {
+            c,
+            step,
+            nodes: Vec::with_capacity(count + 1),
+            node_error: 0.0,
+            density_error: 0.0,
+            phase_error: 0.0,
+            total_size: 0.0,
+            log_scale: 0.0,
+            log_scale_error: f64::INFINITY,
+            tail: f64::INFINITY,
+            density_tail: f64::INFINITY,
+            high_alias: (c, f64::INFINITY),
+            low_alias: f64::INFINITY,
+            left_out: 0.0,
+            rest: None,
+            smoothing: 0.0,
+            far: None,
+        }
     }
 
     /// Computes the nodes.
@@ -177,32 +203,20 @@ impl Contour {
         let mut errors = vec![0.0; count + 1];
         let mut log_scale = 0.5 * gaussian * c * (c + 1.0);
         let mut log_scale_error = 8.0 * UNIT * log_scale;
-        for (law, times) in &tilt_all(composed, c, step * count as f64, 0.02 * tolerance)? {
-            let (k, k_error) = law.log_mgf();
+        for (part, times) in &tilt_all(composed, c, step * count as f64, 0.02 * tolerance)? {
+            let (k, k_error) = part.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
             let fineness = if smoothing > 0.0 { Fineness::Windowed } else { Fineness::Full };
-            let transform = law.transform(step, count, fineness);
+            let transform = part.transform(step, count, fineness);
             accumulate(transform, *times, &mut exponents, &mut errors);
         }
         let mut contour = Contour {
-            c,
-            step,
-            nodes: Vec::with_capacity(count + 1),
-            node_error: 0.0,
-            density_error: 0.0,
-            phase_error: 0.0,
-            total_size: 0.0,
             log_scale,
             log_scale_error,
-            tail: f64::INFINITY,
-            density_tail: f64::INFINITY,
-            high_alias: (c, f64::INFINITY),
             low_alias: 1.0 / (2.0 * PI * c / step).exp_m1(),
-            left_out: 0.0,
-            rest: None,
             smoothing,
-            far: None,
+            ..Contour::without_nodes(c, step, count)
         };
         contour.set_nodes(&exponents, &errors);
         Some(contour)
@@ -292,7 +306,7 @@ impl Contour {
     }
 
     /// How many nodes it has.
-    pub(super) fn nodes(&self) -> usize {
+    pub(super) fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
@@ -314,29 +328,11 @@ impl Contour {
 }
 
 /// A line whose nodes come from elsewhere, one by one.
-pub(super) struct Drawn(Contour);
+pub(super) struct ContourBuilder(Contour);
 
-impl Drawn {
-    pub(super) fn new(c: f64, step: f64, count: usize) -> Drawn {
-        Drawn(Contour {
-            c,
-            step,
-            nodes: Vec::with_capacity(count + 1),
-            node_error: 0.0,
-            density_error: 0.0,
-            phase_error: 0.0,
-            total_size: 0.0,
-            log_scale: 0.0,
-            log_scale_error: f64::INFINITY,
-            tail: f64::INFINITY,
-            density_tail: f64::INFINITY,
-            high_alias: (c, f64::INFINITY),
-            low_alias: f64::INFINITY,
-            left_out: 0.0,
-            rest: None,
-            smoothing: 0.0,
-            far: None,
-        })
+impl ContourBuilder {
+    pub(super) fn new(c: f64, step: f64, count: usize) -> ContourBuilder {
+        ContourBuilder(Contour::without_nodes(c, step, count))
     }
 
     /// The next node, without 1/(z(z+1)), and how far it may be off.

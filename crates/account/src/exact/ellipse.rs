@@ -22,20 +22,20 @@ pub(super) struct Ellipse {
 }
 
 impl Ellipse {
-    pub(super) fn around(law: &SampledGaussian, centre: f64, half: f64) -> Ellipse {
+    pub(super) fn around(step: &SampledGaussian, centre: f64, half: f64) -> Ellipse {
         let (left, right) = (centre - REACH * half, centre + REACH * half);
         let rise = RISE * half;
-        let slope = law.slope(centre);
+        let slope = step.slope(centre);
         // log A is convex: its distance from the tangent is largest at an end.
-        let tangent = |w: f64| law.log_ratio(w) - law.log_ratio(centre) - slope * (w - centre);
+        let tangent = |w: f64| step.log_ratio(w) - step.log_ratio(centre) - slope * (w - centre);
         let above = tangent(left).max(tangent(right)).max(0.0);
-        let odds = law.rate / (1.0 - law.rate);
+        let odds = step.rate / (1.0 - step.rate);
         let (low_odds, high_odds) = (odds * left.exp(), odds * right.exp());
         // Near the zero of A: |A(x+iθ)|² = A(x)² (1 − 2p(1−p)(1 − cos θ)); tan arg A = o sin θ/(1 + o cos θ) ≤ o θ
         // while cos θ ≥ 0, and arg A ≤ θ always.
         let (mut regular, mut below, mut argument) = (false, f64::INFINITY, f64::INFINITY);
         if rise <= 2.4 {
-            let logistic = |w: f64| law.slope(w) * (1.0 - law.slope(w));
+            let logistic = |w: f64| step.slope(w) * (1.0 - step.slope(w));
             let straddles = low_odds < 1.0 && high_odds > 1.0;
             let worst = if straddles { 0.25 } else { logistic(left).max(logistic(right)) };
             let loss = 2.0 * worst * (1.0 - rise.cos());

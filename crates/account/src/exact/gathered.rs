@@ -1,32 +1,32 @@
-//! Many small laws as one: their transforms are multiplied, and arguments at which the product is next to nothing are
-//! found by stretches instead of law by law.
+//! Many small distributions as one: their transforms are multiplied, and arguments at which the product is next to nothing are
+//! found by stretches instead of distribution by distribution.
 //!
 //! A line that is cut off by smoothing alone can be long, and a thousand coins make their product vanish soon after it
-//! begins. With φ_i the tilted transform of law i and D_i the difference of two independent losses of it, |φ_i(y)|² =
-//! E cos(yD_i), which moves by at most E|D_i| for each unit of y. One look at all laws thus bounds the product on a whole
+//! begins. With φ_i the tilted transform of distribution i and D_i the difference of two independent losses of it, |φ_i(y)|² =
+//! E cos(yD_i), which moves by at most E|D_i| for each unit of y. One look at all distributions thus bounds the product on a whole
 //! stretch around it.
 
 use super::contour::accumulate;
-use super::law::Tilted;
+use super::distribution::Tilted;
 use super::modulus::Modulus;
 use super::points::Fineness;
 use num_complex::Complex64;
 use std::cell::RefCell;
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
-/// So few laws are not worth gathering.
+/// So few distributions are not worth gathering.
 pub(super) const FEW: usize = 8;
 
 /// Where the product is certified to be below e^{−DEEP} its values are not computed: where as much
 /// cancels as a line may have, e^16, they are still 12 digits below what counts.
 const DEEP: f64 = 45.0;
 
-/// Laws composed, as one law that is used as often as all of them together.
+/// Distributions composed, as one distribution that is used as often as all of them together.
 #[derive(Debug)]
 pub(super) struct Gathered {
-    laws: Vec<(Tilted, f64)>,
+    parts: Vec<(Tilted, f64)>,
     uses: f64,
-    /// Envelopes that were asked for: a horizon goes up its ladder twice.
+    /// Envelopes that were asked for: a truncation goes up its ladder twice.
     envelopes: RefCell<Vec<(f64, f64)>>,
 }
 
@@ -34,10 +34,10 @@ pub(super) struct Gathered {
 const ENOUGH: f64 = 120.0;
 
 impl Gathered {
-    /// The laws as one, with how often it is used.
-    pub(super) fn new(laws: Vec<(Tilted, f64)>) -> (Gathered, f64) {
-        let uses = laws.iter().map(|(_, times)| times).sum();
-        (Gathered { laws, uses, envelopes: RefCell::default() }, uses)
+    /// The distributions as one, with how often it is used.
+    pub(super) fn new(parts: Vec<(Tilted, f64)>) -> (Gathered, f64) {
+        let uses = parts.iter().map(|(_, times)| times).sum();
+        (Gathered { parts, uses, envelopes: RefCell::default() }, uses)
     }
 
     /// The mean of all K(c) and a bound on its error.
@@ -45,13 +45,13 @@ impl Gathered {
     /// # Numerics  Sums of n terms lose n ulp of the sum of their sizes
     pub(super) fn log_mgf(&self) -> (f64, f64) {
         let (mut sum, mut error, mut size) = (0.0, 0.0, 0.0);
-        for (law, times) in &self.laws {
-            let (k, k_error) = law.log_mgf();
+        for (part, times) in &self.parts {
+            let (k, k_error) = part.log_mgf();
             sum += times * k;
             error += times * k_error;
             size += (times * k).abs();
         }
-        (sum / self.uses, (error + UNIT * (8.0 + self.laws.len() as f64) * size) / self.uses)
+        (sum / self.uses, (error + UNIT * (8.0 + self.parts.len() as f64) * size) / self.uses)
     }
 
     /// A bound on the geometric mean of all |φ| for all arguments from `y` on.
@@ -61,9 +61,9 @@ impl Gathered {
             return *envelope;
         }
         let mut log = 0.0;
-        for (law, times) in &self.laws {
-            log += times * law.envelope(y).ln();
-            // No other law makes the product larger.
+        for (part, times) in &self.parts {
+            log += times * part.envelope(y).ln();
+            // No other distribution makes the product larger.
             if log < -ENOUGH {
                 break;
             }
@@ -84,8 +84,8 @@ impl Gathered {
         let arguments: Vec<f64> = live.iter().map(|k| *k as f64 * step).collect();
         let mut logs = vec![Complex64::new(0.0, 0.0); live.len()];
         let mut blurs = vec![0.0; live.len()];
-        for (law, times) in &self.laws {
-            accumulate(law.at(&arguments), *times, &mut logs, &mut blurs);
+        for (part, times) in &self.parts {
+            accumulate(part.at(&arguments), *times, &mut logs, &mut blurs);
         }
         let mut values = vec![Complex64::new(-1.0, 0.0); count + 1];
         let mut errors = vec![(-DEEP / self.uses).exp(); count + 1];
@@ -95,17 +95,17 @@ impl Gathered {
         (values, errors)
     }
 
-    /// The same with every law looked at at every argument.
+    /// The same with every distribution looked at at every argument.
     fn law_by_law(&self, step: f64, count: usize, fineness: Fineness) -> (Vec<Complex64>, Vec<f64>) {
         let mut logs = vec![Complex64::new(0.0, 0.0); count + 1];
         let mut blurs = vec![0.0; count + 1];
-        for (law, times) in &self.laws {
-            accumulate(law.transform(step, count, fineness), *times, &mut logs, &mut blurs);
+        for (part, times) in &self.parts {
+            accumulate(part.transform(step, count, fineness), *times, &mut logs, &mut blurs);
         }
         logs.iter().zip(&blurs).map(|(log, blur)| self.root(*log, *blur)).unzip()
     }
 
-    /// R − 1 and its error from log R^uses and the error of that. The logarithms of single laws have imaginary parts of at
+    /// R − 1 and its error from log R^uses and the error of that. The logarithms of single distributions have imaginary parts of at
     /// most π, so their mean is the principal logarithm of R.
     fn root(&self, log: Complex64, blur: f64) -> (Complex64, f64) {
         let mean = log / self.uses;
@@ -113,14 +113,14 @@ impl Gathered {
         let half = (0.5 * mean.im).sin();
         let (growth, modulus) = (mean.re.exp_m1(), mean.re.exp());
         let value = Complex64::new(growth * cos - 2.0 * half * half, modulus * sin);
-        let added = UNIT * (8.0 + self.laws.len() as f64) * mean.modulus();
+        let added = UNIT * (8.0 + self.parts.len() as f64) * mean.modulus();
         (value, modulus * (blur / self.uses + added).exp_m1() + 8.0 * UNIT * value.modulus())
     }
 
     /// The arguments k at which the product is not certified to be below e^{−DEEP}, zero among them; nothing where there
     /// are too many of them for this to pay.
     fn live(&self, step: f64, count: usize) -> Option<Vec<usize>> {
-        let slopes: Vec<f64> = self.laws.iter().map(|(law, _)| law.steepness() * (1.0 + 1e-9)).collect();
+        let slopes: Vec<f64> = self.parts.iter().map(|(part, _)| part.steepness() * (1.0 + 1e-9)).collect();
         let mut live = vec![0];
         let (mut next, mut stride) = (1, 0);
         while next <= count {
@@ -148,8 +148,8 @@ impl Gathered {
     fn depth(&self, slopes: &[f64], y: f64, radius: f64) -> f64 {
         let mut squares = 1.0;
         let mut log = 0.0;
-        for ((law, times), slope) in self.laws.iter().zip(slopes) {
-            let square = (1.0 - law.shortfall(y) + slope * radius + 1e-7).min(1.0);
+        for ((part, times), slope) in self.parts.iter().zip(slopes) {
+            let square = (1.0 - part.shortfall(y) + slope * radius + 1e-7).min(1.0);
             if *times == 1.0 {
                 squares *= square;
             } else {
@@ -171,15 +171,15 @@ mod tests {
             if i.is_multiple_of(3) {
                 return Tilted::laplace(epsilon(i), 4.0);
             }
-            atoms::two_point(epsilon(i)).law().tilted(4.0, 0.0, 0.0).unwrap()
+            atoms::two_point(epsilon(i)).distribution().tilted(4.0, 0.0, 0.0).unwrap()
         };
         (0..many).map(|i| (tilted(i), (1 + i % 3) as f64)).collect()
     }
 
-    /// The product by the plain definition, one law and one argument at a time.
-    fn product(laws: &[(Tilted, f64)], y: f64) -> Complex64 {
-        let power = |(law, times): &(Tilted, f64)| (law.at(&[y]).0[0] + 1.0).powi(*times as i32);
-        laws.iter().map(power).product()
+    /// The product by the plain definition, one distribution and one argument at a time.
+    fn product(parts: &[(Tilted, f64)], y: f64) -> Complex64 {
+        let power = |(part, times): &(Tilted, f64)| (part.at(&[y]).0[0] + 1.0).powi(*times as i32);
+        parts.iter().map(power).product()
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
             let (values, errors) = gathered.transform(0.11, 4000, Fineness::Full);
             assert!(values[0].norm() < 1e-15);
             for k in 1..=4000 {
-                let truth = product(&gathered.laws, k as f64 * 0.11);
+                let truth = product(&gathered.parts, k as f64 * 0.11);
                 let found = (values[k] + 1.0).powf(uses);
                 let modulus = (values[k] + 1.0).norm();
                 // What is not computed is bounded; what is computed is near.
@@ -208,13 +208,13 @@ mod tests {
         let live = gathered.live(0.11, 40_000).unwrap();
         assert!(live.len() < 10_000, "{}", live.len());
         let mut skipped = (0..=40_000).filter(|k| live.binary_search(k).is_err());
-        assert!(skipped.all(|k| product(&gathered.laws, k as f64 * 0.11).norm() <= (-DEEP).exp()));
+        assert!(skipped.all(|k| product(&gathered.parts, k as f64 * 0.11).norm() <= (-DEEP).exp()));
         // Coins that are all alike come back again and again.
         let alike: Vec<_> = (0..600).map(|_| coins(2).pop().unwrap()).collect();
         let (gathered, _) = Gathered::new(alike);
         if let Some(live) = gathered.live(0.11, 4000) {
             let high =
-                (0..=4000).filter(|k| product(&gathered.laws, *k as f64 * 0.11).norm() > (-DEEP).exp());
+                (0..=4000).filter(|k| product(&gathered.parts, *k as f64 * 0.11).norm() > (-DEEP).exp());
             assert!(high.into_iter().all(|k| live.binary_search(&k).is_ok()));
         }
     }

@@ -1,7 +1,7 @@
 //! Closed forms for one use: the Gaussian, the sampled Gaussian and the Laplace mechanism.
 
 use super::sampled::{SampledGaussian, Situation};
-use veracity_numerics::{UNIT, legendre, normal, root};
+use veracity_core::numerics::{UNIT, legendre, normal, root};
 
 /// δ(ε) of N(μ, 1) against N(0, 1), any real ε: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), from both sides.
 ///

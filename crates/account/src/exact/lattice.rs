@@ -7,11 +7,11 @@
 use super::composed::{Composed, Saddle, tilt_all};
 use super::contour::{Value, accumulate, at_least_zero};
 use super::modulus::Modulus;
-use super::placement::{Care, Placement, high_alias};
+use super::placement::{Placement, Scheme, high_alias};
 use super::points::Fineness;
 use num_complex::Complex64;
 use std::f64::consts::PI;
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
 /// The most nodes in a period.
 const MOST_NODES: usize = 1 << 21;
@@ -52,7 +52,7 @@ impl LatticeSum {
         spacing: f64,
     ) -> Option<LatticeSum> {
         let tolerance = (1e-9 * (saddle.c * saddle.epsilon.abs()).max(1e-2)).min(1e-7);
-        let Placement { c, period, .. } = Placement::best(composed, saddle, tolerance, Care::Quick)?;
+        let Placement { c, period, .. } = Placement::best(composed, saddle, tolerance, Scheme::Quick)?;
         let wanted = saddle.log_delta + tolerance.ln();
         let (period, _) = high_alias(composed, saddle, c, period, wanted)?;
         let count = ((period / spacing).ceil() as usize).max(16).next_power_of_two();
@@ -66,11 +66,11 @@ impl LatticeSum {
         let mut exponents = vec![Complex64::new(0.0, 0.0); half + 1];
         let mut errors = vec![0.0; half + 1];
         let (mut log_scale, mut log_scale_error) = (0.0, 0.0);
-        for (law, times) in &tilt_all(composed, c, step * half as f64, 0.0)? {
-            let (k, k_error) = law.log_mgf();
+        for (part, times) in &tilt_all(composed, c, step * half as f64, 0.0)? {
+            let (k, k_error) = part.log_mgf();
             log_scale += times * k;
             log_scale_error += times * k_error + 4.0 * UNIT * (times * k).abs();
-            accumulate(law.transform(step, half, Fineness::Full), *times, &mut exponents, &mut errors);
+            accumulate(part.transform(step, half, Fineness::Full), *times, &mut exponents, &mut errors);
         }
         let mut sum = LatticeSum {
             c,

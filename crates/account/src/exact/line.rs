@@ -2,13 +2,13 @@
 
 use super::composed::{Composed, Saddle};
 use super::contour::{Contour, Value};
+use super::distribution::Distribution;
 use super::lattice::LatticeSum;
-use super::law::Law;
 use super::one_jump::OneJump;
-use super::placement::Care;
+use super::placement::Scheme;
 use super::rare;
 use std::sync::{Arc, Mutex};
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
 /// A line of nodes that gives δ near one ε.
 #[derive(Debug)]
@@ -25,22 +25,22 @@ impl Line {
         left_out: f64,
         saddle: &Saddle,
         worth: f64,
-        care: Care,
+        scheme: Scheme,
     ) -> Option<Line> {
-        // A lattice too fine to sum is as good as a continuous law.
+        // A lattice too fine to sum is as good as a continuous distribution.
         if let Some((offset, spacing)) = lattice(losses)
             && let Some(sum) = LatticeSum::draw(losses, saddle, offset, spacing)
         {
             return Some(Line::Lattice(sum));
         }
-        if care == Care::Rare {
-            return rare::draw(losses, saddle, (1e-8 * worth).min(1e-6)).map(Line::Contour);
+        match scheme {
+            Scheme::Rare => rare::draw(losses, saddle, (1e-8 * worth).min(1e-6)).map(Line::Contour),
+            Scheme::OneJump => OneJump::draw(losses, saddle, worth).map(|one| Line::OneJump(Box::new(one))),
+            Scheme::Quick | Scheme::Sharp => {
+                let (capped, left_out) = losses.capped(left_out);
+                Contour::draw(&capped, left_out, saddle, worth, scheme).map(Line::Contour)
+            }
         }
-        if care == Care::OneJump {
-            return OneJump::draw(losses, saddle, worth, 0.0).map(|one| Line::OneJump(Box::new(one)));
-        }
-        let (capped, left_out) = losses.capped(left_out);
-        Contour::draw(&capped, left_out, saddle, worth, care).map(Line::Contour)
     }
 
     pub(super) fn value_at(&self, epsilon: f64) -> Value {
@@ -58,12 +58,12 @@ const STRETCH: f64 = 1.12;
 /// A stretch of ε with its line, or nothing where none could be drawn.
 type Stretch = (i64, Option<Arc<Line>>);
 
-/// Lines of one direction's curve, each for a stretch of ε. They are a memory, not part of what they belong to: clones start
+/// LineCache of one direction's curve, each for a stretch of ε. They are a memory, not part of what they belong to: clones start
 /// without, and all are equal.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Mutex<Vec<Stretch>>);
+pub(super) struct LineCache(Mutex<Vec<Stretch>>);
 
-impl Lines {
+impl LineCache {
     /// What the line of ε's stretch says; `draw` makes the line for the middle of a stretch that has none yet.
     pub(super) fn value_at(&self, epsilon: f64, draw: impl Fn(f64) -> Option<Line>) -> Option<Value> {
         let stretch = (epsilon.ln() / STRETCH.ln()).floor();
@@ -78,13 +78,13 @@ impl Lines {
     }
 }
 
-impl Clone for Lines {
+impl Clone for LineCache {
     fn clone(&self) -> Self {
-        Lines::default()
+        LineCache::default()
     }
 }
 
-impl PartialEq for Lines {
+impl PartialEq for LineCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -96,8 +96,8 @@ fn lattice(losses: &Composed) -> Option<(f64, f64)> {
         return None;
     }
     let (mut offset, mut common) = (0.0, None);
-    for (law, times) in &losses.laws {
-        let Law::Atoms { atoms, spacing: Some(spacing), .. } = law else { return None };
+    for (part, times) in &losses.parts {
+        let Distribution::Atoms { atoms, spacing: Some(spacing), .. } = part else { return None };
         if common.is_some_and(|known: f64| (known - spacing).abs() > 4.0 * UNIT * spacing) {
             return None;
         }

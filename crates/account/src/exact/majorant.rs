@@ -2,11 +2,11 @@
 //!
 //! A record that is removed has the likelihood ratio A = 1 − q + q e^w with mean 1 under Q₀, and e^w is a martingale in s². So
 //! A grows in convex order with q and with s, and E₀[f(A)] with it for every convex f: f(a) = a^{1+c}, or a^{−c} for a record
-//! that is added. A law without its losses above log C has at most the moment of f below C and its tangent at C above, which
+//! that is added. A distribution without its losses above log C has at most the moment of f below C and its tangent at C above, which
 //! is convex too.
 
 use super::sampled::{SampledGaussian, Situation};
-use veracity_numerics::normal;
+use veracity_core::numerics::normal;
 
 /// Steps whose s differ by more than this are not alike: their K differ by twice that and more.
 const ALIKE: f64 = 1.01;
@@ -55,7 +55,7 @@ pub(super) fn log_mgf(group: &[(SampledGaussian, f64)], c: f64) -> Option<f64> {
         [(first, _), ..] if first.situation == Situation::Replace => group.iter().map(exactly).sum(),
         // A step that leaks much more than the least of them, or is cut off where most of its moment is, says too little.
         [(least, _), ..] => match most(group, c) {
-            Some(k) if k <= LOOSE * least.scout(c)[0] => Some(uses * k),
+            Some(k) if k <= LOOSE * least.cumulants(c)[0] => Some(uses * k),
             _ => group.iter().map(exactly).sum(),
         },
     }

@@ -6,39 +6,46 @@
 mod atoms;
 mod composed;
 mod contour;
-mod descent;
+mod cumulants;
 mod direction;
+mod distribution;
 mod ellipse;
 mod gathered;
 mod gaussian;
-mod horizon;
-mod label;
-mod labelled;
+mod hockey_stick;
+mod largest;
 mod lattice;
-mod law;
 mod line;
 mod majorant;
 mod modulus;
 mod one_jump;
 mod pairs;
+mod partition;
 mod placement;
 mod points;
 mod rare;
+mod refine;
 mod sampled;
-mod scout;
-mod top;
+mod smooth_step;
+mod truncation;
 
-use crate::{Part, Question};
+use crate::{Composition, Part, Question};
 use direction::Direction;
 use veracity_core::{Bracket, Delta, Epsilon, Finding, Refusal};
 
 /// ε at δ, from both sides.
+///
+/// # Errors
+/// Refuses a δ at which ε is infinite, and what no line certifies.
 pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let profile = Profile::new(question)?;
     profile.epsilon_at(delta).map(|found| profile.finding(found))
 }
 
 /// δ at ε, from both sides.
+///
+/// # Errors
+/// Refuses where δ is 1 to within rounding.
 pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let profile = Profile::new(question)?;
     profile.delta_at(epsilon).map(|found| profile.finding(found))
@@ -52,7 +59,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 /// use veracity_account::{Profile, Question};
 /// use veracity_core::{Adjacency, Count, Delta, Mechanism, NoiseMultiplier, SamplingRate};
 ///
-/// let plan = Mechanism::dp_sgd(SamplingRate::new(0.001)?, NoiseMultiplier::new(0.8)?, Count::new(100_000)?);
+/// let plan = Mechanism::sampled_gaussian(SamplingRate::new(0.001)?, NoiseMultiplier::new(0.8)?, Count::new(100_000)?);
 /// let profile = Profile::new(&Question { mechanism: plan, adjacency: Adjacency::AddRemove })?;
 /// let epsilon = profile.epsilon_at(Delta::new(1e-6)?)?;
 /// let (lower, upper) = (epsilon.lower.0.get(), epsilon.upper.0.get());
@@ -70,12 +77,20 @@ pub struct Profile {
 
 impl Profile {
     /// Prepares the profile, or refuses what has no dominating pair.
+    ///
+    /// # Errors
+    /// Refuses what has no dominating pair.
     pub fn new(question: &Question) -> Result<Profile, Refusal> {
+        Profile::of(&crate::expand::expand(&question.mechanism, question.adjacency)?)
+    }
+
+    /// The worst profile of some alternatives.
+    pub(crate) fn of(alternatives: &[Composition]) -> Result<Profile, Refusal> {
         let mut directions: Vec<Direction> = Vec::new();
         let mut attained = true;
-        for composition in crate::expand::expand(&question.mechanism, question.adjacency)? {
+        for composition in alternatives {
             attained &= composition.parts.iter().all(|(part, _)| !matches!(part, Part::AtMost(_)));
-            for direction in Direction::of(&composition)? {
+            for direction in Direction::of(composition)? {
                 if !directions.contains(&direction) {
                     directions.push(direction);
                 }
@@ -100,6 +115,9 @@ impl Profile {
     }
 
     /// The ε that goes with `delta`.
+    ///
+    /// # Errors
+    /// Refuses a δ at which ε is infinite, and what no line certifies.
     pub fn epsilon_at(&self, delta: Delta) -> Result<Bracket<Epsilon>, Refusal> {
         let mut worst = (0.0f64, 0.0f64);
         for direction in &self.directions {
@@ -110,11 +128,17 @@ impl Profile {
     }
 
     /// The δ that goes with `epsilon`.
+    ///
+    /// # Errors
+    /// Refuses where δ is 1 to within rounding.
     pub fn delta_at(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
         self.worst_delta(epsilon, Direction::delta_at)
     }
 
     /// The same for one of many points of a curve: to two parts in 10^5, and faster, since the points share their lines.
+    ///
+    /// # Errors
+    /// As [`Profile::delta_at`].
     pub fn delta_on_curve(&self, epsilon: Epsilon) -> Result<Bracket<Delta>, Refusal> {
         self.worst_delta(epsilon, Direction::delta_on_curve)
     }
@@ -131,7 +155,7 @@ impl Profile {
         }
         if worst.1 >= 1.0 - f64::EPSILON {
             return Err(Refusal::NotCertified(format!(
-                "delta at epsilon {epsilon} is 1 to within rounding, which is no protection; ask a larger epsilon"
+                "delta at epsilon {epsilon} is 1 to within rounding, which is no protection; use a larger epsilon"
             )));
         }
         Ok(Bracket::new(Delta::new(self.lower_end(worst.0))?, Delta::new(worst.1)?))
@@ -144,7 +168,7 @@ fn in_order((lower, upper): (f64, f64)) -> Result<(f64, f64), Refusal> {
         return Ok((lower, upper));
     }
     Err(Refusal::Contradiction(format!(
-        "the certified sides cross ({lower} > {upper}), which must not happen; please report the question, and use \
+        "the lower bound exceeds the upper bound ({lower} > {upper}); this is a bug, please report it and use \
          method pld or rdp"
     )))
 }

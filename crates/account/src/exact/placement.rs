@@ -3,12 +3,14 @@
 
 use super::composed::{Composed, Saddle};
 
-/// How much work a contour is worth.
+/// How the nodes of a line are placed, in the order of cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum Scheme {
+    /// Few nodes: what decays slowly is smoothed, which widens the interval.
     Quick,
     /// Rare large losses are counted apart.
     Rare,
+    /// As many nodes as it takes.
     Sharp,
     /// One large loss is counted apart, where losses that are not rare matter too.
     OneJump,
@@ -17,7 +19,7 @@ pub(super) enum Care {
 /// Where the contour crosses the real axis, and how far apart its aliases are.
 ///
 /// At the saddle the integrand cancels least, but where rare large losses drive the moment function the saddle lies
-/// on a wall: the tilted law splits in two and its upper half aliases far. Any abscissa is valid; the best one needs
+/// on a wall: the tilted distribution splits in two and its upper half aliases far. Any abscissa is valid; the best one needs
 /// the shortest period.
 pub(super) struct Placement {
     pub c: f64,
@@ -28,17 +30,17 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// The fewer digits may cancel, the more `care`, and the longer the period.
+    /// The sharper the scheme, the fewer digits may cancel and the longer is the period.
     pub(super) fn best(
         composed: &Composed,
         saddle: &Saddle,
         tolerance: f64,
-        care: Care,
+        scheme: Scheme,
     ) -> Option<Placement> {
         let wanted = saddle.log_delta + tolerance.ln() - 1.0;
-        let (ratio, range, price) = match care {
-            Care::Quick => (1.2f64, -9..=6, 3.0),
-            Care::Sharp | Care::Rare | Care::OneJump => (1.07f64, -24..=16, 1.3),
+        let (ratio, range, price) = match scheme {
+            Scheme::Quick => (1.2f64, -9..=6, 3.0),
+            Scheme::Sharp | Scheme::Rare | Scheme::OneJump => (1.07f64, -24..=16, 1.3),
         };
         let table: Vec<(f64, f64, f64)> = range
             .map(|i| {
@@ -86,7 +88,7 @@ pub(super) fn high_alias(
     };
     let mut ladder = [0.06, 0.2, 0.44, 0.8, 1.5].map(|rise| {
         let d = c * (1.0 + rise);
-        let guess = bound(d, composed.scout(d)[0], period) - d.ln_1p() - d * saddle.epsilon;
+        let guess = bound(d, composed.cumulants(d)[0], period) - d.ln_1p() - d * saddle.epsilon;
         (d, if guess.is_nan() { f64::INFINITY } else { guess })
     });
     ladder.sort_by(|a, b| a.1.total_cmp(&b.1));

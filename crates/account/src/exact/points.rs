@@ -1,10 +1,10 @@
-//! A privacy loss law tilted by e^{cL}, as weighted points with error bounds, and its Fourier transform on a uniform
+//! A privacy loss distribution tilted by e^{cL}, as weighted points with error bounds, and its Fourier transform on a uniform
 //! grid: each point is spread onto a lattice by local interpolation, and one FFT serves all arguments.
 
-use super::law::turns;
+use super::distribution::turns;
 use num_complex::Complex64;
-use veracity_numerics::UNIT;
-use veracity_numerics::fft::RealFft;
+use veracity_core::numerics::UNIT;
+use veracity_core::numerics::fft::RealFft;
 
 /// Lattice points that share each loss.
 const SPREAD: usize = 16;
@@ -29,14 +29,14 @@ impl Fineness {
     }
 }
 
-/// A tilted law. Weights sum to 1 up to the stated errors.
+/// A tilted distribution. Weights sum to 1 up to the stated errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Points {
     /// Privacy losses.
     pub losses: Vec<f64>,
     /// Their tilted probabilities.
     pub weights: Vec<f64>,
-    /// Stretches of the law with a smooth density, by rising speed of the loss; empty for a law of atoms.
+    /// Stretches of the distribution with a smooth density, by rising speed of the loss; empty for a distribution of atoms.
     pub panels: Vec<Panel>,
     /// K(c) = log E_P[e^{cL}].
     pub log_mgf: f64,
@@ -44,7 +44,7 @@ pub(super) struct Points {
     pub log_mgf_error: f64,
     /// The transform of the points errs by at most this for the arguments they were made for.
     pub quadrature: f64,
-    /// The same for the busy points alone, against the law restricted to where they are.
+    /// The same for the busy points alone, against the distribution restricted to where they are.
     pub busy_quadrature: f64,
     /// Rounding of each weight, in ulp.
     pub roundings: Vec<f32>,
@@ -52,21 +52,21 @@ pub(super) struct Points {
     pub weight_error: f64,
     /// The points on which oscillation is resolved.
     pub busy: (usize, usize),
-    /// For laws driven by a Gaussian, that Gaussian.
+    /// For distributions driven by a Gaussian, that Gaussian.
     pub drive: Option<Drive>,
 }
 
-/// A stretch of a law with a density: its mass, the most of its density and of the variation of that density.
+/// A stretch of a distribution with a density: its mass, the most of its density and of the variation of that density.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Panel {
     pub mass: f64,
     pub density: f64,
     pub variation: f64,
-    /// For laws driven by a Gaussian: how what drives the loss behaves on the stretch.
+    /// For distributions driven by a Gaussian: how what drives the loss behaves on the stretch.
     pub driven: Driven,
 }
 
-/// What a stretch of a law looks like to a line of integration that is moved into the complex plane.
+/// What a stretch of a distribution looks like to a line of integration that is moved into the complex plane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Driven {
     /// The least slope of log A, and of log B.
@@ -163,7 +163,7 @@ impl Points {
     ///
     /// Small losses go through their moments, which keeps relative accuracy; large ones are spread onto a lattice.
     ///
-    /// # Promise  Each value is within its error of the transform of the true law.
+    /// # Promise  Each value is within its error of the transform of the true distribution.
     pub(super) fn transform(&self, step: f64, count: usize, fineness: Fineness) -> Transform {
         if count * self.losses.len() <= DIRECT || self.losses.len() <= 4 {
             return self.transform_directly(step, count);
@@ -262,11 +262,11 @@ impl Points {
         Transform { values, errors }
     }
 
-    /// A bound on |φ(y)| for every argument from `y` on, from the smoothness of the law alone.
+    /// A bound on |φ(y)| for every argument from `y` on, from the smoothness of the distribution alone.
     ///
     /// # Promise  Splitting off any set with mass ν whose density has total variation V gives |φ(y)| ≤ 1 − ν + V/y
     pub(super) fn envelope(&self, y: f64) -> f64 {
-        // The law may end abruptly at its upper end.
+        // The distribution may end abruptly at its upper end.
         let edge = self.panels.last().map_or(0.0, |panel| panel.density);
         let (mut mass, mut variation, mut best) = (0.0, edge, 1.0f64);
         for panel in self.panels.iter().rev() {
@@ -284,7 +284,7 @@ impl Points {
     ///
     /// # Promise  Moving it by θ multiplies the Gaussian by e^{θ²/2s²} at most and never raises |A|; |A|² falls to
     /// 1 − 2p(1−p)(1 − cos θ) of itself, which counts where A is raised to a negative power; and |e^{iyL}| = e^{−y arg A} with
-    /// tan arg A ≥ p sin θ. An upper end of the law adds a piece of length θ at its density there
+    /// tan arg A ≥ p sin θ. An upper end of the distribution adds a piece of length θ at its density there
     fn analytic_envelope(&self, y: f64) -> f64 {
         let Some(Drive { s, inverse }) = self.drive else { return 1.0 };
         let (mut mass, mut pull) = (0.0, 0.0);
@@ -292,7 +292,7 @@ impl Points {
             mass += panel.mass;
             pull += panel.mass * (panel.driven.slopes.0 + panel.driven.slopes.1);
         }
-        // The best shift for a loss that is a straight line in the Gaussian, and others: an end of the law bears less.
+        // The best shift for a loss that is a straight line in the Gaussian, and others: an end of the distribution bears less.
         let best = y * s * s * pull / mass.max(1e-300);
         let edge = self.panels.last().map_or(0.0, |panel| panel.density * panel.driven.fastest);
         let shifts = [best, 0.6 * best, 2.0 * s, 3.5 * s, 5.0 * s, 1.2, 0.5, 0.2];
@@ -327,7 +327,7 @@ fn crowding(counts: &[u32]) -> f64 {
     f64::from(most)
 }
 
-/// A law to be evaluated at single arguments: small losses by their moments, large ones by the plain sum.
+/// A distribution to be evaluated at single arguments: small losses by their moments, large ones by the plain sum.
 pub(super) struct Bulk {
     small: Moments,
     large: Points,

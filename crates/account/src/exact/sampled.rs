@@ -1,4 +1,4 @@
-//! The privacy loss law of one Poisson-sampled Gaussian step, as weighted points: Gauss–Legendre panels over the
+//! The privacy loss distribution of one Poisson-sampled Gaussian step, as weighted points: Gauss–Legendre panels over the
 //! log-likelihood ratio w of the un-sampled mechanism, with a bound on everything the points leave out.
 //!
 //! With s = 1/σ and Q₀ = N(0, σ²), w is N(−s²/2, s²) under Q₀ and A(w) = 1 − q + q e^w is the likelihood ratio of
@@ -16,7 +16,7 @@
 use super::ellipse::{Ellipse, REACH, RHO, RISE};
 use super::gaussian;
 use super::points::{Drive, Driven, Panel, Points, Speed};
-use veracity_numerics::{UNIT, legendre, normal, root};
+use veracity_core::numerics::{NeumaierSum, UNIT, legendre, normal, root};
 
 /// What the two datasets differ in, and which of them is the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +48,13 @@ const KEPT: f64 = 10.5;
 const MOST_PANELS: usize = 60_000;
 
 impl SampledGaussian {
-    /// The law with nothing left out.
+    /// The distribution with nothing left out.
     pub(super) fn new(rate: f64, s: f64, situation: Situation) -> Self {
         SampledGaussian { rate, s, situation, cap: f64::INFINITY }
     }
 
-    /// The law without the outcomes of large loss whose probability under P is at most `mass`. They alone can drive
-    /// the moments of a heavily tilted law, and at most their mass is missing from δ.
+    /// The distribution without the outcomes of large loss whose probability under P is at most `mass`. They alone can drive
+    /// the moments of a heavily tilted distribution, and at most their mass is missing from δ.
     pub(super) fn capped(&self, mass: f64) -> Self {
         let cap = match self.situation {
             Situation::Add => f64::INFINITY,
@@ -73,7 +73,7 @@ impl SampledGaussian {
         (normal::cdf(-x) + self.rate * normal::cdf(self.s - x)) * (1.0 + 1e-12)
     }
 
-    /// The law without a cap.
+    /// The distribution without a cap.
     pub(super) fn uncapped(&self) -> Self {
         SampledGaussian { cap: f64::INFINITY, ..*self }
     }
@@ -231,7 +231,7 @@ impl SampledGaussian {
         }
     }
 
-    /// The law tilted by e^{cL}, resolved for transform arguments up to |y| = `reach`, save on tails of mass
+    /// The distribution tilted by e^{cL}, resolved for transform arguments up to |y| = `reach`, save on tails of mass
     /// `negligible`.
     ///
     /// # Promise  For every |y| ≤ reach, |Σ weight·e^{iyL} − E_P[e^{(c+iy)L}]/E_P[e^{cL}]| ≤ `quadrature`, and
@@ -256,7 +256,7 @@ impl SampledGaussian {
         let (low, high, cut) = self.range(alpha, beta);
         let (busy_low, busy_high) = self.busy(low, high, alpha, beta, negligible);
         let mut builder =
-            Builder { law: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
+            Builder { step: self, alpha, beta, reach, points: Points::default(), sums: Sums::default() };
         let mut left = low;
         let mut last_half = f64::INFINITY;
         let mut panels = 0;
@@ -440,12 +440,11 @@ struct Limits {
     widest: f64,
 }
 
-/// Running totals of one tilted law.
+/// Running totals of one tilted distribution.
 #[derive(Default)]
 struct Sums {
-    /// Σ of the cancellation-free integrand: e^{K} − 1; and what its additions lost (Neumaier).
-    excess: f64,
-    lost: f64,
+    /// Σ of the cancellation-free integrand: e^{K} − 1.
+    excess: NeumaierSum,
     /// Bound on the rounding of `excess`.
     rounding: f64,
     /// Quadrature error of the un-oscillating and of the oscillating integrand.
@@ -457,20 +456,8 @@ struct Sums {
     largest: f64,
 }
 
-impl Sums {
-    fn add(&mut self, term: f64) {
-        let sum = self.excess + term;
-        self.lost += if self.excess.abs() >= term.abs() {
-            (self.excess - sum) + term
-        } else {
-            (term - sum) + self.excess
-        };
-        self.excess = sum;
-    }
-}
-
 struct Builder<'a> {
-    law: &'a SampledGaussian,
+    step: &'a SampledGaussian,
     alpha: f64,
     beta: f64,
     reach: f64,
@@ -481,33 +468,33 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// Adds the points of one panel and the bounds that go with it.
     fn panel(&mut self, centre: f64, half: f64) {
-        let law = self.law;
-        let (alpha, beta, s2) = (self.alpha, self.beta, law.s * law.s);
+        let step = self.step;
+        let (alpha, beta, s2) = (self.alpha, self.beta, step.s * step.s);
         let mut summary = Panel::default();
         for &(x, weight) in legendre::rule() {
             let w = centre + half * x;
             let width = weight * half;
-            let (a, la) = (law.excess(w), law.log_ratio(w));
+            let (a, la) = (step.excess(w), step.log_ratio(w));
             let (b, lb) = if beta == 0.0 {
                 (0.0, 0.0)
             } else {
-                (law.excess(law.mirror(w)), law.log_ratio(law.mirror(w)))
+                (step.excess(step.mirror(w)), step.log_ratio(step.mirror(w)))
             };
-            let log_density = law.log_density(w);
+            let log_density = step.log_density(w);
             let base = log_density.exp();
             let power = alpha * la + beta * lb;
             self.sums.largest = self.sums.largest.max(power);
             let growth = power.exp_m1();
             let linear = alpha * a + beta * b;
-            let pa = law.slope_from_excess(w, a);
-            let pb = if beta == 0.0 { 0.0 } else { law.slope_from_excess(law.mirror(w), b) };
+            let pa = step.slope_from_excess(w, a);
+            let pb = if beta == 0.0 { 0.0 } else { step.slope_from_excess(step.mirror(w), b) };
             let slope = (-(w / s2 + 0.5) + alpha * pa - beta * pb).abs();
             // A rounded place multiplies its weight by the slope of its logarithm; a rounded exponent by itself.
             let ulps = 12.0 + 3.0 * log_density.abs() + 4.0 * w.abs() * slope;
             let term = width * base * (growth - linear);
             // Where the linear term overflows the base has underflowed: the point lies outside the kept range.
             if term.is_finite() {
-                self.sums.add(term);
+                self.sums.excess.add(term);
                 self.sums.rounding += term.abs() * ulps
                     + 8.0 * width * base * (growth.abs() + linear.abs()) * (1.0 + power.abs());
             }
@@ -516,7 +503,7 @@ impl Builder<'_> {
             } else {
                 (log_density + power).exp()
             };
-            let loss = match law.situation {
+            let loss = match step.situation {
                 Situation::Remove => la,
                 Situation::Add => -la,
                 Situation::Replace => la - lb,
@@ -538,15 +525,17 @@ impl Builder<'_> {
         }
         summary.driven = self.driven(centre - half, centre + half);
         self.points.panels.push(summary);
-        self.points.drive = Some(Drive { s: law.s, inverse: (-alpha).max(-beta).max(0.0) });
+        self.points.drive = Some(Drive { s: step.s, inverse: (-alpha).max(-beta).max(0.0) });
         self.bound(centre, half);
     }
 
     /// The least slopes of log A and log B between two places, and the most p(1 − p) of the one whose power is negative.
     fn driven(&self, from: f64, to: f64) -> Driven {
-        let law = self.law;
-        let (a, b) =
-            ((law.slope(from), law.slope(to)), (law.slope(law.mirror(to)), law.slope(law.mirror(from))));
+        let step = self.step;
+        let (a, b) = (
+            (step.slope(from), step.slope(to)),
+            (step.slope(step.mirror(to)), step.slope(step.mirror(from))),
+        );
         let (low, high) = if self.alpha < 0.0 { a } else { b };
         let straddles = low < 0.5 && high > 0.5;
         let curl = if straddles { 0.25 } else { (low * (1.0 - low)).max(high * (1.0 - high)) };
@@ -556,19 +545,19 @@ impl Builder<'_> {
 
     /// The largest modulus of the integrand on the panel's ellipse, hence its quadrature error.
     fn bound(&mut self, centre: f64, half: f64) {
-        let law = self.law;
-        let s2 = law.s * law.s;
-        let here = Ellipse::around(law, centre, half);
+        let step = self.step;
+        let s2 = step.s * step.s;
+        let here = Ellipse::around(step, centre, half);
         let (alpha, beta) = (self.alpha, self.beta);
         let mirrored =
-            if beta == 0.0 { Ellipse::default() } else { Ellipse::around(law, law.mirror(centre), half) };
+            if beta == 0.0 { Ellipse::default() } else { Ellipse::around(step, step.mirror(centre), half) };
         // The linear part of the tilt is absorbed into the Gaussian, whose modulus on the ellipse is then explicit.
         let tilt = alpha * here.slope - beta * mirrored.slope;
         let shifted = -0.5 * s2 + tilt * s2;
         let distance = ((centre - shifted).abs() - REACH * half).max(0.0);
-        let at_centre = law.log_density(centre)
-            + alpha * law.log_ratio(centre)
-            + if beta == 0.0 { 0.0 } else { beta * law.log_ratio(law.mirror(centre)) };
+        let at_centre = step.log_density(centre)
+            + alpha * step.log_ratio(centre)
+            + if beta == 0.0 { 0.0 } else { beta * step.log_ratio(step.mirror(centre)) };
         let gaussian =
             ((centre - shifted).powi(2) - distance * distance + (RISE * half).powi(2)) / (2.0 * s2);
         let bend = alpha.abs() * here.bend + beta.abs() * mirrored.bend;
@@ -577,9 +566,9 @@ impl Builder<'_> {
         let plain = |mean: f64| {
             let distance = ((centre - mean).abs() - REACH * half).max(0.0);
             (-0.5 * distance.powi(2) / s2 + (RISE * half).powi(2) / (2.0 * s2)).exp()
-                / (law.s * 2.506_628_274_631)
+                / (step.s * 2.506_628_274_631)
         };
-        let q = law.rate;
+        let q = step.rate;
         let mut linear =
             (1.0 + q * (alpha.abs() + beta.abs())) * plain(-0.5 * s2) + q * alpha.abs() * plain(0.5 * s2);
         if beta != 0.0 {
@@ -598,7 +587,7 @@ impl Builder<'_> {
         if sums.largest > 650.0 {
             return self.finish_directly(cut, quiet);
         }
-        let excess = sums.excess + sums.lost - self.law.correction(self.alpha);
+        let excess = sums.excess.total() - self.step.correction(self.alpha);
         if !excess.is_finite() || !(1.0 + excess > 0.0) {
             return None;
         }
@@ -618,7 +607,7 @@ impl Builder<'_> {
         Some(self.points)
     }
 
-    /// A law that is tilted far has much mass and nothing that cancels: the mass is the plain sum of the weights.
+    /// A distribution that is tilted far has much mass and nothing that cancels: the mass is the plain sum of the weights.
     fn finish_directly(mut self, cut: f64, quiet: f64) -> Option<Points> {
         let mass: f64 = self.points.weights.iter().sum();
         if !(mass > 1e-280 && mass.is_finite()) {

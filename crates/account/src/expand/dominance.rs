@@ -36,9 +36,8 @@ fn dominates(first: &Part, second: &Part) -> bool {
         (Part::Gaussian { mu }, Part::Gaussian { mu: less }) => mu >= less,
         (Part::Laplace { epsilon }, Part::Laplace { epsilon: less })
         | (Part::BoundedRange { epsilon }, Part::BoundedRange { epsilon: less }) => epsilon >= less,
-        (Part::DiscreteGaussian { sigma: a, shift }, Part::DiscreteGaussian { sigma: b, shift: less })
-        | (Part::DiscreteLaplace { scale: a, shift }, Part::DiscreteLaplace { scale: b, shift: less }) => {
-            a == b && shift >= less
+        (Part::Integer { noise, shift }, Part::Integer { noise: same, shift: less }) => {
+            noise == same && shift >= less
         }
         (
             Part::RandomizedResponse { buckets, noise, neighbours },
@@ -67,19 +66,16 @@ mod tests {
     use super::super::part::Neighbours;
     use super::*;
     use crate::{Method, Question};
-    use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, SamplingRate};
-
-    fn noise(sigma: f64) -> NoiseMultiplier {
-        NoiseMultiplier::new(sigma).unwrap()
-    }
+    use veracity_core::{Adjacency, Mechanism};
+    use veracity_testkit::short::{self, count, noise};
 
     fn sgd(rate: f64, sigma: f64) -> Mechanism {
-        Mechanism::dp_sgd(SamplingRate::new(rate).unwrap(), noise(sigma), Count::new(3).unwrap())
+        short::dp_sgd(rate, sigma, 3)
     }
 
     fn kinds() -> Vec<Vec<Mechanism>> {
-        let pure = |epsilon: f64| Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() };
-        let sensitivity = |many| Count::new(many).unwrap();
+        let pure = |epsilon: f64| short::pure(epsilon);
+        let sensitivity = |many| count(many);
         vec![
             [0.9, 1.3, 4.0].map(|s| Mechanism::Gaussian { noise_multiplier: noise(s) }).into(),
             [0.9, 1.3, 4.0].map(|s| Mechanism::Laplace { noise_multiplier: noise(s) }).into(),
@@ -96,7 +92,7 @@ mod tests {
 
     fn delta(mechanism: &Mechanism, adjacency: Adjacency, epsilon: f64) -> (f64, f64) {
         let question = Question { mechanism: mechanism.clone(), adjacency };
-        let found = crate::delta_at(&question, Epsilon::new(epsilon).unwrap(), Method::Exact).unwrap();
+        let found = crate::delta_at(&question, short::epsilon(epsilon), Method::Exact).unwrap();
         (found.lower().unwrap().0.get(), found.upper().unwrap().0.get())
     }
 
@@ -125,7 +121,7 @@ mod tests {
     /// The worst of parallel parts, each asked apart, is what they leak together: pruned or not.
     #[test]
     fn parallel_parts_leak_what_the_worst_of_them_does() {
-        let delta = Delta::new(1e-5).unwrap();
+        let delta = short::delta(1e-5);
         let ask = |mechanism: Mechanism| {
             let question = Question { mechanism, adjacency: Adjacency::AddRemove };
             let found = crate::epsilon_at(&question, delta, Method::Exact).unwrap();

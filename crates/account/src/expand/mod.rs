@@ -1,5 +1,5 @@
-//! A mechanism under an adjacency, as flat compositions of parts: the one place where repetition, parallel parts,
-//! groups, sampling and adjacency get their meaning, so that no method has to know them.
+//! A mechanism under an adjacency, as flat compositions of parts. Repetition, parallel parts, groups, sampling and adjacency are
+//! resolved here, so that methods do not handle them. `tests/small_populations.rs` compares the result with brute force.
 //!
 //! The result is a list of alternatives. A record lies in one of several parallel parts (or in two, when it may be
 //! replaced), so what leaks is the worst over the alternatives.
@@ -8,6 +8,7 @@ mod dominance;
 mod part;
 mod sampling;
 
+use crate::integer::IntegerNoise;
 pub use part::{Composition, Neighbours, Part};
 use veracity_core::{Adjacency, Count, Mechanism, Refusal};
 
@@ -17,6 +18,9 @@ const MOST_ALTERNATIVES: usize = 4096;
 /// Multiplies a mechanism out. The worst of the alternatives is what leaks.
 ///
 /// # Promise  Each alternative dominates what adjacent datasets in its situation can show.
+///
+/// # Errors
+/// Refuses combinations of mechanism and adjacency without a theorem.
 ///
 /// # Examples
 ///
@@ -77,23 +81,8 @@ fn alternatives(
             let parts = crate::matrix::parts(strategy, *participation, *noise_multiplier, adjacency, group)?;
             Ok(vec![Composition { parts }])
         }
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::DiscreteGaussian { .. }
-        | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::PoissonSampled { .. }
-        | Mechanism::FixedSizeSampled { .. }
-        | Mechanism::TruncatedPoissonSampled { .. }
-        | Mechanism::RandomAllocation { .. }
-        | Mechanism::Shuffled { .. }
-        | Mechanism::Losses { .. } => {
+        // A record sees one part of every other kind, which `single` makes of it or refuses.
+        _ => {
             let part = single(mechanism, adjacency, group)?;
             Ok(vec![Composition { parts: vec![(part, Count::ONE)] }])
         }
@@ -104,7 +93,7 @@ fn alternatives(
 fn product(firsts: &[Composition], seconds: &[Composition]) -> Result<Vec<Composition>, Refusal> {
     if firsts.len() * seconds.len() > MOST_ALTERNATIVES {
         return Err(Refusal::NotCertified(format!(
-            "parallel parts multiply out to more than {MOST_ALTERNATIVES} alternatives; account them one by one"
+            "parallel parts multiply out to more than {MOST_ALTERNATIVES} alternatives; account for them one by one"
         )));
     }
     let mut all: Vec<Composition> = Vec::new();
@@ -130,7 +119,7 @@ fn parallel(
         return Err(Refusal::no_theorem(
             "parallel parts",
             "group privacy",
-            "put the group inside each part, or account the parts as a composition",
+            "put the group inside each part, or account for the parts as a composition",
         ));
     }
     let mut all = Vec::new();
@@ -145,7 +134,7 @@ fn parallel(
             return Err(Refusal::no_theorem(
                 format!("declared {kind} on parallel parts"),
                 adjacency,
-                "use add-remove or zero-out, or account the parts as a composition",
+                "use add-remove or zero-out, or account for the parts as a composition",
             ));
         }
         let mut moved: Vec<Vec<Composition>> = Vec::new();
@@ -181,7 +170,7 @@ fn parallel(
     }
     if all.len() > MOST_ALTERNATIVES {
         return Err(Refusal::NotCertified(format!(
-            "parallel parts multiply out to more than {MOST_ALTERNATIVES} alternatives; account them one by one"
+            "parallel parts multiply out to more than {MOST_ALTERNATIVES} alternatives; account for them one by one"
         )));
     }
     Ok(all)
@@ -189,48 +178,33 @@ fn parallel(
 
 /// The kind of a mechanism that is known by what was declared of it, or has one inside.
 fn declared_kind(mechanism: &Mechanism) -> Option<&'static str> {
-    match mechanism {
-        Mechanism::Exponential { .. }
-        | Mechanism::Pure { .. }
-        | Mechanism::Approximate { .. }
-        | Mechanism::Zcdp { .. }
-        | Mechanism::Rdp { .. }
-        | Mechanism::Gdp { .. }
-        | Mechanism::Losses { .. } => Some(mechanism.kind()),
-        Mechanism::PoissonSampled { mechanism, .. }
-        | Mechanism::FixedSizeSampled { mechanism, .. }
-        | Mechanism::TruncatedPoissonSampled { mechanism, .. }
-        | Mechanism::RandomAllocation { mechanism, .. }
-        | Mechanism::Shuffled { mechanism, .. }
-        | Mechanism::BestOf { mechanism, .. }
-        | Mechanism::Repeated { mechanism, .. }
-        | Mechanism::Group { mechanism, .. } => declared_kind(mechanism),
-        Mechanism::Composed(parts) | Mechanism::Parallel(parts) => parts.iter().find_map(declared_kind),
-        Mechanism::Gaussian { .. }
-        | Mechanism::Laplace { .. }
-        | Mechanism::DiscreteGaussian { .. }
-        | Mechanism::DiscreteLaplace { .. }
-        | Mechanism::RandomizedResponse { .. }
-        | Mechanism::Matrix { .. } => None,
+    match mechanism.is_declared() {
+        true => Some(mechanism.kind()),
+        false => mechanism.inside().iter().find_map(declared_kind),
     }
 }
 
 /// One mechanism that is neither repeated nor composed.
 fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<Part, Refusal> {
     let shift = f64::from(adjacency.contributions()) * group.as_f64();
-    let whole_shift = u64::from(adjacency.contributions()) * group.get();
+    let integer = |noise: IntegerNoise, sensitivity: Count| -> Result<Part, Refusal> {
+        let contributions = Count::new(u64::from(adjacency.contributions()) * group.get())?;
+        Ok(Part::Integer { noise, shift: sensitivity.times(contributions)?.get() })
+    };
     let size = group.as_f64();
     Ok(match mechanism {
         Mechanism::Gaussian { noise_multiplier } => Part::Gaussian { mu: shift / noise_multiplier.get() },
         Mechanism::Laplace { noise_multiplier } => Part::Laplace { epsilon: shift / noise_multiplier.get() },
-        Mechanism::DiscreteGaussian { sigma, sensitivity } => Part::DiscreteGaussian {
-            sigma: sigma.get(),
-            shift: sensitivity.times(Count::new(whole_shift)?)?.get(),
-        },
-        Mechanism::DiscreteLaplace { scale, sensitivity } => Part::DiscreteLaplace {
-            scale: scale.get(),
-            shift: sensitivity.times(Count::new(whole_shift)?)?.get(),
-        },
+        Mechanism::DiscreteGaussian { sigma, sensitivity } => {
+            integer(IntegerNoise::Gaussian { sigma: sigma.get() }, *sensitivity)?
+        }
+        Mechanism::DiscreteLaplace { scale, sensitivity } => {
+            integer(IntegerNoise::Laplace { scale: scale.get() }, *sensitivity)?
+        }
+        // [AgarwalKairouzLiu21]; that the whole shift is the worst pair is in `IntegerNoise`.
+        Mechanism::Skellam { variance, sensitivity } => {
+            integer(IntegerNoise::Skellam { variance: variance.get() }, *sensitivity)?
+        }
         Mechanism::RandomizedResponse { buckets, noise } => {
             let neighbours = match adjacency {
                 Adjacency::AddRemove => {
@@ -250,7 +224,7 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
                 return Err(Refusal::no_theorem(
                     "randomized response",
                     "group privacy",
-                    "repeat it once for each member of the group",
+                    "repeat it once per member of the group",
                 ));
             }
             Part::RandomizedResponse { buckets: buckets.get(), noise: noise.get(), neighbours }
@@ -263,9 +237,7 @@ fn single(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -> Result<P
         Mechanism::Rdp { curve } => {
             if group != Count::ONE {
                 return Err(Refusal::no_theorem(
-                    "a declared rdp curve",
-                    "group privacy",
-                    "declare it as zcdp",
+                    "a declared rdp curve", "group privacy", "declare it as zcdp",
                 ));
             }
             Part::Rdp { curve: curve.clone() }
@@ -340,7 +312,7 @@ fn group_of_approximate(epsilon: f64, delta: f64, size: Count) -> Result<Part, R
         // No mechanism that keeps the declaration need leak as much to a group as the rule allows.
         Some((epsilon, delta)) => Ok(Part::AtMost(Box::new(Part::Approximate { epsilon, delta }))),
         None => Err(Refusal::NotCertified(format!(
-            "delta of a group of {} is 1 or more, which is no protection; declare a smaller delta or group",
+            "delta of a group of {} is 1 or more, which is no protection; use a smaller delta or group",
             size.get()
         ))),
     }

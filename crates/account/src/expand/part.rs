@@ -1,8 +1,11 @@
 //! What a mechanism becomes once adjacency, groups and sampling have been worked in: parts, and compositions of them.
 
+use crate::integer::IntegerNoise;
 use veracity_core::{Count, LossDistribution, RdpCurve, Refusal, Runs};
 
 /// One mechanism as an accountant sees it: shifts are in units of the noise, adjacency and groups are already in them.
+///
+/// Matches that end in `_` refuse a part or know nothing of it, so that a new kind is refused until it is given a theorem.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     /// N(0, 1) against N(μ, 1).
@@ -15,17 +18,10 @@ pub enum Part {
         /// The shift in scales, which is also the pure ε of one use.
         epsilon: f64,
     },
-    /// Integer Gaussian noise, moved by a whole number.
-    DiscreteGaussian {
-        /// Its σ.
-        sigma: f64,
-        /// The shift.
-        shift: u64,
-    },
-    /// Integer Laplace noise, moved by a whole number.
-    DiscreteLaplace {
-        /// Its scale b.
-        scale: f64,
+    /// Integer noise, moved by a whole number.
+    Integer {
+        /// The noise.
+        noise: IntegerNoise,
         /// The shift.
         shift: u64,
     },
@@ -158,24 +154,6 @@ impl Composition {
 impl Part {
     /// The shift, where this is a Gaussian and nothing else.
     pub(crate) fn gaussian_shift(&self) -> Option<f64> {
-        match self {
-            Part::Gaussian { mu } => Some(*mu),
-            Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
-            | Part::RandomizedResponse { .. }
-            | Part::BoundedRange { .. }
-            | Part::Approximate { .. }
-            | Part::Zcdp { .. }
-            | Part::Rdp { .. }
-            | Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. }
-            | Part::Mixture { .. }
-            | Part::Allocated { .. }
-            | Part::Listed { .. }
-            | Part::BestOf { .. }
-            | Part::Either { .. }
-            | Part::AtMost(_) => None,
-        }
+        if let Part::Gaussian { mu } = self { Some(*mu) } else { None }
     }
 }

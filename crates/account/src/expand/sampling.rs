@@ -1,15 +1,18 @@
 //! Batches: what a mechanism on part of the records becomes, for each way to draw the batch.
 
-use super::{Composition, Neighbours, Part, alternatives, single};
+use super::{Composition, Neighbours, Part, alternatives, declared_kind, single};
 use crate::single::{OUTWARD, amplified};
+use veracity_core::numerics::binomial;
 use veracity_core::{Adjacency, Count, Mechanism, Refusal, SamplingRate};
-use veracity_numerics::binomial;
 
 /// The largest group whose records are counted in a batch one by one.
 const LARGEST_GROUP: u64 = 4096;
 
 /// A batch that each record enters independently.
 ///
+/// # Promise    A declared guarantee holds for every mechanism that keeps it. Under add-remove it compares the batch with and
+/// without the record, which is all that the theorem needs. Under replace-one and zero-out it compares two batches that both
+/// have a record in this place. It says nothing about the batch without one, so sampling lowers only δ, see [`told`]
 /// # Reference  [ZhuDongWang22] Theorem 11 (add-remove: dominating pairs pass through Poisson sampling);
 /// [Schuchardt24] for a replaced record and Gaussian noise, and for groups
 pub(super) fn poisson(
@@ -24,8 +27,8 @@ pub(super) fn poisson(
     if group != Count::ONE {
         return poisson_group(rate, inner, adjacency, group);
     }
-    if matches!(inner, Mechanism::RandomizedResponse { .. }) {
-        return poisson_response(rate, inner, adjacency);
+    if adjacency != Adjacency::AddRemove && !is_additive(inner) {
+        return told(rate, inner, adjacency);
     }
     if adjacency == Adjacency::ReplaceOne {
         return poisson_replaced(rate, inner);
@@ -34,42 +37,65 @@ pub(super) fn poisson(
     match part {
         // The range of losses is all that is known: its pure ε.
         Part::BoundedRange { epsilon } => Ok(declared_at_most(amplified(rate, epsilon), 0.0)),
-        Part::Gaussian { .. }
-        | Part::Laplace { .. }
-        | Part::DiscreteGaussian { .. }
-        | Part::DiscreteLaplace { .. }
-        | Part::RandomizedResponse { .. }
-        | Part::Approximate { .. } => {
+        Part::Gaussian { .. } | Part::Laplace { .. } | Part::Integer { .. } | Part::Approximate { .. } => {
             Ok(Part::PoissonSampled { rate, part: Box::new(part), neighbours: Neighbours::Present })
         }
-        Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. }
-        | Part::AtMost(_) => Err(Refusal::no_theorem(
-            format!("poisson-sampled {}", inner.kind()),
-            adjacency,
-            "sample a gaussian, laplace or declared (epsilon, delta) mechanism",
-        )),
+        _ => Err(unsampled(inner, adjacency)),
     }
 }
 
-/// Randomized response on a batch: whoever is in it answers, and a blank answers at random.
-fn poisson_response(rate: f64, inner: &Mechanism, adjacency: Adjacency) -> Result<Part, Refusal> {
-    match adjacency {
-        Adjacency::ZeroOut => {
-            let part = Box::new(single(inner, adjacency, Count::ONE)?);
-            Ok(Part::PoissonSampled { rate, part, neighbours: Neighbours::Present })
-        }
-        Adjacency::AddRemove | Adjacency::ReplaceOne => {
-            Err(Refusal::no_theorem("poisson-sampled randomized-response", adjacency, "use zero-out"))
-        }
+/// Whether noise is added to a sum over the batch, so that a blank record and one that is not there look alike, and all
+/// contributions are shifts of the same noise. Declared guarantees and randomized response imply neither.
+fn is_additive(inner: &Mechanism) -> bool {
+    !matches!(inner, Mechanism::RandomizedResponse { .. }) && declared_kind(inner).is_none()
+}
+
+/// The shift of Gaussian noise that is added to a sum, for one contribution; or of a declared μ-GDP mechanism where only
+/// batches with and without the record are compared.
+///
+/// # Errors
+/// For other mechanisms, and for declared ones under zero-out and replace-one
+fn gaussian_shift(inner: &Mechanism, adjacency: Adjacency, what: &str) -> Result<f64, Refusal> {
+    if adjacency != Adjacency::AddRemove && !is_additive(inner) {
+        return Err(Refusal::no_theorem(
+            format!("{what} of declared or reported {}", inner.kind()),
+            adjacency,
+            "use add-remove, or a gaussian mechanism",
+        ));
     }
+    single(inner, Adjacency::AddRemove, Count::ONE)?.gaussian_shift().ok_or_else(|| {
+        Refusal::no_theorem(format!("{what} of {}", inner.kind()), adjacency, "sample a gaussian mechanism")
+    })
+}
+
+/// A mechanism of which nothing is known but how it compares two records in the same place of a batch. With probability
+/// `rate` it compares the two, else it shows the same for both. Some mechanism that keeps the guarantee attains this: one
+/// that also publishes the exact size of the batch.
+///
+/// # Promise    H((1−q)A + qP₁ ‖ (1−q)A + qP₂) is at most q H(P₁ ‖ P₂), whatever A is
+/// # Reference  Joint convexity of H
+fn told(rate: f64, inner: &Mechanism, adjacency: Adjacency) -> Result<Part, Refusal> {
+    let part = single(inner, adjacency, Count::ONE)?;
+    let known = matches!(
+        part,
+        Part::Gaussian { .. }
+            | Part::Approximate { .. }
+            | Part::BoundedRange { .. }
+            | Part::RandomizedResponse { .. }
+    );
+    if !known {
+        return Err(unsampled(inner, adjacency));
+    }
+    let nothing = Box::new(Part::Gaussian { mu: 0.0 });
+    Ok(Part::Either { chance: rate, rare: Box::new(part), usual: nothing })
+}
+
+fn unsampled(inner: &Mechanism, adjacency: Adjacency) -> Refusal {
+    Refusal::no_theorem(
+        format!("poisson-sampled {}", inner.kind()),
+        adjacency,
+        "sample a gaussian, laplace or declared (epsilon, delta) mechanism",
+    )
 }
 
 /// A record that is replaced by another. For Gaussian noise the worst pair is known; for other noise, what the batch shows
@@ -84,21 +110,18 @@ fn poisson_replaced(rate: f64, inner: &Mechanism) -> Result<Part, Refusal> {
         return Ok(Part::PoissonSampled { rate, part, neighbours: Neighbours::Replaced });
     }
     match single(inner, Adjacency::ReplaceOne, Count::ONE)? {
-        part @ (Part::Laplace { .. } | Part::DiscreteLaplace { .. } | Part::DiscreteGaussian { .. }) => {
+        part @ (Part::Laplace { .. } | Part::Integer { .. }) => {
             Ok(Part::FixedSizeSampled { rate, part: Box::new(part) })
         }
-        // A declaration for replaced records says nothing about a batch without one.
-        _ => Err(Refusal::no_theorem(
-            format!("poisson-sampled {}", inner.kind()),
-            Adjacency::ReplaceOne,
-            "use add-remove or zero-out, or fixed-size sampling",
-        )),
+        _ => Err(unsampled(inner, Adjacency::ReplaceOne)),
     }
 }
 
 /// A group whose records enter the batch independently of each other: a binomial number of shifts.
 ///
-/// # Promise    Every way in which the group's records can contribute is dominated by all of them pointing the same way
+/// # Promise    Every way in which the group's records can contribute is dominated by all of them pointing the same way. For
+/// a declared μ-GDP mechanism, i records are iμ-GDP against none of them; the most powerful tests of all these Gaussians are
+/// the same half-lines, so no test does better against the mixture
 /// # Reference  [Schuchardt24] (groups in Poisson batches); [ChoquetteChooEtAl24] for mixtures of Gaussians
 /// # Numerics   Each chance has a relative error of a few units a record, or 1e-12 for large groups, which the methods that
 /// read them add to both sides
@@ -109,9 +132,7 @@ fn poisson_group(rate: f64, inner: &Mechanism, adjacency: Adjacency, group: Coun
     if adjacency == Adjacency::ReplaceOne {
         return refused("use add-remove or zero-out");
     }
-    let Part::Gaussian { mu } = single(inner, Adjacency::AddRemove, Count::ONE)? else {
-        return refused("sample a gaussian mechanism, or use a group of one");
-    };
+    let mu = gaussian_shift(inner, adjacency, "poisson-sampled groups")?;
     let size = group.get();
     if size > LARGEST_GROUP {
         return refused("use a group of at most 4096");
@@ -152,20 +173,27 @@ pub(super) fn fixed_size(
         return Err(Refusal::out_of_range("batch", batch.get(), "batch ≤ population"));
     }
     if batch == population {
-        return single(inner, adjacency, group);
+        return match adjacency {
+            Adjacency::ReplaceOne | Adjacency::ZeroOut => single(inner, adjacency, group),
+            Adjacency::AddRemove => Err(Refusal::Invalid(format!(
+                "batch is {} of a population of {}: no such batch exists with one record fewer; use a smaller batch, \
+                 replace-one or zero-out",
+                batch.get(),
+                population.get()
+            ))),
+        };
     }
     if group != Count::ONE {
         return Err(Refusal::no_theorem("fixed-size sampling", "group privacy", "use a group of one"));
     }
-    let rate = batch.as_f64() / population.as_f64();
-    let part = single(inner, Adjacency::ReplaceOne, group)?;
-    let known = matches!(
-        part,
-        Part::Gaussian { .. }
-            | Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
-    );
+    let rate = (batch.as_f64() / population.as_f64()).next_up().min(1f64.next_down());
+    // Batches have one size, so a record that comes takes the place of another one. A guarantee that was declared for added
+    // records covers that in two steps.
+    let part = match adjacency {
+        Adjacency::AddRemove => single(inner, adjacency, Count::new(2)?)?,
+        Adjacency::ReplaceOne | Adjacency::ZeroOut => single(inner, Adjacency::ReplaceOne, group)?,
+    };
+    let known = matches!(part, Part::Gaussian { .. } | Part::Laplace { .. } | Part::Integer { .. });
     match adjacency {
         // One record more makes one of the batch give way: inside the batch a record is replaced.
         Adjacency::AddRemove if known => {
@@ -187,19 +215,11 @@ pub(super) fn fixed_size(
             Part::BoundedRange { epsilon } => Ok(declared_at_most(amplified(rate, epsilon), 0.0)),
             part @ (Part::Gaussian { .. }
             | Part::Laplace { .. }
-            | Part::DiscreteGaussian { .. }
-            | Part::DiscreteLaplace { .. }
+            | Part::Integer { .. }
             | Part::RandomizedResponse { .. }
             | Part::Zcdp { .. }
             | Part::Rdp { .. }) => Ok(Part::FixedSizeSampled { rate, part: Box::new(part) }),
-            Part::PoissonSampled { .. }
-            | Part::FixedSizeSampled { .. }
-            | Part::Mixture { .. }
-            | Part::Allocated { .. }
-            | Part::Listed { .. }
-            | Part::BestOf { .. }
-            | Part::Either { .. }
-            | Part::AtMost(_) => Err(Refusal::no_theorem(
+            _ => Err(Refusal::no_theorem(
                 format!("fixed-size sampling of {}", inner.kind()),
                 adjacency,
                 "sample once",
@@ -212,13 +232,15 @@ pub(super) fn fixed_size(
 ///
 /// # Promise    Which records are dropped depends on no value. How many of the *other* records are drawn, N, may be told to
 /// everybody: it does not depend on the record. Given N < `most`, nothing is dropped on account of the record, and the batch
-/// is a plain Poisson batch. Given N ≥ `most`, the batch is full with or without the record, which is in it with a chance of
-/// at most the rate and stands in the place of another one: two of the batches that it can make differ in one place, by two
+/// is a plain Poisson batch. Given N ≥ `most`, the batch is full with or without the record, which is in it with a probability
+/// of at most the rate and stands in the place of another one: two of the batches that it can make differ in one place, by two
 /// contributions. So an added record shows at most the pair of a Poisson batch with twice the shift, and a replaced or
-/// blanked one that of a batch of fixed size
+/// blanked one that of a batch of fixed size. The probability of a full batch is rounded up. That is safe because a full batch,
+/// at the same rate and with twice the shift, dominates a plain one
 /// # Reference  [Ganesh25] for the mechanism; [BalleBartheGaboardi18] Theorem 2 for a full batch: H(P ‖ Q) with
 /// P = (1−a)A + aP₁, Q = (1−a)A + aQ₁ is at most a times the larger of H(P₁ ‖ A) and H(P₁ ‖ Q₁). That the record is in the batch no
 /// more often than in a plain one is *not* enough: A lies two contributions from P₁
+/// # Assumes    Under add-remove the datasets have at most `population` records besides those that are added
 pub(super) fn truncated_poisson(
     rate: SamplingRate,
     (most, population): (Count, Count),
@@ -226,39 +248,39 @@ pub(super) fn truncated_poisson(
     adjacency: Adjacency,
     group: Count,
 ) -> Result<Part, Refusal> {
-    if most >= population {
+    // Nothing is ever dropped from the larger dataset, which under add-remove has the group besides the population.
+    let added = if adjacency == Adjacency::AddRemove { group.get() } else { 0 };
+    if most.get() >= population.get().saturating_add(added) {
         return poisson(rate.get(), inner, adjacency, group);
     }
-    let Part::Gaussian { mu } = single(inner, Adjacency::AddRemove, Count::ONE)? else {
-        return Err(Refusal::no_theorem(
-            format!("truncated-poisson-sampled {}", inner.kind()),
-            adjacency,
-            "sample a gaussian mechanism",
-        ));
-    };
+    let mu = gaussian_shift(inner, adjacency, "truncated poisson batches")?;
     if group != Count::ONE {
         return Err(Refusal::no_theorem("truncated poisson batches", "group privacy", "use a group of one"));
     }
     let rate = rate.get();
-    let sampled = |rate: f64, mu: f64, neighbours| {
-        let part = Box::new(Part::Gaussian { mu });
-        if rate == 1.0 { *part } else { Part::PoissonSampled { rate, part, neighbours } }
+    let present = |rate: f64, mu: f64| Part::PoissonSampled {
+        rate,
+        part: Box::new(Part::Gaussian { mu }),
+        neighbours: Neighbours::Present,
     };
-    // Given N ≥ `most` others, the record is kept with a chance of most/(N + 1).
-    let kept = rate * most.as_f64() / (most.as_f64() + 1.0) * OUTWARD;
-    let full = Part::FixedSizeSampled { rate: kept, part: Box::new(Part::Gaussian { mu: 2.0 * mu }) };
-    let (rare, usual) = match adjacency {
-        Adjacency::AddRemove => {
-            (sampled(kept, 2.0 * mu, Neighbours::Present), sampled(rate, mu, Neighbours::Present))
+    let fixed = |rate: f64| Part::FixedSizeSampled { rate, part: Box::new(Part::Gaussian { mu: 2.0 * mu }) };
+    if rate == 1.0 && adjacency != Adjacency::AddRemove {
+        // Every record is drawn, so this is a batch of fixed size. Under add-remove a smaller dataset would make the share larger.
+        let share = (most.as_f64() / population.as_f64()).next_up();
+        let part = if share >= 1.0 { Part::Gaussian { mu: 2.0 * mu } } else { fixed(share) };
+        return Ok(Part::AtMost(Box::new(part)));
+    }
+    let (full, plain) = match adjacency {
+        Adjacency::AddRemove => (present(rate, 2.0 * mu), present(rate, mu)),
+        Adjacency::ZeroOut => (fixed(rate), present(rate, mu)),
+        Adjacency::ReplaceOne => {
+            let part = Box::new(Part::Gaussian { mu });
+            (fixed(rate), Part::PoissonSampled { rate, part, neighbours: Neighbours::Replaced })
         }
-        Adjacency::ZeroOut => (full, sampled(rate, mu, Neighbours::Present)),
-        // With every record drawn, the others number one less than the population: never fewer than `most`.
-        Adjacency::ReplaceOne if rate == 1.0 => (full.clone(), full),
-        Adjacency::ReplaceOne => (full, sampled(rate, mu, Neighbours::Replaced)),
     };
     let log_full = binomial::log_upper_tail(population.get(), most.get(), rate);
     let chance = (log_full.exp() * (1.0 + 1e-9)).min(1.0);
-    let either = Part::Either { chance, rare: Box::new(rare), usual: Box::new(usual) };
+    let either = Part::Either { chance, rare: Box::new(full), usual: Box::new(plain) };
     Ok(Part::AtMost(Box::new(either)))
 }
 
@@ -275,13 +297,7 @@ pub(super) fn random_allocation(
     if batches == Count::ONE {
         return single(inner, adjacency, group);
     }
-    let Part::Gaussian { mu } = single(inner, Adjacency::AddRemove, Count::ONE)? else {
-        return Err(Refusal::no_theorem(
-            format!("random allocation of {}", inner.kind()),
-            adjacency,
-            "allocate a gaussian mechanism",
-        ));
-    };
+    let mu = gaussian_shift(inner, adjacency, "random allocation")?;
     if group != Count::ONE || adjacency == Adjacency::ReplaceOne {
         let setting = if group == Count::ONE { adjacency.name() } else { "group privacy" };
         return Err(Refusal::no_theorem(
@@ -310,7 +326,7 @@ pub(super) fn shuffled(
         return Err(Refusal::no_theorem(
             "shuffled batches",
             adjacency,
-            "use zero-out or replace-one: a record more moves others to another batch",
+            "use zero-out or replace-one, because adding a record moves others to other batches",
         ));
     }
     if group != Count::ONE {
@@ -326,7 +342,7 @@ pub(super) fn inner(mechanism: &Mechanism, adjacency: Adjacency, group: Count) -
         Refusal::no_theorem(
             format!("{} inside sampling", mechanism.kind()),
             "sampling",
-            "put gaussians inside, or sample each on its own",
+            "compose gaussians inside, or sample each mechanism separately",
         )
     };
     let [composition] = options.as_slice() else { return Err(refused()) };

@@ -13,24 +13,18 @@ pub(super) fn of(kind: &Kind, question: &Question) -> Result<Amounts, Refusal> {
     match kind {
         Kind::Basic { each } => pair(question, *each),
         Kind::Zcdp { .. } => summed(question, concentrated),
-        Kind::Rdp { order } => {
-            Ok(Amounts { sum: rdp::divergence(question, *order)?.0, delta: 0.0, slots: Vec::new() })
-        }
-        // A product has costs of its own; its pools count as this kind does.
-        Kind::Gdp { .. } | Kind::Product { .. } => summed(question, squared),
+        Kind::Rdp { order } => Ok(Amounts::of(rdp::divergence(question, *order)?.0, 0.0)),
+        // Products and unions have prices of their own; their pools count as this kind does.
+        Kind::Gdp { .. } | Kind::Product { .. } | Kind::Union { .. } => summed(question, squared),
     }
 }
 
 /// The (ε, δ) of a question: what was declared, or else the least ε that a method certifies at `each`.
 fn pair(question: &Question, each: Delta) -> Result<Amounts, Refusal> {
-    if let Ok(declared) = summed(question, |part| {
-        single::declared(part).ok_or_else(|| {
-            Refusal::no_theorem(single::name(part), "adding up declared pairs", "give it a delta")
-        })
-    }) {
+    if let Ok(declared) = declared(question) {
         return Ok(declared);
     }
-    let mut least: Result<f64, Refusal> = Err(Refusal::NotCertified("no method answers".into()));
+    let mut least: Result<f64, Refusal> = Err(Refusal::NotCertified("no method gives a bound".into()));
     for method in [Method::Exact, Method::Pld, Method::Rdp] {
         let found = crate::epsilon_at(question, each, method);
         let found = found.map(|found| found.upper().map_or(f64::INFINITY, |upper| upper.0.get()));
@@ -40,7 +34,28 @@ fn pair(question: &Question, each: Delta) -> Result<Amounts, Refusal> {
             (known, Err(_)) => known,
         };
     }
-    Ok(Amounts { sum: least?, delta: each.get(), slots: Vec::new() })
+    Ok(Amounts::of(least?, each.get()))
+}
+
+/// The sums of the declared ε and δ of all parts; refused where a part has none.
+fn declared(question: &Question) -> Result<Amounts, Refusal> {
+    summed(question, |part| {
+        single::declared(part).ok_or_else(|| {
+            Refusal::no_theorem(
+                single::name(part),
+                "adding up declared (epsilon, delta) pairs",
+                "use a budget with a delta",
+            )
+        })
+    })
+}
+
+/// The pure ε of a question, rounded up; infinite where it has none.
+pub(super) fn pure(question: &Question) -> f64 {
+    match declared(question) {
+        Ok(pair) if pair.delta == 0.0 => pair.sum,
+        Ok(_) | Err(_) => f64::INFINITY,
+    }
 }
 
 /// The largest sums over the alternatives.
@@ -48,7 +63,7 @@ fn summed(
     question: &Question,
     one: impl Fn(&Part) -> Result<(f64, f64), Refusal>,
 ) -> Result<Amounts, Refusal> {
-    let mut most = Amounts { sum: 0.0, delta: 0.0, slots: Vec::new() };
+    let mut most = Amounts::of(0.0, 0.0);
     for composition in expand::expand(&question.mechanism, question.adjacency)? {
         let (sum, delta) = sum_of(&composition, &one)?;
         (most.sum, most.delta) = (most.sum.max(sum), most.delta.max(delta));

@@ -4,11 +4,11 @@
 //! straight pieces it is enough that G_μ ≤ f at their ends: μ = max Φ⁻¹(1 − α) − Φ⁻¹(β) over the corners (α, β).
 
 use crate::{
-    Part,
+    IntegerNoise, Part,
     single::{self, OUTWARD},
 };
 use veracity_core::Refusal;
-use veracity_numerics::{logspace, normal};
+use veracity_core::numerics::{logspace, normal};
 
 /// The mass of discrete Gaussian noise beyond the points that are looked at, at most.
 pub(super) const TAIL: f64 = 1e-100;
@@ -25,27 +25,18 @@ const MOST_POINTS: f64 = 2e6;
 pub(super) fn mu(part: &Part) -> Result<(f64, f64), Refusal> {
     match part {
         Part::Gaussian { mu } => Ok((mu * OUTWARD, 0.0)),
-        Part::DiscreteGaussian { sigma, shift } => Ok((discrete(*sigma, *shift)?, TAIL)),
+        Part::Integer { noise: IntegerNoise::Gaussian { sigma }, shift } => {
+            Ok((discrete(*sigma, *shift)?, TAIL))
+        }
         Part::Laplace { epsilon } => Ok((laplace(*epsilon), 0.0)),
         Part::BoundedRange { epsilon } => Ok((pure(0.5 * epsilon), 0.0)),
         Part::AtMost(part) => mu(part),
-        Part::DiscreteLaplace { .. }
-        | Part::RandomizedResponse { .. }
-        | Part::Approximate { .. }
-        | Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. } => match single::declared(part) {
+        _ => match single::declared(part) {
             Some((epsilon, delta)) => Ok((pure(epsilon), delta)),
             None => Err(Refusal::no_theorem(
                 single::name(part),
                 "a filter by mu",
-                "use a filter by rdp or zcdp, or a product with a slot for it",
+                "use a filter by rdp or zcdp, or a product with a slot for this mechanism",
             )),
         },
     }

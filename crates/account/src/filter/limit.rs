@@ -6,8 +6,8 @@ use crate::{
     gdp::profile::{MARGIN, gaussian_delta},
     rdp::convert,
 };
+use veracity_core::numerics::root;
 use veracity_core::{Adjacency, Delta, GdpMu, Refusal};
-use veracity_numerics::root;
 
 /// Pools are priced as if they were larger by this, relatively, so that sums which are meant to use them up fit in spite
 /// of rounding.
@@ -23,7 +23,7 @@ pub(super) fn of(kind: &Kind, budget: Budget, adjacency: Adjacency) -> Result<Am
     if !epsilon.is_finite() {
         return Err(Refusal::out_of_range("budget", epsilon, "a finite epsilon"));
     }
-    let sums = |sum: f64, delta: f64| Amounts { sum, delta, slots: Vec::new() };
+    let sums = Amounts::of;
     let room = |pool: f64| pool * (1.0 + ROOM);
     match kind {
         Kind::Basic { .. } => Ok(sums(epsilon, delta)),
@@ -43,14 +43,15 @@ pub(super) fn of(kind: &Kind, budget: Budget, adjacency: Adjacency) -> Result<Am
             let most = delta.ln() - 4.0 * f64::EPSILON * (1.0 + delta.ln().abs());
             Ok(sums(largest(|divergence| convert::log_delta_of(*order, divergence, epsilon) <= most)?, 0.0))
         }
-        Kind::Gdp { reserve } => {
+        Kind::Gdp { reserve } | Kind::Union { reserve } => {
             let reserve = room(reserve.get());
             let free = beside(reserve, delta)?;
             let square = largest(|square| {
                 let mu = square.sqrt().next_up();
                 gaussian_delta(mu, epsilon) * (1.0 + MARGIN) + f64::MIN_POSITIVE <= free
             })?;
-            Ok(sums(square, reserve))
+            let pure = if matches!(kind, Kind::Union { .. }) { epsilon } else { 0.0 };
+            Ok(Amounts { pure, ..sums(square, reserve) })
         }
         Kind::Product { mu, reserve, slots } => {
             let (mu, reserve) = (GdpMu::new(room(mu.get()))?, Delta::new(room(reserve.get()))?);
@@ -60,12 +61,12 @@ pub(super) fn of(kind: &Kind, budget: Budget, adjacency: Adjacency) -> Result<Am
             if price > delta {
                 return Err(Refusal::OverBudget(format!(
                     "the product has delta {price:.4e} at epsilon {epsilon}, more than the {delta:.4e} of the budget; \
-                     take fewer slots or smaller pools"
+                     use fewer slots or smaller pools"
                 )));
             }
             let square = (mu.get() * mu.get()).next_down().max(0.0);
             let counts = slots.iter().map(|(_, count)| count.get()).collect();
-            Ok(Amounts { sum: square, delta: reserve.get(), slots: counts })
+            Ok(Amounts { slots: counts, ..sums(square, reserve.get()) })
         }
     }
 }
@@ -87,7 +88,7 @@ fn largest(within: impl Fn(f64) -> bool) -> Result<f64, Refusal> {
         low *= 0.5;
         if low < 1e-200 {
             return Err(Refusal::OverBudget(
-                "the budget allows nothing of this kind; take a larger epsilon, delta or order".into(),
+                "the budget is too small for any release; use a larger epsilon, delta or order".into(),
             ));
         }
     }

@@ -13,6 +13,7 @@
 //! | [`Kind::Rdp`] | the divergence at one order | \[FeldmanZrnic21\] Theorem 4.3 | batches and sampling |
 //! | [`Kind::Gdp`] | μ², and δ in a reserve | \[SmithThakurta22\]; \[KoskelaTobabenHonkela23\] | Gaussian noise: exact |
 //! | [`Kind::Product`] | nothing: factors are taken away | the proof below | what it was made for: exact |
+//! | [`Kind::Union`] | pure ε; and μ², priced beside what is left | the proofs below and in `beside` | everything |
 //!
 //! **A product fixed at creation.** A product of pairs (P_i, Q_i) is fixed: a Gaussian of some μ, slots such as 100
 //! Laplaces of ε 0.1, a mechanism that tells all with probability δ. The exact accountant prices the whole product once.
@@ -26,17 +27,33 @@
 //! answers, as may the number of charges. A Gaussian of μ² is the product of any two whose squares add up to it, so the
 //! μ² of the pool can be taken in parts; so can the δ of a reserve.
 //!
-//! All numbers are plain floats: sums are rounded up at each charge and compared with limits that were rounded down, so a
-//! sum that is equal to its limit in real numbers may be denied. A ledger stores [`Filter::spent`] and comes back by
+//! **A union of filters.** Let F₁ … F_k be filters that admit each prefix of what they admit, where F_i keeps (E, δ_i). *Claim: an
+//! analyst who may go on as long as the whole history is in some F_i keeps (E, Σ δ_i).* Assign each complete transcript to the first F_i
+//! that contains its history, and call these sets T_i. Run the same analyst under F_i alone, with distributions P_i and Q_i. A transcript
+//! in T_i has all its prefixes in F_i, so it is not stopped there, and P_i = P and Q_i = Q on T_i. For every event S,
+//! P(S ∩ T_i) = P_i(S ∩ T_i) ≤ e^E Q_i(S ∩ T_i) + δ_i = e^E Q(S ∩ T_i) + δ_i. The sum over i is the claim. [`Kind::Union`] joins "all
+//! mechanisms are pure and Σ ε ≤ E", which keeps (E, 0), with a Gaussian pool of (E, δ), so the whole keeps (E, δ). Each of the two is
+//! charged with everything, also with what only the other one admits, and one whose limit was passed stays passed.
+//!
+//! All numbers are plain floats: a sum that a float cannot hold is rounded up, and limits are rounded down. Two charges of 0.5 fit a
+//! budget of 1, but ten of 0.1 do not: the float 0.1 is a little more than a tenth. A ledger counts in decimals. A ledger stores [`Filter::spent`] and comes back by
 //! [`Filter::resume`].
 
+mod beside;
 mod cost;
 mod gaussian;
 mod limit;
+mod losses;
+mod quote;
 mod slots;
+
+pub use quote::{Quote, largest_pure};
 
 use crate::Question;
 use veracity_core::{Adjacency, Count, Delta, Epsilon, GdpMu, Mechanism, Refusal};
+
+/// How much the last bits of a price may differ between versions of the accountant.
+const ROUNDING: f64 = 1e-12;
 
 /// What may be told in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,6 +96,12 @@ pub enum Kind {
         /// Mechanisms that are prepared for, and how often each.
         slots: Vec<(Mechanism, Count)>,
     },
+    /// Pure ε adds up, or μ² and δ do: a question is admitted as long as either has not passed its limit. The μ² of a question is
+    /// the least that is certified beside what is left.
+    Union {
+        /// What of the budget's δ is set aside for declared δ, and for the far tails of privacy losses.
+        reserve: Delta,
+    },
 }
 
 /// Numbers that a filter counts in: what was spent, what is left, what one question costs.
@@ -90,6 +113,8 @@ pub struct Amounts {
     pub delta: f64,
     /// How often each slot of a product was used; empty for other kinds.
     pub slots: Vec<u64>,
+    /// The sum of pure ε of a union, infinite where something was not pure; zero for other kinds.
+    pub pure: f64,
 }
 
 /// Whether a question fits.
@@ -150,13 +175,19 @@ impl Filter {
     ///
     /// # Promise    Whatever is charged, however it is chosen, all answers together are (ε, δ)-private for adjacent datasets
     /// # Assumes    Each mechanism runs only after it was charged, with fresh randomness, and is what its question says
+    ///
+    /// # Errors
+    /// Refuses a budget that the kind of filter cannot keep, such as δ = 0 for one that needs a slack.
     pub fn new(kind: Kind, budget: Budget, adjacency: Adjacency) -> Result<Filter, Refusal> {
         let limit = limit::of(&kind, budget, adjacency)?;
-        let spent = Amounts { sum: 0.0, delta: 0.0, slots: vec![0; limit.slots.len()] };
+        let spent = Amounts { slots: vec![0; limit.slots.len()], ..Amounts::of(0.0, 0.0) };
         Ok(Filter { kind, budget, adjacency, limit, spent })
     }
 
     /// A filter of which this was spent before, as [`Filter::spent`] had it.
+    ///
+    /// # Errors
+    /// As [`Filter::new`] and [`Filter::restore`].
     ///
     /// # Examples
     ///
@@ -192,6 +223,9 @@ impl Filter {
     /// again, and with what was spent since.
     ///
     /// # Assumes    The limits are those of a filter of this kind, budget and adjacency
+    ///
+    /// # Errors
+    /// Refuses amounts that are not of this filter or above its limits.
     pub fn restore(
         kind: Kind,
         budget: Budget,
@@ -202,41 +236,85 @@ impl Filter {
         let usable = |number: f64| number >= 0.0 && number.is_finite();
         let filter = Filter { kind, budget, adjacency, limit, spent };
         let Filter { limit, spent, .. } = &filter;
-        if !(usable(spent.sum) && usable(spent.delta)) || spent.slots.len() != limit.slots.len() {
+        let is_sum = usable(spent.sum) && usable(spent.delta) && spent.pure >= 0.0;
+        if !is_sum || spent.slots.len() != limit.slots.len() {
             return Err(Refusal::out_of_range(
                 "spent amounts",
-                "not of this filter",
+                "from another filter",
                 "finite numbers ≥ 0, and one for each slot",
             ));
         }
-        if !(usable(limit.sum) && usable(limit.delta) && spent.fit_into(limit)) {
+        if !(usable(limit.sum) && usable(limit.delta) && usable(limit.pure) && filter.fits(spent)) {
             return Err(Refusal::out_of_range(
                 "spent amounts",
                 "above the limit",
-                "what the same filter had spent",
+                "amounts that the same filter spent",
             ));
         }
         Ok(filter)
     }
 
-    /// Whether a question may run. Nothing is charged.
-    pub fn admits(&self, question: &Question) -> Result<Admission, Refusal> {
+    /// What is known of the price of a question whatever was spent, so that [`Filter::price`] takes less time. It depends on the
+    /// limits of the filter.
+    ///
+    /// # Errors
+    /// Refuses a question under another adjacency, or of which the filter cannot compute the cost.
+    pub fn quote(&self, question: &Question) -> Result<Quote, Refusal> {
         if question.adjacency != self.adjacency {
             return Err(Refusal::no_theorem(
                 format!("a {} question", question.adjacency),
                 format!("a {} filter", self.adjacency),
-                "ask under the filter's adjacency",
+                "use the adjacency of the filter",
             ));
         }
-        let cost = match &self.kind {
-            Kind::Product { slots, .. } => slots::cost(question, slots, &self.left())?,
-            kind => cost::of(kind, question)?,
-        };
-        let fits = self.spent.plus(&cost).fit_into(&self.limit);
+        match &self.kind {
+            Kind::Product { .. } => Ok(Quote::of_product(question)),
+            Kind::Union { .. } => Quote::of_union(question, &self.limit),
+            kind => Ok(Quote::of_sum(cost::of(kind, question)?)),
+        }
+    }
+
+    /// What a question costs now.
+    ///
+    /// # Errors
+    /// Refuses a question that a product cannot take.
+    pub fn price(&self, quote: &Quote) -> Result<Amounts, Refusal> {
+        let slots = if let Kind::Product { slots, .. } = &self.kind { &slots[..] } else { &[] };
+        quote.price(slots, &self.left(), &self.limit)
+    }
+
+    /// Whether a cost covers a question now. It may be more than [`Filter::price`], and where a price is searched for, it is
+    /// certified again rather than searched for again.
+    ///
+    /// # Errors
+    /// As [`Filter::price`].
+    pub fn covers(&self, quote: &Quote, cost: &Amounts) -> Result<bool, Refusal> {
+        match quote.certifies(cost, &self.left(), &self.limit) {
+            Some(certified) => Ok(certified),
+            None => Ok(cost.is_no_less_than(&self.price(quote)?)),
+        }
+    }
+
+    /// Whether a question may run. Nothing is charged.
+    ///
+    /// # Errors
+    /// As [`Filter::quote`].
+    pub fn admits(&self, question: &Question) -> Result<Admission, Refusal> {
+        let cost = self.price(&self.quote(question)?)?;
+        let fits = self.fits(&self.spent.plus(&cost));
         Ok(if fits { Admission::Granted(cost) } else { Admission::Denied { cost, left: self.left() } })
     }
 
+    /// Whether so much may be spent.
+    fn fits(&self, spent: &Amounts) -> bool {
+        let is_union = matches!(self.kind, Kind::Union { .. });
+        spent.fit_into(&self.limit) || is_union && spent.pure <= self.limit.pure
+    }
+
     /// Charges a question, or refuses and leaves everything as it was.
+    ///
+    /// # Errors
+    /// As [`Filter::admits`], and refuses what exceeds the budget.
     pub fn charge(&mut self, question: &Question) -> Result<Amounts, Refusal> {
         match self.admits(question)? {
             Admission::Granted(cost) => {
@@ -244,23 +322,26 @@ impl Filter {
                 Ok(cost)
             }
             Admission::Denied { cost, left } => Err(Refusal::OverBudget(format!(
-                "the budget does not allow it: costs {cost}, {left} left; ask less, or of another budget"
+                "over budget: this costs {cost}, but only {left} is left; use a smaller epsilon or another budget"
             ))),
         }
     }
 
     /// Takes a cost that [`Filter::admits`] told before, also of an earlier moment, or refuses and leaves everything as it was.
-    /// What a product takes depends on what is left of it, so there a cost is of its moment.
+    /// What a product or a union takes depends on what is left, so there a cost is of its moment: an earlier one may be too low.
+    ///
+    /// # Errors
+    /// Refuses a cost that exceeds the budget.
     pub fn take(&mut self, cost: &Amounts) -> Result<(), Refusal> {
         let spent = self.spent.plus(cost);
         let usable = |number: f64| number >= 0.0;
-        if usable(cost.sum) && usable(cost.delta) && spent.fit_into(&self.limit) {
+        if usable(cost.sum) && usable(cost.delta) && usable(cost.pure) && self.fits(&spent) {
             self.spent = spent;
             return Ok(());
         }
         let left = self.left();
         Err(Refusal::OverBudget(format!(
-            "the budget does not allow it: costs {cost}, {left} left; ask less, or of another budget"
+            "over budget: this costs {cost}, but only {left} is left; use a smaller epsilon or another budget"
         )))
     }
 
@@ -279,6 +360,7 @@ impl Filter {
             sum: less(self.limit.sum, self.spent.sum),
             delta: less(self.limit.delta, self.spent.delta),
             slots: slots.map(|(limit, spent)| limit.saturating_sub(*spent)).collect(),
+            pure: less(self.limit.pure, self.spent.pure),
         }
     }
 
@@ -304,6 +386,21 @@ impl Filter {
 }
 
 impl Amounts {
+    /// A sum and a δ, without slots or pure ε.
+    pub fn of(sum: f64, delta: f64) -> Amounts {
+        Amounts { sum, delta, slots: Vec::new(), pure: 0.0 }
+    }
+
+    /// Whether these are no less than others, except for the last bits, which may differ between versions of the accountant.
+    fn is_no_less_than(&self, other: &Amounts) -> bool {
+        let least = |x: f64| x * (1.0 - ROUNDING);
+        let is_more = |one: f64, other: f64| one >= least(other);
+        is_more(self.sum, other.sum)
+            && is_more(self.delta, other.delta)
+            && is_more(self.pure, other.pure)
+            && self.slots == other.slots
+    }
+
     /// Both together, rounded up.
     fn plus(&self, other: &Amounts) -> Amounts {
         let slots = self.slots.iter().zip(&other.slots);
@@ -311,10 +408,11 @@ impl Amounts {
             sum: add_up(self.sum, other.sum),
             delta: add_up(self.delta, other.delta),
             slots: slots.map(|(one, two)| one.saturating_add(*two)).collect(),
+            pure: add_up(self.pure, other.pure),
         }
     }
 
-    /// Whether nothing exceeds its limit. What is not a number fits nowhere.
+    /// Whether nothing exceeds its limit, apart from pure ε, which a union compares. What is not a number fits nowhere.
     fn fit_into(&self, limit: &Amounts) -> bool {
         self.sum <= limit.sum
             && self.delta <= limit.delta
@@ -336,7 +434,11 @@ impl std::fmt::Display for Amounts {
 
 /// a + b, never below the true sum; adding nothing changes nothing.
 fn add_up(a: f64, b: f64) -> f64 {
-    if a == 0.0 || b == 0.0 { a + b } else { (a + b).next_up() }
+    let sum = a + b;
+    // What the sum lacks, exactly [Dekker71]: it is rounded up only where it was rounded down.
+    let of_b = sum - a;
+    let lacks = (a - (sum - of_b)) + (b - of_b);
+    if lacks <= 0.0 { sum } else { sum.next_up() }
 }
 
 /// count × amount, never below the true product.

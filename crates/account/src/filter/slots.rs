@@ -40,14 +40,14 @@ pub(super) fn cost(
         return Err(Refusal::no_theorem(
             "parallel parts",
             "a product of slots",
-            "charge one part after the other, or use another kind of filter",
+            "charge the parts one after another, or use another kind of filter",
         ));
     };
     let mut factors = Vec::new();
     for (mechanism, _) in slots {
         factors.push(only_part(mechanism, question.adjacency)?);
     }
-    let mut taken = Amounts { sum: 0.0, delta: 0.0, slots: vec![0; slots.len()] };
+    let mut taken = Amounts { slots: vec![0; slots.len()], ..Amounts::of(0.0, 0.0) };
     for (part, count) in &composition.parts {
         let mut uses = count.get();
         for (i, factor) in factors.iter().enumerate() {

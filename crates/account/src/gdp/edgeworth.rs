@@ -3,15 +3,15 @@
 
 use super::law::{Cumulants, Seen, cumulants, law};
 use crate::{Composition, Question, expand, single};
+use veracity_core::numerics::{normal, root};
 use veracity_core::{Delta, Epsilon, Finding, Refusal};
-use veracity_numerics::{normal, root};
 
 /// ε at `delta` by the second-order expansion.
 ///
 /// # Promise    None: the truth may be larger
 /// # Reference  \[WangGaoZhangShenSu22\] Section 3 (arXiv 2206.04236): δ = P(L > ε) − e^ε Q(L > ε), both tails expanded
 /// # Numerics   About 1e-9; where the expansion is not monotone, one of its crossings
-pub fn edgeworth_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
+pub(crate) fn edgeworth_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let totals = totals(question)?;
     let delta = delta.get();
     let within = |epsilon: f64| delta_of(&totals, epsilon) <= delta;
@@ -23,7 +23,7 @@ pub fn edgeworth_epsilon_at(question: &Question, delta: Delta) -> Result<Finding
         top *= 1.5;
         if top > 1e6 && delta == 0.0 || top.is_infinite() {
             return Err(Refusal::NotCertified(
-                "the edgeworth expansion knows no finite epsilon at this delta; ask at a larger delta".into(),
+                "the edgeworth expansion has no finite epsilon at this delta; use a larger delta".into(),
             ));
         }
     }
@@ -36,7 +36,7 @@ pub fn edgeworth_epsilon_at(question: &Question, delta: Delta) -> Result<Finding
 /// # Promise    None: the truth may be larger
 /// # Reference  As [`edgeworth_epsilon_at`]
 /// # Numerics   About 1e-12 of the expansion; clamped to [0, 1)
-pub fn edgeworth_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+pub(crate) fn edgeworth_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let delta = delta_of(&totals(question)?, epsilon.get());
     Ok(Finding::Approximation(single::below_one(delta)?))
 }

@@ -1,12 +1,10 @@
 //! The privacy loss of one use as a list of weighted points: exact for discrete parts, quadrature nodes for others.
 //! Only approximations read it.
 
-use crate::{Neighbours, Part, single};
+use crate::{Neighbours, Part, integer::Shown, single};
 use veracity_core::Refusal;
-use veracity_numerics::{legendre, logspace, normal};
+use veracity_core::numerics::{legendre, logspace, normal};
 
-/// The most points of a discrete law.
-const MOST_POINTS: f64 = 2e5;
 /// Standard deviations beyond which a normal weighs nothing.
 const FAR: f64 = 12.0;
 
@@ -33,11 +31,9 @@ pub(super) fn law(part: &Part, method: &'static str) -> Result<Vec<Point>, Refus
     match part {
         Part::Gaussian { mu } => Ok(gaussian(|z| (normal::density(z - mu), normal::density(z)), 0.0, *mu)),
         Part::Laplace { epsilon } => Ok(laplace(*epsilon)),
-        Part::DiscreteLaplace { scale, shift } if (*shift as f64) < MOST_POINTS => {
-            Ok(discrete_laplace(*scale, *shift as f64))
-        }
-        Part::DiscreteGaussian { sigma, shift } if *shift as f64 + 2.0 * FAR * sigma < MOST_POINTS => {
-            Ok(discrete_gaussian(*sigma, *shift as f64))
+        Part::Integer { noise, shift } => {
+            let point = |(log, loss): (f64, f64)| Point { loss, p: log.exp(), q: (log - loss).exp() };
+            Ok(noise.losses(*shift, Shown::ByEither)?.into_iter().map(point).collect())
         }
         Part::RandomizedResponse { buckets, noise, neighbours } => {
             Ok(response(*buckets, *noise, *neighbours))
@@ -56,19 +52,7 @@ pub(super) fn law(part: &Part, method: &'static str) -> Result<Vec<Point>, Refus
                 None => Err(refusal(part, method)),
             }
         }
-        Part::DiscreteLaplace { .. }
-        | Part::DiscreteGaussian { .. }
-        | Part::BoundedRange { .. }
-        | Part::Approximate { .. }
-        | Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::FixedSizeSampled { .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. }
-        | Part::AtMost(_) => Err(refusal(part, method)),
+        _ => Err(refusal(part, method)),
     }
 }
 
@@ -132,33 +116,6 @@ fn laplace(epsilon: f64) -> Vec<Point> {
     points
 }
 
-fn discrete_laplace(scale: f64, shift: f64) -> Vec<Point> {
-    let decay = 1.0 / scale;
-    let (peak, end) = ((0.5 * decay).tanh(), 1.0 / (1.0 + (-decay).exp()));
-    let rare = end * (-shift * decay).exp();
-    let mut points =
-        vec![Point { loss: shift * decay, p: end, q: rare }, Point { loss: -shift * decay, p: rare, q: end }];
-    for x in 1..shift as u64 {
-        let x = x as f64;
-        let (p, q) = (peak * ((x - shift) * decay).exp(), peak * (-x * decay).exp());
-        points.push(Point { loss: (2.0 * x - shift) * decay, p, q });
-    }
-    points
-}
-
-fn discrete_gaussian(sigma: f64, shift: f64) -> Vec<Point> {
-    let reach = (FAR * sigma).ceil() + 1.0;
-    let weight = |x: f64| (-0.5 * (x / sigma).powi(2)).exp();
-    let total: f64 = (-(reach as i64)..=reach as i64).map(|x| weight(x as f64)).sum();
-    (-(reach as i64)..=(reach + shift) as i64)
-        .map(|x| {
-            let x = x as f64;
-            let loss = shift * (2.0 * x - shift) / (2.0 * sigma * sigma);
-            Point { loss, p: weight(x - shift) / total, q: weight(x) / total }
-        })
-        .collect()
-}
-
 fn response(buckets: u32, noise: f64, neighbours: Neighbours) -> Vec<Point> {
     let (truthful, other) = single::randomized_response_odds(buckets, noise);
     let point = |p: f64, q: f64| Point { loss: (p / q).ln(), p, q };
@@ -179,6 +136,7 @@ fn response(buckets: u32, noise: f64, neighbours: Neighbours) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::IntegerNoise;
 
     /// In closed form: the Laplace mean is ε + e^{−ε} − 1; the Gaussian's cumulants are μ²/2, μ², 0, 0
     #[test]
@@ -186,8 +144,8 @@ mod tests {
         let parts = [
             Part::Gaussian { mu: 1.3 },
             Part::Laplace { epsilon: 0.1 },
-            Part::DiscreteLaplace { scale: 3.0, shift: 4 },
-            Part::DiscreteGaussian { sigma: 2.0, shift: 3 },
+            Part::Integer { noise: IntegerNoise::Laplace { scale: 3.0 }, shift: 4 },
+            Part::Integer { noise: IntegerNoise::Gaussian { sigma: 2.0 }, shift: 3 },
             Part::RandomizedResponse { buckets: 4, noise: 0.3, neighbours: Neighbours::Present },
             Part::PoissonSampled {
                 rate: 0.1,

@@ -14,7 +14,7 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal};
 /// # Reference  \[DongRothSu22\] Theorem 3.4: μ = 2 Σkl/√Σ(κ₂ − kl²); \[BuDongLongSu20\] Theorem 5 for Poisson batches:
 /// μ² = T q² (e^{1/σ²} − 1). Beware of copies whose Corollary 5.4 lacks √2, or whose Theorem 3.4 has the signs of κ₂ wrong
 /// # Numerics   About 1e-10
-pub fn clt_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
+pub(crate) fn clt_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (lower, upper) = gaussian_epsilon(limit_mu(question)?, delta.get());
     single::finite(upper)?;
     Ok(Finding::Approximation(Epsilon::new(0.5 * (lower + upper))?))
@@ -25,7 +25,7 @@ pub fn clt_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsil
 /// # Promise    None: the truth may be larger
 /// # Reference  As [`clt_epsilon_at`]
 /// # Numerics   About 1e-10
-pub fn clt_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+pub(crate) fn clt_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let delta = gaussian_delta(limit_mu(question)?, epsilon.get());
     Ok(Finding::Approximation(single::below_one(delta)?))
 }
@@ -64,21 +64,7 @@ fn functionals(part: &Part, seen: Seen) -> Result<(f64, f64), Refusal> {
             "method gdp-clt",
             "use add-remove or zero-out, or method exact",
         )),
-        Part::Laplace { .. }
-        | Part::DiscreteGaussian { .. }
-        | Part::DiscreteLaplace { .. }
-        | Part::RandomizedResponse { .. }
-        | Part::BoundedRange { .. }
-        | Part::Approximate { .. }
-        | Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::FixedSizeSampled { .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. }
-        | Part::AtMost(_) => {
+        _ => {
             let [mean, variance, ..] = cumulants(&law(part, "method gdp-clt")?, seen, seen);
             Ok((mean, variance))
         }

@@ -7,20 +7,20 @@ mod law;
 mod limit;
 pub(crate) mod profile;
 
-pub use edgeworth::{edgeworth_delta_at, edgeworth_epsilon_at};
-pub use limit::{clt_delta_at, clt_epsilon_at};
+pub(crate) use edgeworth::{edgeworth_delta_at, edgeworth_epsilon_at};
+pub(crate) use limit::{clt_delta_at, clt_epsilon_at};
 
 use crate::{Composition, Question, expand, single};
 use profile::{MARGIN, gaussian_delta, gaussian_epsilon, gaussian_mu};
+use veracity_core::numerics::normal;
 use veracity_core::{Bracket, Delta, Epsilon, Finding, GdpMu, Probability, Refusal};
-use veracity_numerics::normal;
 
 /// ε at `delta`, when every part is Gaussian: composing them is one Gaussian with μ = √Σμ².
 ///
 /// # Promise    The truth lies in the bracket; Gaussian noise attains it
 /// # Reference  \[DongRothSu22\] Corollary 3.3 (composition) and Corollary 2.13 (profile)
 /// # Numerics   μ widened by a few ulp, δ by 1e-12, both ways
-pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
+pub(crate) fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let (low, high) = widest_mu(question)?;
     let (lower, _) = gaussian_epsilon(low, delta.get());
     let (_, upper) = gaussian_epsilon(high, delta.get());
@@ -33,7 +33,7 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
 /// # Promise    The truth lies in the bracket; Gaussian noise attains it
 /// # Reference  As [`epsilon_at`]
 /// # Numerics   As [`epsilon_at`]
-pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+pub(crate) fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let (low, high) = widest_mu(question)?;
     let lower = gaussian_delta(low, epsilon.get()) * (1.0 - MARGIN);
     let upper = gaussian_delta(high, epsilon.get()) * (1.0 + MARGIN) + f64::MIN_POSITIVE;

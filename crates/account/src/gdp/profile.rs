@@ -1,7 +1,7 @@
 //! The privacy profile of one Gaussian: δ from (μ, ε), ε from (μ, δ), μ from (ε, δ), none of them by subtraction of
 //! nearly equal numbers.
 
-use veracity_numerics::{legendre, normal, root};
+use veracity_core::numerics::{legendre, normal, root};
 
 /// What the computed δ may be off by, relatively; `gaussian_delta` promises a tenth of it.
 pub(crate) const MARGIN: f64 = 1e-12;

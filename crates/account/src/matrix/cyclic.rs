@@ -2,8 +2,8 @@
 
 use super::{band, gaussian, toeplitz, written};
 use crate::{Neighbours, Part};
+use veracity_core::numerics::twofold::Twofold;
 use veracity_core::{Adjacency, Count, NoiseMultiplier, Refusal, SamplingRate, Strategy};
-use veracity_numerics::twofold::Twofold;
 
 /// One sampled Gaussian for each turn.
 ///
@@ -24,19 +24,19 @@ pub(super) fn parts(
         return Err(Refusal::no_theorem(
             "cyclic poisson sampling",
             "group privacy",
-            "use a group of one: records of a group may have different turns",
+            "use a group of one, because records of a group may be in different batches",
         ));
     }
     let Some(width) = band(strategy) else {
         return Err(Refusal::no_theorem(
             "a tree",
             "cyclic poisson sampling",
-            "use a banded strategy, or the participation once or separated",
+            "use a banded strategy, or participation once or separated",
         ));
     };
     if groups < width {
         return Err(Refusal::Invalid(format!(
-            "groups is {}, expected at least {}: as many as the band of the strategy is wide",
+            "groups is {}, expected at least {}, the number of bands of the strategy",
             groups.get(),
             width.get()
         )));
@@ -63,7 +63,7 @@ pub(super) fn parts(
             let part = if alike { part } else { Part::AtMost(Box::new(part)) };
             Ok(vec![(part, Count::new(turns)?)])
         }
-        Strategy::Tree { .. } => Err(Refusal::Invalid("a tree has no band".into())),
+        Strategy::Tree { .. } => Err(Refusal::Invalid("a tree has no bands".into())),
     }
 }
 

@@ -2,8 +2,8 @@
 //! sensitivity. Multiply by the square of the noise multiplier (noise over sensitivity) for the variance itself.
 
 use super::toeplitz;
+use veracity_core::numerics::UNIT;
 use veracity_core::{Coefficients, Count, Refusal};
-use veracity_numerics::UNIT;
 
 /// The most steps whose errors are summed up one by one.
 pub const MOST_STEPS: u64 = 1 << 20;
@@ -43,9 +43,12 @@ pub fn tree(steps: Count) -> PrefixErrors {
 /// A Toeplitz strategy. Its sums are noised by A C⁻¹z, whose coefficients are the running sums of those of C⁻¹.
 ///
 /// # Reference  \[FichtenbergerHenzingerUpadhyay23\] for the two errors
+///
+/// # Errors
+/// Refuses more than 2^20 steps.
 pub fn banded(coefficients: &Coefficients, steps: Count) -> Result<PrefixErrors, Refusal> {
     if steps.get() > MOST_STEPS {
-        return Err(Refusal::out_of_range("steps", steps.get(), "at most 1048576 steps to sum up errors"));
+        return Err(Refusal::out_of_range("steps", steps.get(), "at most 1,048,576 steps to compute errors"));
     }
     let band = toeplitz::trimmed(coefficients.get(), steps);
     let sums = running_sums(band, steps.get() as usize);
@@ -77,6 +80,9 @@ pub(super) fn divided(power: &[f64], band: &[f64]) -> Vec<f64> {
 /// The coefficients of (1 − x)^(−1/2): binomials C(2k, k)/4^k. With all of them, C² is the matrix of running sums.
 ///
 /// # Reference  \[FichtenbergerHenzingerUpadhyay23\] (the square root), \[KalininLampert24\] (cut off after `bands`)
+///
+/// # Errors
+/// Refuses more bands than a strategy may have.
 pub fn square_root(bands: Count) -> Result<Coefficients, Refusal> {
     let mut coefficients = Vec::new();
     let mut c = 1.0;
@@ -93,9 +99,12 @@ pub fn square_root(bands: Count) -> Result<Coefficients, Refusal> {
 /// # Reference  \[HenzingerUpadhyayUpadhyay23\] (lower bound of the mean): ‖A‖_* ≤ ‖AC⁻¹‖_F ‖C‖_F, and ‖C‖_F² ≤ T × the largest column. The
 /// singular values are 1/(2 sin((2j − 1)π/(4T + 2)))
 /// # Numerics   Rounded down, by a few units of the last place for each step
+///
+/// # Errors
+/// Refuses more than 2^20 steps.
 pub fn least_mean(steps: Count) -> Result<f64, Refusal> {
     if steps.get() > MOST_STEPS {
-        return Err(Refusal::out_of_range("steps", steps.get(), "at most 1048576 steps to sum up errors"));
+        return Err(Refusal::out_of_range("steps", steps.get(), "at most 1,048,576 steps to compute errors"));
     }
     let n = steps.as_f64();
     let singular = |j: u64| 0.5 / ((2 * j - 1) as f64 * std::f64::consts::PI / (4.0 * n + 2.0)).sin();

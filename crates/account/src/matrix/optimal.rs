@@ -25,6 +25,9 @@ pub enum Aim {
 /// # Reference  \[McKenna24\] (Toeplitz bands), \[ChoquetteChooEtAl23b\] (banded strategies): as long as participations are at
 /// least a band apart, their number is a factor on the error and does not change what is best
 ///
+/// # Errors
+/// Refuses more bands than steps, and more than 2^24 steps times bands.
+///
 /// # Examples
 ///
 /// ```
@@ -47,7 +50,7 @@ pub fn banded(steps: Count, bands: Count, aim: Aim) -> Result<Coefficients, Refu
         return Err(Refusal::out_of_range(
             "steps times bands",
             steps.get().saturating_mul(bands.get()),
-            "at most 16777216; use fewer bands",
+            "at most 16,777,216; use fewer bands",
         ));
     }
     let start = errors::square_root(bands)?.get()[1..].to_vec();

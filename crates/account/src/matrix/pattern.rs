@@ -1,7 +1,7 @@
 //! Participations that keep their distance: which of them has the largest sum.
 
 use veracity_core::Count;
-use veracity_numerics::twofold::Twofold;
+use veracity_core::numerics::twofold::Twofold;
 
 /// At most `times` steps, any two of them at least `separation` apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

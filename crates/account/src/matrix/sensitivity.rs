@@ -1,8 +1,8 @@
 //! How far one record moves the combinations that a strategy publishes.
 
 use super::{pattern::Pattern, toeplitz, tree, written};
+use veracity_core::numerics::twofold::Twofold;
 use veracity_core::{Participation, Refusal, Strategy};
-use veracity_numerics::twofold::Twofold;
 
 /// The largest ‖Cu‖ over all that one record may contribute, or a number that it does not pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +44,9 @@ impl Square {
 /// # Reference  \[ChoquetteChooEtAl23\] Section 2: the square is Σ (CᵀC)_ij ⟨u_i, u_j⟩ ≤ Σ |(CᵀC)_ij| over the pattern, attained
 /// by equal u_i where no entry is negative
 /// # Numerics   Rounded up, by at most two units of the last place where it is exact
+///
+/// # Errors
+/// Refuses a strategy for which the participation has no bound.
 ///
 /// # Examples
 ///

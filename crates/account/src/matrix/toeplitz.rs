@@ -2,7 +2,7 @@
 
 use super::{pattern::Pattern, sensitivity::Square};
 use veracity_core::Count;
-use veracity_numerics::{UNIT, twofold::Twofold};
+use veracity_core::numerics::{UNIT, twofold::Twofold};
 
 /// The coefficients that matter: none beyond the last step, no zeros at the end.
 pub(super) fn trimmed(coefficients: &[f64], steps: Count) -> &[f64] {

@@ -2,7 +2,7 @@
 
 use super::{pattern::Pattern, sensitivity::Square};
 use veracity_core::Count;
-use veracity_numerics::twofold::Twofold;
+use veracity_core::numerics::twofold::Twofold;
 
 /// The longest pattern that is walked through step by step.
 const LONGEST_WALK: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use super::{pattern::Pattern, sensitivity::Square, toeplitz};
 use veracity_core::TriangularMatrix;
-use veracity_numerics::{UNIT, twofold::Twofold};
+use veracity_core::numerics::{UNIT, twofold::Twofold};
 
 /// The most additions that are spent on patterns within rows of CᵀC.
 const MOST_WORK: u64 = 1 << 28;

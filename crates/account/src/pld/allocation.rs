@@ -8,7 +8,7 @@
 use super::ladder::{LARGEST_SHIFT, Sum, Way};
 use super::tails::{Atom, Direction, Lattice, Law, Smooth, listed};
 use std::cell::RefCell;
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
 /// The sums of both sides.
 #[derive(Clone)]

@@ -6,7 +6,7 @@
 use super::discretize::GridLaw;
 use super::tilt::{OUTSIDE, Tilt, log_kappa, log_moment};
 use num_complex::Complex64;
-use veracity_numerics::{UNIT, fft::RealFft, logspace::log_add};
+use veracity_core::numerics::{UNIT, fft::RealFft, logspace::log_add};
 
 /// Which side a curve bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

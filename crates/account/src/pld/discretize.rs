@@ -4,7 +4,7 @@
 //! in the direction that keeps it a bound. Both err by the square of the spacing.
 
 use super::tails::{FAINTEST, Law, Masses};
-use veracity_numerics::{UNIT, root};
+use veracity_core::numerics::{UNIT, root};
 
 /// The losses `offset` + (`first` + i) · `spacing`, for i = 0 … `cells`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@
 //! beside it until the mean of what a rung gets is the rung (`Merge`: the law falls). All numbers are positive, so relative
 //! accuracy holds as deep into the tails as floats reach.
 
-use veracity_numerics::{UNIT, legendre, normal};
+use veracity_core::numerics::{UNIT, legendre, normal};
 
 /// Rungs for each standard deviation of the logarithm.
 const DENSITY: f64 = 80.0;

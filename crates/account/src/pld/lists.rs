@@ -1,8 +1,8 @@
 //! Privacy loss distributions that were written out as numbers.
 
 use super::tails::{Atom, Direction, Law, listed};
+use veracity_core::numerics::UNIT;
 use veracity_core::{LossDistribution, LossMasses};
-use veracity_numerics::UNIT;
 
 /// The law as listed, or its reverse where the second direction is not listed apart.
 ///

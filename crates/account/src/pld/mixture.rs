@@ -3,7 +3,7 @@
 //! The loss l(x) = log Σ p_i e^{μ_i x − μ_i²/2} rises with x, so a tail of the loss is a tail of normals beyond one root.
 
 use super::tails::{Direction, Masses};
-use veracity_numerics::{UNIT, normal};
+use veracity_core::numerics::{UNIT, neumaier_sum, normal};
 
 /// Shifts of a Gaussian, each with its chance.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,16 +60,9 @@ impl Mixture {
         none.ln()
     }
 
-    /// Σ p_i f(μ_i) of terms that are not negative, compensated.
+    /// Σ p_i f(μ_i).
     fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
-        let (mut sum, mut lost) = (0.0, 0.0);
-        for (chance, mu) in &self.shifts {
-            let term = chance * f(*mu);
-            let next: f64 = sum + term;
-            lost += if sum >= term { (sum - next) + term } else { (term - next) + sum };
-            sum = next;
-        }
-        sum + lost
+        neumaier_sum(self.shifts.iter().map(|(chance, mu)| chance * f(*mu)))
     }
 
     /// The x with l(x) = `loss`; infinite where every loss is larger, or it lies beyond the floats.

@@ -19,8 +19,8 @@ use compose::{Curve, Side, compose};
 use discretize::{Cut, Grid, ends};
 use tails::{Direction, Law, law};
 use tilt::{Sketch, Target, Tilt, choose};
+use veracity_core::numerics::{UNIT, fft::RealFft};
 use veracity_core::{Bracket, Count, Delta, Epsilon, Finding, Refusal, Upper};
-use veracity_numerics::{UNIT, fft::RealFft};
 
 /// Refining stops when the sides are this close, relatively.
 const CLOSE: f64 = 1e-4;
@@ -41,7 +41,7 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
     let found = worst(question, Target::Delta(delta.get()))?;
     if found.upper.is_infinite() {
         return Err(Refusal::NotCertified(format!(
-            "epsilon is infinite or not certified at delta {delta}; ask for a larger delta"
+            "epsilon is infinite or not certified at delta {delta}; use a larger delta"
         )));
     }
     found.finding(Epsilon::new)
@@ -60,7 +60,7 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
     let found = worst(question, Target::Epsilon(epsilon.get()))?;
     if found.upper >= 1.0 {
         return Err(Refusal::NotCertified(format!(
-            "no delta below 1 is certified at epsilon {epsilon}; ask for a larger epsilon"
+            "no delta below 1 is certified at epsilon {epsilon}; use a larger epsilon"
         )));
     }
     found.finding(Delta::new)
@@ -103,7 +103,7 @@ impl Sides {
         // Each side is proved without the other, so sides that cross would disprove the arithmetic of one.
         if self.lower > self.upper {
             return Err(Refusal::Contradiction(format!(
-                "the sides of the bracket cross ({} > {}), please report it; use rdp",
+                "the lower bound exceeds the upper bound ({} > {}); this is a bug, please report it and use method rdp",
                 self.lower, self.upper
             )));
         }
@@ -172,7 +172,7 @@ fn bracket(laws: &[(Law, f64)], target: Target) -> Result<Sides, Refusal> {
         return Ok(Sides { lower: most * (1.0 - hair), upper: most * (1.0 + hair), upper_only });
     }
     if target == Target::Delta(0.0) {
-        return Err(Refusal::NotCertified("epsilon is infinite at delta 0; ask for a delta > 0".to_owned()));
+        return Err(Refusal::NotCertified("epsilon is infinite at delta 0; use a delta > 0".to_owned()));
     }
     if let [(law, 1.0)] = laws {
         let side = |side| match target {

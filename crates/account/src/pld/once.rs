@@ -3,7 +3,7 @@
 use super::compose::Side;
 use super::discretize::ends;
 use super::tails::{FAINTEST, Law};
-use veracity_numerics::{UNIT, root};
+use veracity_core::numerics::{UNIT, root};
 
 /// δ(ε) = P[L > ε] − e^ε Q[L > ε] + P[L = ∞].
 ///

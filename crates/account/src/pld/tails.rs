@@ -5,9 +5,9 @@
 use super::compose::Side;
 use super::mixture::Mixture;
 use super::{allocation, lists};
-use crate::{Neighbours, Part};
+use crate::{IntegerNoise, Neighbours, Part, integer::Shown};
 use veracity_core::Refusal;
-use veracity_numerics::{UNIT, normal};
+use veracity_core::numerics::{UNIT, normal};
 
 /// The relative error of each mass and tail in this file: sums and products of a few values of 8 ulp each.
 pub(super) const TAIL_ERROR: f64 = 32.0 * UNIT;
@@ -301,8 +301,7 @@ pub(super) fn law(part: &Part, direction: Direction) -> Result<Law, Refusal> {
                 Atom { loss: -epsilon, mass: 0.5 * (-epsilon).exp() },
             ])
         }),
-        Part::DiscreteGaussian { sigma, shift } => discrete_gaussian(*sigma, *shift),
-        Part::DiscreteLaplace { scale, shift } => discrete_laplace(*scale, *shift),
+        Part::Integer { noise, shift } => integer(*noise, *shift),
         Part::RandomizedResponse { buckets, noise, neighbours } => {
             Ok(randomized_response(f64::from(*buckets), *noise, *neighbours, direction))
         }
@@ -405,6 +404,25 @@ fn either(chance: f64, rare: Law, usual: Law) -> Law {
     }
 }
 
+/// Noise on whole numbers.
+fn integer(noise: IntegerNoise, shift: u64) -> Result<Law, Refusal> {
+    match noise {
+        IntegerNoise::Gaussian { sigma } => discrete_gaussian(sigma, shift),
+        IntegerNoise::Laplace { scale } => discrete_laplace(scale, shift),
+        // Noise whose losses lie on no lattice is listed as it is.
+        _ => {
+            let losses = noise.losses(shift, Shown::ByEither)?;
+            if losses.len() as u64 > MOST_ATOMS {
+                return Err(too_many(noise.kind()));
+            }
+            let atoms = losses.into_iter().map(|(log, loss)| Atom { loss, mass: log.exp() });
+            let law = listed(atoms.collect());
+            // A mass that is no normal float has lost its relative accuracy; all of those together are next to nothing.
+            Ok(Law { unlisted: 1e-300, ..law })
+        }
+    }
+}
+
 /// P(x) ∝ exp(−(x−s)²/2σ²) against the same around 0: the loss at x is s(2x − s)/2σ².
 fn discrete_gaussian(sigma: f64, shift: u64) -> Result<Law, Refusal> {
     // Beyond 13σ of either centre lies less than 1e-36, also for tiny σ, where the next integer is far away.
@@ -452,7 +470,7 @@ fn discrete_laplace(scale: f64, shift: u64) -> Result<Law, Refusal> {
 
 fn too_many(kind: &str) -> Refusal {
     Refusal::NotCertified(format!(
-        "the {kind} has more than {MOST_ATOMS} losses to list; use rdp or its continuous twin"
+        "the {kind} has more than {MOST_ATOMS} losses; use method rdp, or the continuous mechanism"
     ))
 }
 
@@ -485,7 +503,7 @@ fn randomized_response(buckets: f64, noise: f64, neighbours: Neighbours, directi
 fn declared(epsilon: f64, delta: f64) -> Result<Law, Refusal> {
     if epsilon > 1e6 {
         return Err(Refusal::NotCertified(format!(
-            "a declared epsilon of {epsilon} is no protection; declare a smaller one"
+            "a declared epsilon of {epsilon} is no protection; use a smaller one"
         )));
     }
     let low = (1.0 - delta) * (-epsilon).exp() / (1.0 + (-epsilon).exp());

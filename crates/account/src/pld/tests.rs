@@ -2,18 +2,9 @@
 
 use super::discretize::GridLaw;
 use super::*;
-use crate::{Neighbours, Part};
-use veracity_core::{
-    Adjacency, Buckets, Count, Mechanism, NoiseMultiplier, Probability, RdpCurve, Rho, SamplingRate,
-};
-
-fn noise(x: f64) -> NoiseMultiplier {
-    NoiseMultiplier::new(x).unwrap()
-}
-
-fn count(n: u64) -> Count {
-    Count::new(n).unwrap()
-}
+use crate::{IntegerNoise, Neighbours, Part};
+use veracity_core::{Adjacency, Buckets, Mechanism, RdpCurve, Rho};
+use veracity_testkit::short::{self, count, noise, probability};
 
 fn gaussian(sigma: f64, times: u64) -> Mechanism {
     Mechanism::Gaussian { noise_multiplier: noise(sigma) }.repeated(count(times))
@@ -24,12 +15,12 @@ fn laplace(scale: f64, times: u64) -> Mechanism {
 }
 
 fn response(buckets: u32, chance: f64) -> Mechanism {
-    let noise = Probability::new(chance).unwrap();
+    let noise = probability(chance);
     Mechanism::RandomizedResponse { buckets: Buckets::new(buckets).unwrap(), noise }
 }
 
 fn epsilon_of(mechanism: Mechanism, adjacency: Adjacency, delta: f64) -> (f64, f64) {
-    let found = epsilon_at(&Question { mechanism, adjacency }, Delta::new(delta).unwrap()).unwrap();
+    let found = epsilon_at(&Question { mechanism, adjacency }, short::delta(delta)).unwrap();
     (found.lower().unwrap().0.get(), found.upper().unwrap().0.get())
 }
 
@@ -61,9 +52,13 @@ fn anchors_lie_inside() {
     assert_holds(4.220_347_325_080_36, laplaces, 1e-4);
     let responses = epsilon_of(response(2, 0.5).repeated(count(50)), Adjacency::ReplaceOne, 1e-5);
     assert_holds(50.522627148, (responses.0 - 1e-9, responses.1 + 1e-9), 1e-9);
-    let rate = SamplingRate::new(256.0 / 60000.0).unwrap();
+    let rate = short::rate(256.0 / 60000.0);
     for (steps, truth) in [(600, 0.577329032741), (14000, 2.815723148295)] {
-        let found = epsilon_of(Mechanism::dp_sgd(rate, noise(1.0), count(steps)), Adjacency::AddRemove, 1e-5);
+        let found = epsilon_of(
+            Mechanism::sampled_gaussian(rate, noise(1.0), count(steps)),
+            Adjacency::AddRemove,
+            1e-5,
+        );
         assert_holds(truth, found, 1e-4);
     }
 }
@@ -73,7 +68,7 @@ fn anchors_lie_inside() {
 fn one_laplace_answer_has_its_closed_form() {
     for (scale, epsilon) in [(1.0, 0.3), (0.1, 9.5), (25.0, 0.01)] {
         let question = Question { mechanism: laplace(scale, 1), adjacency: Adjacency::AddRemove };
-        let found = delta_at(&question, Epsilon::new(epsilon).unwrap()).unwrap();
+        let found = delta_at(&question, short::epsilon(epsilon)).unwrap();
         let truth = -(0.5 * (epsilon - 1.0 / scale)).exp_m1();
         assert_holds(truth, (found.lower().unwrap().0.get(), found.upper().unwrap().0.get()), 1e-12);
     }
@@ -83,7 +78,7 @@ fn one_laplace_answer_has_its_closed_form() {
 fn at_delta_zero_pure_losses_add_up() {
     assert_holds(7.0, epsilon_of(laplace(1.0, 7), Adjacency::AddRemove, 0.0), 1e-12);
     let unbounded = Question { mechanism: gaussian(1.0, 7), adjacency: Adjacency::AddRemove };
-    assert!(epsilon_at(&unbounded, Delta::new(0.0).unwrap()).is_err());
+    assert!(epsilon_at(&unbounded, short::delta(0.0)).is_err());
 }
 
 /// # mpmath 1.3, 50 digits: 2*ncdf(sqrt(2)/2)-1
@@ -91,7 +86,7 @@ fn at_delta_zero_pure_losses_add_up() {
 fn the_ends_of_the_profile_are_right() {
     let delta_of = |mechanism, epsilon| {
         let question = Question { mechanism, adjacency: Adjacency::ReplaceOne };
-        let found = delta_at(&question, Epsilon::new(epsilon).unwrap()).unwrap();
+        let found = delta_at(&question, short::epsilon(epsilon)).unwrap();
         (found.lower().unwrap().0.get(), found.upper().unwrap().0.get())
     };
     assert_holds(0.5204998778130465, delta_of(gaussian(2.0, 2), 0.0), 1e-4);
@@ -126,15 +121,16 @@ fn integers(reach: i32, centre: i32, weight: impl Fn(f64) -> f64) -> Vec<f64> {
 
 /// Each brute-force twin: outcomes under P and Q, the mechanism, and its adjacency.
 fn twins() -> Vec<(Vec<f64>, Vec<f64>, Mechanism, Adjacency)> {
-    let sampled = |mechanism| Mechanism::PoissonSampled {
-        rate: SamplingRate::new(0.2).unwrap(),
-        mechanism: Box::new(mechanism),
-    };
+    let sampled =
+        |mechanism| Mechanism::PoissonSampled { rate: short::rate(0.2), mechanism: Box::new(mechanism) };
     let normal = |centre| integers(60, centre, |x| x * x / 8.0);
     let exponential = |centre| integers(110, centre, |x| x / 2.5);
     let bell = Mechanism::DiscreteGaussian { sigma: noise(2.0), sensitivity: count(1) };
     let tent = Mechanism::DiscreteLaplace { scale: noise(2.5), sensitivity: count(3) };
     let (three, uniform) = (vec![0.6, 0.2, 0.2], vec![1.0 / 3.0; 3]);
+    // Who is not in the batch does not report, which everybody sees.
+    let in_batch =
+        |reports: &[f64]| -> Vec<f64> { reports.iter().map(|mass| 0.2 * mass).chain([0.8]).collect() };
     vec![
         (normal(1), normal(0), bell.clone(), Adjacency::AddRemove),
         (mixed(0.2, &normal(1), &normal(0)), normal(0), sampled(bell), Adjacency::AddRemove),
@@ -142,7 +138,7 @@ fn twins() -> Vec<(Vec<f64>, Vec<f64>, Mechanism, Adjacency)> {
         (mixed(0.2, &exponential(3), &exponential(0)), exponential(0), sampled(tent), Adjacency::AddRemove),
         (three.clone(), vec![0.2, 0.6, 0.2], response(3, 0.6), Adjacency::ReplaceOne),
         (three.clone(), uniform.clone(), response(3, 0.6), Adjacency::ZeroOut),
-        (mixed(0.2, &three, &uniform), uniform, sampled(response(3, 0.6)), Adjacency::ZeroOut),
+        (in_batch(&three), in_batch(&uniform), sampled(response(3, 0.6)), Adjacency::ZeroOut),
     ]
 }
 
@@ -156,7 +152,7 @@ fn listing_all_outcomes_agrees() {
             let truth = listed_delta(&p, &q, times, epsilon).max(listed_delta(&q, &p, times, epsilon));
             let repeated = mechanism.clone().repeated(count(u64::from(times)));
             let question = Question { mechanism: repeated, adjacency };
-            let found = delta_at(&question, Epsilon::new(epsilon).unwrap()).unwrap();
+            let found = delta_at(&question, short::epsilon(epsilon)).unwrap();
             let (lower, upper) = (found.lower().unwrap().0.get(), found.upper().unwrap().0.get());
             // The twin rounds too.
             let width = if truth < 1e-9 { f64::INFINITY } else { 2e-4 };
@@ -202,12 +198,12 @@ fn a_batch_of_fixed_size_amplifies_and_has_a_lower_end_where_a_dataset_shows_one
     };
     let ask = |mechanism, epsilon: f64| {
         let question = Question { mechanism, adjacency: Adjacency::ReplaceOne };
-        let found = delta_at(&question, Epsilon::new(epsilon).unwrap()).unwrap();
+        let found = delta_at(&question, short::epsilon(epsilon)).unwrap();
         (found.lower().map(|lower| lower.0.get()), found.upper().unwrap().0.get())
     };
     // Once: δ′(log(1 + γ(e^ε − 1))) = γ δ(ε).
     let inside = Question { mechanism: gaussian(2.0, 1), adjacency: Adjacency::ReplaceOne };
-    let full = delta_at(&inside, Epsilon::new(1.2).unwrap()).unwrap().lower().unwrap().0.get();
+    let full = delta_at(&inside, short::epsilon(1.2)).unwrap().lower().unwrap().0.get();
     let (attained, found) = ask(sampled(gaussian(2.0, 1)), (rate * 1.2f64.exp_m1()).ln_1p());
     assert_holds(rate * full, (found * (1.0 - 1e-9), found), 1e-8);
     // A single use is attained where all others contribute the opposite.
@@ -246,20 +242,18 @@ fn more_noise_never_costs_more() {
 
 #[test]
 fn a_declared_delta_cannot_be_undercut() {
-    let declared =
-        Mechanism::Approximate { epsilon: Epsilon::new(0.1).unwrap(), delta: Delta::new(1e-8).unwrap() };
+    let declared = Mechanism::Approximate { epsilon: short::epsilon(0.1), delta: short::delta(1e-8) };
     let question =
         Question { mechanism: declared.clone().repeated(count(100)), adjacency: Adjacency::AddRemove };
-    assert!(epsilon_at(&question, Delta::new(9.9e-7).unwrap()).is_err());
+    assert!(epsilon_at(&question, short::delta(9.9e-7)).is_err());
     // Kairouz, Oh and Viswanath's sum over the number of uses with the smaller loss, in the same law.
     let (p, q) = (
         [0.1f64.exp(), 1.0].map(|x| x / (1.0 + 0.1f64.exp())),
         [1.0, 0.1f64.exp()].map(|x| x / (1.0 + 0.1f64.exp())),
     );
     let truth = listed_delta(&p, &q, 8, 0.3);
-    let pure = Mechanism::Pure { epsilon: Epsilon::new(0.1).unwrap() }.repeated(count(8));
-    let found =
-        delta_at(&Question { mechanism: pure, adjacency: Adjacency::AddRemove }, Epsilon::new(0.3).unwrap());
+    let pure = short::pure(0.1).repeated(count(8));
+    let found = delta_at(&Question { mechanism: pure, adjacency: Adjacency::AddRemove }, short::epsilon(0.3));
     let found = found.unwrap();
     assert_holds(
         truth,
@@ -273,7 +267,7 @@ fn declared_renyi_curves_are_refused() {
     let curve = RdpCurve::new(vec![(2.0, 0.1)]).unwrap();
     for mechanism in [Mechanism::Zcdp { rho: Rho::new(0.1).unwrap() }, Mechanism::Rdp { curve }] {
         let question = Question { mechanism, adjacency: Adjacency::AddRemove };
-        let refusal = epsilon_at(&question, Delta::new(1e-6).unwrap()).unwrap_err();
+        let refusal = epsilon_at(&question, short::delta(1e-6)).unwrap_err();
         assert!(refusal.to_string().ends_with("use rdp"), "{refusal}");
     }
 }
@@ -283,8 +277,8 @@ fn laws_of_all_kinds() -> Vec<Law> {
     let parts = [
         Part::Gaussian { mu: 0.7 },
         Part::Laplace { epsilon: 0.9 },
-        Part::DiscreteGaussian { sigma: 3.0, shift: 2 },
-        Part::DiscreteLaplace { scale: 4.0, shift: 3 },
+        Part::Integer { noise: IntegerNoise::Gaussian { sigma: 3.0 }, shift: 2 },
+        Part::Integer { noise: IntegerNoise::Laplace { scale: 4.0 }, shift: 3 },
         Part::RandomizedResponse { buckets: 3, noise: 0.4, neighbours: Neighbours::Replaced },
         Part::PoissonSampled {
             rate: 0.3,
@@ -387,9 +381,13 @@ fn sides_never_cross_on_any_grid() {
         (Part::Laplace { epsilon: 0.53 }, 24.0, 5.6e-15),
         (Part::Approximate { epsilon: 3.0, delta: 6.2e-10 }, 52.0, 4.1e-8),
         (sampled(2.4e-4, Part::Laplace { epsilon: 0.085 }), 4.0, 5.6e-13),
-        (sampled(0.026, Part::DiscreteLaplace { scale: 0.218, shift: 1 }), 14.0, 7.5e-7),
+        (
+            sampled(0.026, Part::Integer { noise: IntegerNoise::Laplace { scale: 0.218 }, shift: 1 }),
+            14.0,
+            7.5e-7,
+        ),
         (sampled(2.1e-3, Part::Gaussian { mu: 3.5 }), 124.0, 5.1e-5),
-        (sampled(0.9, Part::DiscreteGaussian { sigma: 2.0, shift: 1 }), 30.0, 1e-9),
+        (sampled(0.9, Part::Integer { noise: IntegerNoise::Gaussian { sigma: 2.0 }, shift: 1 }), 30.0, 1e-9),
     ];
     for (part, times, delta) in cases {
         for direction in [Direction::Remove, Direction::Add] {

@@ -6,7 +6,7 @@ use crate::{
     single::{self, OUTWARD},
 };
 use veracity_core::Refusal;
-use veracity_numerics::logspace;
+use veracity_core::numerics::logspace;
 
 /// The divergence of one use at `order`, the larger of both directions.
 ///
@@ -19,11 +19,12 @@ use veracity_numerics::logspace;
 pub(crate) fn divergence(part: &Part, order: f64) -> Result<f64, Refusal> {
     let bound = match part {
         Part::Gaussian { mu } => 0.5 * order * mu * mu,
-        Part::DiscreteGaussian { sigma, shift } => 0.5 * order * (*shift as f64 / sigma).powi(2),
         Part::Zcdp { rho } => order * rho,
         Part::Rdp { curve } => curve.at(order),
         Part::Laplace { epsilon } => laplace(*epsilon, order),
-        Part::DiscreteLaplace { scale, shift } => discrete_laplace(*scale, *shift as f64, order),
+        Part::Integer { noise, shift } => noise
+            .divergence(*shift, order)
+            .ok_or_else(|| Refusal::no_theorem(noise.kind(), "method rdp", "use method exact or pld"))?,
         Part::BoundedRange { epsilon } => 0.125 * order * epsilon * epsilon,
         Part::RandomizedResponse { buckets, noise, neighbours: Neighbours::Replaced } => {
             replaced_response(*buckets, *noise, order)
@@ -36,7 +37,7 @@ pub(crate) fn divergence(part: &Part, order: f64) -> Result<f64, Refusal> {
             return Err(Refusal::no_theorem(
                 single::name(part),
                 "method rdp",
-                "use method exact or optimal, which read a declared delta",
+                "use method exact or optimal, which accept a declared delta",
             ));
         }
         Part::PoissonSampled { rate, part, neighbours } => sampled::poisson(*rate, part, *neighbours, order)?,
@@ -82,28 +83,6 @@ fn laplace(epsilon: f64, order: f64) -> f64 {
     let down = (less_one / span).ln() - order * epsilon;
     let slack = 16.0 * f64::EPSILON * (1.0 + less_one * epsilon);
     (logspace::log_add(up, down) + slack) / less_one
-}
-
-/// The sum over the integers of P(x)^α Q(x)^{1−α} in its three geometric pieces: below both centres, between, above.
-///
-/// # Promise    Never below the true divergence
-/// # Reference  A direct sum; P(x) = tanh(1/2b) e^{−|x|/b}
-/// # Numerics   Absolute slack of 32 ulp of the exponents; `divergence` takes the pure curve where that dominates
-fn discrete_laplace(scale: f64, shift: f64, order: f64) -> f64 {
-    let less_one = order - 1.0;
-    let rate = 1.0 / scale;
-    let epsilon = shift * rate;
-    let end = -(-rate).exp().ln_1p();
-    let growth = (2.0 * order - 1.0) * rate;
-    let between = if shift > 1.0 {
-        (0.5 * rate).tanh().ln() - order * epsilon + growth + log_exp_m1(growth * (shift - 1.0))
-            - log_exp_m1(growth)
-    } else {
-        f64::NEG_INFINITY
-    };
-    let log_moment = logspace::log_sum(&[end - order * epsilon, end + less_one * epsilon, between]);
-    let slack = 32.0 * f64::EPSILON * (1.0 + 2.0 * order * epsilon + growth + rate.ln().abs());
-    (log_moment + slack) / less_one
 }
 
 /// log(e^x − 1) for x > 0.
@@ -157,6 +136,7 @@ pub(crate) fn blank_response(buckets: u32, truth: f64, log_other: f64, order: f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::IntegerNoise;
 
     /// # mpmath 1.4, 40 digits: D=lambda P,Q,a: log(sum(p**a*q**(1-a) for p,q in zip(P,Q)))/(a-1), the larger of D(P,Q,a)
     /// # and D(Q,P,a), on the outcomes of each response; for discrete Laplace on range(-N,N) with P=tanh(1/(2*b))*
@@ -167,8 +147,16 @@ mod tests {
         let golden = [
             (Part::Laplace { epsilon: 1.0 }, 1.5, 0.5128835112945086),
             (Part::Laplace { epsilon: 0.5 }, 12.0, 0.44085651997589717),
-            (Part::DiscreteLaplace { scale: 2.0, shift: 3 }, 2.5, 1.224_638_403_029_056),
-            (Part::DiscreteLaplace { scale: 10.0, shift: 1 }, 7.0, 0.032768632293236885),
+            (
+                Part::Integer { noise: IntegerNoise::Laplace { scale: 2.0 }, shift: 3 },
+                2.5,
+                1.224_638_403_029_056,
+            ),
+            (
+                Part::Integer { noise: IntegerNoise::Laplace { scale: 10.0 }, shift: 1 },
+                7.0,
+                0.032768632293236885,
+            ),
             (response(2, 0.5, Neighbours::Replaced), 3.0, 0.956_824_643_418_545_9),
             (response(5, 0.3, Neighbours::Replaced), 1.25, 1.9923552379805774),
             (response(5, 0.3, Neighbours::Present), 2.0, 1.085189268335969),

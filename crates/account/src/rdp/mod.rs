@@ -5,6 +5,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod curve;
+pub(crate) mod moments;
 mod sampled;
 pub(crate) mod selection;
 mod series;
@@ -18,7 +19,7 @@ use veracity_core::{Delta, Epsilon, Finding, Refusal, Upper};
 /// # Promise    Never below the true ε
 /// # Reference  \[Mironov17\] Proposition 1 (composition); \[CanonneKamathSteinke20\] Proposition 12 (conversion)
 /// # Numerics   Rounded up; every order is valid, so the search need not find the best
-pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
+pub(crate) fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
     let epsilon = single::worst(question, |composition| {
         let curve = Curve::new(composition)?;
         let converted = convert::epsilon_at(delta.get(), convert::ORDERS, |order| curve.at(order))?;
@@ -32,7 +33,7 @@ pub fn epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>,
 /// # Promise    Never below the true δ
 /// # Reference  \[Mironov17\] Proposition 1 (composition); \[CanonneKamathSteinke20\] Corollary 13 (conversion)
 /// # Numerics   Rounded up
-pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
+pub(crate) fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
     let epsilon = epsilon.get();
     let delta = single::worst(question, |composition| {
         if epsilon >= single::pure_epsilon(composition) || epsilon.is_infinite() {
@@ -50,6 +51,9 @@ pub fn delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>,
 /// # Reference  \[Mironov17\] Proposition 1; the parts as in `curve`
 /// # Assumes    order > 1
 /// # Numerics   Rounded up
+///
+/// # Errors
+/// Refuses an order that is not finite and above 1, and parts without a Rényi bound.
 ///
 /// # Examples
 ///
@@ -69,38 +73,6 @@ pub fn divergence(question: &Question, order: f64) -> Result<Upper<f64>, Refusal
         return Err(Refusal::out_of_range("rdp order", order, "a finite order > 1"));
     }
     Ok(Upper(single::worst(question, |composition| total(composition, order))?))
-}
-
-/// ε at `delta` as the moments accountant has it: (α(λ) + log 1/δ)/λ over whole λ, where α(λ) = λ D_{λ+1}.
-///
-/// # Promise    Never below the true ε
-/// # Reference  \[Abadi16\] Theorem 2; the expansion in its Lemma 3 needs σ ≥ 1 and is not used
-/// # Numerics   Rounded up
-pub fn moments_epsilon_at(question: &Question, delta: Delta) -> Result<Finding<Epsilon>, Refusal> {
-    let cost = -delta.get().ln() * single::OUTWARD;
-    let epsilon = single::worst(question, |composition| {
-        let curve = Curve::new(composition)?;
-        least_over_moments(|moment| Ok(curve.at(moment + 1.0)? + cost / moment))
-    })?;
-    single::upper_epsilon(epsilon * single::OUTWARD)
-}
-
-/// δ at `epsilon` as the moments accountant has it: e^{α(λ) − λε} over whole λ.
-///
-/// # Promise    Never below the true δ
-/// # Reference  \[Abadi16\] Theorem 2
-/// # Numerics   Rounded up
-pub fn moments_delta_at(question: &Question, epsilon: Epsilon) -> Result<Finding<Delta>, Refusal> {
-    let epsilon = epsilon.get();
-    let delta = single::worst(question, |composition| {
-        let curve = Curve::new(composition)?;
-        let log = least_over_moments(|moment| {
-            let loss = curve.at(moment + 1.0)?;
-            Ok(moment * (loss - epsilon) + 8.0 * f64::EPSILON * moment * (loss + epsilon))
-        })?;
-        Ok(log.exp() * single::OUTWARD + f64::MIN_POSITIVE)
-    })?;
-    single::upper_delta(delta)
 }
 
 /// The Rényi curve of a composition, with what is the same at all orders computed once.
@@ -140,14 +112,4 @@ impl<'a> Curve<'a> {
 /// The divergence of a composition at one order, rounded up.
 fn total(composition: &Composition, order: f64) -> Result<f64, Refusal> {
     Curve::new(composition)?.at(order)
-}
-
-/// The least value of `bound` over whole λ: all up to 50, then steps of one in fifty to 10^6.
-fn least_over_moments(bound: impl Fn(f64) -> Result<f64, Refusal>) -> Result<f64, Refusal> {
-    let (mut best, mut moment) = (f64::INFINITY, 1.0f64);
-    while moment < 1e6 {
-        best = best.min(bound(moment)?);
-        moment = (1.02 * moment).ceil();
-    }
-    Ok(best)
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Neighbours, Part, single};
 use veracity_core::Refusal;
-use veracity_numerics::logspace;
+use veracity_core::numerics::logspace;
 
 /// The largest order that is summed; beyond it the divergence without sampling stands in.
 const MOST: f64 = 2048.0;
@@ -36,7 +36,7 @@ pub(crate) fn poisson(rate: f64, part: &Part, neighbours: Neighbours, order: f64
     }
     match part {
         Part::Gaussian { mu } => Ok(poisson_gaussian(rate, *mu, order)),
-        Part::Laplace { .. } | Part::DiscreteGaussian { .. } | Part::DiscreteLaplace { .. } => {
+        Part::Laplace { .. } | Part::Integer { .. } => {
             let unsampled = curve::divergence(part, order)?;
             if order > MOST {
                 return Ok(unsampled);
@@ -50,18 +50,7 @@ pub(crate) fn poisson(rate: f64, part: &Part, neighbours: Neighbours, order: f64
             let truth = rate * (1.0 - noise);
             Ok(curve::blank_response(*buckets, truth, (-truth).ln_1p(), order))
         }
-        Part::BoundedRange { .. }
-        | Part::Approximate { .. }
-        | Part::Zcdp { .. }
-        | Part::Rdp { .. }
-        | Part::PoissonSampled { .. }
-        | Part::FixedSizeSampled { .. }
-        | Part::Mixture { .. }
-        | Part::Allocated { .. }
-        | Part::Listed { .. }
-        | Part::BestOf { .. }
-        | Part::Either { .. }
-        | Part::AtMost(_) => Err(Refusal::no_theorem(
+        _ => Err(Refusal::no_theorem(
             format!("poisson-sampled {}", single::name(part)),
             "method rdp",
             "sample a gaussian, laplace or declared pure mechanism",

@@ -15,8 +15,8 @@ use crate::{
     Composition,
     single::{self, OUTWARD},
 };
+use veracity_core::numerics::{logspace, root};
 use veracity_core::{Refusal, Runs};
-use veracity_numerics::{logspace, root};
 
 /// Orders at which the curve of one run is written down: α − 1 in equal ratios.
 const TABLE: (f64, f64, u32) = (1e-2, 1e7, 360);

@@ -1,6 +1,6 @@
 //! The moment of a Poisson-sampled Gaussian at an order between whole ones, as an alternating series with a known tail.
 
-use veracity_numerics::normal;
+use veracity_core::numerics::normal;
 
 /// The most terms summed; what is left of an alternating series is below the next term.
 const MOST_TERMS: u32 = 4000;

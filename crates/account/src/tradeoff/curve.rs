@@ -156,7 +156,7 @@ fn least(hull: &[(f64, f64)], alpha: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::tradeoff::tradeoff_through;
-    use veracity_numerics::normal;
+    use veracity_core::numerics::normal;
 
     fn probability(x: f64) -> Probability {
         Probability::new(x).unwrap()

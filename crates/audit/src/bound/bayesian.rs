@@ -2,11 +2,11 @@
 //!
 //! Narrower than limits on each rate, and no promise on how often it errs: it cannot refute a claim by itself.
 
-use super::{Basis, Shown, at_least_zero};
+use super::{Basis, LowerBound, at_least_zero};
 use crate::Counts;
 use std::f64::consts::PI;
+use veracity_core::numerics::{beta, legendre, root};
 use veracity_core::{Delta, Lower, Significance};
-use veracity_numerics::{beta, legendre, root};
 
 /// Panels of the quadrature between two kinks.
 const PANELS: usize = 5;
@@ -19,10 +19,14 @@ const PANELS: usize = 5;
 /// probability of "at most ε" is that of the region of error rates which (ε, δ)-privacy allows
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials
 /// # Numerics   One integral over the angle of √FNR, whose density is smooth; error about 1e-9 of the probability
-pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> Shown {
+pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown = |counts| at_least_zero(quantile(counts, delta.get(), level));
-    Shown { epsilon: Lower(shown(counts)), ceiling: shown(counts.never_wrong()), basis: Basis::Credible }
+    LowerBound {
+        epsilon: Lower(shown(counts)),
+        ceiling: shown(counts.perfect_attack()),
+        basis: Basis::Credible,
+    }
 }
 
 /// The `level` quantile of the posterior.

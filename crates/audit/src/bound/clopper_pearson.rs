@@ -1,9 +1,9 @@
 //! The bound that assumes nothing: exact limits on the two error rates, then the region of rates that a claim allows.
 
-use super::{Basis, Shown, at_least_zero};
+use super::{Basis, LowerBound, at_least_zero};
 use crate::Counts;
+use veracity_core::numerics::{UNIT, binomial, root};
 use veracity_core::{Count, Delta, Lower, Significance};
-use veracity_numerics::{UNIT, binomial, root};
 
 /// An ε that the truth does not fall below, from the counts at a threshold that these counts did not choose.
 ///
@@ -20,7 +20,7 @@ use veracity_numerics::{UNIT, binomial, root};
 /// ```
 /// use veracity_audit::{Counts, bound::clopper_pearson};
 /// use veracity_core::{Count, Delta, Significance};
-/// use veracity_numerics::binomial;
+/// use veracity_core::numerics::binomial;
 ///
 /// let counts = Counts { true_positives: 480, false_negatives: 20, false_positives: 5, true_negatives: 495 };
 /// let delta = Delta::new(0.0)?;
@@ -31,11 +31,15 @@ use veracity_numerics::{UNIT, binomial, root};
 /// assert!(shown.ceiling > shown.epsilon.0);
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
-pub fn bound(counts: Counts, delta: Delta, group: Count, significance: Significance) -> Shown {
+pub fn bound(counts: Counts, delta: Delta, group: Count, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown =
         |counts| at_least_zero(ErrorRates::limits(counts, level).epsilon(delta.get(), group.as_f64()));
-    Shown { epsilon: Lower(shown(counts)), ceiling: shown(counts.never_wrong()), basis: Basis::Proved }
+    LowerBound {
+        epsilon: Lower(shown(counts)),
+        ceiling: shown(counts.perfect_attack()),
+        basis: Basis::Proved,
+    }
 }
 
 /// Upper limits on the false-positive and the false-negative rate that hold together.
@@ -57,12 +61,8 @@ impl ErrorRates {
 
     /// The better of both directions; minus infinity or less than zero where nothing is shown.
     pub(crate) fn epsilon(&self, delta: f64, group: f64) -> f64 {
-        one_way(self.false_positive, self.false_negative, delta, group).max(one_way(
-            self.false_negative,
-            self.false_positive,
-            delta,
-            group,
-        ))
+        one_way(self.false_positive, self.false_negative, delta, group)
+            .max(one_way(self.false_negative, self.false_positive, delta, group))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The bounds of one run, by the names that the command line, files and pages have for them.
 
-use super::{Shown, one_run, one_run::Guesses, one_run_fdp, one_run_independent};
+use super::{LowerBound, one_run, one_run::Guesses, one_run_exact, one_run_fdp, one_run_independent};
 use veracity_core::{Delta, Significance};
 
 /// The bounds that need no more than the guesses of one run: one name for each theorem.
@@ -25,7 +25,7 @@ use veracity_core::{Delta, Significance};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FromGuesses {
-    /// The recursion with the lines of (ε, δ): what audits use.
+    /// Exact worst case over all (ε, δ)-private mechanisms: what audits use.
     OneRun,
     /// A binomial tail, and a term for δ.
     Binomial,
@@ -67,9 +67,9 @@ impl FromGuesses {
     }
 
     /// The bound for guesses whose number was fixed before the scores were seen.
-    pub fn bound(self, guesses: Guesses, delta: Delta, significance: Significance) -> Shown {
+    pub fn bound(self, guesses: Guesses, delta: Delta, significance: Significance) -> LowerBound {
         match self {
-            FromGuesses::OneRun => one_run_fdp::pointwise(guesses, delta, significance),
+            FromGuesses::OneRun => one_run_exact::bound(guesses, delta, significance),
             FromGuesses::Binomial => one_run::bound(guesses, delta, significance),
             FromGuesses::Gaussian => one_run_fdp::bound(guesses, delta, significance),
             FromGuesses::Independent => one_run_independent::bound(guesses, delta, significance),

@@ -2,10 +2,10 @@
 //!
 //! It is much stronger than what assumes nothing, and it means nothing for a mechanism of another kind.
 
-use super::{Basis, Shown, at_least_zero, clopper_pearson::ErrorRates, profile};
+use super::{Basis, LowerBound, at_least_zero, clopper_pearson::ErrorRates, profile};
 use crate::Counts;
+use veracity_core::numerics::{UNIT, normal};
 use veracity_core::{Delta, Epsilon, GdpMu, Lower, Significance};
-use veracity_numerics::{UNIT, normal};
 
 /// An ε that the truth does not fall below if the two worlds are those of a Gaussian mechanism.
 ///
@@ -30,10 +30,14 @@ use veracity_numerics::{UNIT, normal};
 /// assert!(gaussian.basis == Basis::IfGaussian && !gaussian.basis.may_refute());
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
-pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> Shown {
+pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown = |counts| epsilon(mu_of(ErrorRates::limits(counts, level)), delta).0;
-    Shown { epsilon: Lower(shown(counts)), ceiling: shown(counts.never_wrong()), basis: Basis::IfGaussian }
+    LowerBound {
+        epsilon: Lower(shown(counts)),
+        ceiling: shown(counts.perfect_attack()),
+        basis: Basis::IfGaussian,
+    }
 }
 
 /// The μ behind [`bound`], for a caller who knows how it composes: μ of one step and the accountant give ε of a training.

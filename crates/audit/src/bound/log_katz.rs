@@ -1,9 +1,9 @@
 //! The logarithm of a ratio of rates by the law of large numbers: quick, customary, and not a proof.
 
-use super::{Basis, Shown, at_least_zero};
+use super::{Basis, LowerBound, at_least_zero};
 use crate::Counts;
+use veracity_core::numerics::normal;
 use veracity_core::{Delta, Lower, Significance};
-use veracity_numerics::normal;
 
 /// About the ε that the truth does not fall below, when all counts are large.
 ///
@@ -13,22 +13,26 @@ use veracity_numerics::normal;
 /// # Promise    None for small counts: it then errs more often than stated, or shows less than it could.
 /// # Reference  \[LuEtAl22\]; \[KatzEtAl78\]
 /// # Assumes    Independent trials; the threshold is fixed or comes from other trials; large counts
-pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> Shown {
+pub fn bound(counts: Counts, delta: Delta, significance: Significance) -> LowerBound {
     let quantile = normal::quantile(significance.spend() / 2.0);
     let one_way = |counts| log_ratio(counts, delta.get(), quantile);
     let shown = one_way(counts).max(one_way(counts.mirrored()));
-    let best = counts.never_wrong();
+    let best = counts.perfect_attack();
     let ceiling = most(best, one_way, quantile).max(most(best.mirrored(), one_way, quantile)).max(shown);
-    Shown { epsilon: Lower(at_least_zero(shown)), ceiling: at_least_zero(ceiling), basis: Basis::Approximate }
+    LowerBound {
+        epsilon: Lower(at_least_zero(shown)),
+        ceiling: at_least_zero(ceiling),
+        basis: Basis::Approximate,
+    }
 }
 
 /// The most that any number of false alarms shows. It is not none: the standard error of few alarms outweighs them, and
 /// the two balance near z²/4.
-fn most(never_wrong: Counts, one_way: impl Fn(Counts) -> f64, quantile: f64) -> f64 {
+fn most(perfect_attack: Counts, one_way: impl Fn(Counts) -> f64, quantile: f64) -> f64 {
     let last = (quantile * quantile) as u64 + 1;
-    let shown = (0..=last.min(never_wrong.true_negatives)).map(|alarms| {
-        let true_negatives = never_wrong.true_negatives - alarms;
-        one_way(Counts { false_positives: alarms, true_negatives, ..never_wrong })
+    let shown = (0..=last.min(perfect_attack.true_negatives)).map(|alarms| {
+        let true_negatives = perfect_attack.true_negatives - alarms;
+        one_way(Counts { false_positives: alarms, true_negatives, ..perfect_attack })
     });
     shown.fold(f64::NEG_INFINITY, f64::max)
 }

@@ -8,10 +8,10 @@
 //!
 //! Who is guessed in a run depends on its scores and on earlier runs: the thresholds are quantiles of what has been seen.
 
-use super::{Basis, Shown, at_least_zero, one_run::Guesses};
+use super::{Basis, LowerBound, at_least_zero, one_run::Guesses};
 use crate::{Observation, World};
+use veracity_core::numerics::{UNIT, normal};
 use veracity_core::{Delta, Lower, Refusal, Significance};
-use veracity_numerics::{UNIT, normal, root};
 
 /// Runs that only choose the first thresholds.
 const FIRST: usize = 8;
@@ -98,7 +98,7 @@ impl Tallies {
     }
 
     /// The same runs if no guess had been wrong.
-    fn never_wrong(&self) -> Tallies {
+    fn perfect_attack(&self) -> Tallies {
         let sure = |run: &Tally| Tally { right: run.right + run.wrong, wrong: 0 };
         Tallies { runs: self.runs.iter().map(sure).collect(), ..self.clone() }
     }
@@ -162,19 +162,23 @@ pub(crate) struct Pair {
 /// # Assumes    As [`Tallies::fall`]
 /// # Numerics   Rounded down to a grid. All points of it up to the answer fall, so an answer above the truth means that the first point
 /// at or above the truth fell, which is one true hypothesis
-pub(crate) fn bound(tallies: &Tallies, delta: Delta, significance: Significance) -> Shown {
+pub(crate) fn bound(tallies: &Tallies, delta: Delta, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown = |tallies: &Tallies| {
         let falls = |epsilon: f64| tallies.fall(Pair { epsilon, delta: delta.get() }, level).is_some();
         let steps = (0..=(LARGEST / STEP) as u64).take_while(|step| falls(*step as f64 * STEP));
         at_least_zero(steps.last().map_or(0.0, |step| step as f64 * STEP))
     };
-    Shown { epsilon: Lower(shown(tallies)), ceiling: shown(&tallies.never_wrong()), basis: Basis::Proved }
+    LowerBound {
+        epsilon: Lower(shown(tallies)),
+        ceiling: shown(&tallies.perfect_attack()),
+        basis: Basis::Proved,
+    }
 }
 
 /// Whether runs in which no guess is wrong would let a pair fall.
 pub(crate) fn is_able(tallies: &Tallies, pair: Pair, level: f64) -> bool {
-    tallies.never_wrong().fall(pair, level).is_some()
+    tallies.perfect_attack().fall(pair, level).is_some()
 }
 
 /// Runs of an ideal game, whose canaries are independent.
@@ -202,16 +206,6 @@ impl IdealRuns {
         };
         stakes.into_iter().zip(STAKES.map(|(_, weight)| weight)).map(chance).fold(0.0, f64::max)
     }
-
-    /// About the largest ε at δ that would fall by even chance; where none would, zero.
-    ///
-    /// # Numerics  About, as what it is planned by
-    pub fn expected(self, part: f64, right: f64, delta: Delta, level: f64) -> f64 {
-        let falls = |epsilon: f64| {
-            self.chance_of_fall(part, right, Pair { epsilon, delta: delta.get() }, level) >= 0.5
-        };
-        if falls(0.0) { root::bisect(0.0, LARGEST, 1e-4, falls).holds } else { 0.0 }
-    }
 }
 
 /// The most guesses in one run: some more than are meant to be, since what one run can lose limits what may be bet on it.
@@ -230,31 +224,19 @@ fn stakes(guesses: f64, growth: f64, free: f64, most_guesses: f64, level: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// SplitMix64 as uniforms on [0, 1).
-    struct Draws(u64);
-
-    impl Draws {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 * (f64::EPSILON / 2.0)
-        }
-    }
+    use veracity_testkit::short::Dice;
 
     /// Runs of a mechanism that turns the bits of a run into scores.
     fn played(
         seed: u64,
         runs: u64,
         canaries: u32,
-        mut play: impl FnMut(&[bool], &mut Draws) -> Vec<f64>,
+        mut play: impl FnMut(&[bool], &mut Dice) -> Vec<f64>,
     ) -> Vec<Observation> {
-        let mut draws = Draws(seed.wrapping_mul(0x1234_5678_9abc_def1));
+        let mut draws = Dice::new(seed.wrapping_mul(0x1234_5678_9abc_def1));
         let mut all = Vec::new();
         for trial in 0..runs {
-            let bits: Vec<bool> = (0..canaries).map(|_| draws.next() < 0.5).collect();
+            let bits: Vec<bool> = (0..canaries).map(|_| draws.unit() < 0.5).collect();
             let scores = play(&bits, &mut draws);
             all.extend(bits.iter().zip(scores).enumerate().map(|(canary, (bit, score))| Observation {
                 trial,
@@ -267,13 +249,13 @@ mod tests {
     }
 
     /// Randomized response of ε with three answers: yes, no, and nothing in most runs. A finite score breaks ties.
-    fn response(epsilon: f64, told: f64) -> impl FnMut(&[bool], &mut Draws) -> Vec<f64> {
+    fn response(epsilon: f64, told: f64) -> impl FnMut(&[bool], &mut Dice) -> Vec<f64> {
         let truth = epsilon.exp() / (1.0 + epsilon.exp());
         move |bits, draws| {
             let mut one = |bit: &bool| {
-                let says = if draws.next() < truth { *bit } else { !*bit };
-                let speaks = draws.next() < told;
-                let loud = if speaks { 1.0 + draws.next() } else { 0.5 * draws.next() };
+                let says = if draws.unit() < truth { *bit } else { !*bit };
+                let speaks = draws.unit() < told;
+                let loud = if speaks { 1.0 + draws.unit() } else { 0.5 * draws.unit() };
                 if says { loud } else { -loud }
             };
             bits.iter().map(&mut one).collect()
@@ -293,23 +275,23 @@ mod tests {
         let (level, truth) = (0.05, 1.0f64);
         let q = truth.exp() / (1.0 + truth.exp());
         let leak = 0.004;
-        let telling = move |bits: &[bool], draws: &mut Draws| -> Vec<f64> {
-            let all = draws.next() < leak;
+        let telling = move |bits: &[bool], draws: &mut Dice| -> Vec<f64> {
+            let all = draws.unit() < leak;
             let mut one = |bit: &bool| {
-                let right = all || draws.next() < q;
-                let loud = if all { 3.0 } else { 1.0 + draws.next() };
+                let right = all || draws.unit() < q;
+                let loud = if all { 3.0 } else { 1.0 + draws.unit() };
                 if right == *bit { loud } else { -loud }
             };
             bits.iter().map(&mut one).collect()
         };
-        let together = move |bits: &[bool], draws: &mut Draws| -> Vec<f64> {
-            let right = draws.next() < q;
+        let together = move |bits: &[bool], draws: &mut Dice| -> Vec<f64> {
+            let right = draws.unit() < q;
             bits.iter()
-                .map(|bit| if right == *bit { 1.0 + draws.next() } else { -1.0 - draws.next() })
+                .map(|bit| if right == *bit { 1.0 + draws.unit() } else { -1.0 - draws.unit() })
                 .collect()
         };
         for part in [0.1, 0.5, 1.0] {
-            let fails = |epsilon: f64, delta: f64, play: &dyn Fn(&[bool], &mut Draws) -> Vec<f64>| {
+            let fails = |epsilon: f64, delta: f64, play: &dyn Fn(&[bool], &mut Dice) -> Vec<f64>| {
                 share(FILES, |seed| {
                     let seen = played(seed, 60, 20, play);
                     let pair = Pair { epsilon, delta };
@@ -334,11 +316,11 @@ mod tests {
     /// A bound that forgets δ is found out by the mechanism that tells all at once.
     #[test]
     fn a_forgotten_delta_is_found_out() {
-        let telling = |bits: &[bool], draws: &mut Draws| -> Vec<f64> {
-            let all = draws.next() < 0.3;
+        let telling = |bits: &[bool], draws: &mut Dice| -> Vec<f64> {
+            let all = draws.unit() < 0.3;
             let mut one = |bit: &bool| {
-                let says = if all { *bit } else { draws.next() < 0.5 };
-                if says { 1.0 + draws.next() } else { -1.0 - draws.next() }
+                let says = if all { *bit } else { draws.unit() < 0.5 };
+                if says { 1.0 + draws.unit() } else { -1.0 - draws.unit() }
             };
             bits.iter().map(&mut one).collect()
         };

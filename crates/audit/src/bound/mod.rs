@@ -1,6 +1,6 @@
 //! From evidence to a lower bound on ε: one file a bound, all of one shape.
 //!
-//! Each takes counts, guesses or scores with a δ and a [`Significance`], which it spends, and gives a [`Shown`]: what the
+//! Each takes counts, guesses or scores with a δ and a [`Significance`], which it spends, and gives a [`LowerBound`]: what the
 //! truth does not fall below, the most that so much evidence could have shown, and what the statement rests on.
 
 pub mod bayesian;
@@ -9,7 +9,9 @@ mod from_guesses;
 pub mod gdp;
 pub mod log_katz;
 pub mod many_runs;
+pub mod one_per_run;
 pub mod one_run;
+pub mod one_run_exact;
 pub mod one_run_fdp;
 pub mod one_run_independent;
 pub(crate) mod profile;
@@ -20,14 +22,30 @@ pub use from_guesses::FromGuesses;
 
 use crate::Counts;
 use std::str::FromStr;
+use veracity_core::numerics::root;
 use veracity_core::{Count, Delta, Epsilon, Lower, Refusal, Significance};
 
-/// What a bound shows.
+/// The largest parameter that is seen to be refuted, to `width`, from zero to `most`; zero where there is none.
+///
+/// Where a smaller parameter is at least as hard to meet, for one truth all refutations of larger parameters are nested events, and the
+/// union of them is no likelier than the level.
+fn largest_refuted(most: f64, width: f64, refuted: impl Fn(f64) -> bool) -> f64 {
+    if !refuted(0.0) {
+        return 0.0;
+    }
+    let mut beyond = 0.25;
+    while beyond < most && refuted(beyond) {
+        beyond *= 2.0;
+    }
+    if refuted(beyond) { beyond } else { root::bisect(0.0, beyond, width, refuted).holds }
+}
+
+/// A lower bound on ε.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown {
-    /// The truth is at least this, up to the significance that was spent and what the basis says.
+pub struct LowerBound {
+    /// The true ε is at least this, up to the significance and the conditions of the basis.
     pub epsilon: Lower<Epsilon>,
-    /// The most that so much evidence could have shown.
+    /// The largest lower bound that this much evidence could give.
     pub ceiling: Epsilon,
     /// What it rests on.
     pub basis: Basis,
@@ -54,20 +72,16 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// In words.
+    /// Description for people.
     pub fn describe(self) -> &'static str {
         match self {
-            Basis::Proved => "proved, whatever the mechanism",
-            Basis::IfGaussian => "proved if the mechanism is Gaussian",
-            Basis::IfRetriesTellNothing => {
-                "proved if runs fail for reasons that have nothing to do with their data"
-            }
-            Basis::IfIndependent => "proved if canaries are independent",
-            Basis::IfIndependentGaussian => {
-                "proved if canaries are independent and the mechanism is Gaussian"
-            }
-            Basis::Credible => "credible under a Jeffreys prior, not proved",
-            Basis::Approximate => "approximate for large counts, not proved",
+            Basis::Proved => "valid for any mechanism",
+            Basis::IfGaussian => "valid if the mechanism is Gaussian",
+            Basis::IfRetriesTellNothing => "valid if failures do not depend on the data",
+            Basis::IfIndependent => "valid if canaries are independent",
+            Basis::IfIndependentGaussian => "valid if canaries are independent and the mechanism is Gaussian",
+            Basis::Credible => "credible under a Jeffreys prior, not a proof",
+            Basis::Approximate => "approximation for large counts, not a proof",
         }
     }
 
@@ -140,13 +154,16 @@ impl FromCounts {
     }
 
     /// The bound for counts at a threshold that these counts did not choose. Only Clopper–Pearson knows of groups.
+    ///
+    /// # Errors
+    /// A group size other than one, for a bound without a theorem for groups.
     pub fn bound(
         self,
         counts: Counts,
         delta: Delta,
         group: Count,
         significance: Significance,
-    ) -> Result<Shown, Refusal> {
+    ) -> Result<LowerBound, Refusal> {
         if group != Count::ONE && self != FromCounts::ClopperPearson {
             return Err(Refusal::no_theorem(
                 self.name(),

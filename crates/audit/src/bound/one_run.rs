@@ -1,9 +1,9 @@
 //! One training, many canaries, each in or out by its own fair coin: how many guesses were right bounds ε.
 
-use super::{Basis, Shown, at_least_zero};
+use super::{Basis, LowerBound, at_least_zero};
 use crate::Scores;
+use veracity_core::numerics::{UNIT, binomial, root};
 use veracity_core::{Delta, Lower, Refusal, Significance};
-use veracity_numerics::{UNIT, binomial, root};
 
 /// What came of guessing which canaries were in: checked, at most 10^7 canaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,9 @@ impl Guesses {
     pub const MOST: u64 = 10_000_000;
 
     /// Checks that correct ≤ guesses ≤ canaries.
+    ///
+    /// # Errors
+    /// No canary or more than 10^7, more guesses than canaries, or more right guesses than guesses.
     pub fn new(canaries: u64, guesses: u64, correct: u64) -> Result<Guesses, Refusal> {
         if !(1..=Self::MOST).contains(&canaries) {
             return Err(Refusal::out_of_range("canaries", canaries, "1 ≤ canaries ≤ 10^7"));
@@ -39,6 +42,9 @@ impl Guesses {
     /// Guesses "in" for the `highest` scores of all canaries and "out" for the `lowest`, two numbers fixed beforehand.
     ///
     /// Where scores are tied at the edge, the wrong guesses are taken first: whoever breaks ties by chance does no worse.
+    ///
+    /// # Errors
+    /// More guesses than canaries.
     pub fn count(canaries: &Scores, highest: u64, lowest: u64) -> Result<Guesses, Refusal> {
         let total = canaries.trials();
         let guesses = highest.saturating_add(lowest);
@@ -66,7 +72,7 @@ impl Guesses {
     }
 
     /// As many guesses, all of them right.
-    pub fn never_wrong(&self) -> Guesses {
+    pub fn perfect_attack(&self) -> Guesses {
         Guesses { correct: self.guesses, ..*self }
     }
 }
@@ -107,10 +113,14 @@ fn first_right(right: &[f64], wrong: &[f64], taken: u64, key: impl Fn(f64) -> f6
 /// assert!(shown.epsilon.0.get() > 0.9 && shown.epsilon.0.get() < 1.39);
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
-pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> Shown {
+pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown = |guesses: Guesses| at_least_zero(largest_refuted(guesses, delta.get(), level));
-    Shown { epsilon: Lower(shown(guesses)), ceiling: shown(guesses.never_wrong()), basis: Basis::Proved }
+    LowerBound {
+        epsilon: Lower(shown(guesses)),
+        ceiling: shown(guesses.perfect_attack()),
+        basis: Basis::Proved,
+    }
 }
 
 /// The supremum of the ε that so many right guesses refute; zero if there is none.

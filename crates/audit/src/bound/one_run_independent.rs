@@ -3,9 +3,9 @@
 //! A claim becomes a channel: how often the loudest canaries, as a share of all, are guessed wrong at best. The share that is
 //! guessed hangs on the draw; the chance of so few errors is the mean over it, as a sum whose cells are split until it decides.
 
-use super::{Basis, Shown, at_least_zero, one_run::Guesses, profile};
+use super::{Basis, LowerBound, at_least_zero, one_run::Guesses, profile};
+use veracity_core::numerics::{UNIT, binomial, normal};
 use veracity_core::{Delta, GdpMu, Lower, Significance};
-use veracity_numerics::{UNIT, binomial, normal, root};
 
 /// An ε that the truth does not fall below if canaries are independent: `one-run-independent`.
 ///
@@ -18,15 +18,17 @@ use veracity_numerics::{UNIT, binomial, normal, root};
 /// # Assumes    Each canary is in with chance ½, independently; the number of guesses was fixed beforehand; canaries are
 /// independent. Any other choice of r guesses errs at least as often
 /// # Numerics   Rounded down
-pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> Shown {
+pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown = |guesses| {
         let channel = |epsilon: f64| Lines { delta: delta.get(), wrong: 1.0 / (1.0 + epsilon.exp()) };
-        at_least_zero(largest(64.0, |epsilon| is_refuted(guesses, level, &channel(epsilon))))
+        at_least_zero(super::largest_refuted(64.0, 1e-7, |epsilon| {
+            is_refuted(guesses, level, &channel(epsilon))
+        }))
     };
-    Shown {
+    LowerBound {
         epsilon: Lower(shown(guesses)),
-        ceiling: shown(guesses.never_wrong()),
+        ceiling: shown(guesses.perfect_attack()),
         basis: Basis::IfIndependent,
     }
 }
@@ -37,11 +39,11 @@ pub fn bound(guesses: Guesses, delta: Delta, significance: Significance) -> Show
 /// # Promise    Above the truth with chance at most the significance, under both assumptions.
 /// # Reference  As [`bound`], with N(0, 1) and N(μ, 1) as the channel
 /// # Numerics   Rounded down
-pub fn gaussian(guesses: Guesses, delta: Delta, significance: Significance) -> Shown {
+pub fn gaussian(guesses: Guesses, delta: Delta, significance: Significance) -> LowerBound {
     let level = significance.spend();
     let shown = |guesses| at_least_zero(profile::epsilon_at_least(largest_mu(guesses, level), delta.get()));
-    let (epsilon, ceiling) = (Lower(shown(guesses)), shown(guesses.never_wrong()));
-    Shown { epsilon, ceiling, basis: Basis::IfIndependentGaussian }
+    let (epsilon, ceiling) = (Lower(shown(guesses)), shown(guesses.perfect_attack()));
+    LowerBound { epsilon, ceiling, basis: Basis::IfIndependentGaussian }
 }
 
 /// The μ behind [`gaussian`]. If canaries are independent, the mechanism is μ′-GDP for no smaller μ′, Gaussian or not.
@@ -51,22 +53,7 @@ pub fn mu(guesses: Guesses, significance: Significance) -> Lower<GdpMu> {
 }
 
 fn largest_mu(guesses: Guesses, level: f64) -> f64 {
-    largest(32.0, |mu| is_refuted(guesses, level, &Gaussian { half: 0.5 * mu }))
-}
-
-/// The largest parameter that is seen to be refuted, from zero to `most`.
-///
-/// A channel of a smaller parameter is one of a larger with noise added, so it errs at least as often: for one truth all
-/// refutations of larger parameters are nested events, and the union of them is no likelier than the level.
-fn largest(most: f64, refuted: impl Fn(f64) -> bool) -> f64 {
-    if !refuted(0.0) {
-        return 0.0;
-    }
-    let mut beyond = 0.25;
-    while beyond < most && refuted(beyond) {
-        beyond *= 2.0;
-    }
-    if refuted(beyond) { beyond } else { root::bisect(0.0, beyond, 1e-7, refuted).holds }
+    super::largest_refuted(32.0, 1e-7, |mu| is_refuted(guesses, level, &Gaussian { half: 0.5 * mu }))
 }
 
 /// What a claim allows at best of one canary, the surest guesses first.

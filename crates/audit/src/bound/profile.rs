@@ -1,6 +1,6 @@
 //! The privacy profile of the Gaussian mechanism from below: what a μ that was shown says of ε.
 
-use veracity_numerics::{UNIT, normal, root};
+use veracity_core::numerics::{UNIT, normal, root};
 
 /// The largest ε at which N(μ, 1) against N(0, 1) surely has δ(ε) ≥ `delta`; infinite at `delta` = 0 unless μ is 0.
 ///

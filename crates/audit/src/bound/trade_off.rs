@@ -4,10 +4,10 @@
 //! bands are known: one of constant width, and one whose width follows the binomial and so is narrow in the tails,
 //! where ε is shown.
 
-use super::{Basis, Shown, at_least_zero, clopper_pearson::ErrorRates, gdp, profile};
+use super::{Basis, LowerBound, at_least_zero, clopper_pearson::ErrorRates, gdp, profile};
 use crate::Scores;
+use veracity_core::numerics::{UNIT, binomial};
 use veracity_core::{Count, Delta, Epsilon, GdpMu, Lower, Significance};
-use veracity_numerics::{UNIT, binomial};
 
 /// How the limits hold together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +103,10 @@ impl Band {
     /// The best ε that any threshold shows.
     ///
     /// # Promise   Above the truth with chance at most the significance that the band has spent, for all δ together.
-    pub fn bound(&self, delta: Delta, group: Count) -> Shown {
+    pub fn bound(&self, delta: Delta, group: Count) -> LowerBound {
         let shown = |rates: ErrorRates| rates.epsilon(delta.get(), group.as_f64());
         let best = self.best_by(shown).map_or(f64::NEG_INFINITY, |point| shown(point.rates()));
-        Shown {
+        LowerBound {
             epsilon: Lower(at_least_zero(best)),
             ceiling: at_least_zero(shown(self.fewest)),
             basis: Basis::Proved,
@@ -130,11 +130,11 @@ impl Band {
     }
 
     /// The ε of that μ.
-    pub fn gaussian_bound(&self, delta: Delta) -> Shown {
+    pub fn gaussian_bound(&self, delta: Delta) -> LowerBound {
         let epsilon = |mu: Lower<GdpMu>| -> Epsilon {
             at_least_zero(profile::epsilon_at_least(mu.0.get(), delta.get()))
         };
-        Shown {
+        LowerBound {
             epsilon: Lower(epsilon(self.mu())),
             ceiling: epsilon(gdp::mu_of(self.fewest)),
             basis: Basis::IfGaussian,

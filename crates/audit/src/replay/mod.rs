@@ -14,7 +14,10 @@ pub use noise::{DeclaredNoise, NoiseFault, NoiseFlaw, NoiseLaw, NoiseReading, ex
 pub use trace::{Norm, Trace, TraceCall};
 
 use std::fmt;
-use veracity_core::Refusal;
+use veracity_core::{
+    Refusal,
+    decimal::{nearest, up},
+};
 
 /// By which part a movement may exceed its declaration: what floats make of an exact bound.
 pub const TOLERANCE: f64 = 1e-9;
@@ -81,8 +84,8 @@ pub enum Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Difference::Number => f.write_str("one run makes this call and the other has ended"),
-            Difference::Place { run, replay } => write!(f, "one run is at {run} and the other at {replay}"),
+            Difference::Number => f.write_str("only one of the runs makes this call"),
+            Difference::Place { run, replay } => write!(f, "one run calls {run} and the other {replay}"),
             Difference::Length => f.write_str("its length depends on the data"),
             Difference::Declaration => f.write_str("its declared sensitivity depends on the data"),
             Difference::Noise => f.write_str("its declared noise depends on the data"),
@@ -116,20 +119,22 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Sensitivity { place, call, declared: 0.0, .. } => {
-                write!(f, "{place} (call {call}) depends on the data, and no noise hides it")
+                write!(f, "{place} (call {call}) depends on the data, without noise")
             }
             Fault::Sensitivity { place, call, moved, declared } => {
-                let times = moved / declared;
                 write!(
                     f,
-                    "the input of {place} (call {call}) moved {times:.4} times as far as declared ({moved:.6e} > {declared:.6e})"
+                    "the input of {place} (call {call}) changed by {}× its declared sensitivity ({} > {})",
+                    up(moved / declared, 5),
+                    nearest(*moved, 9),
+                    nearest(*declared, 9)
                 )
             }
             Fault::ControlFlow { call, difference } => {
                 write!(f, "control flow depends on the data at call {call}: {difference}")
             }
             Fault::NoiseReused { place, call, first } => {
-                write!(f, "{place} (call {call}) got the same noise as call {first}")
+                write!(f, "{place} (call {call}) uses the same noise as call {first}")
             }
             Fault::Noise(fault) => fault.fmt(f),
         }
@@ -138,7 +143,7 @@ impl fmt::Display for Fault {
 
 /// Two runs side by side.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replayed {
+pub struct ReplayComparison {
     /// What is wrong, if anything was found.
     pub fault: Option<Fault>,
     /// The largest movement over the declared one, among calls that declare more than none; up to the fault, if there is one.
@@ -171,16 +176,19 @@ pub struct Replayed {
 /// assert_eq!((within.fault, within.used), (None, 0.5));
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
-pub fn compare(run: &Trace, replay: &Trace) -> Result<Replayed, Refusal> {
+///
+/// # Errors
+/// Traces whose outputs differ.
+pub fn compare(run: &Trace, replay: &Trace) -> Result<ReplayComparison, Refusal> {
     let (mut used, calls) = (0.0f64, run.calls().len());
-    let found = |fault, used| Ok(Replayed { fault, used, calls });
+    let found = |fault, used| Ok(ReplayComparison { fault, used, calls });
     for (at, (one, two)) in run.calls().iter().zip(replay.calls()).enumerate() {
         if let Some(difference) = difference(one, two) {
             return found(Some(Fault::ControlFlow { call: at, difference }), used);
         }
         if !same(&one.output, &two.output) {
             return Err(Refusal::Invalid(format!(
-                "the outputs of call {at} differ, expected a replay that says what the first run said"
+                "the outputs of call {at} differ; the replay must use the outputs of the first run"
             )));
         }
         let (moved, declared) = (one.norm.distance(&one.input, &two.input), one.sensitivity);

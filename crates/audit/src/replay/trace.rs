@@ -75,6 +75,9 @@ pub struct TraceCall {
 
 impl TraceCall {
     /// A call; its declared sensitivity is checked.
+    ///
+    /// # Errors
+    /// A sensitivity that is not a finite number ≥ 0.
     pub fn new(
         place: &str,
         norm: Norm,
@@ -89,15 +92,18 @@ impl TraceCall {
     }
 
     /// The call with a declaration of its noise: `output` is `input` with independent noise on every number.
+    ///
+    /// # Errors
+    /// Noise on an output that is not as long as its input.
     pub fn with_noise(self, noise: DeclaredNoise) -> Result<TraceCall, Refusal> {
         if self.input.len() != self.output.len() {
             return Err(Refusal::Invalid(
-                "noise is declared where input and output are not of one length, expected noise on every number".into(),
+                "noise is declared, but input and output have different lengths".into(),
             ));
         }
         if self.output.iter().zip(&self.input).any(|(said, hidden)| !(said - hidden).is_finite()) {
             return Err(Refusal::Invalid(
-                "noise is declared where output − input is no number, expected finite noise".into(),
+                "noise is declared, but output − input is not a finite number".into(),
             ));
         }
         Ok(TraceCall { noise: Some(noise), ..self })
@@ -165,6 +171,9 @@ impl Trace {
     }
 
     /// The trace with the noise of those calls declared for which there is something to declare.
+    ///
+    /// # Errors
+    /// Those of `noise`, and noise that does not fit its call.
     pub fn declaring(
         self,
         noise: impl Fn(&TraceCall) -> Result<Option<DeclaredNoise>, Refusal>,

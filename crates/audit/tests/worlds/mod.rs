@@ -4,12 +4,25 @@
 #![allow(clippy::unwrap_used)] // A simulation that cannot go on should stop there.
 
 use veracity_audit::{
-    Scores,
+    ClaimedCurve, Declared, Scores,
     bound::{gdp, one_run::Guesses},
 };
-use veracity_core::{Count, Delta, Epsilon, GdpMu, Lower, Significance};
+use veracity_core::numerics::binomial;
+use veracity_core::{Count, Delta, Epsilon, GdpMu, Lower, Refusal, Significance};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
-use veracity_numerics::binomial;
+
+/// A claimed curve without noise to take away.
+pub struct Fixed(pub ClaimedCurve);
+
+impl Declared for Fixed {
+    fn with_noise(&self, _: f64) -> Result<ClaimedCurve, Refusal> {
+        Ok(self.0.clone())
+    }
+
+    fn has_noise(&self) -> bool {
+        false
+    }
+}
 
 /// Draws of one repetition, a function of (seed, repetition) alone.
 pub struct Draws(Stream);

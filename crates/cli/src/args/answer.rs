@@ -1,4 +1,4 @@
-//! What `release` and `query` have in common: what an answer may cost, who pays, and where it goes.
+//! Flags that `release` and `query` share: budget, ledger and files.
 
 use super::{ChargeArgs, choice};
 use clap::Args;
@@ -8,34 +8,46 @@ use veracity::query::NoiseKind;
 /// An answer: its budget, its ledger, its files.
 #[derive(Args)]
 pub struct AnswerArgs {
-    /// The ε to spend
+    /// Privacy budget ε to spend
     #[arg(long, value_name = "E", help_heading = "Budget")]
     pub epsilon: f64,
-    /// The δ to spend
+    /// Privacy budget δ to spend
     #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = "Budget")]
     pub delta: f64,
-    /// Which noise [default: the one with the smaller error; with a --ledger that adds up μ², gaussian]
+    /// Noise distribution [default: the one with the smaller error]
+    ///
+    /// If --ledger names a ledger with the rule union or gaussian, the default is gaussian, because such a ledger composes it exactly.
     #[arg(long, value_name = "KIND", value_parser = choice::noise(), help_heading = "Budget")]
     pub noise: Option<NoiseKind>,
     #[command(flatten)]
     pub charge: ChargeArgs,
-    /// Show the error and the cost; read no row, release nothing, spend nothing
-    #[arg(long, help_heading = "Output", conflicts_with = "ledger")]
+    /// Show the expected error and the cost, without releasing or spending anything
+    ///
+    /// A dry run reads no rows. With --ledger it also shows which part of the remaining budget the request takes, and how many such
+    /// requests would fit. Nothing is written to the ledger.
+    #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
-    /// With --dry-run: how many rows to assume, of a query in each group, where the error depends on it [default: 1000]
+    /// Number of rows that --dry-run assumes [default: 1000]
+    ///
+    /// Some errors depend on the number of rows. For a query with GROUP BY, it is the number of rows in each group.
     #[arg(long, value_name = "N", help_heading = "Output", requires = "dry_run")]
     pub rows: Option<f64>,
-    /// Draw from a seed, to repeat a test; the answer is then not for release
+    /// Draw the noise from a seed, for tests only; do not publish the answer
+    ///
+    /// Anyone who knows the seed can subtract the noise.
     #[arg(long, value_name = "N", help_heading = "Output", conflicts_with_all = ["dry_run", "ledger"])]
     pub seed: Option<u64>,
-    /// Where the claim goes: a new file, or a folder in which it gets a name of its own, such as mean-of-age.claim.json
-    /// [default: the current folder]
+    /// Output path of the claim: a new file or a folder [default: current folder]
+    ///
+    /// In a folder the claim gets a name that is not yet taken, such as mean-of-age.claim.json.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub claim: Option<PathBuf>,
-    /// What the data are called in the claim; the claims of one dataset add up [default: the name of the file, or of the first table]
+    /// Dataset name in the claim [default: name of the file or of the first table]
+    ///
+    /// Claims about the same dataset are composed.
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub dataset: Option<String>,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

@@ -1,6 +1,6 @@
-//! Closed choices: the help lists the words, and a slip of the finger is told the word that was meant.
+//! Closed choices: the help lists the values, and an error for a misspelled value suggests the right one.
 //!
-//! Where an inner room has the list, it is taken from there, so that it is said once.
+//! If another crate has the list, it comes from there.
 
 use clap::{
     ValueEnum,
@@ -12,9 +12,10 @@ use veracity::{
     local::Kind,
     lower_bounds::bound::{FromCounts, FromGuesses},
     query::NoiseKind,
+    sql::Priority,
 };
 
-/// One of all that a room has, by its name there.
+/// One of all values of a type, by its name.
 fn named<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -23,37 +24,42 @@ fn named<T: Copy + Send + Sync + 'static>(
         .map(move |word| *all.iter().find(|one| name(**one) == word).expect("no other word was let through"))
 }
 
-/// Which datasets must look alike.
+/// How neighboring datasets differ.
 pub fn adjacency() -> impl TypedValueParser<Value = Adjacency> {
     named(&Adjacency::ALL, Adjacency::name)
 }
 
-/// How a mechanism is accounted for.
+/// Accounting methods.
 pub fn method() -> impl TypedValueParser<Value = Method> {
     named(&Method::ALL, Method::name)
 }
 
-/// How counts become a bound.
+/// Bounds from counts.
 pub fn from_counts() -> impl TypedValueParser<Value = FromCounts> {
     named(&FromCounts::ALL, FromCounts::name)
 }
 
-/// How the guesses of one run become a bound.
+/// Bounds from the guesses of one run.
 pub fn from_guesses() -> impl TypedValueParser<Value = FromGuesses> {
     named(&FromGuesses::ALL, FromGuesses::name)
 }
 
-/// How values are reported where nobody is trusted.
+/// Protocols of local differential privacy.
 pub fn protocol() -> impl TypedValueParser<Value = Kind> {
     named(&Kind::ALL, Kind::name)
 }
 
-/// Which noise.
+/// Noise distributions.
 pub fn noise() -> impl TypedValueParser<Value = NoiseKind> {
     named(&[NoiseKind::Laplace, NoiseKind::Gaussian], NoiseKind::name)
 }
 
-/// What to look for.
+/// Numbers of every period.
+pub fn priority() -> impl TypedValueParser<Value = Priority> {
+    named(&Priority::ALL, Priority::name)
+}
+
+/// Quantities to solve for.
 pub fn solve() -> impl TypedValueParser<Value = Solve> {
     named(&[Solve::Noise, Solve::Steps, Solve::SamplingRate], |solve| match solve {
         Solve::Noise => "noise",
@@ -62,38 +68,38 @@ pub fn solve() -> impl TypedValueParser<Value = Solve> {
     })
 }
 
-/// How a training is attacked: from within, by a canary of some kind, or by the best of them.
+/// Attacks on a training run: white-box, a type of canary, or the best type.
 pub fn attack() -> PossibleValuesParser {
     let canaries = veracity::auditing::CanaryKind::ALL.map(|kind| kind.name());
     PossibleValuesParser::new(["white-box"].into_iter().chain(canaries).chain(["search"]))
 }
 
-/// How scores become a bound, as certificates have it.
+/// Bounds from scores, by their names in certificates.
 pub fn scores_to_bound() -> PossibleValuesParser {
     PossibleValuesParser::new(["clopper-pearson", "one-run", "many-runs", "gdp"])
 }
 
-/// What is asked of a column.
+/// Statistics of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StatisticWord {
-    /// How many rows
+    /// Number of rows
     Count,
-    /// Their sum
+    /// Sum of the values
     Sum,
-    /// Their mean
+    /// Mean of the values
     Mean,
-    /// Their variance
+    /// Variance of the values
     Variance,
-    /// The value at a rank
+    /// Value at --rank
     Quantile,
-    /// The quantile at rank 0.5
+    /// Quantile at rank 0.5
     Median,
-    /// How many are in each bin
+    /// Number of rows in each bin or category
     Histogram,
 }
 
 impl StatisticWord {
-    /// As it was typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             StatisticWord::Count => "count",
@@ -107,49 +113,51 @@ impl StatisticWord {
     }
 }
 
-/// By which rule a ledger holds charges against its budget.
+/// Composition rules of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleWord {
     /// ε and δ add up
     Sum,
+    /// ε adds up, or μ², priced beside what is left
+    Union,
     /// μ² adds up
     Gaussian,
-    /// Pools and slots are used up
+    /// Pools and slots are consumed
     Product,
 }
 
-/// What a picture shows.
+/// Curves of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PanelsWord {
-    /// δ(ε)
+    /// Privacy profile δ(ε)
     Profile,
-    /// f(α)
+    /// Trade-off curve f(α)
     Tradeoff,
     /// Both, side by side
     Both,
 }
 
-/// Which error of a strategy is made small.
+/// Errors that a strategy can minimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AimWord {
-    /// The mean over all running sums
+    /// Mean error over all running sums
     Mean,
-    /// The largest
+    /// Largest error
     Largest,
 }
 
-/// How the last model's answer about a canary is scored.
+/// Scores of the final model for a canary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ScoreWord {
-    /// The score of its class above the others
+    /// Score of the canary's class minus the highest other score
     Margin,
-    /// The loss
+    /// Loss
     Loss,
-    /// The loss against those of shadow models
+    /// Loss compared with the losses of shadow models
     LikelihoodRatio,
 }
 
-/// What a mechanism might be, where only its ε is known.
+/// Mechanisms to plan for when only ε is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TruthWord {
     /// Gaussian noise
@@ -159,7 +167,7 @@ pub enum TruthWord {
 }
 
 impl TruthWord {
-    /// As it was typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             TruthWord::Gaussian => "gaussian",
@@ -168,21 +176,21 @@ impl TruthWord {
     }
 }
 
-/// Where a threshold comes from.
+/// How a threshold is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ThresholdWord {
-    /// Known beforehand
+    /// Known before the trials
     Fixed,
-    /// The first half of the trials chooses
+    /// Chosen on the first half of the trials
     Split,
-    /// Folds choose for each other
+    /// Cross-validated over folds
     Folds,
-    /// All at once, each paid for
+    /// All thresholds at once, with a union bound
     Union,
 }
 
 impl ThresholdWord {
-    /// As it was typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ThresholdWord::Fixed => "fixed",
@@ -193,13 +201,13 @@ impl ThresholdWord {
     }
 }
 
-/// Whether there is colour.
+/// When to use color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWord {
     /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// Also in files and pipes
+    /// Always, also in files and pipes
     Always,
-    /// Nowhere
+    /// Never
     Never,
 }

@@ -1,6 +1,6 @@
-//! Reports of people who trust nobody: `local`.
+//! Local differential privacy: `local`.
 
-use super::{FormArgs, choice};
+use super::{FormArgs, brief, choice};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use veracity::local::Kind;
@@ -8,21 +8,21 @@ use veracity::local::Kind;
 /// `veracity local`.
 #[derive(Subcommand)]
 pub enum LocalCommand {
-    /// Which protocol has the least error for so many categories and reports, and what central privacy would have
+    /// Compare the errors of local protocols, and of central privacy
     Plan(LocalPlanArgs),
-    /// Randomises answers on the client: one from standard input, or one report for each row of a column
+    /// Randomize answers on the client, before they leave it
     Encode(Box<LocalEncodeArgs>),
-    /// Estimates frequencies or a mean from reports, with error bars
+    /// Estimate frequencies or a mean from reports, with error bars
     Estimate(LocalEstimateArgs),
 }
 
-/// What the reports are about: public, known to every client beforehand.
+/// The possible answers, which are public.
 #[derive(Args, Clone)]
 pub struct DomainArgs {
-    /// The categories, with commas between them
+    /// Categories, separated by commas
     #[arg(long, value_name = "A,B,…", help_heading = "Question", value_delimiter = ',')]
     pub categories: Option<Vec<String>>,
-    /// How many categories there are, if their names do not matter: 0, 1, …
+    /// Number of categories, if their names are 0, 1, …
     #[arg(long, value_name = "K", help_heading = "Question", conflicts_with = "categories")]
     pub domain_size: Option<f64>,
 }
@@ -36,78 +36,100 @@ pub struct DomainArgs {
 pub struct LocalPlanArgs {
     #[command(flatten)]
     pub domain: DomainArgs,
-    /// The ε of one report
+    /// ε of one report
     #[arg(long, value_name = "E", help_heading = "Question")]
     pub epsilon: f64,
-    /// How many reports are expected
+    /// Expected number of reports
     #[arg(long, value_name = "N", help_heading = "Question")]
     pub reports: f64,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
+
+/// The flags of `veracity local encode -h`.
+const MAIN: &str = "column categories domain-size lower upper other survey epsilon max-epsilon out claim";
 
 /// `veracity local encode`.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
+    mut_args = brief(MAIN),
     after_help = "\
 Examples:
   veracity local encode --categories Basel,Bern,Chur --epsilon 1 < answer.txt
-  veracity local encode --survey survey.jsonl --at-most 1 < answer.txt
+  veracity local encode --survey survey.jsonl --max-epsilon 1 < answer.txt
+  veracity local encode people.csv --column age --lower 0 --upper 100 --epsilon 1 --out ages.jsonl
+
+More options, examples and explanations: veracity local encode --help",
+    after_long_help = "\
+Examples:
+  veracity local encode --categories Basel,Bern,Chur --epsilon 1 < answer.txt
+  veracity local encode --survey survey.jsonl --max-epsilon 1 < answer.txt
   veracity local encode people.csv --column city --categories Basel,Bern,Chur,other --other other --epsilon 1 --out reports.jsonl
   veracity local encode people.csv --column age --lower 0 --upper 100 --epsilon 1 --out ages.jsonl
 
-Without a file, all of standard input is one person's answer. An answer is never read from the command line, where other
-users and the shell's history would see it. The first line of the output says what client and server agree on; each other
-line is one report, safe to send. --survey reads such a line: count-mean sketches have hash functions of their own in it,
-which all clients must share. The server sets the ε of a survey, so --at-most says how much you are willing to give.
+Without FILE, the whole standard input is the answer of one person. No option takes an
+answer, because other users and the shell history can see the command line.
 
-Whatever an answer is, it becomes one report of the same length: an exit code or a shorter line would tell. An answer that
-is not among the categories is reported as --other or, without it, as a category drawn uniformly, so that the estimate
-spreads such people evenly. A number outside the bounds is moved to the bound, and what is no number to the middle. Every
-report costs its ε again: answer a question once."
+The first line of the output holds the settings that clients and server share. Every
+other line is one report and is safe to send. --survey reads such a first line. For
+example, the settings of a count-mean sketch include its hash functions, which all
+clients must share. The server sets the ε of a survey, so --max-epsilon states how much
+you are willing to spend.
+
+Every answer becomes one report of the same length, because an exit code or a shorter
+line would reveal the answer:
+  - an answer outside the categories is reported as --other or, without it, as a
+    category drawn uniformly, which spreads such people evenly over the estimate
+  - a number outside the bounds is clamped
+  - an answer that is not a number becomes the middle of the bounds
+
+Every report spends its ε again, so answer a question only once."
 )]
 pub struct LocalEncodeArgs {
-    /// A table with one row per person: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input [default: one answer from
-    /// standard input]
+    /// Table with one row per person [default: one answer from standard input]
+    ///
+    /// CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input.
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// The column, by its name in the header
+    /// Column to report
     #[arg(long, value_name = "NAME", help_heading = "Question", requires = "file")]
     pub column: Option<String>,
     #[command(flatten)]
     pub domain: DomainArgs,
-    /// For numbers: what no value is below
+    /// Lower clamping bound, for numbers
     #[arg(long, value_name = "L", help_heading = "Question", requires = "upper")]
     pub lower: Option<f64>,
-    /// For numbers: what no value is above
+    /// Upper clamping bound, for numbers
     #[arg(long, value_name = "U", help_heading = "Question", requires = "lower")]
     pub upper: Option<f64>,
-    /// The category that stands for all answers outside the list, and for missing ones [default: one drawn uniformly]
+    /// Category for missing and other answers [default: one drawn uniformly]
     #[arg(long, value_name = "NAME", help_heading = "Question")]
     pub other: Option<String>,
     #[command(flatten)]
     pub form: FormArgs,
-    /// Report on what the first line of this file says: clients that share it can be estimated together
+    /// Read the settings from the first line of this file
+    ///
+    /// The server can estimate the reports of all clients that share the settings together.
     #[arg(long, value_name = "FILE", help_heading = "Question", requires = "at_most", conflicts_with_all = ["categories", "domain_size", "lower", "upper", "epsilon", "protocol"])]
     pub survey: Option<PathBuf>,
-    /// The ε of one report
+    /// ε of one report
     #[arg(long, value_name = "E", help_heading = "Budget", required_unless_present = "survey")]
     pub epsilon: Option<f64>,
-    /// The most ε that you are willing to give; a survey that asks for more is refused
-    #[arg(long, value_name = "E", help_heading = "Budget")]
+    /// Maximum ε you are willing to spend; a survey that needs more is refused
+    #[arg(long = "max-epsilon", alias = "at-most", value_name = "E", help_heading = "Budget")]
     pub at_most: Option<f64>,
-    /// How values are reported [default: the way with the least variance]
+    /// Local protocol [default: the one with the least variance]
     #[arg(long, value_name = "P", value_parser = choice::protocol(), help_heading = "Budget")]
     pub protocol: Option<Kind>,
-    /// Where the reports go [default: stdout]
+    /// Output file for the reports [default: stdout]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
-    /// Write down what each report promises, as a claim that `veracity verify` checks
+    /// Write the guarantee of each report to a claim file, for `veracity verify`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub claim: Option<PathBuf>,
-    /// Draw from a seed, to repeat a test; the reports then protect nobody
+    /// Draw the noise from a seed, for tests only; such reports protect no one
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub seed: Option<u64>,
 }
@@ -116,19 +138,21 @@ pub struct LocalEncodeArgs {
 #[derive(Args)]
 #[command(after_help = "Example:\n  veracity local estimate reports.jsonl --top 20")]
 pub struct LocalEstimateArgs {
-    /// Reports as `veracity local encode` writes them
+    /// Reports written by `veracity local encode`
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// With which probability each interval holds
+    /// Confidence level of each interval
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     pub confidence: f64,
-    /// Move the frequencies to the nearest distribution: no negative ones, all together 1; biased
+    /// Project the frequencies onto the probability simplex
+    ///
+    /// The frequencies are then nonnegative and add up to 1, but they are biased.
     #[arg(long)]
     pub project: bool,
-    /// Only the most frequent
+    /// Show only the N most frequent categories
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

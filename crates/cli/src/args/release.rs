@@ -1,32 +1,50 @@
 //! Answers about a table: `release`.
 
 use super::{
-    AnswerArgs,
+    AnswerArgs, brief,
     choice::{self, StatisticWord},
 };
 use clap::Args;
 use std::path::PathBuf;
 use veracity::Adjacency;
 
-/// How a table is written, where it is text.
+/// The notation of a text table.
 #[derive(Args, Clone)]
 pub struct FormArgs {
-    /// The character between cells, or tab [default: what the header has: a tab, else a comma, else a semicolon]
+    /// Cell delimiter: a character, or tab [default: detected]
+    ///
+    /// The header decides: a tab, else a comma, else a semicolon.
     #[arg(long, value_name = "C", help_heading = "File")]
     pub delimiter: Option<String>,
-    /// The character before the fraction of a number
-    #[arg(long, value_name = "CHAR", default_value = ".", help_heading = "File")]
-    pub decimal: String,
-    /// The character between the thousands of a number [default: none]
+    /// Decimal separator [default: .]
+    #[arg(long, value_name = "CHAR", help_heading = "File")]
+    pub decimal: Option<String>,
+    /// Thousands separator [default: none]
     #[arg(long, value_name = "CHAR", help_heading = "File")]
     pub thousands: Option<String>,
+    /// Encoding of text: utf-8, windows-1252 or latin-1 [default: utf-8]
+    #[arg(long, value_name = "NAME", help_heading = "File")]
+    pub encoding: Option<String>,
 }
+
+/// The flags of `veracity release -h`.
+const MAIN: &str = "\
+    column lower upper rank bins categories epsilon delta person rows-per-person ledger dry-run \
+    claim json";
 
 /// `veracity release`.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
+    mut_args = brief(MAIN),
     after_help = "\
+Examples:
+  veracity release count people.csv --epsilon 1
+  veracity release mean people.csv --column age --lower 0 --upper 100 --epsilon 1
+  veracity release mean visits.csv --column cost --lower 0 --upper 500 --epsilon 1 --person patient
+
+More options, examples and explanations: veracity release --help",
+    after_long_help = "\
 Examples:
   veracity release count people.csv --epsilon 1
   veracity release mean people.csv --column age --lower 0 --upper 100 --epsilon 1
@@ -40,60 +58,73 @@ Examples:
   zcat people.csv.gz | veracity release count - --epsilon 1
   veracity release count people.csv --epsilon 0.5 --ledger year.ledger --request-id monday-1
 
-The file is recognised by its bytes: CSV, TSV or Parquet, by the names of columns; NPY and IDX, by their places from 1; NPZ, by the
-names of arrays; plain, or packed by gzip or zstd. - is standard input.
+Files: CSV, TSV, Parquet, NPY, NPZ and IDX, each optionally compressed with gzip or zstd.
+Use - for standard input. The command detects the format from the content. Columns have
+names in CSV, TSV and Parquet, positions from 1 in NPY and IDX, and names of arrays in
+NPZ.
 
-One row is protected, or with --person all rows of one person. Cells that are not numbers count as missing, and missing cells are
-left out; numbers outside the bounds are moved to the bound. Numbers have a decimal point and nothing between the thousands, unless
---decimal and --thousands say otherwise: 1,234 is then missing. Nothing in a cell can make the command fail: that would tell about
-the person.
+Privacy unit: by default the release protects one row. If a person can have several
+rows, name the ID column with --person, and the release protects all rows of a person.
 
-The claim of each release is a file of its own, which nothing writes over: it is the record of what was spent.
-`veracity account CLAIM…` adds claims up, `veracity verify` checks them."
+Values: cells that are not numbers are missing values, and missing values are ignored.
+Values outside the bounds are clamped. Numbers have a decimal point and no thousands
+separator unless you set --decimal and --thousands, so 1,234 is a missing value by
+default. No cell can make the command fail, because a failure would reveal something
+about that person.
+
+Claims: each release writes a claim to a new file and never overwrites one, because
+claims are the record of what you spent. `veracity account CLAIM…` composes claims,
+`veracity verify` checks them."
 )]
 pub struct ReleaseArgs {
-    /// What is asked
+    /// Statistic
     #[arg(value_name = "STATISTIC")]
     pub statistic: StatisticWord,
-    /// A table: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input
+    /// Table: CSV, TSV, Parquet, NPY, NPZ or IDX; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The column, by its name in the header; count takes every row without it
+    /// Column name; optional for count, which then counts all rows
     #[arg(long, value_name = "NAME", help_heading = "Question")]
     pub column: Option<String>,
-    /// What no value is below; known beforehand, not read from the data
+    /// Lower clamping bound; must not be computed from the data
     #[arg(long, value_name = "L", help_heading = "Question")]
     pub lower: Option<f64>,
-    /// What no value is above; known beforehand, not read from the data
+    /// Upper clamping bound; must not be computed from the data
     #[arg(long, value_name = "U", help_heading = "Question")]
     pub upper: Option<f64>,
-    /// quantile: which one, from 0 to 1 [default: 0.5, the median]
+    /// quantile: rank from 0 to 1 [default: 0.5, the median]
     #[arg(long, value_name = "Q", help_heading = "Question")]
     pub rank: Option<f64>,
-    /// histogram: how many bins of equal width
+    /// histogram: number of bins of equal width
     #[arg(long, value_name = "K", help_heading = "Question")]
     pub bins: Option<f64>,
-    /// histogram: the categories, with commas between them; known beforehand, not read from the data
+    /// histogram: categories, separated by commas; must be known in advance
     #[arg(long, value_name = "A,B,…", help_heading = "Question", value_delimiter = ',')]
     pub categories: Option<Vec<String>>,
     #[command(flatten)]
     pub form: FormArgs,
     #[command(flatten)]
     pub answer: AnswerArgs,
-    /// Which datasets must look alike; all but add-remove take the number of rows as public
+    /// How neighboring datasets differ
+    ///
+    /// Except for add-remove, the number of rows is public.
     #[arg(long, value_name = "A", default_value = "add-remove", value_parser = choice::adjacency(), help_heading = "Budget")]
     pub adjacency: Adjacency,
-    /// The column that says whose row it is: all rows of one person are then protected together
+    /// Privacy ID column: protects all rows with the same value together
     #[arg(long, value_name = "COLUMN", help_heading = "Budget", conflicts_with = "replay")]
     pub person: Option<String>,
-    /// With --person: how many rows of each person count, drawn at random [default: 1]
+    /// Maximum number of rows per person; requires --person [default: 1]
+    ///
+    /// Of a person with more rows, this many are sampled at random. Pick the smallest number that fits, because noise grows with it.
     #[arg(long, value_name = "K", help_heading = "Budget", requires = "person")]
     pub rows_per_person: Option<f64>,
-    /// What is protected: row, or with --person what such a person is called [default: row, or person]
+    /// Privacy unit in the claim: row, or a name for the people of --person [default: row, or person]
     #[arg(long, value_name = "NAME", help_heading = "Budget")]
     pub unit: Option<String>,
-    /// Answer this column and neighbours of it, replaying the same outputs, and check that nothing but noise differs; releases
-    /// nothing, and what it prints is about private data
+    /// Check the sensitivity on neighboring datasets instead of releasing
+    ///
+    /// The command computes the statistic on this column and on neighbors of it, with the same noisy outputs, and checks that only the noise differs.
+    /// It releases nothing, but its output is not private: it depends on the data.
     #[arg(long, help_heading = "Output", conflicts_with_all = ["dry_run", "ledger"])]
     pub replay: bool,
 }

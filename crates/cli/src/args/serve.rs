@@ -1,4 +1,4 @@
-//! The page in a browser: `serve`.
+//! The interactive web page: `serve`.
 
 use clap::Args;
 
@@ -9,9 +9,10 @@ Examples:
   veracity serve
   veracity serve --port 0
 
-The page computes in the browser: nothing is sent to this program but the names of its files, and nothing leaves the machine.")]
+The page runs in your browser and computes there. The server only delivers its files,
+and no data leaves your machine.")]
 pub struct ServeArgs {
-    /// The port of this machine; 0 for any that is free
+    /// Port on localhost; 0 picks a free port
     #[arg(long, value_name = "N", default_value_t = 8017)]
     pub port: u16,
 }

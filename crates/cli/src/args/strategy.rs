@@ -12,22 +12,26 @@ Examples:
   veracity strategy --steps 1000 --bands 10 --aim largest --out strategy.json
   veracity account matrix --strategy strategy.json --noise-multiplier 2 --participations 5 --separation 200 --delta 1e-6
 
-Errors are variances of running sums for noise as large as the strategy's sensitivity, and one participation. Participations
-that are at least as far apart as there are bands multiply them all by the same number.")]
+The command compares the strategy with tree aggregation and the square-root strategy.
+Errors are variances of the running sums, for noise scaled to the strategy's
+sensitivity and one participation per record. More participations, if they are at
+least as far apart as the number of bands, multiply all errors by the same factor.")]
 pub struct StrategyArgs {
-    /// How many steps the running sums go over
+    /// Number of steps
     #[arg(long, value_name = "T")]
     pub steps: f64,
-    /// How many bands the strategy may have: at most the separation of a record's participations
+    /// Number of bands
+    ///
+    /// It must not exceed the number of steps between two participations of a record.
     #[arg(long, value_name = "B")]
     pub bands: f64,
-    /// Which error of the running sums to make small
+    /// Error of the running sums to minimize
     #[arg(long, value_name = "WHAT", default_value = "mean")]
     pub aim: AimWord,
-    /// Write the strategy down for --strategy, in a new file
+    /// Write the strategy to a new file, for --strategy
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

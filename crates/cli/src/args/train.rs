@@ -1,13 +1,25 @@
 //! Private training: `train`, `predict`, `evaluate`.
 
-use super::{ChargeArgs, audit::change};
+use super::{ChargeArgs, audit::change, brief};
 use clap::Args;
 use std::path::PathBuf;
 use veracity::training::PlanChange;
 
+/// The flags of `veracity train -h`.
+const MAIN: &str = "data set out checkpoint-every resume force ledger progress json";
+
 /// `veracity train`.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    mut_args = brief(MAIN),
+    after_help = "\
+Examples:
+  veracity train plan.toml --out model --progress
+  veracity train plan.toml --set privacy.epsilon=2
+  veracity train plan.toml --out model --resume
+
+More options, examples and the format of a plan: veracity train --help",
+    after_long_help = "\
 Examples:
   veracity train
   veracity train plan.toml --out model --progress
@@ -15,7 +27,7 @@ Examples:
   veracity train plan.toml --out model --resume
   veracity train plan.toml --set privacy.epsilon=2 --set model.layer.0.outputs=3
 
-A plan for a table (veracity init people.csv writes one to fill in):
+A plan for a table (`veracity init people.csv` writes a template):
   [data]
   format = \"csv\"
   path = \"people.csv\"
@@ -47,51 +59,65 @@ For images, [data] may be:
   labels = \"train-labels-idx1-ubyte.gz\"
   classes = 10
 
-Bounds, categories, classes and the number of records are public. A training set that is malformed is refused before the
-first step; that refusal depends on the data and is outside of the guarantee.")]
+The guarantee treats bounds, categories, classes and the number of records as public. A
+malformed training set is refused before the first step. This refusal depends on the
+data and is not covered by the guarantee."
+)]
 pub struct TrainArgs {
-    /// A TOML plan [default: a linear model of the built-in digits, epsilon 3 at delta 1e-5]
+    /// Training plan (TOML) [default: a linear model of the built-in digits, ε = 3 at δ = 1e-5]
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
-    /// The folder where the plan's relative paths start [default: the plan's own]
+    /// Base folder of relative paths in the plan [default: its own folder]
     #[arg(long, value_name = "DIR", requires = "plan", help_heading = "Run")]
     pub data: Option<PathBuf>,
-    /// Where model.safetensors, claim.json and report.html go; made if it is not there
+    /// Output folder for the model, its claim and the report
+    ///
+    /// The files are model.safetensors, claim.json and report.html. The folder is created if missing.
     #[arg(long, value_name = "DIR", default_value = "out-train", help_heading = "Output")]
     pub out: PathBuf,
-    /// Replace a line of the plan before it is read, such as privacy.epsilon=2; may be given more than once
+    /// Override a setting of the plan, such as privacy.epsilon=2; repeatable
     #[arg(long, value_name = "PLACE=VALUE", help_heading = "Run", value_parser = change)]
     pub set: Vec<PlanChange>,
-    /// Train without any protection, for comparison; there is no claim
+    /// Train without privacy, for comparison; writes no claim
     #[arg(long, help_heading = "Run", conflicts_with = "ledger")]
     pub non_private: bool,
-    /// Save the run every so many steps, in the folder of --out, with its key, which is a secret until the run ends
+    /// Save a checkpoint every N steps in the folder of --out
+    ///
+    /// Keep checkpoint.key secret until the run ends: anyone who has the key and the model can subtract the noise.
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub checkpoint_every: Option<f64>,
-    /// Resume the run that was saved there; it ends in the same bits
+    /// Resume from the checkpoint
+    ///
+    /// The result is bit-identical to that of an uninterrupted run.
     #[arg(long, help_heading = "Run")]
     pub resume: bool,
-    /// Replace the finished or paused run that is in the folder of --out; its claim stays there, as claim-1.json
+    /// Replace an earlier run in the folder of --out
+    ///
+    /// Its claim is kept as claim-1.json, because what that run spent stays spent.
     #[arg(long, help_heading = "Run", conflicts_with = "resume")]
     pub force: bool,
-    /// What the records are called in the claim; the claims of one dataset add up [default: the name of their file]
+    /// Dataset name in the claim [default: name of the data file]
+    ///
+    /// Claims about the same dataset are composed.
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub dataset: Option<String>,
-    /// Draw from a seed, to repeat a test; the model is then not for release
+    /// Draw the noise from a seed, for tests only; do not publish the model
+    ///
+    /// Anyone who knows the seed can subtract the noise.
     #[arg(long, value_name = "N", help_heading = "Run", conflicts_with = "ledger")]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub charge: ChargeArgs,
-    /// Show the accuracy on the records that it was trained on: not private, not for release
+    /// Print the accuracy on the training records; not private, do not publish it
     #[arg(long, help_heading = "Output")]
     pub show_non_private: bool,
-    /// Put the training loss and accuracy into report.html: not private, which it then says
+    /// Add training loss and accuracy to report.html, which is then not private
     #[arg(long, help_heading = "Output")]
     pub with_training_metrics: bool,
-    /// Show steps, speed, epsilon so far and time left on stderr, also where that is no terminal
+    /// Show progress on stderr, even if it is not a terminal
     #[arg(long, help_heading = "Output")]
     pub progress: bool,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
@@ -103,16 +129,19 @@ Examples:
   veracity init people.csv --label city --out plan.toml
   veracity train plan.toml
 
-The plan is written from the header alone: no row is read, and nothing in a row changes it. Bounds, categories and classes are
-public, so they are left open; until they are filled in, the plan is refused with the line that is open.")]
+The template depends on the header only: the command reads no rows. Bounds, categories
+and classes must be public knowledge, so the template has FILL IN in their place.
+`veracity train` refuses a plan that is not filled in and names the line.")]
 pub struct InitArgs {
-    /// The records: CSV, TSV, Parquet, NPY, NPZ or IDX
+    /// Data file: CSV, TSV, Parquet, NPY, NPZ or IDX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What is to be told: a column; of NPZ an array, of NPY and IDX a file beside
+    /// Target to predict
+    ///
+    /// A column (CSV, TSV, Parquet), an array (NPZ) or a separate label file (NPY, IDX).
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
-    /// Where the plan goes, a new file [default: stdout]
+    /// New output file for the plan [default: stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -124,21 +153,24 @@ Examples:
   veracity predict out-train/model.safetensors digits
   veracity predict model.safetensors people.csv --probabilities --header
 
-Nothing protects the records that are predicted on, nor what is said of them.")]
+Predictions are not private: neither the input records nor the predicted labels are
+protected.")]
 pub struct PredictArgs {
-    /// A model.safetensors that `veracity train` wrote
+    /// model.safetensors written by `veracity train`
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// Records of the format it was trained on; labels need not be there. `digits` for the held-out built-in ones
+    /// Records in the format of the training data, or digits for the built-in test set
+    ///
+    /// Labels may be missing.
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
-    /// The probability of each class instead of the likeliest, with commas between them
+    /// Print the probability of each class, separated by commas
     #[arg(long)]
     pub probabilities: bool,
-    /// With --probabilities: first a line with the names of the classes
+    /// Print the class names first; requires --probabilities
     #[arg(long, requires = "probabilities")]
     pub header: bool,
-    /// Where the predictions go, one line for each record [default: stdout]
+    /// Output file for the predictions, one line per record [default: stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -150,16 +182,16 @@ Examples:
   veracity evaluate out-train/model.safetensors digits
   veracity evaluate model.safetensors t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz")]
 pub struct EvaluateArgs {
-    /// A model.safetensors that `veracity train` wrote
+    /// model.safetensors written by `veracity train`
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// Records of the format it was trained on. `digits` for the held-out built-in ones
+    /// Records in the format of the training data, or digits for the built-in test set
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
-    /// Their labels, where these are in a file of their own (npy, idx)
+    /// Label file, if labels are in a separate file (NPY, IDX)
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -8,28 +8,30 @@ use clap::Args;
     after_help = "Examples:\n  veracity zoo\n  veracity zoo float-laplace noise-reused\n  veracity zoo --honest --json\n  veracity zoo --powers"
 )]
 pub struct ZooArgs {
-    /// Which bugs [default: all of them]
+    /// Planted bugs to audit [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Audit the same code without its bugs: none of it should be refuted
+    /// Audit the correct versions instead, as a control: none should be refuted
     #[arg(long)]
     pub honest: bool,
-    /// Try the same four audits on each, none told which bug it faces, and print what each of them takes
+    /// Run four generic audits on each bug; print the training runs each needs
+    ///
+    /// The audits are not adapted to the bug they face.
     #[arg(long)]
     pub powers: bool,
-    /// The most trainings of each with --powers
+    /// Maximum training runs per audit; requires --powers
     #[arg(long, value_name = "N", default_value_t = 10_000, requires = "powers")]
     pub trainings: u64,
-    /// The chance of error to spend on each
+    /// Significance level of each audit
     #[arg(long, value_name = "P", default_value_t = 1e-3)]
     pub significance: f64,
-    /// What trials draw from
+    /// Seed for the trials
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Show which bug is audited on stderr, also where that is no terminal
+    /// Show progress on stderr, even if it is not a terminal
     #[arg(long)]
     pub progress: bool,
-    /// One JSON object
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

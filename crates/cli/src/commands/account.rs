@@ -1,19 +1,18 @@
-//! `veracity account`: what a mechanism leaks, or all releases of some claims together.
+//! `veracity account`: computes ε or δ of a mechanism, or of all releases of some claims together.
 
 use crate::{Outcome, args::AccountArgs, meaning, text};
 use std::path::PathBuf;
 use veracity::{
     AnswerFile, Choice, ClaimFile, CompareFile, Composed, Error, LONGEST_TEXT, Row, Subject, Target, account,
-    compare, compose,
-    report::{decimal, table},
+    compare, compose, decimal,
     saving::{create, must_be_new},
-    words::{self, comparison::RowWords},
+    words::{self, comparison::RowWords, table},
 };
 
 /// Answers, compares or writes a claim.
 pub fn run(args: &AccountArgs) -> Result<Outcome, Error> {
     args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
-    let Asked { subject, target, composed } = asked(args)?;
+    let Question { subject, target, composed } = asked(args)?;
     if args.compare {
         let rows = compare(&subject, target)?;
         return Outcome::done(match args.json {
@@ -28,7 +27,7 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Error> {
         let written = claim.to_json()?;
         if written.len() as u64 > LONGEST_TEXT {
             return Err(Error::invalid(
-                "claim is longer than 1 MiB, which nobody could verify; give the strategy as a band, or fewer parts",
+                "claim is longer than 1 MiB, the limit of verify; use a banded strategy or fewer parts",
             ));
         }
         create("claim", path, written.as_bytes())?;
@@ -38,38 +37,40 @@ pub fn run(args: &AccountArgs) -> Result<Outcome, Error> {
         (true, Some(composed)) => text::json(&file.of_claims(composed))?,
         (true, None) => text::json(&file)?,
         (false, Some(composed)) => text::answer(&subject, &answer) + &of_claims(composed),
-        (false, None) => text::answer(&subject, &answer) + &note_adjacency(args, &subject),
+        (false, None) => {
+            text::answer(&subject, &answer) + &text::assumption(&subject) + &note_adjacency(args, &subject)
+        }
     })
 }
 
 /// A question, and the claims it is about.
-struct Asked {
+struct Question {
     subject: Subject,
     target: Target,
     composed: Option<Composed>,
 }
 
-fn asked(args: &AccountArgs) -> Result<Asked, Error> {
+fn asked(args: &AccountArgs) -> Result<Question, Error> {
     let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
     if args.subject.iter().any(|one| meaning::is_claim(one)) {
         meaning::refuse_with_claims(&args.subject, &mechanism)?;
         let target = meaning::target(args.delta, epsilon)?;
         let places: Vec<PathBuf> = args.subject.iter().map(PathBuf::from).collect();
         let composed = compose(&places, args.dataset.as_deref())?;
-        return Ok(Asked { subject: composed.subject.clone(), target, composed: Some(composed) });
+        return Ok(Question { subject: composed.subject.clone(), target, composed: Some(composed) });
     }
     let [kind] = &args.subject[..] else {
         return Err(Error::invalid(format!(
-            "{} mechanisms or plans are given, expected one, or claims of one dataset; a plan lists several mechanisms",
+            "{} mechanisms or plans are given; give one, or list several mechanisms in a plan",
             args.subject.len()
         )));
     };
     if args.dataset.is_some() {
-        return Err(Error::invalid("--dataset is given, expected it with claims only"));
+        return Err(Error::invalid("--dataset can be used only with claim files"));
     }
     meaning::claim_range(kind, &mut mechanism, &mut epsilon);
     let subject = meaning::subject(kind, &mechanism)?;
-    Ok(Asked { subject, target: meaning::target(args.delta, epsilon)?, composed: None })
+    Ok(Question { subject, target: meaning::target(args.delta, epsilon)?, composed: None })
 }
 
 fn of_claims(composed: &Composed) -> String {
@@ -80,7 +81,7 @@ fn of_claims(composed: &Composed) -> String {
     }
 }
 
-/// A default that is not the usual one is said aloud.
+/// Notes a default adjacency that is not the usual one.
 fn note_adjacency(args: &AccountArgs, subject: &Subject) -> String {
     let unusual = args.mechanism.adjacency.is_none() && args.subject == ["randomized-response"];
     if unusual {
@@ -99,7 +100,7 @@ fn tabulate(subject: &Subject, target: Target, rows: &[Row]) -> String {
     let lower = format!("{asked} ≥");
     let upper = format!("{asked} ≤");
     let body: Vec<[String; 5]> = rows.iter().map(line).collect();
-    head + &table::align(["method", &lower, &upper, "ms", "standing"], &body)
+    head + &table::align(["method", &lower, &upper, "ms", "type"], &body)
 }
 
 fn line(row: &Row) -> [String; 5] {

@@ -4,11 +4,9 @@ use crate::{Outcome, args::BatchingArgs, text};
 use veracity::{
     Delta, Error, NoiseMultiplier,
     batching::{BatchingFile, Comparison, Gap, Row, Training, compare_batches},
-    report::{
-        decimal::{down, nearest, up},
-        table::align,
-    },
+    decimal::{down, nearest, up},
     spec::Whole,
+    words::table::align,
 };
 
 /// Digits of an ε.
@@ -37,7 +35,7 @@ fn in_words(comparison: &Comparison, delta: Delta) -> String {
     let table = align(["batches", "adjacency", "epsilon ≥", "epsilon ≤"], &rows);
     let batches = comparison.batches.get();
     let noun = if batches == 1 { "batch" } else { "batches" };
-    let head = format!("epsilon at delta {}, {batches} {noun} in an epoch\n\n", nearest(delta.get(), 17));
+    let head = format!("epsilon at delta {}, {batches} {noun} per epoch\n\n", nearest(delta.get(), 17));
     let gap = comparison.gap().map_or(String::new(), |gap| format!("\n{}\n", sentence(gap)));
     head + &table + &gap
 }
@@ -52,14 +50,14 @@ fn sentence(gap: Gap) -> String {
     let (claimed, most) = (up(gap.claimed, 4), up(gap.at_most, 4));
     if gap.at_least > gap.claimed {
         return format!(
-            "A trainer that shuffles but claims Poisson batches says {claimed} and leaks at least {}, {} times as much; \
+            "A trainer that shuffles but claims Poisson batches reports {claimed}, but its epsilon is at least {}, {} times as much, and \
              at most {most}.",
             down(gap.at_least, 4),
             down(gap.at_least / gap.claimed, 3)
         );
     }
     format!(
-        "A trainer that shuffles but claims Poisson batches says {claimed}; no more than that is shown to leak here, but \
-         nothing below {most} is proved."
+        "A trainer that shuffles but claims Poisson batches reports {claimed}. The lower bound for shuffling is not above that, and \
+         its upper bound is {most}."
     )
 }

@@ -1,4 +1,4 @@
-//! `veracity bound`: a lower bound on ε from counts, from one run or from scores, and the plan for it.
+//! `veracity bound`: a lower bound on ε from counts, from one run or from scores, and the number of trials that it needs.
 
 use crate::{
     Outcome,
@@ -12,17 +12,15 @@ use serde_json::{Value, json};
 use veracity::{
     Count, Delta, Epsilon, Error, Probability, Significance,
     auditing::certificate::Number,
+    decimal::{down, grouped, nearest},
     lower_bounds::{
         self, Counts, Row,
-        bound::{Basis, FromCounts, Shown, one_run::Guesses},
+        bound::{Basis, FromCounts, LowerBound, one_run::Guesses},
         power::{self, Plan, Trial, Truth},
         threshold::Choice,
     },
-    report::{
-        decimal::{down, nearest},
-        table::align,
-    },
     spec::Whole,
+    words::table::align,
 };
 
 /// Digits of a bound.
@@ -46,7 +44,7 @@ fn from_counts(args: &BoundArgs) -> Result<Outcome, Error> {
         true_negatives: whole("tn", args.tn)?,
     };
     if counts.ins() == 0 || counts.outs() == 0 {
-        return Err(Error::invalid("one world has no runs, expected tp + fn ≥ 1 and fp + tn ≥ 1".to_owned()));
+        return Err(Error::invalid("each world needs at least one run: tp + fn ≥ 1 and fp + tn ≥ 1"));
     }
     let method = args.bound;
     let delta = Delta::new(args.question.delta)?;
@@ -56,7 +54,8 @@ fn from_counts(args: &BoundArgs) -> Result<Outcome, Error> {
     let group = Whole(args.group_size).count("group size")?;
     let significance = Significance::new(args.question.significance)?;
     let shown = method.bound(counts, delta, group, significance)?;
-    let evidence = format!("{} runs with the canary and {} without", counts.ins(), counts.outs());
+    let evidence =
+        format!("{} runs with the canary and {} without", grouped(counts.ins()), grouped(counts.outs()));
     printed(method.name(), shown, counts.trials(), &evidence, &args.question, |value| {
         value["group_size"] = json!(group.get());
         value["counts"] = json!({
@@ -78,7 +77,7 @@ fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Error> {
         refuse_no_delta(delta)?;
     }
     let shown = args.bound.bound(guesses, delta, significance);
-    let evidence = format!("{made} guesses on {canaries} canaries");
+    let evidence = format!("{} guesses on {} canaries", grouped(made), grouped(canaries));
     printed(args.bound.name(), shown, canaries, &evidence, &args.question, |value| {
         value["guesses"] = json!(guesses.guesses());
         value["correct"] = json!(guesses.correct());
@@ -87,11 +86,11 @@ fn from_one_run(args: &BoundOneRunArgs) -> Result<Outcome, Error> {
 
 fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Error> {
     let delta = Delta::new(args.question.delta)?;
-    // Checked here, spent once for each row.
-    let level = Significance::new(args.question.significance)?.spend();
+    let significance = Significance::new(args.question.significance)?;
+    let level = significance.level();
     let folds = Whole(args.folds).count("folds")?;
     let scores = lower_bounds::read_scores(&args.file)?;
-    let rows = lower_bounds::side_by_side(&scores, delta, args.threshold, folds, level)?;
+    let rows = lower_bounds::side_by_side(&scores, delta, args.threshold, folds, significance)?;
     let (ins, outs) = (scores.inside().len(), scores.outside().len());
     Outcome::done(match args.question.json {
         true => text::json(&json!({
@@ -104,14 +103,16 @@ fn from_scores(args: &BoundScoresArgs) -> Result<Outcome, Error> {
             "bounds": rows.iter().map(row_json).collect::<Vec<_>>(),
         }))?,
         false => format!(
-            "{}\nat delta {}, from {ins} trials in and {outs} out; each proved row errs with chance ≤ {}% by itself, so settle on one \
-             before looking\n",
+            "{}\nat δ = {}, from {} trials with the canary and {} without; each valid row alone has {}% confidence, so choose one row \
+             before you look\n",
             align(
-                ["bound", "threshold", "epsilon", "ceiling", "basis"],
+                ["bound", "threshold", "ε", "maximum", "basis"],
                 &rows.iter().map(row_words).collect::<Vec<_>>()
             ),
             nearest(delta.get(), DIGITS),
-            nearest(100.0 * level, 15),
+            grouped(ins as u64),
+            grouped(outs as u64),
+            confidence(level),
         ),
     })
 }
@@ -164,17 +165,17 @@ fn choice(args: &BoundPowerArgs) -> Result<Choice, Error> {
 
 fn plan_words(args: &BoundPowerArgs, plan: &Plan) -> String {
     format!(
-        "{} trials, half with the canary, refute epsilon ≤ {} with chance {}% if the truth is {} ({})\n\
-         the most that so many could show: epsilon ≥ {}\n\
-         at delta {}, chance of error ≤ {}%; clopper-pearson, threshold: {}\n",
-        plan.trials.get(),
+        "{} trials, half of them with the canary, refute ε ≤ {} with probability {}% if the true ε is {} ({})\n\
+         largest possible lower bound: ε ≥ {}\n\
+         at δ = {}, {}% confidence; clopper-pearson, threshold: {}\n",
+        grouped(plan.trials.get()),
         args.claim_epsilon,
         down(100.0 * plan.chance.get(), 4),
         args.true_epsilon,
         args.mechanism.name(),
         down(plan.ceiling.get(), DIGITS),
         nearest(args.question.delta, DIGITS),
-        nearest(100.0 * args.question.significance, 15),
+        confidence(args.question.significance),
         args.choice.name(),
     )
 }
@@ -195,10 +196,10 @@ fn plan_json(args: &BoundPowerArgs, plan: &Plan) -> Result<String, Error> {
     }))
 }
 
-/// One bound, in words or as JSON with what is special about its evidence.
+/// One bound, as text or as JSON with the fields of its evidence.
 fn printed(
     name: &str,
-    shown: Shown,
+    shown: LowerBound,
     trials: u64,
     evidence: &str,
     question: &BoundQuestion,
@@ -224,33 +225,39 @@ fn printed(
         return Outcome::done(text::json(&value)?);
     }
     Outcome::done(format!(
-        "epsilon {} {} at delta {}   ({name}; {})\n\
-         {}; the most that {evidence} could have shown: {}\n",
+        "ε {} {} at δ = {}   ({name}; {})\n\
+         {}; largest possible lower bound from {evidence}: {}\n",
         sign(shown.basis),
         down(shown.epsilon.0.get(), DIGITS),
         nearest(question.delta, DIGITS),
         shown.basis.describe(),
-        chance_of_error(shown.basis, question.significance),
+        certainty(shown.basis, question.significance),
         down(shown.ceiling.get(), DIGITS),
     ))
 }
 
-fn chance_of_error(basis: Basis, significance: f64) -> String {
-    let percent = nearest(100.0 * significance, 15);
+/// Confidence in percent.
+fn confidence(significance: f64) -> String {
+    nearest(100.0 - 100.0 * significance, 15)
+}
+
+fn certainty(basis: Basis, significance: f64) -> String {
     match basis {
         Basis::Proved
         | Basis::IfGaussian
         | Basis::IfRetriesTellNothing
         | Basis::IfIndependent
         | Basis::IfIndependentGaussian => {
-            format!("chance of error ≤ {percent}%")
+            format!("{}% confidence", confidence(significance))
         }
-        Basis::Credible => format!("posterior probability of less: {percent}%"),
-        Basis::Approximate => format!("chance of error about {percent}%"),
+        Basis::Credible => {
+            format!("posterior probability of a smaller ε: {}%", nearest(100.0 * significance, 15))
+        }
+        Basis::Approximate => format!("about {}% confidence", confidence(significance)),
     }
 }
 
-/// What was proved is a bound; what was not is an approximation.
+/// A theorem gives a bound; the others are approximations.
 fn sign(basis: Basis) -> &'static str {
     match basis {
         Basis::Proved
@@ -265,21 +272,20 @@ fn sign(basis: Basis) -> &'static str {
 fn refuse_no_delta(delta: Delta) -> Result<(), Error> {
     if delta.get() == 0.0 {
         return Err(Error::invalid(
-            "delta is 0, where epsilon of a Gaussian mechanism is infinite; expected --delta above 0"
-                .to_owned(),
+            "delta is 0, but a Gaussian mechanism has no finite epsilon at delta 0; set --delta above 0",
         ));
     }
     Ok(())
 }
 
-/// A whole number that may be zero.
+/// An integer that may be zero.
 fn whole(name: &'static str, value: Option<f64>) -> Result<u64, Error> {
     match value {
         Some(0.0) => Ok(0),
         Some(value) => Whole(value)
             .count(name)
             .map(Count::get)
-            .map_err(|_| Error::out_of_range(name, value, "a whole number from 0 to 10^15")),
-        None => Err(Error::invalid(format!("--{name} is missing, expected --tp, --fn, --fp and --tn"))),
+            .map_err(|_| Error::out_of_range(name, value, "an integer from 0 to 10^15")),
+        None => Err(Error::invalid(format!("--{name} is missing; set --tp, --fn, --fp and --tn"))),
     }
 }

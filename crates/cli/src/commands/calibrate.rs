@@ -8,7 +8,8 @@ use crate::{
 use veracity::{
     CalibrationFile, Delta, Epsilon, Error, Subject,
     calibration::{self, Solve, Solved},
-    report::decimal,
+    decimal,
+    kinds::{FLAGS, KINDS},
     words,
 };
 
@@ -21,7 +22,8 @@ pub fn run(args: &CalibrateArgs) -> Result<Outcome, Error> {
     let scale = match found.solved {
         Solved::Noise(noise) => {
             let relative = matches!(args.kind.as_str(), "gaussian" | "laplace");
-            args.mechanism.sensitivity.filter(|_| relative).map(|c| decimal::raise(c * noise.get(), 9))
+            let sensitivity = args.mechanism.numbers.get("sensitivity");
+            sensitivity.filter(|_| relative).map(|c| decimal::raise(c * noise.get(), 9))
         }
         Solved::Steps(_) | Solved::SamplingRate(_) => None,
     };
@@ -30,31 +32,35 @@ pub fn run(args: &CalibrateArgs) -> Result<Outcome, Error> {
         false => format!(
             "{}\n{}",
             words::calibration::setting(&args.kind, &found, scale),
-            text::answer(&found.subject, &found.answer)
+            text::answer(&found.subject, &found.answer) + &text::assumption(&found.subject)
         ),
     })
 }
 
-/// The subject with a placeholder for what is looked for, which must not be given.
+/// The subject with a placeholder for the setting that is solved for, which must not be given.
 fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, Error> {
     let mut args = args.clone();
     let refuse = |flag: &str, value: Option<f64>| match value {
-        Some(value) => {
-            Err(Error::invalid(format!("{flag} is {value}, expected it left out: it is looked for")))
-        }
+        Some(_) => Err(Error::invalid(format!("{flag} cannot be set, because calibrate solves for it"))),
         None => Ok(()),
+    };
+    let given = args.numbers.clone();
+    let refuse_solved = |what: &str| {
+        let looked_for = FLAGS.iter().filter(|flag| flag.solved == Some(what));
+        looked_for
+            .map(|flag| (flag, given.get(flag.field)))
+            .try_for_each(|(flag, number)| refuse(&format!("--{}", flag.name), number))
     };
     match solve {
         Solve::Noise => {
-            refuse("--noise-multiplier", args.noise_multiplier)?;
-            refuse("--sigma", args.sigma)?;
-            refuse("--scale", args.scale)?;
-            match kind {
-                "discrete-gaussian" => args.sigma = Some(1.0),
-                "discrete-laplace" => args.scale = Some(1.0),
-                "gaussian" | "laplace" => (args.noise_multiplier, args.sensitivity) = (Some(1.0), None),
-                "dp-sgd" | "matrix" => args.noise_multiplier = Some(1.0),
-                _ => {}
+            refuse_solved("noise")?;
+            let known = KINDS.iter().find(|known| known.name == kind);
+            if let Some((known, noise)) = known.and_then(|known| Some((known, known.noise()?))) {
+                args.numbers.set(noise.field, Some(1.0));
+                if noise.field == "noise_multiplier" && known.has("sensitivity") {
+                    // A sensitivity goes with an absolute scale, which is printed from the multiplier that is found.
+                    args.numbers.set("sensitivity", None);
+                }
             }
         }
         Solve::Steps if kind == "matrix" => {
@@ -65,25 +71,22 @@ fn template(kind: &str, args: &MechanismArgs, solve: Solve) -> Result<Subject, E
             ));
         }
         Solve::Steps => {
-            refuse("--steps", args.steps)?;
-            refuse("--epochs", args.epochs)?;
+            refuse_solved("steps")?;
             refuse("--times", args.times)?;
             if kind == "dp-sgd" {
-                args.steps = Some(1.0);
+                args.numbers.set("steps", Some(1.0));
             }
         }
         Solve::SamplingRate => {
-            refuse("--sampling-rate", args.sampling_rate)?;
-            refuse("--batch-size", args.batch_size)?;
-            if args.epochs.is_some() {
+            // The dataset size has no effect here, because the rate is solved for.
+            refuse_solved("sampling-rate")?;
+            if args.numbers.get("epochs").is_some() {
                 return Err(Error::invalid(
-                    "--epochs is given, expected --steps to solve for the sampling rate",
+                    "--epochs cannot be used to solve for the sampling rate; use --steps",
                 ));
             }
-            // The dataset size turns nothing here; the rate is what is asked.
-            refuse("--dataset-size", args.dataset_size)?;
             if kind == "dp-sgd" {
-                args.sampling_rate = Some(0.5);
+                args.numbers.set("sampling_rate", Some(0.5));
             }
             if kind == "matrix" {
                 refuse("--cyclic-rate", args.cyclic_rate)?;

@@ -32,9 +32,10 @@ pub fn run(args: &CurveArgs) -> Result<Outcome, Error> {
             "delta": { "upper": curves.promise.1 },
             "advantage": curves.advantage,
             "adjacency": subject.adjacency.name(),
+            "assumes": subject.assumed_batches(),
             "mechanism": veracity::spec::MechanismSpec::from(&subject.mechanism),
         }))?,
-        false => format!("wrote {path}: {}\n", curves.caption),
+        false => format!("wrote {path}: {}\n{}", curves.caption, text::assumption(&subject)),
     })
 }
 
@@ -77,9 +78,8 @@ impl Format {
         match self {
             Format::Csv => Ok(drawing::csv(curves, panels).into_bytes()),
             Format::Svg => Ok(svg::render(&curve::draw(curves, panels)).into_bytes()),
-            Format::Png => png::render(&curve::draw(curves, panels)).ok_or_else(|| {
-                Error::invalid("picture could not be encoded as PNG, expected --out FILE.svg")
-            }),
+            Format::Png => png::render(&curve::draw(curves, panels))
+                .ok_or_else(|| Error::invalid("the chart could not be encoded as PNG; use --out FILE.svg")),
         }
     }
 }

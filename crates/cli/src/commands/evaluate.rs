@@ -3,8 +3,7 @@
 use crate::{Outcome, args::EvaluateArgs, text};
 use serde_json::{Value, json};
 use veracity::{
-    Error,
-    report::decimal,
+    Error, decimal,
     training::{Model, Score, Wanted, evaluate},
 };
 
@@ -15,7 +14,7 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome, Error> {
     let score = evaluate(&model, &data)?;
     Outcome::done(match args.json {
         true => text::json(&with_schema(object(&score)))?,
-        false => format!("{}\nmeasured on these records as they are: nothing protects them\n", words(&score)),
+        false => format!("{}\nnot private: measured on these records without noise\n", words(&score)),
     })
 }
 

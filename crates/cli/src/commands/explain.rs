@@ -14,25 +14,26 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Error> {
         _ => Err(Error::out_of_range("prior", prior, "0 < prior < 1")),
     });
     let priors = priors.collect::<Result<Vec<Probability>, Error>>()?;
-    let explanation = match &args.kind {
+    let (explanation, assumption) = match &args.kind {
         Some(kind) => {
             let (mut mechanism, mut epsilon) = (args.mechanism.clone(), args.epsilon);
             meaning::claim_range(kind, &mut mechanism, &mut epsilon);
             let delta = args.delta.or(if epsilon.is_none() { Some(1e-5) } else { None });
             let target = meaning::target(delta, epsilon)?;
-            explain(&meaning::subject(kind, &mechanism)?, target, &priors)?
+            let subject = meaning::subject(kind, &mechanism)?;
+            (explain(&subject, target, &priors)?, text::assumption(&subject))
         }
-        None => from_promise(args, &priors)?,
+        None => (from_promise(args, &priors)?, String::new()),
     };
     Outcome::done(match args.json {
         true => text::json(&ExplanationFile::new(&explanation))?,
-        false => words::explanation(&explanation).to_string(),
+        false => words::explanation(&explanation).to_string() + &assumption,
     })
 }
 
 fn from_promise(args: &ExplainArgs, priors: &[Probability]) -> Result<Explanation, Error> {
     let Some(epsilon) = args.epsilon else {
-        return Err(Error::invalid("--epsilon is missing, expected KIND, or --epsilon with --delta"));
+        return Err(Error::invalid("--epsilon is missing; give KIND, or --epsilon with --delta"));
     };
     if epsilon.is_infinite() {
         return Err(Error::out_of_range("epsilon", epsilon, "a finite number ≥ 0"));

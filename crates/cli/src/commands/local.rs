@@ -1,4 +1,4 @@
-//! `veracity local`: plan a collection, randomise on the client, estimate on the server.
+//! `veracity local`: plan a collection, randomize on the client, estimate on the server.
 
 use crate::{
     Outcome,
@@ -11,14 +11,15 @@ use serde_json::json;
 use std::io::{self, IsTerminal};
 use veracity::{
     Count, Entropy, Epsilon, Error,
-    collecting::{self, Collected},
+    collecting::{self, Collection},
+    decimal,
     local::{Confidence, Domain, Estimate, Mean, Plan, Survey, plan},
     noise::{Key, Purpose},
     query::Column,
     reading::{self, Kind as Read, Limits, Notation, Request, Source},
-    report::{decimal, table::align},
     saving::{create, must_be_new, never, refuse_foreign_file, replace},
     spec::Whole,
+    words::table::align,
 };
 
 /// Runs one of the three.
@@ -49,7 +50,8 @@ fn domain(args: &DomainArgs) -> Result<Domain, Error> {
             Ok(Domain::range(u32::try_from(size).unwrap_or(u32::MAX))?)
         }
         (None, None) => Err(Error::invalid(
-            "--categories is missing, expected --categories A,B,… or --domain-size K (or --lower and --upper to encode numbers)",
+            "--categories is missing; set --categories A,B,… or --domain-size K (to encode numbers, set \
+             --lower and --upper)",
         )),
     }
 }
@@ -72,10 +74,10 @@ fn plan_words(plan: &Plan) -> String {
             ]
         })
         .collect();
-    let head = ["protocol", "n·variance", "± people (95%)", "", "bits a report", "gain of a fake report"];
+    let head = ["protocol", "n·variance", "± people (95%)", "", "bits per report", "effect of a fake report"];
     format!(
-        "{}: ± {} people of {} (95%), for each of {} categories at epsilon {} a report\n{}\n\n{}\n\
-         a trusted curator at the same epsilon: ± {} people; the best protocol here is {} times as wide\n",
+        "{}: ± {} people of {} (95%), for each of {} categories at epsilon {} per report\n{}\n\n{}\n\
+         a trusted curator at the same epsilon: ± {} people (the best local protocol has {}× that error)\n",
         plan.choice().name(),
         decimal::nearest(1.96 * plan.rows[0].count_deviation, 3),
         plan.reports.get(),
@@ -116,7 +118,7 @@ fn plan_json(plan: &Plan) -> serde_json::Value {
 }
 
 fn encode(args: &LocalEncodeArgs, console: Console) -> Result<Outcome, Error> {
-    // Reports of people, and what was promised to them, are never written over.
+    // Reports and their claim are never overwritten.
     args.claim.as_ref().map_or(Ok(()), |path| must_be_new("claim", path))?;
     args.out.as_ref().map_or(Ok(()), |path| refuse_foreign_file("out", path, never))?;
     let entropy = args.seed.map_or_else(Entropy::system, |seed| Ok(Entropy::seeded(seed)))?;
@@ -137,7 +139,11 @@ fn encode(args: &LocalEncodeArgs, console: Console) -> Result<Outcome, Error> {
         lines += &survey.line(report);
         lines.push('\n');
     }
-    let seeded = if args.seed.is_some() { "seeded: these reports protect nobody\n" } else { "" };
+    let seeded = if args.seed.is_some() {
+        "not for release: these reports were drawn from a seed and protect no one\n"
+    } else {
+        ""
+    };
     let Some(path) = &args.out else {
         // stdout is for the reports alone.
         if args.seed.is_some() {
@@ -148,11 +154,11 @@ fn encode(args: &LocalEncodeArgs, console: Console) -> Result<Outcome, Error> {
     replace("out", path, lines.as_bytes(), never)?;
     let notation = form(&args.form)?.notation;
     let numbers = match survey {
-        Survey::Mean(_) if notation != Notation::default() => format!("numbers are read as {notation}\n"),
+        Survey::Mean(_) if notation != Notation::default() => format!("number notation: {notation}\n"),
         Survey::Mean(_) | Survey::Frequency { .. } => String::new(),
     };
     Outcome::done(format!(
-        "{} reports written to {}   ({}, epsilon {} a report, replace-one)\n{numbers}{seeded}",
+        "{} reports written to {}   ({}, epsilon {} per report, replace-one)\n{numbers}{seeded}",
         reports.len(),
         path.display(),
         survey.name(),
@@ -174,9 +180,7 @@ fn survey(args: &LocalEncodeArgs, public: u64) -> Result<Survey, Error> {
             ("--other", args.other.is_some()),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(Error::invalid(format!(
-                "{flag} is given, expected no such flag with --lower and --upper"
-            )));
+            return Err(Error::invalid(format!("{flag} cannot be used with --lower and --upper")));
         }
         return Ok(Survey::Mean(Mean::new(lower, upper, epsilon)?));
     }
@@ -197,12 +201,12 @@ fn column(args: &LocalEncodeArgs, survey: &Survey, console: Console) -> Result<C
     let Some(file) = &args.file else {
         // Never from the command line: that is in the process list and in the shell's history.
         if io::stdin().is_terminal() {
-            console.remark("type the answer, then end the input (Ctrl-D)");
+            console.remark("type your answer, then press Ctrl-D");
         }
         return collecting::answer(survey, form.notation, io::stdin().lock());
     };
     let Some(name) = &args.column else {
-        return Err(Error::invalid("--column is missing, expected it with a file"));
+        return Err(Error::invalid("--column is missing; name the column of the file"));
     };
     let request = Request { column: Some(name), kind, person: None, form };
     Ok(reading::read(&Source::at(file, &Limits::default())?, &request)?.column)
@@ -211,16 +215,16 @@ fn column(args: &LocalEncodeArgs, survey: &Survey, console: Console) -> Result<C
 fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
     let confidence = Confidence::new(args.confidence)?;
     match collecting::estimate(&args.file)? {
-        Collected::Frequencies { survey, domain, estimates } => {
+        Collection::Frequencies { survey, domain, estimates } => {
             let frequencies = if args.project { estimates.projected() } else { estimates.frequencies() };
             let mut order: Vec<usize> = (0..estimates.values.len()).collect();
             if let Some(top) = args.top {
                 order.sort_by(|a, b| frequencies[*b].total_cmp(&frequencies[*a]));
                 order.truncate(top);
             }
-            let found: Vec<Found> = order
+            let found: Vec<CategoryEstimate> = order
                 .into_iter()
-                .map(|at| Found {
+                .map(|at| CategoryEstimate {
                     name: domain.name(at as u32),
                     frequency: frequencies[at],
                     estimate: estimates.values[at],
@@ -231,7 +235,7 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
                 false => frequencies_words(args, &survey, estimates.reports, &found, confidence),
             })
         }
-        Collected::Mean { survey, estimate: found } => {
+        Collection::Mean { survey, estimate: found } => {
             let interval = found.interval(confidence);
             let bar = (interval.high - interval.low) / 2.0;
             Outcome::done(match args.json {
@@ -247,7 +251,7 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
                     "error_bar": bar,
                 }))?,
                 false => format!(
-                    "mean: {} ± {}   ({}%, {} reports)\nepsilon ≤ {} a report   (replace-one; local)\n",
+                    "mean: {} ± {}   ({}%, {} reports)\nepsilon ≤ {} per report   (replace-one; local)\n",
                     decimal::nearest(found.mean, 6),
                     decimal::up(bar, 2),
                     100.0 * args.confidence,
@@ -260,7 +264,7 @@ fn estimate(args: &LocalEstimateArgs) -> Result<Outcome, Error> {
 }
 
 /// One category and what is known of it.
-struct Found {
+struct CategoryEstimate {
     name: String,
     frequency: f64,
     estimate: Estimate,
@@ -270,7 +274,7 @@ fn frequencies_words(
     args: &LocalEstimateArgs,
     survey: &Survey,
     reports: u64,
-    found: &[Found],
+    found: &[CategoryEstimate],
     confidence: Confidence,
 ) -> String {
     let n = reports.max(1) as f64;
@@ -284,12 +288,13 @@ fn frequencies_words(
         .collect();
     let each = format!("{}%, each", 100.0 * args.confidence);
     let projected = if args.project {
-        "moved to the nearest distribution, which biases; the error bars are of the unbiased estimates\n"
+        "projected to the nearest distribution, which adds bias; the error bars are for the unbiased \
+         estimates\n"
     } else {
         ""
     };
     format!(
-        "{}\n{reports} reports\nepsilon ≤ {} a report   (replace-one; {}, local)\n{projected}",
+        "{}\n{reports} reports\nepsilon ≤ {} per report   (replace-one; {}, local)\n{projected}",
         align(["category", "frequency", &each], &rows),
         decimal::up(survey.epsilon().get(), 9),
         survey.name(),
@@ -300,7 +305,7 @@ fn frequencies_json(
     args: &LocalEstimateArgs,
     survey: &Survey,
     reports: u64,
-    found: &[Found],
+    found: &[CategoryEstimate],
     confidence: Confidence,
 ) -> serde_json::Value {
     let n = reports.max(1) as f64;

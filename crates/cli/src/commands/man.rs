@@ -11,7 +11,7 @@ use veracity::{Error, saving::replace};
 
 /// Writes the pages.
 pub fn run(args: &ManArgs) -> Result<Outcome, Error> {
-    let unwritable = |error| Error::io("out", &args.out, "a folder to write into", error);
+    let unwritable = |error| Error::cannot("write to", "folder", &args.out, error);
     fs::create_dir_all(&args.out).map_err(unwritable)?;
     let mut root = Cli::command();
     root.build();

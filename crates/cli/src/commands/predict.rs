@@ -5,6 +5,7 @@ use veracity::{
     Error,
     saving::{never, refuse_foreign_file, replace},
     training::{Dataset, Model, Prediction, Wanted, predict, probabilities},
+    writing::csv_line,
 };
 
 /// Reads the model, then the records.
@@ -15,7 +16,7 @@ pub fn run(args: &PredictArgs, console: Console) -> Result<Outcome, Error> {
     let data = model.records(&args.data, None, Wanted::Features)?;
     let lines = if args.probabilities { chances(args, &model, &data)? } else { predictions(&model, &data)? };
     if args.probabilities {
-        console.remark("probabilities of these records as they are: nothing protects them");
+        console.remark("not private: computed from these records without noise");
     }
     match &args.out {
         None => Outcome::done(lines),
@@ -44,20 +45,10 @@ fn chances(args: &PredictArgs, model: &Model, data: &Dataset) -> Result<String, 
     let classes = rows.first().map_or(0, Vec::len);
     let mut lines = String::new();
     if args.header {
-        let names = (0..classes).map(|class| cell(&model.card.data.class_name(class)));
-        lines += &(names.collect::<Vec<_>>().join(",") + "\n");
+        lines += &(csv_line((0..classes).map(|class| model.card.data.class_name(class))) + "\n");
     }
     for row in rows {
         lines += &(row.iter().map(f64::to_string).collect::<Vec<_>>().join(",") + "\n");
     }
     Ok(lines)
-}
-
-/// A name as a cell of CSV.
-fn cell(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
-    }
 }

@@ -3,44 +3,53 @@
 use crate::{
     Outcome,
     args::{ReleaseArgs, choice::StatisticWord},
-    charging::{self, Beginning, Charged, Printed},
+    charging,
     commands::replay,
+    console::Console,
     meaning::{clean, form},
-    text,
+    text::{self, ERROR_DIGITS},
 };
 use serde_json::{Value, json};
-use std::path::Path;
 use veracity::{
     Count, Delta, Epsilon, Error, Persons, PrivacyUnit, ReleaseDone, ReleaseRequest, ReleaseSettings,
-    Significance, Table, preview,
+    Significance, Table, decimal, large_delta_warning,
+    ledger::{KeptAnswer, Paid, Payer},
+    preview,
     query::{Bins, Bounds, Cell, ErrorBar, Question, Rank, Statistic},
     reading::Notation,
-    release,
-    releasing::{Prepared, Released, USUAL_ROWS, prepare},
+    releasing::{PreparedRelease, USUAL_ROWS, noise_kind, prepare, release_forecast, release_paid},
     replaying,
-    report::{decimal, table::align},
     spec::Whole,
+    words::table::align,
 };
 
-/// Digits of an error bar; an answer is shown to the same decimal place.
-const ERROR_DIGITS: usize = 2;
-/// The chance of error that tests of a replayed release's noise may have, as that of an audit where nobody says.
+/// The significance of tests of a replayed release's noise: the default of an audit.
 const REPLAY_SIGNIFICANCE: f64 = 0.01;
 
 /// Previews or releases. The claim is on disk before the answer is on the screen.
-pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
-    let request = request(args)?;
+pub fn run(args: &ReleaseArgs, console: Console) -> Result<Outcome, Error> {
+    let payer = charging::payer(&args.answer.charge, Some(title(args)))?;
+    let request = request(args, payer.as_ref())?;
     let table = Table { path: args.file.clone(), form: form(&args.form)? };
     if args.answer.dry_run {
         let prepared = preview(&request, &table)?;
-        let rows = args
-            .answer
-            .rows
-            .map_or(Ok(USUAL_ROWS), |rows| Whole(rows).count("rows").map(|rows| rows.get()))?;
-        return Outcome::done(match args.answer.json {
-            true => text::json(&preview_json(args, &prepared, rows)?)?,
-            false => preview_words(args, &prepared, rows),
-        });
+        // Only a number of rows that was given is public.
+        let given = args.answer.rows.map(|rows| Whole(rows).count("rows")).transpose()?;
+        if let Some(warning) = given.and_then(|rows| large_delta_warning(request.delta, rows)) {
+            console.remark(&format!("warning: {warning}"));
+        }
+        let rows = given.map_or(USUAL_ROWS, Count::get);
+        let forecast = |payer| release_forecast(&request, &table, &settings(args), payer);
+        let forecast = payer.as_ref().map(forecast).transpose()?;
+        if args.answer.json {
+            let mut object = preview_json(args, &prepared, rows)?;
+            object["ledger"] = charging::forecast_json(forecast.as_ref());
+            return Outcome::done(text::json(&object)?);
+        }
+        let words = payer.as_ref().zip(forecast.as_ref());
+        let words =
+            words.map_or(String::new(), |(payer, forecast)| charging::forecast_words(forecast, payer));
+        return Outcome::done(preview_words(args, &prepared, rows, &words));
     }
     if args.replay {
         let design = prepare(&request)?.design;
@@ -52,60 +61,40 @@ pub fn run(args: &ReleaseArgs) -> Result<Outcome, Error> {
         )?;
         return replay::show(&replays, args.answer.json);
     }
-    let settings = ReleaseSettings {
+    let paid = release_paid(&request, &table, &settings(args), payer.as_ref(), |done| {
+        Ok(KeptAnswer { words: release_words(args, done), object: release_json(args, done)? })
+    })?;
+    if let Paid::New { done, .. } = &paid
+        && let Some(warning) = done.public_rows.and_then(|rows| large_delta_warning(request.delta, rows))
+    {
+        console.remark(&format!("warning: {warning}"));
+    }
+    Outcome::done(charging::text(&paid, args.answer.json)?)
+}
+
+fn settings(args: &ReleaseArgs) -> ReleaseSettings {
+    ReleaseSettings {
         claim: args.answer.claim.clone(),
         dataset: args.answer.dataset.clone(),
         seed: args.answer.seed,
-    };
-    let charged = match charged(args, &request, &table)? {
-        Charged::Known { printed, from } => {
-            return Outcome::done(printed.text_again(args.answer.json, &from)?);
-        }
-        charged => charged,
-    };
-    let ReleaseDone { prepared, released, claim } = match release(&request, &table, &settings) {
-        Ok(done) => done,
-        Err(error) => {
-            charged.forgo();
-            return Err(error);
-        }
-    };
-    let printed = Printed {
-        words: release_words(args, &prepared, &released, &claim),
-        object: release_json(args, &prepared, &released, &claim)?,
-        of: None,
-    };
-    charged.keep(&printed)?;
-    Outcome::done(printed.text(args.answer.json)?)
-}
-
-/// Charges the release to its ledger, before a row is read. That the file has the columns is seen beforehand: a slip of the finger
-/// need not cost anything.
-fn charged(args: &ReleaseArgs, request: &ReleaseRequest, table: &Table) -> Result<Charged, Error> {
-    if args.answer.charge.ledger.is_none() {
-        return Ok(Charged::Unasked);
     }
-    let is_piped = table.path == Path::new("-");
-    let prepared = if is_piped { prepare(request)? } else { preview(request, table)? };
-    let file = table.path.file_name().unwrap_or(table.path.as_os_str()).to_string_lossy();
-    let dataset = args.answer.dataset.as_deref().unwrap_or(&file);
-    charging::charge(&args.answer.charge, &prepared.subject, (dataset, &title(args)), Beginning::Fresh)
 }
 
-fn request(args: &ReleaseArgs) -> Result<ReleaseRequest, Error> {
+fn request(args: &ReleaseArgs, payer: Option<&Payer>) -> Result<ReleaseRequest, Error> {
     let statistic = statistic(args)?;
     if args.column.is_none() && statistic != Statistic::Count {
         return Err(missing("--column", statistic.name()));
     }
     let is_added = !matches!(statistic, Statistic::Quantile { .. });
+    let delta = Delta::new(args.answer.delta)?;
     Ok(ReleaseRequest {
         question: Question { statistic, adjacency: args.adjacency },
         column: args.column.clone(),
         unit: args.unit.as_deref().map(PrivacyUnit::new).transpose()?,
         persons: persons(args)?,
         epsilon: Epsilon::new(args.answer.epsilon)?,
-        delta: Delta::new(args.answer.delta)?,
-        kind: charging::noise(&args.answer, is_added)?,
+        delta,
+        kind: noise_kind(args.answer.noise, delta, is_added, payer),
     })
 }
 
@@ -139,7 +128,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
         ("--categories", args.categories.is_some()),
     ];
     if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
-        return Err(Error::invalid(format!("{flag} is given, expected no such flag with this {name}")));
+        return Err(Error::invalid(format!("{flag} cannot be used with {name}")));
     }
     Ok(match args.statistic {
         StatisticWord::Count => Statistic::Count,
@@ -165,7 +154,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
 }
 
 fn missing(flag: &str, statistic: &str) -> Error {
-    Error::invalid(format!("{flag} is missing, expected it with {statistic}; nothing was released"))
+    Error::invalid(format!("{statistic} needs {flag}; nothing was released"))
 }
 
 fn title(args: &ReleaseArgs) -> String {
@@ -205,7 +194,7 @@ fn off_by(ranks: f64) -> String {
     format!("rank off by at most {} records", decimal::up(ranks, 3))
 }
 
-fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released, claim: &Path) -> String {
+fn release_words(args: &ReleaseArgs, ReleaseDone { prepared, released, claim, .. }: &ReleaseDone) -> String {
     let mut text = match released.release.cells.as_slice() {
         [only] if only.label.is_none() => format!("{}: {}\n", title(args), with_error(only)),
         cells => {
@@ -226,19 +215,20 @@ fn release_words(args: &ReleaseArgs, prepared: &Prepared, released: &Released, c
     text += &reading_words(args, prepared);
     text += &format!("claim written to {}\n", claim.display());
     if args.answer.seed.is_some() {
-        text += "seeded: not for release\n";
+        text += "not for release: the noise was drawn from a seed\n";
     }
     text
 }
 
-fn preview_words(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> String {
+fn preview_words(args: &ReleaseArgs, prepared: &PreparedRelease, rows: u64, ledger: &str) -> String {
     let preview = prepared.design.preview(rows);
     let rank = preview.rank_error.map_or(String::new(), |ranks| format!(", {}", off_by(ranks)));
     let error = format!("± {}{rank}", decimal::up(preview.error_bar, ERROR_DIGITS));
     let cells =
         if preview.cells == 1 { String::new() } else { format!(", in each of {} bins", preview.cells) };
     format!(
-        "{}: {error}{cells}   (95%, {rows} rows assumed)\n{}{}dry run: no row was read, nothing was released or spent\n",
+        "{}: {error}{cells}   (95%, {rows} rows assumed)\n{}{}{ledger}dry run: no rows were read, nothing was \
+         released, no budget was spent\n",
         title(args),
         cost_words(prepared),
         reading_words(args, prepared)
@@ -246,31 +236,31 @@ fn preview_words(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> String {
 }
 
 /// How rows and numbers were read, where not as usual.
-fn reading_words(args: &ReleaseArgs, prepared: &Prepared) -> String {
+fn reading_words(args: &ReleaseArgs, prepared: &PreparedRelease) -> String {
     let mut lines = String::new();
     if let Some(persons) = &prepared.persons {
         let (unit, column) = (prepared.subject.unit.name(), &persons.column);
         lines += &match persons.rows.get() {
-            1 => format!("one row of each {unit} counts, by column {column}"),
-            rows => format!("at most {rows} rows of each {unit} count, by column {column}"),
+            1 => format!("each {unit} contributes at most 1 row, by column {column}"),
+            rows => format!("each {unit} contributes at most {rows} rows, by column {column}"),
         };
-        lines += "; rows without one do not\n";
+        lines += "; rows without a value there are ignored\n";
     }
     if let Some(notation) = notation(args, prepared) {
-        lines += &format!("numbers are read as {notation}\n");
+        lines += &format!("number notation: {notation}\n");
     }
     lines
 }
 
 /// How numbers are written, where numbers are read and it is not as usual.
-fn notation(args: &ReleaseArgs, prepared: &Prepared) -> Option<Notation> {
+fn notation(args: &ReleaseArgs, prepared: &PreparedRelease) -> Option<Notation> {
     let notation = form(&args.form).ok()?.notation;
     let reads_numbers = prepared.design.question().statistic.reads_numbers();
     (reads_numbers && notation != Notation::default()).then_some(notation)
 }
 
 /// What it costs, in which terms, and by which noise.
-fn cost_words(prepared: &Prepared) -> String {
+fn cost_words(prepared: &PreparedRelease) -> String {
     let mut lines = text::answer(&prepared.subject, &prepared.answer);
     lines.truncate(lines.find('\n').map_or(lines.len(), |end| end + 1));
     for note in prepared.notes() {
@@ -278,9 +268,9 @@ fn cost_words(prepared: &Prepared) -> String {
         let grid = decimal::nearest(note.granularity, 6);
         lines += &match (note.sampler.as_str(), note.place.as_str()) {
             ("exponential", "error bar") => {
-                format!("error bar: chosen in steps of {grid}, for a third of the epsilon\n")
+                format!("error bar: selected in steps of {grid}, with a third of epsilon\n")
             }
-            ("exponential", place) => format!("{place}: chosen among points {grid} apart\n"),
+            ("exponential", place) => format!("{place}: selected among points {grid} apart\n"),
             (sampler, _) => {
                 format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place)
             }
@@ -300,9 +290,7 @@ fn cell_json(cell: &Cell) -> Value {
 
 fn release_json(
     args: &ReleaseArgs,
-    prepared: &Prepared,
-    released: &Released,
-    claim: &Path,
+    ReleaseDone { prepared, released, claim, .. }: &ReleaseDone,
 ) -> Result<Value, Error> {
     let cells = released.release.cells.as_slice();
     let only = match cells {
@@ -323,10 +311,10 @@ fn release_json(
     Ok(object)
 }
 
-fn preview_json(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> Result<Value, Error> {
+fn preview_json(args: &ReleaseArgs, prepared: &PreparedRelease, rows: u64) -> Result<Value, Error> {
     let preview = prepared.design.preview(rows);
     let mut object = cost_json(args, prepared)?;
-    object["schema"] = json!("veracity.release-preview/2");
+    object["schema"] = json!("veracity.release-preview/3");
     object["statistic"] = json!(prepared.design.question().statistic.name());
     object["rows_assumed"] = json!(rows);
     object["cells"] = json!(preview.cells);
@@ -336,7 +324,7 @@ fn preview_json(args: &ReleaseArgs, prepared: &Prepared, rows: u64) -> Result<Va
 }
 
 /// What it costs, and how rows and numbers are read.
-fn cost_json(args: &ReleaseArgs, prepared: &Prepared) -> Result<Value, Error> {
+fn cost_json(args: &ReleaseArgs, prepared: &PreparedRelease) -> Result<Value, Error> {
     let mut object = text::cost(&prepared.subject, &prepared.answer)?;
     object["persons"] = json!(prepared.persons.as_ref().map(|persons| persons.note()));
     object["numbers_read_as"] = json!(notation(args, prepared).map(|notation| notation.to_string()));

@@ -1,4 +1,4 @@
-//! Replays: two runs on adjacent datasets that say the same, compared call by call.
+//! Replays: two runs on neighboring datasets with the same outputs, compared call by call.
 //!
 //! `veracity audit --replay` ends here, with a plan or with two traces; so does `veracity release --replay`.
 
@@ -6,18 +6,18 @@ use crate::{Ending, Outcome, args::AuditArgs, console::painted, meaning, text};
 use serde_json::json;
 use veracity::{
     Error, Significance,
-    auditing::{certificate::Number, default_plan_with},
+    auditing::{certificate::Number, default_plan},
+    decimal::{nearest, up},
     replaying::{self, Fault, NoiseReading, Pair, Replays},
-    report::decimal::{nearest, up},
     training::TrainingPlan,
 };
 
-/// Two recorded traces of anyone's code, or a plan's training, or that of the embedded default.
+/// Replays two recorded traces of any program, or the training run of a plan or of the built-in plan.
 pub fn run(args: &AuditArgs) -> Result<Outcome, Error> {
     let significance = Significance::new(args.significance)?;
     let replays = match (&args.replay.trace, &args.replay.trace_neighbour) {
         (Some(_), Some(_)) if args.plan.is_some() || !args.set.is_empty() => {
-            return Err(Error::invalid("a plan is given together with traces, expected one or the other"));
+            return Err(Error::invalid("a plan cannot be used with traces"));
         }
         (Some(run), Some(neighbour)) => replaying::traces(run, neighbour, significance)?,
         (None, _) | (_, None) => replaying::training(&plan_of(args)?, args.seed, significance)?,
@@ -28,11 +28,11 @@ pub fn run(args: &AuditArgs) -> Result<Outcome, Error> {
 fn plan_of(args: &AuditArgs) -> Result<TrainingPlan, Error> {
     match &args.plan {
         Some(path) => meaning::training_plan(path, None, &args.set),
-        None => Ok(default_plan_with(&args.set)?),
+        None => Ok(default_plan(&args.set)?),
     }
 }
 
-/// Prints what replays showed; exit code 1 when there is a fault.
+/// Prints the result of replays; exit code 1 when there is a fault.
 pub fn show(replays: &Replays, is_json: bool) -> Result<Outcome, Error> {
     let fault = replays.fault();
     let text = if is_json { as_json(replays)? } else { painted(&words(replays)) };
@@ -44,26 +44,26 @@ fn words(replays: &Replays) -> String {
     match replays.fault() {
         Some((Some(pair), fault)) => {
             format!(
-                "REFUTED: {fault}\n\nsubject    {what}\nneighbour  {}\nno chance is involved: the two runs said the same\n",
+                "REFUTED: {fault}\n\nsubject   {what}\nneighbor  {}\ndeterministic finding: both runs produced identical outputs\n",
                 pair.neighbour
             )
         }
         Some((None, fault)) => format!(
-            "REFUTED: {fault}\n\nsubject  {what}\n{}\nnoise as declared, or more, is refuted with chance at most {} in all tests together\n",
+            "REFUTED: {fault}\n\nsubject  {what}\n{}\nerror probability of all noise tests together ≤ {}\n",
             tested(replays, 7),
             nearest(Read::of(&replays.noise).significance, 2)
         ),
         None => format!(
-            "NOT REFUTED: used at most {} % of what was declared\n\nsubject     {what}\nneighbours  {}, {} noise calls compared\n{}\nother neighbours may move more\n",
+            "NOT REFUTED: used at most {}% of the declared sensitivity\n\nsubject    {what}\nneighbors  {}, {} noise calls compared\n{}\nother neighboring datasets may use more\n",
             up(100.0 * replays.used(), 4),
             replays.pairs.len(),
             replays.calls(),
-            tested(replays, 10),
+            tested(replays, 9),
         ),
     }
 }
 
-/// What all recorded runs have shown of their noise together.
+/// The noise tests of all recorded runs together.
 struct Read {
     declared: usize,
     silent: usize,
@@ -86,16 +86,16 @@ impl Read {
     }
 }
 
-/// What was said of noise, in a line whose name has so many columns.
+/// The line about noise, with a label of this width.
 fn tested(replays: &Replays, width: usize) -> String {
     let (read, name) = (Read::of(&replays.noise), format!("{:width$}", "noise"));
     let calls = |count: usize| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let silent = match read.silent {
         0 => String::new(),
-        count => format!("; not declared in {}: nothing is said of it there", calls(count)),
+        count => format!("; not declared in {}, so not tested there", calls(count)),
     };
     match read.declared {
-        0 => format!("{name}  not declared: nothing is said of it"),
+        0 => format!("{name}  not declared, so not tested"),
         count => format!("{name}  declared in {}, {} tests{silent}", calls(count), read.tests),
     }
 }

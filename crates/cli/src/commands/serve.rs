@@ -8,7 +8,7 @@ pub fn run(args: &ServeArgs, console: Console) -> Result<Outcome, Error> {
     let server = Server::bind(args.port)?;
     // Before the first request, not after the last one.
     console.print(&format!("{}\n", server.address()), 0);
-    console.remark("the page is there; Ctrl-C ends it");
+    console.remark("serving the web page; press Ctrl-C to stop");
     server.run();
     Outcome::done(String::new())
 }

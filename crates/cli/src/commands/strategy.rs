@@ -6,11 +6,11 @@ use crate::{
     text,
 };
 use veracity::{
-    Error,
-    report::{decimal, table},
+    Error, decimal,
     saving::{create, must_be_new},
     spec::Whole,
     strategy::{Aim, StrategyFile, compare},
+    words::table,
 };
 
 /// How many coefficients are shown.
@@ -34,7 +34,7 @@ fn tabulate(found: &StrategyFile) -> String {
     let numbers: Vec<String> =
         found.coefficients.iter().take(SHOWN).map(|c| decimal::nearest(*c, 5)).collect();
     let more = found.coefficients.len().saturating_sub(SHOWN);
-    let rest = if more == 0 { String::new() } else { format!(" … {more} more (--json has all)") };
+    let rest = if more == 0 { String::new() } else { format!(" … {more} more (use --json to print all)") };
     let mut rows: Vec<[String; 3]> = found
         .errors
         .iter()
@@ -46,7 +46,7 @@ fn tabulate(found: &StrategyFile) -> String {
             ]
         })
         .collect();
-    rows.push(["no strategy is below".into(), decimal::down(found.least_mean_error, 6), "–".into()]);
+    rows.push(["lower bound for any strategy".into(), decimal::down(found.least_mean_error, 6), "–".into()]);
     let head = format!("coefficients {}{rest}\n\n", numbers.join(" "));
     head + &table::align(["strategy", "mean error", "largest error"], &rows)
 }

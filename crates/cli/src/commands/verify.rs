@@ -1,13 +1,13 @@
-//! `veracity verify`: recomputes a claim or the certificate of an audit, or checks all that is in a folder.
+//! `veracity verify`: recomputes a claim or the certificate of an audit, or checks all files in a folder.
 
 mod folder;
 
 use crate::{Ending, Outcome, args::VerifyArgs, console::painted, meaning, text};
 use serde_json::Value;
 use veracity::{
-    Check, Confirmation, Error, Stated, Tie, Verified,
+    Check, Confirmation, Error, Stated, Tie, VerifiedFile,
     auditing::{
-        certificate::{CommandAgain, Demands, Recomputed, Statement},
+        certificate::{CommandAgain, Recomputation, Statement, VerifyOptions},
         interrupt,
         signature::PublicKey,
     },
@@ -15,7 +15,7 @@ use veracity::{
     verify_file_with, words,
 };
 
-/// Says whether a claim or a certificate holds; exit code 1 when it does not.
+/// Verifies a claim or a certificate; exit code 1 when it is invalid.
 pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
     let demands = demands(args)?;
     if let (Some(_), true) = (&demands, args.file.is_dir()) {
@@ -32,8 +32,8 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
         return folder::model(args);
     }
     let confirmation = match verify_file_with(&args.file, demands.as_ref())? {
-        Verified::Claim(confirmation) => confirmation,
-        Verified::Certificate(recomputed) => return certificate(args, &recomputed),
+        VerifiedFile::Claim(confirmation) => confirmation,
+        VerifiedFile::Certificate(recomputed) => return certificate(args, &recomputed),
     };
     let text = if args.json {
         text::json(&json(&confirmation))?
@@ -43,8 +43,8 @@ pub fn run(args: &VerifyArgs) -> Result<Outcome, Error> {
     Ok(Outcome { text, ending: Ending::of(confirmation.stands()) })
 }
 
-/// What is asked of a certificate beyond the files beside it.
-fn demands(args: &VerifyArgs) -> Result<Option<Demands>, Error> {
+/// The options for a certificate.
+fn demands(args: &VerifyArgs) -> Result<Option<VerifyOptions>, Error> {
     if args.rerun.is_none() && args.plan.is_none() && args.command.is_none() && args.key.is_none() {
         return Ok(None);
     }
@@ -52,7 +52,7 @@ fn demands(args: &VerifyArgs) -> Result<Option<Demands>, Error> {
         interrupt::install_handlers();
     }
     let data = args.data.clone().zip(args.canary.clone());
-    Ok(Some(Demands {
+    Ok(Some(VerifyOptions {
         rerun: args.rerun.map(|trials| Whole(trials).count("rerun")).transpose()?,
         plan: args.plan.as_deref().map(|plan| meaning::training_plan(plan, None, &args.set)).transpose()?,
         command: args.command.clone().map(|line| CommandAgain { line, data }),
@@ -98,7 +98,7 @@ fn verdict(confirmation: &Confirmation) -> &'static str {
     }
 }
 
-fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Error> {
+fn certificate(args: &VerifyArgs, recomputed: &Recomputation) -> Result<Outcome, Error> {
     let text = match args.json {
         true => text::json(&certificate_json(recomputed))?,
         false => painted(&words::certificate(recomputed)),
@@ -106,7 +106,7 @@ fn certificate(args: &VerifyArgs, recomputed: &Recomputed) -> Result<Outcome, Er
     Ok(Outcome { text, ending: Ending::of(recomputed.failure().is_none()) })
 }
 
-fn certificate_json(recomputed: &Recomputed) -> Value {
+fn certificate_json(recomputed: &Recomputation) -> Value {
     let stated = &recomputed.certificate;
     let statement = |one: &Statement| serde_json::json!({ "what": one.what, "stated": one.stated, "found": one.found, "holds": one.holds });
     serde_json::json!({

@@ -1,4 +1,4 @@
-//! `veracity zoo`: audits every planted bug, and prints what caught it and at what cost.
+//! `veracity zoo`: audits every planted bug, and prints the audit that detected it, with its trials and seconds.
 
 mod powers;
 
@@ -7,23 +7,21 @@ use crate::{
     args::ZooArgs,
     console::Console,
     meaning::clean,
-    progress::{self, Step, Told},
+    progress::{self, ProgressEvent, Step},
     text,
 };
 use serde_json::{Value, json};
 use veracity::{
     Error, Significance,
-    report::{
-        decimal::{down, nearest, up},
-        table::align,
-    },
-    zoo::{Breed, Exhibit, Found, Terms, Visit, exhibits, visit},
+    decimal::{down, grouped, nearest, up},
+    words::table::align,
+    zoo::{Exhibit, Terms, Variant, Visit, VisitOutcome, exhibits, visit},
 };
 
-/// Audits planted bugs, all of which should be refuted, or their honest twins, none of which should; exit code 1 otherwise.
+/// Audits planted bugs, all of which should be refuted, or their correct versions, none of which should; exit code 1 otherwise.
 pub fn run(args: &ZooArgs, console: Console) -> Result<Outcome, Error> {
     Significance::new(args.significance)?;
-    let breed = if args.honest { Breed::Honest } else { Breed::Planted };
+    let breed = if args.honest { Variant::Correct } else { Variant::Buggy };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let terms = Terms { seed: args.seed, significance: args.significance, threads };
     let chosen = chosen(exhibits(args.seed)?, &args.names)?;
@@ -33,18 +31,24 @@ pub fn run(args: &ZooArgs, console: Console) -> Result<Outcome, Error> {
     let of = chosen.len() as u64;
     let told = |(done, name): (u64, &str)| {
         let more = format!(", {name}");
-        Told::Step(Step { what: if args.honest { "twin" } else { "bug" }, done, of, speed: None, more })
+        ProgressEvent::Step(Step {
+            what: if args.honest { "control" } else { "bug" },
+            done,
+            of,
+            speed: None,
+            more,
+        })
     };
     let visits: Vec<Visit> = progress::shown(console, args.progress, told, |watch| {
         let all = (1..).zip(&chosen).map(|(done, exhibit)| {
             let found = visit(exhibit, breed, terms);
-            // Nobody need watch.
+            // A closed display is ignored.
             let _ = watch.send((done, exhibit.name));
             found
         });
         all.collect()
     })?;
-    let stands = visits.iter().all(|visit| visit.is_refuted() == (breed == Breed::Planted));
+    let stands = visits.iter().all(|visit| visit.is_refuted() == (breed == Variant::Buggy));
     let text = if args.json { text::json(&as_json(&visits, args))? } else { words(&visits, args) };
     Ok(Outcome { text, ending: Ending::of(stands) })
 }
@@ -55,9 +59,7 @@ fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Error> {
         let meant = veracity::nearest(unknown, all.iter().map(|exhibit| exhibit.name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         let shown = clean(unknown);
-        return Err(Error::invalid(format!(
-            "bug is {shown}, expected a name that `veracity zoo` lists{meant}"
-        )));
+        return Err(Error::invalid(format!("unknown bug {shown}; `veracity zoo` lists all names{meant}")));
     }
     Ok(all
         .into_iter()
@@ -68,13 +70,13 @@ fn chosen(all: Vec<Exhibit>, names: &[String]) -> Result<Vec<Exhibit>, Error> {
 fn words(visits: &[Visit], args: &ZooArgs) -> String {
     let refuted = visits.iter().filter(|visit| visit.is_refuted()).count();
     let seconds: f64 = visits.iter().map(|visit| visit.took.as_secs_f64()).sum();
-    let kind = if args.honest { "honest twins" } else { "planted bugs" };
+    let kind = if args.honest { "correct versions" } else { "planted bugs" };
     let rows: Vec<[String; 7]> = visits.iter().map(row).collect();
-    // The longest column last: what a terminal wraps then starts in line.
-    let (audit, what) = if args.honest { ("audit", "what it has not") } else { ("caught by", "what") };
-    let head = ["name", audit, "epsilon shown", "claimed", "trials", "seconds", what];
+    // The longest column is last, because a terminal may wrap it.
+    let (audit, bug) = if args.honest { ("audit", "bug that is fixed") } else { ("detected by", "bug") };
+    let head = ["name", audit, "lower bound", "claim", "trials", "seconds", bug];
     format!(
-        "{refuted} of {} {kind} refuted in {} s   (chance of error ≤ {} each)\n\n{}",
+        "{refuted} of {} {kind} refuted in {} s   (error probability ≤ {} each)\n\n{}",
         visits.len(),
         nearest(seconds, 3),
         nearest(args.significance, 3),
@@ -84,19 +86,19 @@ fn words(visits: &[Visit], args: &ZooArgs) -> String {
 
 fn row(visit: &Visit) -> [String; 7] {
     let shown = match &visit.found {
-        Found::Bound(_) => {
+        VisitOutcome::Bound(_) => {
             let shown = visit.shown().map_or_else(String::new, |shown| down(shown.0.get(), 3));
             if visit.is_refuted() { format!("≥ {shown}") } else { format!("≥ {shown}, not refuted") }
         }
-        Found::Fault(_) => "any: a fault".to_owned(),
-        Found::NoFault { used } => format!("no fault, {} % used", nearest(100.0 * used, 3)),
+        VisitOutcome::Fault(_) => "fault found".to_owned(),
+        VisitOutcome::NoFault { used } => format!("no fault, {}% used", nearest(100.0 * used, 3)),
     };
     [
         visit.name.to_owned(),
         visit.audit.to_owned(),
         shown,
         up(visit.claim.epsilon.0.get(), 4),
-        visit.trials.to_string(),
+        grouped(visit.trials),
         format!("{:.2}", visit.took.as_secs_f64()),
         visit.what.to_owned(),
     ]
@@ -105,8 +107,8 @@ fn row(visit: &Visit) -> [String; 7] {
 fn as_json(visits: &[Visit], args: &ZooArgs) -> Value {
     let one = |visit: &Visit| {
         let fault = match &visit.found {
-            Found::Fault(fault) => Some(fault),
-            Found::Bound(_) | Found::NoFault { .. } => None,
+            VisitOutcome::Fault(fault) => Some(fault),
+            VisitOutcome::Bound(_) | VisitOutcome::NoFault { .. } => None,
         };
         json!({
             "name": visit.name,

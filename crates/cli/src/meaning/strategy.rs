@@ -11,7 +11,8 @@ use veracity::{
 /// The mechanism that the flags describe.
 pub fn mechanism(args: &MechanismArgs) -> Result<MechanismSpec, Error> {
     let strategy = strategy(args)?;
-    let noise_multiplier = args.noise_multiplier.ok_or_else(|| missing("--noise-multiplier", "matrix"))?;
+    let noise_multiplier =
+        args.numbers.get("noise_multiplier").ok_or_else(|| missing("--noise-multiplier", "matrix"))?;
     Ok(MechanismSpec::Matrix {
         participation: participation(args, &strategy)?,
         strategy: StrategySpec::from(&strategy),
@@ -20,19 +21,20 @@ pub fn mechanism(args: &MechanismArgs) -> Result<MechanismSpec, Error> {
 }
 
 fn missing(flag: &str, with: &str) -> Error {
-    Error::invalid(format!("{flag} is missing, expected {flag} with {with}"))
+    Error::invalid(format!("{flag} is missing; {with} needs it"))
 }
 
 /// A strategy by its name, or from a file.
 fn strategy(args: &MechanismArgs) -> Result<Strategy, Error> {
-    let word = args.strategy.as_deref().ok_or_else(|| {
-        Error::invalid("--strategy is missing, expected tree, banded, square-root or a file")
-    })?;
+    let word = args
+        .strategy
+        .as_deref()
+        .ok_or_else(|| Error::invalid("--strategy is missing; give tree, banded, square-root or a file"))?;
     let named = format!("--strategy {word}");
     let count = |flag: &str, name, value: Option<f64>| {
         value.map_or_else(|| Err(missing(flag, &named)), |value| Ok(Whole(value).count(name)?))
     };
-    let steps = || count("--steps", "steps", args.steps);
+    let steps = || count("--steps", "steps", args.numbers.get("steps"));
     match word {
         "tree" => {
             refuse("--bands", args.bands, &named)?;
@@ -45,7 +47,7 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Error> {
             Ok(strategy::square_root(steps, bands)?)
         }
         file => {
-            refuse("--steps", args.steps, "a strategy from a file")?;
+            refuse("--steps", args.numbers.get("steps"), "a strategy from a file")?;
             refuse("--bands", args.bands, "a strategy from a file")?;
             if !file.contains(['/', '\\', '.']) && !Path::new(file).exists() {
                 return Err(Error::invalid(format!(
@@ -60,12 +62,12 @@ fn strategy(args: &MechanismArgs) -> Result<Strategy, Error> {
 
 fn refuse(flag: &str, value: Option<f64>, with: &str) -> Result<(), Error> {
     match value {
-        Some(value) => Err(Error::invalid(format!("{flag} is {value}, expected no such flag with {with}"))),
+        Some(value) => Err(Error::invalid(format!("{flag} is {value}, but it cannot be used with {with}"))),
         None => Ok(()),
     }
 }
 
-/// Once, several times at a distance, or in turns.
+/// Once, several times with a separation, or with cyclic Poisson sampling.
 fn participation(args: &MechanismArgs, strategy: &Strategy) -> Result<ParticipationSpec, Error> {
     if let Some(rate) = args.cyclic_rate {
         refuse("--participations", args.participations, "--cyclic-rate")?;
@@ -75,7 +77,7 @@ fn participation(args: &MechanismArgs, strategy: &Strategy) -> Result<Participat
         let groups = args.groups.map_or_else(|| Whole::from(band()), Whole);
         return Ok(ParticipationSpec::CyclicPoisson { groups, rate });
     }
-    refuse("--groups", args.groups, "a record that is not sampled in turns; give --cyclic-rate too")?;
+    refuse("--groups", args.groups, "records without cyclic Poisson sampling; add --cyclic-rate")?;
     Ok(match (args.participations, args.separation) {
         (None, None) => ParticipationSpec::Once {},
         (Some(1.0), None) => ParticipationSpec::Once {},

@@ -1,25 +1,30 @@
 //! Holds a CUDA device against the CPU, and times it: `cargo xtask bench gpu` runs both on a machine that has one.
 //!
-//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench` times trainings; `gpu small [NAME]` is a short
-//! run for memory and race checkers.
+//! `gpu check [NAME]` compares noise integers, batches and trained models; `gpu bench [NAME|all [COUNT]]` times trainings; `gpu small
+//! [NAME]` is a short run for memory and race checkers. `--kernel warp|wide|team` before these words trains by the kernels of that file
+//! alone.
 
 mod replay;
 
 use std::time::Instant;
 use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
-use veracity_cuda::Cuda;
+use veracity_cuda::{Cuda, Family};
 use veracity_noise::{Entropy, Purpose, vector};
 use veracity_train::{
-    Crafted, DIGITS, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling, Schedule,
-    Shape, World,
+    CraftedGradient, DIGITS, Dataset, Labels, Layer, Loss, Network, Optimiser, Plan, Privacy, Sampling,
+    Schedule, Shape, World,
     device::{Cpu, Device, Likelihoods, Reading, Trainings, Worlds, batch_of},
-    whole::WholeNumbers,
+    integer::IntegerReference,
 };
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let run = || -> Result<bool, Refusal> {
-        let device = veracity_cuda::open(0)?;
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let mut run = || -> Result<bool, Refusal> {
+        let mut device = veracity_cuda::open(0)?;
+        if words.first().is_some_and(|word| word == "--kernel") {
+            device = device.with_kernels(family(words.get(1).map_or("", String::as_str))?);
+            words.drain(..2);
+        }
         println!("{}", device.name());
         match words.first().map(String::as_str) {
             Some("check") => check(&device, words.get(1).map(String::as_str)),
@@ -35,6 +40,15 @@ fn main() {
             eprintln!("gpu: {refusal}");
             std::process::exit(2);
         }
+    }
+}
+
+fn family(name: &str) -> Result<Family, Refusal> {
+    match name {
+        "warp" => Ok(Family::Warp),
+        "wide" => Ok(Family::Wide),
+        "team" => Ok(Family::Team),
+        _ => Err(Refusal::Invalid("the kernel is unknown, expected warp, wide or team".into())),
     }
 }
 
@@ -197,7 +211,7 @@ fn check(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
             off <= tolerance(&kind.plan),
         );
         let some = trials.len().min(if kind.plan.network.parameters() < 1100 { 1000 } else { 32 });
-        let twins = WholeNumbers
+        let twins = IntegerReference
             .train(&Trainings { worlds: &worlds[..some], trials: &trials[..some], ..asked })?
             .concat();
         let off = differing(&found[..twins.len()], &twins);
@@ -254,10 +268,11 @@ fn worlds_agree(
             Dataset::new(features, kind.data.width(), labels)
         };
         let (inside, outside) = (part(5)?, part(50)?);
-        let crafted = [Crafted::dirac(3, 1.0)?, Crafted::new(vec![(0, 0.5), (7, -0.9), (9, 3.0)])?];
+        let crafted =
+            [CraftedGradient::dirac(3, 1.0)?, CraftedGradient::new(vec![(0, 0.5), (7, -0.9), (9, 3.0)])?];
         let choices: Vec<Vec<bool>> =
             (0..trials.len()).map(|t| (0..count).map(|i| (t * 31 + i * 17) % 5 < 2).collect()).collect();
-        let stand: Vec<Vec<Option<&Crafted>>> = (0..trials.len())
+        let stand: Vec<Vec<Option<&CraftedGradient>>> = (0..trials.len())
             .map(|t| (0..6).map(|i| [None, Some(&crafted[0]), Some(&crafted[1])][(t + i) % 3]).collect())
             .collect();
         let directions: Vec<Vec<f32>> = (0..3)
@@ -304,7 +319,7 @@ fn worlds_agree(
                 ("few scores", Reading::Scores(&attacks[3])),
                 ("outputs", Reading::Outputs(&inside)),
             ];
-            // Scores are made of sums, which are held against these cores by themselves; of long models one is enough.
+            // Scores are made of sums, which are compared with the CPU by themselves; of long models one is enough.
             let large = kind.plan.network.parameters() > 20_000;
             for (name, read) in reads {
                 let is_score = name.ends_with("scores");
@@ -314,7 +329,7 @@ fn worlds_agree(
                 let asked = trainings(&kind, &worlds, &trials, entropy, read);
                 let found = device.train_flat(&asked)?;
                 let off = if is_score { 0.0 } else { farthest(&found, &Cpu.train(&asked)?.concat()) };
-                let differing = differing(&found, &WholeNumbers.train(&asked)?.concat());
+                let differing = differing(&found, &IntegerReference.train(&asked)?.concat());
                 say(
                     format!(
                         "{}: {what} worlds, {name}: farthest {off:.2e}, {differing} differ from the twin's",
@@ -359,7 +374,7 @@ fn small(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
     let entropy = Entropy::seeded(7);
     for kind in named(3, name)? {
         let trials: Vec<u64> = (0..6).collect();
-        let planted = [Crafted::dirac(1, 1.0)?];
+        let planted = [CraftedGradient::dirac(1, 1.0)?];
         let stand = [Some(&planted[0])];
         let shuffled = matches!(kind.plan.sampling, Sampling::Shuffled { .. });
         let world = World::from(&kind.data);
@@ -391,7 +406,7 @@ fn small(device: &Cuda, name: Option<&str>) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// The first of these trainings on the cores of this machine, for a second or so: how many a second.
+/// The first of these trainings on the CPU, for a second or so: how many a second.
 fn on_cores(asked: &Trainings<'_>) -> Result<f64, Refusal> {
     let mut count = 16;
     loop {
@@ -429,7 +444,7 @@ fn bench(device: &Cuda, words: &[String]) -> Result<(), Refusal> {
         };
         let count = words.get(1).and_then(|count| count.parse().ok()).unwrap_or(count);
         let trials: Vec<u64> = (0..count).collect();
-        let canary = [Crafted::dirac(1, 1.0)?];
+        let canary = [CraftedGradient::dirac(1, 1.0)?];
         let stand = [Some(&canary[0])];
         let shuffled = matches!(kind.plan.sampling, Sampling::Shuffled { .. });
         let world = World::from(&kind.data);

@@ -8,7 +8,7 @@ use veracity_core::{ClipNorm, Count, NoiseMultiplier, Refusal};
 use veracity_cuda::Cuda;
 use veracity_noise::Entropy;
 use veracity_train::{
-    Calibrated, Dataset, Initial, Loss, Network, Plan, Privacy, Sampling, Shape, World,
+    CalibratedNoise, Dataset, Initial, Loss, Network, Plan, Privacy, Sampling, Shape, World,
     device::{Reading, Trainings},
 };
 
@@ -107,7 +107,7 @@ fn moves(
         Privacy::gaussian(noise, clip),
     );
     let plan = Plan { initial: Initial::At(weights(of_weights, parameters)), ..plan };
-    let calibrated = Calibrated::gaussian(noise, clip, parameters, plan.rounding())?;
+    let calibrated = CalibratedNoise::gaussian(noise, clip, parameters, plan.rounding())?;
     let mut worlds = vec![World::from(data)];
     for at in 0..RECORDS {
         worlds.push(World::from(data).without(at)?);

@@ -3,13 +3,16 @@
 #![allow(dead_code, clippy::unwrap_used)] // Each test uses a part of it; one that cannot go on should stop there.
 
 use std::{
+    fmt::Display,
     fs,
+    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, ChildStdout, Command, Stdio},
 };
 use veracity_account::{Question, filter::Budget};
-use veracity_core::{Adjacency, Delta, Epsilon, Mechanism, NoiseMultiplier};
-use veracity_ledger::{Ledger, Request, RequestId, Rule, Terms};
+use veracity_core::{Adjacency, Error, Mechanism};
+use veracity_ledger::{Ledger, Request, RequestId, Reservation, Reserved, Rule, Terms};
+use veracity_testkit::short::{delta, epsilon, noise};
 
 /// A folder that is gone when the test ends.
 pub struct Folder(pub PathBuf);
@@ -38,21 +41,21 @@ pub fn is_long() -> bool {
     std::env::var_os("VERACITY_LEDGER_LONG").is_some()
 }
 
-pub fn budget(epsilon: f64, delta: f64) -> Budget {
-    Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
+pub fn budget(most: f64, at: f64) -> Budget {
+    Budget { epsilon: epsilon(most), delta: delta(at) }
 }
 
 /// A budget whose ε add up.
-pub fn sums(epsilon: f64) -> Terms {
-    Terms { rule: Rule::Sum, ..Terms::new(budget(epsilon, 0.0)).unwrap() }
+pub fn sums(most: f64) -> Terms {
+    Terms { rule: Rule::Sum, ..Terms::new(budget(most, 0.0)).unwrap() }
 }
 
-pub fn pure(epsilon: f64) -> Question {
-    of(Mechanism::Pure { epsilon: Epsilon::new(epsilon).unwrap() })
+pub fn pure(each: f64) -> Question {
+    of(Mechanism::Pure { epsilon: epsilon(each) })
 }
 
-pub fn gaussian(noise: f64) -> Question {
-    of(Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(noise).unwrap() })
+pub fn gaussian(multiplier: f64) -> Question {
+    of(Mechanism::Gaussian { noise_multiplier: noise(multiplier) })
 }
 
 pub fn of(mechanism: Mechanism) -> Question {
@@ -64,10 +67,11 @@ pub fn named(id: &str, question: Question) -> Request {
     Request { id: Some(RequestId::new(id).unwrap()), ..Request::new(question, "a number") }
 }
 
-/// This test program, to be started again for its test `client` alone, which acts as `job` says.
-pub fn start(job: &str, ledger: &Path) -> Command {
+/// This test program, to be started again for the test `client` of a module alone, which acts as `job` says.
+pub fn start(module: &str, job: &str, ledger: &Path) -> Command {
+    let (_, module) = module.split_once("::").unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["client", "--exact", "--nocapture", "--test-threads=1"]);
+    command.args([&format!("{module}::client"), "--exact", "--nocapture", "--test-threads=1"]);
     command.env("LEDGER_JOB", job).env("LEDGER_PATH", ledger);
     command
 }
@@ -76,6 +80,12 @@ pub fn start(job: &str, ledger: &Path) -> Command {
 pub fn job() -> Option<(String, PathBuf)> {
     let job = std::env::var("LEDGER_JOB").ok()?;
     Some((job, std::env::var_os("LEDGER_PATH").unwrap().into()))
+}
+
+/// A line of a client, on a line of its own: the harness prints the name of the test without a line end.
+pub fn tell(line: impl Display) {
+    let mut out = std::io::stdout();
+    writeln!(out, "\n{line}").and_then(|()| out.flush()).unwrap();
 }
 
 /// The numbers after a word, one for each line that begins with it.
@@ -102,16 +112,27 @@ pub fn recover(path: &Path, told: &[u64]) -> u64 {
     verified.reserved
 }
 
-/// Numbers that are the same in every run.
-pub struct Dice(pub u64);
+/// The lines of a client up to the first one that has a word; more of them can be read.
+pub fn read_until(out: &mut impl BufRead, word: &str) -> String {
+    let mut said = String::new();
+    while !said.contains(word) || !said.ends_with('\n') {
+        assert!(out.read_line(&mut said).unwrap() > 0, "the client ended by itself: {said}");
+    }
+    said
+}
 
-impl Dice {
-    pub fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % end
+/// Starts a client with pipes to and from it.
+pub fn piped(mut client: Command) -> (Child, BufReader<ChildStdout>) {
+    let mut child =
+        client.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    (child, out)
+}
+
+/// A reservation that is new.
+pub fn new(reserved: Result<Reserved, Error>) -> Reservation {
+    match reserved.unwrap() {
+        Reserved::New(reservation) => reservation,
+        Reserved::Known { answer, .. } => panic!("known: {answer}"),
     }
 }

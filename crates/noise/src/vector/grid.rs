@@ -43,6 +43,9 @@ pub struct Grid {
 
 impl Grid {
     /// The grid for noise of a standard deviation.
+    ///
+    /// # Errors
+    /// Refuses a deviation that is not positive, or too small or too large for a grid.
     pub fn new(standard_deviation: f64) -> Result<Grid, Refusal> {
         let granularity = standard_deviation / SCALE;
         // A subnormal step has too few digits to divide by.

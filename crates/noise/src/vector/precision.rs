@@ -228,7 +228,7 @@ fn words_alone_would_betray_the_sum() {
         weight * squares.sum::<f64>() / f64::from(cells)
     });
     let leak = leak.sum::<f64>();
-    println!("words alone would tell {leak:e} nats a pair");
+    println!("words alone would leak {leak:e} nats per pair");
     assert!((3e-9..3e-7).contains(&leak), "{leak:e}");
 }
 

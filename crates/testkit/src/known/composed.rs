@@ -4,7 +4,7 @@
 //! the canary more than they do; rounded down, against it: each direction takes the rounding that makes its δ larger.
 
 use super::Draws;
-use veracity_numerics::normal;
+use veracity_core::numerics::normal;
 
 /// The width of a cell.
 const CELL: f64 = 1e-3;

@@ -1,7 +1,7 @@
 //! The laws of two worlds: how scores are drawn, and δ at every ε.
 
 use super::{Draws, composed::Composed};
-use veracity_numerics::normal;
+use veracity_core::numerics::normal;
 
 /// Integers farther out have less than 1e-40 of the noise.
 const FAR: i32 = 250;

@@ -6,10 +6,12 @@
 mod composed;
 mod crowd;
 mod draws;
+mod drifting;
 mod law;
 
 pub use crowd::Crowd;
 pub use draws::Draws;
+pub use drifting::Drifting;
 
 use law::Law;
 use veracity_core::{
@@ -43,7 +45,8 @@ impl Known {
             })
         };
         let (rate, sigma, steps) = (0.3, 1.0, 4);
-        let sampled = Mechanism::dp_sgd(SamplingRate::new(rate)?, noise(sigma)?, Count::new(steps)?);
+        let sampled =
+            Mechanism::sampled_gaussian(SamplingRate::new(rate)?, noise(sigma)?, Count::new(steps)?);
         let names = Mechanism::Approximate { epsilon: Epsilon::ZERO, delta: Delta::new(0.05)? };
         let laplace = Mechanism::Laplace { noise_multiplier: noise(1.0)? };
         let lattice = |scale| Ok::<_, Refusal>((noise(scale)?, Count::ONE));

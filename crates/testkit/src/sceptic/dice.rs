@@ -13,6 +13,11 @@ impl Dice {
         dice
     }
 
+    /// Dice that go on from a state.
+    pub fn from_state(state: u64) -> Dice {
+        Dice(state)
+    }
+
     /// 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -215,23 +215,29 @@ fn sampled_once(dice: &mut Dice) -> (Mechanism, Adjacency) {
         _ => 1.0 - dice.log_uniform(1e-13, 0.1),
     };
     let sigma = if dice.below(2) == 0 { dice.log_uniform(0.05, 1e6) } else { dice.log_uniform(0.3, 10.0) };
-    (Mechanism::dp_sgd(rate(q), noise(sigma), Count::ONE), any_adjacency(dice))
+    (Mechanism::sampled_gaussian(rate(q), noise(sigma), Count::ONE), any_adjacency(dice))
 }
 
 fn sampled_gaussian(dice: &mut Dice) -> (Mechanism, Adjacency) {
     let (low, high) = if dice.below(3) == 0 { (1e-9, 1.0) } else { (1e-4, 1.0) };
     let (q, sigma) = (dice.log_uniform(low, high), dice.log_uniform(0.3, 20.0));
-    (Mechanism::dp_sgd(rate(q), noise(sigma), times(dice.count(2, 1_000_000))), any_adjacency(dice))
+    (Mechanism::sampled_gaussian(rate(q), noise(sigma), times(dice.count(2, 1_000_000))), any_adjacency(dice))
 }
 
 fn sampled_large_noise(dice: &mut Dice) -> (Mechanism, Adjacency) {
     let (q, sigma) = (dice.log_uniform(1e-9, 1.0), dice.log_uniform(1.0, 1e6));
-    (Mechanism::dp_sgd(rate(q), noise(sigma), times(dice.count(2, 1_000_000_000))), any_adjacency(dice))
+    (
+        Mechanism::sampled_gaussian(rate(q), noise(sigma), times(dice.count(2, 1_000_000_000))),
+        any_adjacency(dice),
+    )
 }
 
 fn sampled_rare_jumps(dice: &mut Dice) -> (Mechanism, Adjacency) {
     let (q, sigma) = (dice.log_uniform(1e-9, 1e-2), dice.log_uniform(0.05, 1.0));
-    (Mechanism::dp_sgd(rate(q), noise(sigma), times(dice.count(2, 1_000_000_000))), any_adjacency(dice))
+    (
+        Mechanism::sampled_gaussian(rate(q), noise(sigma), times(dice.count(2, 1_000_000_000))),
+        any_adjacency(dice),
+    )
 }
 
 fn sampled_declared(dice: &mut Dice) -> (Mechanism, Adjacency) {
@@ -289,7 +295,7 @@ fn mixed(dice: &mut Dice, kinds: usize) -> (Mechanism, Adjacency) {
             .repeated(times(dice.count(1, 100))),
         1 => Mechanism::Laplace { noise_multiplier: noise(dice.log_uniform(0.5, 100.0)) }
             .repeated(times(dice.count(1, 100))),
-        2 => Mechanism::dp_sgd(
+        2 => Mechanism::sampled_gaussian(
             rate(dice.log_uniform(1e-4, 1.0)),
             noise(dice.log_uniform(0.5, 100.0)),
             times(dice.count(1, 10_000)),
@@ -347,12 +353,14 @@ fn bounds_only(dice: &mut Dice) -> (Mechanism, Adjacency) {
 fn corners(dice: &mut Dice) -> (Mechanism, Adjacency) {
     let steps = dice.pick(&[1, 2, 100, 1_000_000]);
     let mechanism = match dice.below(6) {
-        0 => Mechanism::dp_sgd(rate(1.0 - 1e-12), noise(dice.log_uniform(0.3, 1e4)), times(steps)),
-        1 => Mechanism::dp_sgd(rate(0.99), noise(dice.log_uniform(1.0, 1e6)), times(steps)),
+        0 => Mechanism::sampled_gaussian(rate(1.0 - 1e-12), noise(dice.log_uniform(0.3, 1e4)), times(steps)),
+        1 => Mechanism::sampled_gaussian(rate(0.99), noise(dice.log_uniform(1.0, 1e6)), times(steps)),
         2 => {
             Mechanism::Laplace { noise_multiplier: noise(dice.log_uniform(1e5, 1e9)) }.repeated(times(steps))
         }
-        3 => Mechanism::dp_sgd(rate(1e-9), noise(dice.log_uniform(0.05, 1e6)), times(1_000_000_000)),
+        3 => {
+            Mechanism::sampled_gaussian(rate(1e-9), noise(dice.log_uniform(0.05, 1e6)), times(1_000_000_000))
+        }
         4 => {
             let parts = (0..200 + dice.below(800)).map(|_| match dice.below(2) {
                 0 => Mechanism::Laplace { noise_multiplier: noise(dice.log_uniform(10.0, 1e4)) },

@@ -152,7 +152,7 @@ mod tests {
     fn jumps_of_one_size_do_not_end_the_sum() {
         let rate = SamplingRate::new(3.1987506304331642e-6).expect("a rate");
         let noise = NoiseMultiplier::new(0.06853147398289065).expect("a noise multiplier");
-        let mechanism = Mechanism::dp_sgd(rate, noise, Count::new(1648).expect("a count"));
+        let mechanism = Mechanism::sampled_gaussian(rate, noise, Count::new(1648).expect("a count"));
         let roads = Roads::of(&mechanism, Adjacency::AddRemove).expect("worlds");
         let (truth, golden) = (roads.held(4517.45549329643), Truth::of_decimal("6.51295997741877e-156"));
         assert!(truth.is_rough(), "{}", truth.describe());
@@ -168,7 +168,7 @@ mod tests {
     fn nodes_that_turn_as_one_are_not_taken_for_the_transform() {
         let rate = SamplingRate::new(0.1455239992985351).expect("a rate");
         let noise = NoiseMultiplier::new(18.80444139038595).expect("a noise multiplier");
-        let mechanism = Mechanism::dp_sgd(rate, noise, Count::new(2).expect("a count"));
+        let mechanism = Mechanism::sampled_gaussian(rate, noise, Count::new(2).expect("a count"));
         let roads = Roads::of(&mechanism, Adjacency::AddRemove).expect("worlds");
         let (truth, golden) =
             (roads.held(7.649351862850724e-3), Truth::of_decimal("1.61154693712161802855779577172e-3"));

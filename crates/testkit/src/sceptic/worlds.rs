@@ -281,7 +281,8 @@ fn randomized_response(buckets: u32, noise: Dd, view: View) -> Option<Use> {
     }
 }
 
-/// A mechanism on a Poisson batch. Of a declared one, the sampled worst pair: no promise can be tighter.
+/// A mechanism on a Poisson batch. Of a declared one, the sampled worst pair: no promise can be tighter. Where a declaration
+/// compares two records in one place, the worst mechanism that keeps it also publishes the size of the batch.
 fn poisson(rate: f64, inner: &Mechanism, view: View) -> Option<World> {
     if rate == 1.0 {
         return single(inner, view);
@@ -293,6 +294,15 @@ fn poisson(rate: f64, inner: &Mechanism, view: View) -> Option<World> {
     if let Mechanism::Gaussian { noise_multiplier } = inner {
         let mu = Dd::ONE / Dd::new(noise_multiplier.get());
         return Some(world(Use::SampledGaussian { rate: q, mu, situation }));
+    }
+    let reported = matches!(inner, Mechanism::RandomizedResponse { .. });
+    if view.adjacency != Adjacency::AddRemove && (reported || is_declared(inner)) {
+        let sized = !matches!(inner, Mechanism::Approximate { .. });
+        let (once, _) = single(inner, view).filter(|_| sized)?.uses.pop()?;
+        let enters = |atom: &Atom| Atom { loss: atom.loss, log_mass: atom.log_mass + q.ln() };
+        let mut atoms: Vec<Atom> = once.atoms()?.iter().map(enters).collect();
+        atoms.push(Atom { loss: Dd::ZERO, log_mass: (-q).ln_1p() });
+        return Some(world(Use::Atoms(atoms)));
     }
     if view.adjacency == Adjacency::ReplaceOne {
         return None;

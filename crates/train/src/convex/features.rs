@@ -42,6 +42,9 @@ pub struct RowBound {
 
 impl RowBound {
     /// Checks that the intercept leaves room for features.
+    ///
+    /// # Errors
+    /// Refuses an intercept that is as large as the bound, and bounds outside of 1e-300 to 1e100.
     pub fn new(bound: ClipNorm, intercept: Intercept, manner: Manner) -> Result<RowBound, Refusal> {
         let b = bound.get();
         let room = match intercept {
@@ -51,7 +54,7 @@ impl RowBound {
                 ((b - c.get()) * (b + c.get())).sqrt() * (1.0 - 8.0 * UNIT)
             }
             Intercept::Constant(c) => {
-                return Err(Refusal::out_of_range("intercept", c, "less than the norm bound of a row"));
+                return Err(Refusal::out_of_range("intercept", c, "a number below the norm bound of a row"));
             }
         };
         if room.is_normal() && b < 1e100 {

@@ -11,9 +11,9 @@
 //!   So the loss is at most log(1 + bend/Λ) + a|N| + a²/2 with N normal and a = pull/σ, which gives δ in closed form; for
 //!   a replacement it is the larger of two such, with rows' sum and difference, and a = 2 pull/σ.
 
+use veracity_core::numerics::{normal, root};
 use veracity_core::{Adjacency, Refusal};
 use veracity_noise::{Bits, Ratio, Stream, exact, vector};
-use veracity_numerics::{normal, root};
 
 /// How far integers of the vector sampler are from 2^20 × a normal, with room for one multiplication.
 pub(super) const GAUSSIAN_ROUNDING: f64 = 0.58;
@@ -79,7 +79,7 @@ pub(super) fn largest_shift(epsilon: f64, delta: f64, adjacency: Adjacency) -> R
         return Err(Refusal::out_of_range(
             "delta",
             delta,
-            "a delta between 0 and 1 and an epsilon for which noise can be found; raise either",
+            "a delta between 0 and 1 for which noise can be found; use a larger delta or epsilon",
         ));
     }
     Ok(root::bisect(least, most, 1e-9, enough).holds)

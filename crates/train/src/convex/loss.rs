@@ -9,6 +9,9 @@ pub struct Softness(f64);
 
 impl Softness {
     /// Checks that 1e-3 ≤ softness ≤ 1.
+    ///
+    /// # Errors
+    /// Refuses other numbers.
     pub fn new(h: f64) -> Result<Softness, Refusal> {
         if (1e-3..=1.0).contains(&h) {
             Ok(Softness(h))
@@ -53,6 +56,9 @@ impl ConvexLoss {
     ///
     /// With Λ = λN and at most N records of labels up to Y, Λ‖w‖²/2 ≤ NY²/2 at the minimiser, so that residuals are at most
     /// Y + B‖w‖ ≤ Y(1 + B/√λ). This is loose: a smaller residual bound means less noise.
+    ///
+    /// # Errors
+    /// Refuses bounds whose residual bound is not finite.
     pub fn ridge(labels: ClipNorm, bound: ClipNorm, strength: f64) -> Result<ConvexLoss, Refusal> {
         let residual = ClipNorm::new(labels.get() * (1.0 + bound.get() / strength.sqrt()) * (1.0 + 1e-12))?;
         Ok(ConvexLoss::Squared { labels, residual })

@@ -2,7 +2,7 @@
 //!
 //! A [`Dataset`](crate::Dataset) becomes [`BoundedFeatures`], those with a [`ConvexLoss`] and a [`Regularisation`] become a
 //! [`Problem`], and a problem is released by [`output_perturbation`] (minimise, then add noise to the weights) or by
-//! [`objective_perturbation`] (add a random linear term, minimise, add a little more noise). A [`Released`] model carries
+//! [`objective_perturbation`] (add a random linear term, minimise, add a little more noise). A [`ReleasedModel`] model carries
 //! the [`Mechanism`](veracity_core::Mechanism) that the accountant reads and the adjacency it holds under.
 //!
 //! Both rest on theorems about exact minimisers of functions with bounded gradients. Nothing of that is trusted here: rows
@@ -16,16 +16,16 @@ mod features;
 mod grid;
 mod linear_term;
 mod loss;
-mod minima;
 mod model;
 mod objective;
-mod output;
+mod objective_perturbation;
+mod output_perturbation;
 mod problem;
 mod solver;
 
 pub use features::{BoundedFeatures, Intercept, Manner, RowBound};
 pub use loss::{ConvexLoss, Softness};
-pub use minima::{ObjectiveNoise, objective_perturbation};
-pub use model::{LinearModel, Released};
-pub use output::{OutputNoise, output_perturbation};
+pub use model::{LinearModel, ReleasedModel};
+pub use objective_perturbation::{ObjectiveNoise, objective_perturbation};
+pub use output_perturbation::{OutputNoise, output_perturbation};
 pub use problem::{Problem, Regularisation};

@@ -19,12 +19,15 @@ impl LinearModel {
     }
 
     /// A model that was released before: `scores` weight vectors, one after the other.
+    ///
+    /// # Errors
+    /// Refuses weights that are not finite, or not equally many for each score.
     pub fn from_weights(weights: Vec<f64>, scores: usize, rows: RowBound) -> Result<LinearModel, Refusal> {
         if scores > 0 && weights.len().is_multiple_of(scores) && weights.iter().all(|w| w.is_finite()) {
             return Ok(LinearModel::new(weights, scores, rows));
         }
         Err(Refusal::Invalid(
-            "weights do not fit their model, expected finite ones, as many for each score".into(),
+            "weights do not match the model; they must be finite, with the same number per score".into(),
         ))
     }
 
@@ -39,12 +42,15 @@ impl LinearModel {
     }
 
     /// The scores of every record: one number, or one for each class.
+    ///
+    /// # Errors
+    /// Refuses records of another dimension.
     pub fn scores(&self, data: &Dataset) -> Result<Vec<Vec<f64>>, Refusal> {
         let features = BoundedFeatures::new(data, self.rows);
         let dimension = self.weights.len() / self.scores;
         if features.dimension() != dimension {
             return Err(Refusal::Invalid(format!(
-                "the records have {} features with the intercept, expected {dimension} as the model has",
+                "the records have {} features including the intercept, but the model has {dimension}",
                 features.dimension()
             )));
         }
@@ -53,6 +59,9 @@ impl LinearModel {
     }
 
     /// The class of every record: that of the largest score, or of the sign of the only one.
+    ///
+    /// # Errors
+    /// Refuses records of another dimension.
     pub fn classes(&self, data: &Dataset) -> Result<Vec<u32>, Refusal> {
         let class = |scores: &Vec<f64>| match scores[..] {
             [score] => u32::from(score > 0.0),
@@ -67,7 +76,7 @@ impl LinearModel {
 
 /// A model that may be seen, with what it cost.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Released {
+pub struct ReleasedModel {
     /// The model.
     pub model: LinearModel,
     /// What was done to the data, for the accountant, under `adjacency` and no other.

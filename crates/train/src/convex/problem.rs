@@ -20,6 +20,9 @@ pub struct Regularisation {
 
 impl Regularisation {
     /// Checks that λ > 0, and that λN is a number that can be computed with.
+    ///
+    /// # Errors
+    /// Refuses other numbers.
     pub fn new(strength: f64, planned: Count) -> Result<Regularisation, Refusal> {
         let total = strength * planned.as_f64();
         if strength > 0.0 && (1e-12..=1e30).contains(&total) {
@@ -28,7 +31,7 @@ impl Regularisation {
             Err(Refusal::out_of_range(
                 "regularisation",
                 strength,
-                "a number > 0 that is between 1e-12 and 1e30 when multiplied by the planned number of records",
+                "a number > 0 whose product with the planned number of records is between 1e-12 and 1e30",
             ))
         }
     }
@@ -39,7 +42,7 @@ impl Regularisation {
     }
 }
 
-/// What is to be minimised, once for two classes or for numbers, once for each class (one against the rest) for more.
+/// The objective to minimize, once for two classes or for numbers, once for each class (one against the rest) for more.
 #[derive(Debug)]
 pub struct Problem<'a> {
     features: BoundedFeatures<'a>,
@@ -49,6 +52,9 @@ pub struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     /// Checks that the loss suits the labels.
+    ///
+    /// # Errors
+    /// Refuses labels of another kind.
     pub fn new(
         features: BoundedFeatures<'a>,
         loss: ConvexLoss,
@@ -64,7 +70,7 @@ impl<'a> Problem<'a> {
             Ok(Problem { features, loss, regularisation })
         } else {
             Err(Refusal::Invalid(
-                "the labels do not suit the loss, expected classes for logistic and huber-svm, numbers for squared"
+                "the labels do not match the loss; logistic and huber-svm need classes, squared needs numbers"
                     .into(),
             ))
         }
@@ -117,6 +123,9 @@ impl<'a> Problem<'a> {
     }
 
     /// The model without noise. It is as private as the data: a ceiling to compare with, never a release.
+    ///
+    /// # Errors
+    /// Refuses a problem whose minimizer is not found.
     pub fn without_privacy(&self) -> Result<LinearModel, Refusal> {
         let unperturbed = vec![0.0; self.features.dimension()];
         let mut weights = Vec::with_capacity(self.scores() * unperturbed.len());

@@ -33,7 +33,7 @@ pub(super) fn minimise(objective: &Objective<'_>, tolerance: f64) -> Result<Vec<
         }
     }
     Err(Refusal::NotCertified(
-        "the minimiser could not be certified to the tolerance, so nothing is released; use more regularisation or fewer records"
+        "the minimizer could not be certified to the tolerance, so nothing was released; use more regularisation or fewer records"
             .into(),
     ))
 }
@@ -187,6 +187,6 @@ mod tests {
             linear: &[0.0; 4],
         };
         let refusal = minimise(&objective, 1e-15).unwrap_err().to_string();
-        assert!(refusal.starts_with("the minimiser could not be certified"), "{refusal}");
+        assert!(refusal.starts_with("the minimizer could not be certified"), "{refusal}");
     }
 }

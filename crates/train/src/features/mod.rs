@@ -1,18 +1,18 @@
 //! Fixed features: maps that are applied to each record by itself before training, and learn nothing.
 //!
 //! A [`FrontEnd`] is a chain of them, drawn once from a stream that does not depend on data. Since a record's features are a
-//! function of that record alone, training on them has the same guarantee as training on the records. [`Centre`] is the one
-//! exception, and says what it costs.
+//! function of that record alone, training on them has the same guarantee as training on the records. A [`private_mean`] is the
+//! exception, and is charged.
 
-mod centre;
 mod fourier;
 mod morlet;
 mod normalise;
 mod patches;
 mod plane;
+mod private_mean;
 mod scattering;
 
-pub use centre::{Centre, mean_without_privacy, take_off};
+pub use private_mean::{mean_without_privacy, private_mean, subtract_mean};
 
 use crate::{Dataset, Shape};
 use rayon::prelude::*;
@@ -103,7 +103,7 @@ impl Features {
 pub enum Feature {
     /// A map of each record by itself. It costs nothing.
     Fixed(Features),
-    /// The private mean of what comes in, taken off: see [`Centre`]. It is charged as a Gaussian mechanism of this noise multiplier.
+    /// The private mean of what comes in, taken off: see [`private_mean`]. It is charged as a Gaussian mechanism of this noise multiplier.
     PrivateMean {
         /// Noise over clip norm, as written; a [`NoiseMultiplier`](veracity_core::NoiseMultiplier) once it is checked.
         noise_multiplier: f64,
@@ -167,6 +167,9 @@ impl FrontEnd {
 
     /// Checks that each map can take what the one before gives, and draws what is random in them. `rng` is a stream of
     /// [`veracity_noise::Purpose::Init`]: whoever applies the model later needs the same one.
+    ///
+    /// # Errors
+    /// Refuses maps that do not fit, and more than [`FrontEnd::MOST`] features.
     pub fn new(input: Shape, features: &[Features], rng: &mut Stream) -> Result<FrontEnd, Refusal> {
         let (mut shape, mut maps) = (input, Vec::new());
         for one in features {
@@ -198,10 +201,13 @@ impl FrontEnd {
     /// The features of every record of a dataset, with the labels it has.
     ///
     /// # Promise  Row i depends on record i alone, bit by bit
+    ///
+    /// # Errors
+    /// Refuses records of another width.
     pub fn apply(&self, data: &Dataset) -> Result<Dataset, Refusal> {
         if data.width() != self.input.size() {
             return Err(Refusal::Invalid(format!(
-                "records have {} features, expected {} for this front end",
+                "records have {} features, but the feature stages need {}",
                 data.width(),
                 self.input
             )));

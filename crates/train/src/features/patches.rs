@@ -33,7 +33,7 @@ impl Patches {
         rng: &mut Stream,
     ) -> Result<Patches, Refusal> {
         let Shape::Image { channels, height, width } = input else {
-            return Err(Refusal::Invalid(format!("patches were asked of {input}, expected an image")));
+            return Err(Refusal::Invalid(format!("patches need images, but the input is {input}")));
         };
         let shortest = height.min(width);
         if !(1..=shortest).contains(&side) {

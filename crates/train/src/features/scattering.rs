@@ -58,7 +58,7 @@ struct Room<'a> {
 impl Scattering {
     pub(super) fn new(input: Shape, scales: usize, angles: usize) -> Result<Scattering, Refusal> {
         let Shape::Image { channels, height, width } = input else {
-            return Err(Refusal::Invalid(format!("scattering was given {input}, expected an image")));
+            return Err(Refusal::Invalid(format!("scattering needs images, but the input is {input}")));
         };
         if !(1..=8).contains(&scales) {
             return Err(Refusal::out_of_range("scales", scales, "1 ≤ scales ≤ 8"));
@@ -73,7 +73,7 @@ impl Scattering {
             return Err(Refusal::out_of_range(
                 "image",
                 input,
-                "sides of at most 4096 that leave room to reflect 2^scales pixels; use fewer scales",
+                "sides of at most 4096 and large enough to reflect 2^scales pixels; use fewer scales",
             ));
         }
         let (high, wide) = (padded(height), padded(width));

@@ -6,7 +6,7 @@
 use super::{
     Stage, Trace,
     chain::{Chain, Skip},
-    curves,
+    elementwise,
     linear_places::{LinearPlaces, Spread},
     scratch,
     stack::Stack,
@@ -23,7 +23,7 @@ use veracity_core::Refusal;
 pub(super) fn new(input: Shape, heads: usize) -> Result<Chain, Refusal> {
     let Shape::Sequence { length, width } = input else {
         return Err(Refusal::Invalid(format!(
-            "an attention layer was given {input}, expected a sequence of places × width"
+            "an attention layer needs a sequence (length × width), but its input is {input}"
         )));
     };
     if heads == 0 || width % heads != 0 {
@@ -135,9 +135,9 @@ impl Stage for Heads {
         }
     }
 
-    fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
+    fn backward(&self, _: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
         let size = self.length * self.width;
-        let rows = output_gradient.chunks_exact(size).zip(input_gradient.chunks_exact_mut(3 * size));
+        let rows = dy.chunks_exact(size).zip(dx.chunks_exact_mut(3 * size));
         let seen = trace.input.chunks_exact(3 * size).zip(trace.kept.chunks_exact(self.kept()));
         for ((dy, dx), (input, kept)) in rows.zip(seen) {
             for (head, looks) in kept.chunks_exact(self.length * self.length).enumerate() {
@@ -158,7 +158,7 @@ fn place(rows: &[f32], target: &mut [f32], depth: usize, width: usize, start: us
 fn softmax(row: &mut [f32], scale: f32) {
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     row.iter_mut().for_each(|x| *x = scale * (*x - largest));
-    curves::apply(row, curves::exp);
+    elementwise::apply(row, elementwise::exp);
     let share = 1.0 / sums::sum(row);
     row.iter_mut().for_each(|x| *x *= share);
 }

@@ -36,12 +36,12 @@ impl Stage for AveragePool {
         }
     }
 
-    fn backward(&self, _: &[f32], _: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
+    fn backward(&self, _: &[f32], _: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
         let window = &self.window;
-        input_gradient.fill(0.0);
-        for (gradients, start) in output_gradient.chunks_exact(window.along).zip(window.row_starts()) {
+        dx.fill(0.0);
+        for (gradients, start) in dy.chunks_exact(window.along).zip(window.row_starts()) {
             for offset in window.offsets() {
-                let target = input_gradient[start + offset..].iter_mut().step_by(window.stride);
+                let target = dx[start + offset..].iter_mut().step_by(window.stride);
                 target.zip(gradients).for_each(|(target, gradient)| *target += self.share() * gradient);
             }
         }

@@ -127,40 +127,33 @@ impl Stage for Chain {
         }
     }
 
-    fn backward(
-        &self,
-        parameters: &[f32],
-        trace: Trace<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    ) {
+    fn backward(&self, parameters: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
         let mut parts = self.parts(trace.kept, trace.count);
         for (at, stage) in self.stack.stages.iter().enumerate().rev() {
             let (before, after) = parts.gradients.split_at_mut(at);
-            let gradient = after.first().map_or(output_gradient, |gradient| &**gradient);
-            let target = before.last_mut().map_or(&mut *input_gradient, |target| &mut **target);
+            let gradient = after.first().map_or(dy, |gradient| &**gradient);
+            let target = before.last_mut().map_or(&mut *dx, |target| &mut **target);
             let trace = inner(at, trace.count, trace.input, &parts.values, parts.kept[at]);
             stage.backward(&parameters[self.stack.places[at].clone()], trace, gradient, target);
         }
         if self.skip == Skip::Input {
-            input_gradient.iter_mut().zip(output_gradient).for_each(|(dx, dy)| *dx += dy);
+            dx.iter_mut().zip(dy).for_each(|(dx, dy)| *dx += dy);
         }
     }
 
-    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+    fn square_norms(&self, trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
         let mut parts = self.parts(trace.kept, trace.count);
         for (at, stage) in self.stack.stages.iter().enumerate() {
-            let gradient = parts.gradients.get(at).map_or(output_gradient, |gradient| &**gradient);
+            let gradient = parts.gradients.get(at).map_or(dy, |gradient| &**gradient);
             let trace = inner(at, trace.count, trace.input, &parts.values, parts.kept[at]);
             stage.square_norms(trace, gradient, norms);
         }
     }
 
-    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+    fn clipped_sum(&self, trace: Trace<'_>, dy: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let mut parts = self.parts(trace.kept, trace.count);
         for (at, stage) in self.stack.stages.iter().enumerate() {
-            let gradient =
-                parts.gradients.get_mut(at).map_or(&mut *output_gradient, |gradient| &mut **gradient);
+            let gradient = parts.gradients.get_mut(at).map_or(&mut *dy, |gradient| &mut **gradient);
             let trace = inner(at, trace.count, trace.input, &parts.values, parts.kept[at]);
             stage.clipped_sum(trace, gradient, factors, &mut sum[self.stack.places[at].clone()]);
         }

@@ -6,7 +6,7 @@
 use super::window::Window;
 use crate::{
     product::{Into, Matrix, multiply},
-    tiles::Grid,
+    small_product::Grid,
 };
 
 impl Window {

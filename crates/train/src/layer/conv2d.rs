@@ -7,13 +7,13 @@ use super::{
     Stage, Trace, example_gradient, initial,
     outer::{Form, Outer, add_places},
     scratch, sums,
-    turn::turn,
+    transpose::transpose,
     window::Window,
 };
 use crate::{
     Shape,
     product::{Into, Matrix, multiply},
-    tiles::{Grid, has_tiles, multiply_by_scattered, weigh_scattered},
+    small_product::{Grid, has_tiles, multiply_by_scattered, weigh_scattered},
 };
 use veracity_core::Refusal;
 use veracity_noise::Stream;
@@ -101,12 +101,12 @@ impl Conv2d {
     pub(super) fn forward_by_place(
         &self,
         parameters: &[f32],
-        turned: &[f32],
+        transposed: &[f32],
         image: &[f32],
         by_place: &mut [f32],
     ) {
         self.pad(image, |padded| {
-            if !self.forward_in_place(parameters, turned, padded, by_place) {
+            if !self.forward_in_place(parameters, transposed, padded, by_place) {
                 self.see(padded, |columns| self.forward_laid_out(parameters, columns, by_place));
             }
         });
@@ -136,12 +136,12 @@ impl Conv2d {
     fn forward_in_place(
         &self,
         parameters: &[f32],
-        turned: &[f32],
+        transposed: &[f32],
         padded: &[f32],
         by_place: &mut [f32],
     ) -> bool {
         let Some(grid) = &self.grid else { return false };
-        let weights = Matrix::new(turned, self.window.seen(), self.channels());
+        let weights = Matrix::new(transposed, self.window.seen(), self.channels());
         weigh_scattered(by_place, grid.of(padded), weights, &parameters[self.outer.weights()..])
     }
 
@@ -151,13 +151,13 @@ impl Conv2d {
     }
 
     /// The weights, what is seen × channels; nothing where tiles have no use for them.
-    pub(super) fn turned_weights(&self, parameters: &[f32]) -> Vec<f32> {
+    pub(super) fn transposed_weights(&self, parameters: &[f32]) -> Vec<f32> {
         if self.grid.is_none() {
             return Vec::new();
         }
-        let mut turned = vec![0.0; self.outer.weights()];
-        turn(&parameters[..self.outer.weights()], self.window.seen(), &mut turned);
-        turned
+        let mut transposed = vec![0.0; self.outer.weights()];
+        transpose(&parameters[..self.outer.weights()], self.window.seen(), &mut transposed);
+        transposed
     }
 
     /// Writes one example's gradient: weights, then biases.
@@ -251,14 +251,14 @@ impl Stage for Conv2d {
 
     fn forward(&self, parameters: &[f32], _: usize, input: &[f32], output: &mut [f32], kept: &mut [f32]) {
         self.outer.forget(kept);
-        let turned = self.turned_weights(parameters);
+        let transposed = self.transposed_weights(parameters);
         let examples = input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output_size()));
         for (image, output) in examples {
             if self.grid.is_some() || self.window.stride > 1 {
-                // Made place by place and turned: the product crate would turn what the window sees instead, which is more.
+                // Made place by place and transposed: the product crate would turn what the window sees instead, which is more.
                 scratch::lend([self.output_size()], |[by_place]| {
-                    self.forward_by_place(parameters, &turned, image, by_place);
-                    turn(by_place, self.channels(), output);
+                    self.forward_by_place(parameters, &transposed, image, by_place);
+                    transpose(by_place, self.channels(), output);
                 });
             } else {
                 self.pad(image, |padded| {
@@ -268,31 +268,25 @@ impl Stage for Conv2d {
         }
     }
 
-    fn backward(
-        &self,
-        parameters: &[f32],
-        _: Trace<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    ) {
-        let examples = output_gradient.chunks_exact(self.output_size());
-        for (gradient, image) in examples.zip(input_gradient.chunks_exact_mut(self.input_size())) {
+    fn backward(&self, parameters: &[f32], _: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
+        let examples = dy.chunks_exact(self.output_size());
+        for (gradient, image) in examples.zip(dx.chunks_exact_mut(self.input_size())) {
             self.backward_one(parameters, self.places(gradient), image);
         }
     }
 
-    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+    fn square_norms(&self, trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
         let images = trace.input.chunks_exact(self.input_size());
-        let gradients = output_gradient.chunks_exact(self.output_size());
+        let gradients = dy.chunks_exact(self.output_size());
         for (example, ((image, gradient), norm)) in images.zip(gradients).zip(norms).enumerate() {
             let kept = &mut trace.kept[example * self.kept()..][..self.kept()];
             *norm += self.square_norm(image, self.places(gradient), kept);
         }
     }
 
-    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+    fn clipped_sum(&self, trace: Trace<'_>, dy: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let images = trace.input.chunks_exact(self.input_size());
-        let gradients = output_gradient.chunks_exact_mut(self.output_size());
+        let gradients = dy.chunks_exact_mut(self.output_size());
         for (example, ((image, gradient), factor)) in images.zip(gradients).zip(factors).enumerate() {
             let kept = &trace.kept[example * self.kept()..][..self.kept()];
             if *factor == 0.0 || self.add_kept(kept, *factor, sum) {
@@ -307,6 +301,7 @@ impl Stage for Conv2d {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::test_numbers::{have_same_bits as same, numbers};
 
     /// The slow twins: one chain of fused multiply-adds for each output and each weight.
     fn one_by_one(conv: &Conv2d, parameters: &[f32], columns: Matrix<'_>, given: &[f32]) -> [Vec<f32>; 2] {
@@ -326,11 +321,6 @@ mod tests {
 
     #[test]
     fn outputs_and_gradients_have_the_same_bits_in_place_and_laid_out() {
-        let numbers = |count: usize, salt: usize| -> Vec<f32> {
-            (0..count).map(|i| ((i * 7919 + salt * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
-        };
-        let same =
-            |one: &[f32], other: &[f32]| one.iter().zip(other).all(|(a, b)| a.to_bits() == b.to_bits());
         let mut in_place = [0, 0];
         for (inputs, side, channels, kernel, stride, padding) in [
             (1, 28, 16, 8, 2, 3),
@@ -355,20 +345,20 @@ mod tests {
             let (mut one, mut other) = (vec![9.0; conv.output_size()], vec![7.0; conv.output_size()]);
             let (mut weights, mut laid_out) =
                 (vec![9.0; conv.outer.weights()], vec![7.0; conv.outer.weights()]);
-            let turned = conv.turned_weights(&parameters);
+            let transposed = conv.transposed_weights(&parameters);
             conv.pad(&image, |padded| {
                 let (gradients, mut by_place) = (conv.places(&given).transposed(), other.clone());
                 let slow = conv.see(padded, |columns| {
                     conv.forward_by_number(&parameters, columns, &mut other);
                     conv.forward_laid_out(&parameters, columns, &mut by_place);
-                    turn(&by_place, channels, &mut one);
+                    transpose(&by_place, channels, &mut one);
                     assert!(same(&one, &other), "outputs have the same bits either way round");
                     multiply(&mut laid_out, Into::Replace, gradients, conv.window.matrix(columns));
                     one_by_one(&conv, &parameters, conv.window.matrix(columns), &given)
                 });
                 let task = format!("{inputs} × {side}² → {channels}, kernel {kernel}, stride {stride}");
-                if conv.forward_in_place(&parameters, &turned, padded, &mut by_place) {
-                    turn(&by_place, channels, &mut one);
+                if conv.forward_in_place(&parameters, &transposed, padded, &mut by_place) {
+                    transpose(&by_place, channels, &mut one);
                     assert!(same(&one, &other) && same(&one, &slow[0]), "{task}");
                     in_place[0] += 1;
                 }

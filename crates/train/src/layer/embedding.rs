@@ -21,7 +21,7 @@ impl Embedding {
     pub(super) fn new(input: Shape, tokens: usize, width: usize) -> Result<Embedding, Refusal> {
         let Shape::Sequence { length, width: 1 } = input else {
             return Err(Refusal::Invalid(format!(
-                "an embedding layer was given {input}, expected a sequence with one number, the token, at each place"
+                "an embedding layer needs a sequence with one number (the token) per position, but its input is {input}"
             )));
         };
         // Floats tell integers apart up to here.
@@ -91,13 +91,13 @@ impl Stage for Embedding {
     }
 
     /// Tokens have no slope.
-    fn backward(&self, _: &[f32], _: Trace<'_>, _: &[f32], input_gradient: &mut [f32]) {
-        input_gradient.fill(0.0);
+    fn backward(&self, _: &[f32], _: Trace<'_>, _: &[f32], dx: &mut [f32]) {
+        dx.fill(0.0);
     }
 
-    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+    fn square_norms(&self, trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
         let examples = trace.input.chunks_exact(self.length);
-        let gradients = output_gradient.chunks_exact(self.length * self.width);
+        let gradients = dy.chunks_exact(self.length * self.width);
         let kept = trace.kept.chunks_exact_mut(self.width);
         for (((input, gradient), row), norm) in examples.zip(gradients).zip(kept).zip(norms) {
             // Added up in double precision: there may be thousands of tokens.
@@ -107,9 +107,9 @@ impl Stage for Embedding {
         }
     }
 
-    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+    fn clipped_sum(&self, trace: Trace<'_>, dy: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let examples = trace.input.chunks_exact(self.length);
-        let gradients = output_gradient.chunks_exact(self.length * self.width);
+        let gradients = dy.chunks_exact(self.length * self.width);
         let kept = trace.kept.chunks_exact_mut(self.width);
         for (((input, gradient), row), factor) in examples.zip(gradients).zip(kept).zip(factors) {
             // Zero times infinity is not zero.

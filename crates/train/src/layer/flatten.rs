@@ -23,7 +23,7 @@ impl Stage for Flatten {
         output.copy_from_slice(input);
     }
 
-    fn backward(&self, _: &[f32], _: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
-        input_gradient.copy_from_slice(output_gradient);
+    fn backward(&self, _: &[f32], _: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
+        dx.copy_from_slice(dy);
     }
 }

@@ -2,17 +2,17 @@
 //! squared norm is ‖a‖²‖g‖² + ‖g‖², and the clipped sum is one matrix product, Aᵀ diag(c) G.
 
 use super::{
-    Stage, Trace,
+    Stage, Trace, initial,
     outer::{LONGEST, VANISHED},
     scratch,
 };
 use crate::{
     Shape,
-    narrow::{NARROW, Narrow, scale_rows, square_norms},
     product::{Into, Matrix, multiply, multiply_rows},
+    skinny_product::{MOST_OUTPUTS, Skinny, scale_rows, square_norms},
 };
 use veracity_core::Refusal;
-use veracity_noise::{Stream, vector};
+use veracity_noise::Stream;
 
 /// Examples whose norms are held at once.
 const AT_ONCE: usize = 64;
@@ -30,7 +30,7 @@ impl Linear {
             Shape::Flat(inputs) if (1..=1 << 24).contains(&outputs) => Ok(Linear { inputs, outputs }),
             Shape::Flat(_) => Err(Refusal::out_of_range("outputs", outputs, "1 ≤ outputs ≤ 2^24")),
             Shape::Image { .. } | Shape::Sequence { .. } => Err(Refusal::Invalid(format!(
-                "a linear layer was given {input}, expected plain numbers; put a flatten layer before it"
+                "a linear layer needs a flat input, but its input is {input}; put a flatten layer before it"
             ))),
         }
     }
@@ -49,8 +49,8 @@ impl Linear {
     }
 
     /// The kernels for few outputs, where they are few.
-    fn narrow(&self) -> Option<Narrow> {
-        (self.outputs <= NARROW).then_some(Narrow { inputs: self.inputs, outputs: self.outputs })
+    fn skinny(&self) -> Option<Skinny> {
+        (self.outputs <= MOST_OUTPUTS).then_some(Skinny { inputs: self.inputs, outputs: self.outputs })
     }
 }
 
@@ -71,19 +71,14 @@ impl Stage for Linear {
     ///
     /// # Reference  [HeZhangRenSun15]
     fn initialise(&self, parameters: &mut [f32], rng: &mut Stream) {
-        let mut normals = vec![0; self.weights()];
-        vector::fill(&mut normals, rng);
-        let scale = (2.0 / self.inputs as f64).sqrt() / f64::from(1u32 << vector::UNIT_BITS);
-        for (weight, normal) in parameters.iter_mut().zip(&normals) {
-            *weight = (scale * f64::from(*normal)) as f32;
-        }
+        initial::normal(&mut parameters[..self.weights()], 2.0 / self.inputs as f64, rng);
         parameters[self.weights()..].fill(0.0);
     }
 
     fn forward(&self, parameters: &[f32], count: usize, input: &[f32], output: &mut [f32], _: &mut [f32]) {
         let (weights, biases) = parameters.split_at(self.weights());
-        if let Some(narrow) = self.narrow() {
-            return narrow.forward(weights, biases, input, output);
+        if let Some(skinny) = self.skinny() {
+            return skinny.forward(weights, biases, input, output);
         }
         for row in output.chunks_exact_mut(self.outputs) {
             row.copy_from_slice(biases);
@@ -92,27 +87,21 @@ impl Stage for Linear {
         multiply_rows(output, Into::Add, Matrix::new(input, count, self.inputs), weights);
     }
 
-    fn backward(
-        &self,
-        parameters: &[f32],
-        trace: Trace<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    ) {
+    fn backward(&self, parameters: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
         let weights = &parameters[..self.weights()];
-        if let Some(narrow) = self.narrow() {
-            return narrow.backward(weights, output_gradient, input_gradient);
+        if let Some(skinny) = self.skinny() {
+            return skinny.backward(weights, dy, dx);
         }
         let weights = Matrix::new(weights, self.outputs, self.inputs);
-        let gradient = Matrix::new(output_gradient, trace.count, self.outputs);
-        multiply_rows(input_gradient, Into::Replace, gradient, weights);
+        let gradient = Matrix::new(dy, trace.count, self.outputs);
+        multiply_rows(dx, Into::Replace, gradient, weights);
     }
 
-    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+    fn square_norms(&self, trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
         // A few examples at a time, so that no memory but the stack is needed.
         let mut of_inputs = [0.0; AT_ONCE];
         let inputs = trace.input.chunks(AT_ONCE * self.inputs);
-        let outputs = output_gradient.chunks(AT_ONCE * self.outputs);
+        let outputs = dy.chunks(AT_ONCE * self.outputs);
         for ((inputs, outputs), norms) in inputs.zip(outputs).zip(norms.chunks_mut(AT_ONCE)) {
             square_norms(inputs, self.inputs, &mut of_inputs);
             self.add_square_norms(&of_inputs, outputs, norms);
@@ -123,25 +112,25 @@ impl Stage for Linear {
         true
     }
 
-    fn square_norms_of(&self, of_inputs: &[f32], _: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
-        let outputs = output_gradient.chunks(AT_ONCE * self.outputs);
+    fn square_norms_of(&self, of_inputs: &[f32], _: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
+        let outputs = dy.chunks(AT_ONCE * self.outputs);
         let examples = of_inputs.chunks(AT_ONCE).zip(outputs).zip(norms.chunks_mut(AT_ONCE));
         for ((of_inputs, outputs), norms) in examples {
             self.add_square_norms(of_inputs, outputs, norms);
         }
     }
 
-    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+    fn clipped_sum(&self, trace: Trace<'_>, dy: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let (weights, biases) = sum.split_at_mut(self.weights());
         scratch::lend([self.outputs], |[total]| {
             total.fill(0.0);
-            scale_rows(output_gradient, factors, total);
+            scale_rows(dy, factors, total);
             biases.iter_mut().zip(total).for_each(|(bias, total)| *bias += *total);
         });
-        if let Some(narrow) = self.narrow() {
-            return narrow.add_outer_products(output_gradient, trace.input, weights);
+        if let Some(skinny) = self.skinny() {
+            return skinny.add_outer_products(dy, trace.input, weights);
         }
-        let gradient = Matrix::new(output_gradient, trace.count, self.outputs).transposed();
+        let gradient = Matrix::new(dy, trace.count, self.outputs).transposed();
         multiply(weights, Into::Add, gradient, Matrix::new(trace.input, trace.count, self.inputs));
     }
 }

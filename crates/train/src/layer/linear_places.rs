@@ -93,20 +93,14 @@ impl Stage for LinearPlaces {
         multiply_rows(output, Into::Add, input, self.weights(parameters).transposed());
     }
 
-    fn backward(
-        &self,
-        parameters: &[f32],
-        trace: Trace<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    ) {
-        let gradient = Matrix::new(output_gradient, trace.count * self.outer.places, self.outer.outputs);
-        multiply_rows(input_gradient, Into::Replace, gradient, self.weights(parameters));
+    fn backward(&self, parameters: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
+        let gradient = Matrix::new(dy, trace.count * self.outer.places, self.outer.outputs);
+        multiply_rows(dx, Into::Replace, gradient, self.weights(parameters));
     }
 
-    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
+    fn square_norms(&self, trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
         let inputs = trace.input.chunks_exact(self.input_size());
-        let gradients = output_gradient.chunks_exact(self.output_size());
+        let gradients = dy.chunks_exact(self.output_size());
         for (example, ((input, gradient), norm)) in inputs.zip(gradients).zip(norms).enumerate() {
             let kept = &mut trace.kept[example * self.kept()..][..self.kept()];
             let (input, gradient) = self.matrices(input, gradient);
@@ -114,9 +108,9 @@ impl Stage for LinearPlaces {
         }
     }
 
-    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+    fn clipped_sum(&self, trace: Trace<'_>, dy: &mut [f32], factors: &[f32], sum: &mut [f32]) {
         let inputs = trace.input.chunks_exact(self.input_size());
-        let gradients = output_gradient.chunks_exact_mut(self.output_size());
+        let gradients = dy.chunks_exact_mut(self.output_size());
         for (example, ((input, gradient), factor)) in inputs.zip(gradients).zip(factors).enumerate() {
             let kept = &trace.kept[example * self.kept()..][..self.kept()];
             if *factor == 0.0 || self.outer.add_kept(kept, *factor, sum) {

@@ -5,8 +5,7 @@
 
 use super::{Stage, Trace, scratch, window::Window};
 use crate::Shape;
-use crate::vectors::dispatch;
-use pulp::{Simd, WithSimd};
+use crate::vectors::vectorize;
 use veracity_core::Refusal;
 
 /// Places whose largest numbers are held in registers.
@@ -61,7 +60,7 @@ impl Stage for MaxPool {
             input.chunks_exact(self.input_size()).zip(output.chunks_exact_mut(self.output().size()));
         scratch::lend([self.kept()], |[best]| {
             for ((image, output), which) in examples.zip(kept.chunks_exact_mut(best.len())) {
-                dispatch(TakeLargest { window, offsets: &self.offsets, image, best, which });
+                take_largest(window, &self.offsets, image, best, which);
                 for (row, start) in output.chunks_exact_mut(window.along).zip(self.rows()) {
                     row.copy_from_slice(&best[start..][..window.along]);
                 }
@@ -69,10 +68,10 @@ impl Stage for MaxPool {
         });
     }
 
-    fn backward(&self, _: &[f32], trace: Trace<'_>, output_gradient: &[f32], input_gradient: &mut [f32]) {
+    fn backward(&self, _: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
         let window = &self.window;
-        let examples = output_gradient.chunks_exact(self.output().size());
-        let examples = examples.zip(input_gradient.chunks_exact_mut(self.input_size()));
+        let examples = dy.chunks_exact(self.output().size());
+        let examples = examples.zip(dx.chunks_exact_mut(self.input_size()));
         scratch::lend([self.kept()], |[gradients]| {
             gradients.fill(0.0);
             for ((given, image), which) in examples.zip(trace.kept.chunks_exact(gradients.len())) {
@@ -80,42 +79,33 @@ impl Stage for MaxPool {
                     gradients[start..][..window.along].copy_from_slice(row);
                 }
                 image.fill(0.0);
-                dispatch(GiveBack { window, image, gradients, which });
+                give_back(window, image, gradients, which);
             }
         });
     }
 }
 
 /// Of one example, the largest number at each place, and which it was.
-struct TakeLargest<'a> {
-    window: &'a Window,
-    offsets: &'a [usize],
-    image: &'a [f32],
-    best: &'a mut [f32],
-    which: &'a mut [f32],
-}
-
-impl WithSimd for TakeLargest<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let TakeLargest { window, offsets, image, best, which } = self;
-        if window.stride == 1 {
-            return take_side_by_side(offsets, image, best, which);
-        }
-        which.fill(0.0);
-        let rows = best.chunks_exact_mut(window.along).zip(which.chunks_exact_mut(window.along));
-        for ((best, which), start) in rows.zip(window.row_starts()) {
-            for (number, offset) in window.offsets().enumerate() {
-                let seen = image[start + offset..].iter().step_by(window.stride);
-                for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
-                    let before = if number == 0 { *x } else { *best };
-                    (*best, *which) = larger((before, *which), (*x, number as f32));
+fn take_largest(window: &Window, offsets: &[usize], image: &[f32], best: &mut [f32], which: &mut [f32]) {
+    vectorize(
+        #[inline(always)]
+        || {
+            if window.stride == 1 {
+                return take_side_by_side(offsets, image, best, which);
+            }
+            which.fill(0.0);
+            let rows = best.chunks_exact_mut(window.along).zip(which.chunks_exact_mut(window.along));
+            for ((best, which), start) in rows.zip(window.row_starts()) {
+                for (number, offset) in window.offsets().enumerate() {
+                    let seen = image[start + offset..].iter().step_by(window.stride);
+                    for ((best, which), x) in best.iter_mut().zip(&mut *which).zip(seen) {
+                        let before = if number == 0 { *x } else { *best };
+                        (*best, *which) = larger((before, *which), (*x, number as f32));
+                    }
                 }
             }
-        }
-    }
+        },
+    );
 }
 
 /// With stride 1: some places at a time, which stay in registers for all numbers of the window.
@@ -144,36 +134,28 @@ fn take_side_by_side(offsets: &[usize], image: &[f32], best: &mut [f32], which: 
 }
 
 /// Each place's gradient to the number that was largest there, in the order of the window's numbers.
-struct GiveBack<'a> {
-    window: &'a Window,
-    image: &'a mut [f32],
-    gradients: &'a [f32],
-    which: &'a [f32],
-}
-
-impl WithSimd for GiveBack<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let GiveBack { window, image, gradients, which } = self;
-        for (number, offset) in window.offsets().enumerate() {
-            if window.stride == 1 {
-                let target = &mut image[offset..][..gradients.len()];
-                for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
-                    *target += if *which == number as f32 { *gradient } else { 0.0 };
+fn give_back(window: &Window, image: &mut [f32], gradients: &[f32], which: &[f32]) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for (number, offset) in window.offsets().enumerate() {
+                if window.stride == 1 {
+                    let target = &mut image[offset..][..gradients.len()];
+                    for ((target, gradient), which) in target.iter_mut().zip(gradients).zip(which) {
+                        *target += if *which == number as f32 { *gradient } else { 0.0 };
+                    }
+                    continue;
                 }
-                continue;
-            }
-            let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
-            for ((gradients, which), start) in rows.zip(window.row_starts()) {
-                let target = image[start + offset..].iter_mut().step_by(window.stride);
-                for ((target, gradient), which) in target.zip(gradients).zip(which) {
-                    *target += if *which == number as f32 { *gradient } else { 0.0 };
+                let rows = gradients.chunks_exact(window.along).zip(which.chunks_exact(window.along));
+                for ((gradients, which), start) in rows.zip(window.row_starts()) {
+                    let target = image[start + offset..].iter_mut().step_by(window.stride);
+                    for ((target, gradient), which) in target.zip(gradients).zip(which) {
+                        *target += if *which == number as f32 { *gradient } else { 0.0 };
+                    }
                 }
             }
-        }
-    }
+        },
+    );
 }
 
 /// The larger of two numbers, with its place in the window; the first of equals. Written so that what is not a number

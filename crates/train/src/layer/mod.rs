@@ -3,43 +3,41 @@
 //! No layer mixes examples: row i of every output depends on row i of the input alone. That is what makes a gradient belong
 //! to one record, and why there is no batch normalisation here.
 
+mod activation;
 mod attention;
 mod average_pool;
 mod chain;
 mod columns;
 mod conv2d;
-mod curves;
+mod conv_relu_pool;
+mod elementwise;
 mod embedding;
 mod example_gradient;
 mod flatten;
-mod gelu;
-mod group_norm;
 mod initial;
-#[cfg(test)]
-mod laws;
-mod layer_norm;
 mod linear;
 mod linear_places;
 mod max_pool;
 mod normalise;
 mod outer;
-mod pooled;
-mod relu;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod reference;
 mod residual;
 mod scratch;
 mod stack;
 mod sums;
-mod tanh;
-mod turn;
-#[cfg(test)]
-mod twins;
+mod transpose;
 mod window;
 
 pub(crate) use stack::Stack;
 
 use crate::Shape;
+use activation::{Activation, Function};
 use std::fmt;
 use veracity_core::Refusal;
+use veracity_core::printable;
 use veracity_noise::Stream;
 
 /// A layer as it is written in a plan. Its input shape is that of the layer before.
@@ -114,23 +112,13 @@ pub enum Layer {
 impl Layer {
     /// The names used in plans.
     pub const NAMES: [&'static str; 13] = [
-        "linear",
-        "conv2d",
-        "max-pool",
-        "average-pool",
-        "relu",
-        "tanh",
-        "gelu",
-        "flatten",
-        "group-norm",
-        "layer-norm",
-        "embedding",
-        "residual",
-        "attention",
+        "linear", "conv2d", "max-pool", "average-pool", "relu", "tanh", "gelu", "flatten", "group-norm",
+        "layer-norm", "embedding", "residual", "attention",
     ];
 
     /// The layer at work on inputs of a shape.
     pub(crate) fn stage(&self, input: Shape) -> Result<Box<dyn Stage>, Refusal> {
+        let activation = |shape, function| Box::new(Activation { shape, function });
         Ok(match (self, input) {
             (Layer::Linear { outputs }, Shape::Sequence { length, width }) => {
                 let spread = linear_places::Spread::He;
@@ -146,12 +134,12 @@ impl Layer {
             (Layer::AveragePool { kernel, stride }, _) => {
                 Box::new(average_pool::AveragePool::new(input, *kernel, *stride)?)
             }
-            (Layer::Relu, _) => Box::new(relu::Relu::new(input)),
-            (Layer::Tanh, _) => Box::new(tanh::Tanh::new(input)),
-            (Layer::Gelu, _) => Box::new(gelu::Gelu::new(input)),
+            (Layer::Relu, _) => activation(input, Function::Relu),
+            (Layer::Tanh, _) => activation(input, Function::Tanh),
+            (Layer::Gelu, _) => activation(input, Function::Gelu),
             (Layer::Flatten, _) => Box::new(flatten::Flatten::new(input)),
-            (Layer::GroupNorm { groups }, _) => Box::new(group_norm::new(input, *groups)?),
-            (Layer::LayerNorm, _) => Box::new(layer_norm::new(input)?),
+            (Layer::GroupNorm { groups }, _) => Box::new(normalise::group_norm(input, *groups)?),
+            (Layer::LayerNorm, _) => Box::new(normalise::layer_norm(input)?),
             (Layer::Embedding { tokens, width }, _) => {
                 Box::new(embedding::Embedding::new(input, *tokens, *width)?)
             }
@@ -188,17 +176,17 @@ impl Layer {
         Some(match plain.to_ascii_lowercase().as_str() {
             "batchnorm" | "batchnorm1d" | "batchnorm2d" | "batchnormalization" | "syncbatchnorm" => {
                 Refusal::Invalid(
-                    "batch-norm mixes the examples of a batch, so that no gradient belongs to one record; \
-                     use group-norm, which looks at one example only"
+                    "batch-norm mixes the examples of a batch, so no gradient belongs to a single record; \
+                     use group-norm, which uses one example at a time"
                         .into(),
                 )
             }
             "instancenorm" | "instancenorm2d" => Refusal::Invalid(
-                "instance-norm is not a layer here; use group-norm with as many groups as channels".into(),
+                "instance-norm is not supported; use group-norm with one group per channel".into(),
             ),
             _ => Refusal::out_of_range(
                 "layer",
-                name.chars().take(40).filter(|c| !c.is_control()).collect::<String>(),
+                printable(name, 40),
                 "linear, conv2d, max-pool, average-pool, relu, tanh, gelu, flatten, group-norm, layer-norm, \
                  embedding, residual or attention",
             ),
@@ -261,13 +249,7 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
     fn forward(&self, parameters: &[f32], count: usize, input: &[f32], output: &mut [f32], kept: &mut [f32]);
 
     /// The gradient by the inputs from that by the outputs.
-    fn backward(
-        &self,
-        parameters: &[f32],
-        trace: Trace<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    );
+    fn backward(&self, parameters: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]);
 
     /// Adds the squared norm of each example's gradient by the parameters to `norms`. Called after `backward`.
     ///
@@ -281,18 +263,12 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
     }
 
     /// As `square_norms`, with the squared norm of each example's inputs.
-    fn square_norms_of(
-        &self,
-        _of_inputs: &[f32],
-        trace: Trace<'_>,
-        output_gradient: &[f32],
-        norms: &mut [f32],
-    ) {
-        self.square_norms(trace, output_gradient, norms);
+    fn square_norms_of(&self, _of_inputs: &[f32], trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
+        self.square_norms(trace, dy, norms);
     }
 
     /// Adds Σᵢ factorᵢ × gradientᵢ by the parameters to `sum`. Called after `square_norms`, or without it where no norms are
-    /// needed; may spoil `output_gradient`.
+    /// needed; may spoil `dy`.
     ///
     /// # Promise  Each example adds one number to each coordinate: one that depends on its own values, gradients, kept numbers and
     /// factor alone, and may be a product that is not rounded before it is added. Where all of these are zero it adds zero

@@ -3,6 +3,7 @@
 
 use super::{Stage, Trace, example_gradient, sums};
 use crate::Shape;
+use veracity_core::Refusal;
 use veracity_noise::Stream;
 
 /// What is added to the variance.
@@ -59,11 +60,11 @@ impl Normalise {
     }
 
     /// Writes the gradient by gains and shifts.
-    fn gradient(&self, normal: &[f32], output_gradient: &[f32], gradient: &mut [f32]) {
+    fn gradient(&self, normal: &[f32], dy: &[f32], gradient: &mut [f32]) {
         gradient.fill(0.0);
         let (gains, shifts) = gradient.split_at_mut(self.count());
         let size = self.rows * self.columns;
-        for (block, (x, g)) in normal.chunks_exact(size).zip(output_gradient.chunks_exact(size)).enumerate() {
+        for (block, (x, g)) in normal.chunks_exact(size).zip(dy.chunks_exact(size)).enumerate() {
             let gains = &mut gains[self.first(block)..][..self.rows];
             let shifts = &mut shifts[self.first(block)..][..self.rows];
             if self.columns == 1 {
@@ -100,15 +101,9 @@ impl Normalise {
         }
     }
 
-    fn backward_one(
-        &self,
-        gains: &[f32],
-        kept: Kept<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    ) {
+    fn backward_one(&self, gains: &[f32], kept: Kept<'_>, dy: &[f32], dx: &mut [f32]) {
         let size = self.rows * self.columns;
-        let blocks = output_gradient.chunks_exact(size).zip(input_gradient.chunks_exact_mut(size));
+        let blocks = dy.chunks_exact(size).zip(dx.chunks_exact_mut(size));
         let kept = kept.normal.chunks_exact(size).zip(kept.scales);
         for (block, ((dy, dx), (normal, scale))) in blocks.zip(kept).enumerate() {
             let rows = dx.chunks_exact_mut(self.columns).zip(dy.chunks_exact(self.columns));
@@ -120,6 +115,53 @@ impl Normalise {
             dx.iter_mut().zip(normal).for_each(|(dx, x)| *dx = *scale * (*dx - mean - x * slope));
         }
     }
+}
+
+/// Group norm on images, or on plain numbers, each of which is a channel then.
+///
+/// # Reference  [WuHe18]
+pub(super) fn group_norm(input: Shape, groups: usize) -> Result<Normalise, Refusal> {
+    let (channels, columns) = match input {
+        Shape::Image { channels, height, width } => (channels, height * width),
+        Shape::Flat(size) => (size, 1),
+        Shape::Sequence { .. } => {
+            return Err(Refusal::Invalid(format!(
+                "a group-norm layer needs an image or a flat input, but its input is {input}; use layer-norm for sequences"
+            )));
+        }
+    };
+    if groups == 0 || channels % groups != 0 {
+        return Err(Refusal::Invalid(format!(
+            "groups is {groups}, expected a divisor of the {channels} channels"
+        )));
+    }
+    // The variance of one number is zero, and nothing would be left of it.
+    if channels / groups * columns == 1 {
+        return Err(Refusal::Invalid(format!(
+            "groups is {groups}, but each group of an input of {input} needs at least two numbers; use fewer groups"
+        )));
+    }
+    Ok(Normalise { shape: input, blocks: groups, rows: channels / groups, columns, gains: Gains::Own })
+}
+
+/// Layer norm on plain numbers, or at each place of a sequence.
+///
+/// # Reference  [BaKirosHinton16]
+pub(super) fn layer_norm(input: Shape) -> Result<Normalise, Refusal> {
+    let (blocks, rows) = match input {
+        Shape::Flat(size) => (1, size),
+        Shape::Sequence { length, width } => (length, width),
+        Shape::Image { .. } => {
+            return Err(Refusal::Invalid(format!(
+                "a layer-norm layer needs a sequence or a flat input, but its input is {input}; use group-norm for images"
+            )));
+        }
+    };
+    // The variance of one number is zero, and nothing would be left of it.
+    if rows < 2 {
+        return Err(Refusal::out_of_range("width", rows, "at least 2 for layer-norm"));
+    }
+    Ok(Normalise { shape: input, blocks, rows, columns: 1, gains: Gains::Shared })
 }
 
 impl Stage for Normalise {
@@ -150,30 +192,24 @@ impl Stage for Normalise {
         }
     }
 
-    fn backward(
-        &self,
-        parameters: &[f32],
-        trace: Trace<'_>,
-        output_gradient: &[f32],
-        input_gradient: &mut [f32],
-    ) {
+    fn backward(&self, parameters: &[f32], trace: Trace<'_>, dy: &[f32], dx: &mut [f32]) {
         let size = self.shape.size();
-        let rows = output_gradient.chunks_exact(size).zip(input_gradient.chunks_exact_mut(size));
+        let rows = dy.chunks_exact(size).zip(dx.chunks_exact_mut(size));
         for ((dy, dx), kept) in rows.zip(trace.kept.chunks_exact_mut(self.kept())) {
             self.backward_one(&parameters[..self.count()], self.split(kept), dy, dx);
         }
     }
 
-    fn square_norms(&self, trace: Trace<'_>, output_gradient: &[f32], norms: &mut [f32]) {
-        let rows = output_gradient.chunks_exact(self.shape.size()).zip(norms);
+    fn square_norms(&self, trace: Trace<'_>, dy: &[f32], norms: &mut [f32]) {
+        let rows = dy.chunks_exact(self.shape.size()).zip(norms);
         for ((dy, norm), kept) in rows.zip(trace.kept.chunks_exact_mut(self.kept())) {
             let kept = self.split(kept);
             *norm += example_gradient::measure(kept.own, |gradient| self.gradient(kept.normal, dy, gradient));
         }
     }
 
-    fn clipped_sum(&self, trace: Trace<'_>, output_gradient: &mut [f32], factors: &[f32], sum: &mut [f32]) {
-        let rows = output_gradient.chunks_exact(self.shape.size()).zip(factors);
+    fn clipped_sum(&self, trace: Trace<'_>, dy: &mut [f32], factors: &[f32], sum: &mut [f32]) {
+        let rows = dy.chunks_exact(self.shape.size()).zip(factors);
         for ((dy, factor), kept) in rows.zip(trace.kept.chunks_exact_mut(self.kept())) {
             let kept = self.split(kept);
             example_gradient::add(kept.own, *factor, sum, |gradient| {

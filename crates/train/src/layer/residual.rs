@@ -15,7 +15,7 @@ pub(super) fn new(input: Shape, layers: &[Layer]) -> Result<Chain, Refusal> {
     let stack = Stack::of_layers(input, layers)?;
     if stack.output() != input {
         return Err(Refusal::Invalid(format!(
-            "a residual block turns {input} into {}, expected the same shape so that they can be added",
+            "a residual block needs the same shape for input and output, but it turns {input} into {}",
             stack.output()
         )));
     }

@@ -1,6 +1,6 @@
 //! Stages one on another: shapes that fit, parameters laid out one after another.
 
-use super::{Stage, pooled::Pooled};
+use super::{Stage, conv_relu_pool::ConvReluPool};
 use crate::{Layer, Network, Shape};
 use std::ops::Range;
 use veracity_core::Refusal;
@@ -40,10 +40,10 @@ impl Stack {
         let mut stack = Stack::on(input)?;
         let mut at = 0;
         while at < layers.len() {
-            at += match Pooled::new(stack.output(), &layers[at..])? {
+            at += match ConvReluPool::new(stack.output(), &layers[at..])? {
                 Some(pooled) => {
                     stack.push(Box::new(pooled))?;
-                    Pooled::LAYERS
+                    ConvReluPool::LAYERS
                 }
                 None => {
                     stack.push(layers[at].stage(stack.output())?)?;
@@ -68,7 +68,7 @@ impl Stack {
             return Err(Refusal::out_of_range("parameters", end, "at most 2^30"));
         }
         if stage.kept() > MOST_KEPT {
-            return Err(Refusal::out_of_range("numbers kept of one example", stage.kept(), "at most 2^30"));
+            return Err(Refusal::out_of_range("numbers stored per example", stage.kept(), "at most 2^30"));
         }
         self.shapes.push(stage.output().checked()?);
         self.moved += 2 * stage.output().size() + stage.kept();

@@ -1,8 +1,7 @@
 //! Sums over rows of floats, in sixteen lanes and in blocks: fast, and accurate to some 1e-6. Nothing is fused, so that the
 //! bits are those of any vector unit.
 
-use crate::vectors::dispatch;
-use pulp::{Simd, WithSimd};
+use crate::vectors::vectorize;
 
 const LANES: usize = 16;
 /// Numbers added in single precision before double takes over.
@@ -26,40 +25,28 @@ pub(super) fn sum(row: &[f32]) -> f32 {
 
 /// The sum of each column of `rows`, with the bits of [`sum`]. There are as many columns as `sums`, a multiple of sixteen.
 pub(super) fn sum_columns(rows: &[f32], sums: &mut [f32]) {
-    dispatch(SumColumns { rows, sums });
-}
-
-struct SumColumns<'a> {
-    rows: &'a [f32],
-    sums: &'a mut [f32],
-}
-
-impl WithSimd for SumColumns<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let wide = self.sums.len();
-        assert!(wide > 0 && wide.is_multiple_of(LANES), "columns in sixteens");
-        for (at, sums) in self.sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            let mut totals = [0.0; LANES];
-            for block in self.rows.chunks(BLOCK * wide) {
-                let rows = block.as_chunks::<LANES>().0.iter().skip(at).step_by(wide / LANES);
-                let whole = block.len() / wide / LANES * LANES;
-                let mut lanes = [[0.0; LANES]; LANES];
-                for (row, lane) in rows.clone().take(whole).zip((0..LANES).cycle()) {
-                    lanes[lane].iter_mut().zip(row).for_each(|(lane, x)| *lane += x);
+    let wide = sums.len();
+    assert!(wide > 0 && wide.is_multiple_of(LANES), "columns in sixteens");
+    vectorize(
+        #[inline(always)]
+        || {
+            for (at, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                let mut totals = [0.0; LANES];
+                for block in rows.chunks(BLOCK * wide) {
+                    let rows = block.as_chunks::<LANES>().0.iter().skip(at).step_by(wide / LANES);
+                    let whole = block.len() / wide / LANES * LANES;
+                    let mut lanes = [[0.0; LANES]; LANES];
+                    for (row, lane) in rows.clone().take(whole).zip((0..LANES).cycle()) {
+                        lanes[lane].iter_mut().zip(row).for_each(|(lane, x)| *lane += x);
+                    }
+                    let (lanes, rest) = (fold_rows(lanes.iter()), fold_rows(rows.skip(whole)));
+                    let added = lanes.into_iter().zip(rest);
+                    totals.iter_mut().zip(added).for_each(|(total, (lanes, rest))| *total += lanes + rest);
                 }
-                let (lanes, rest) = (fold_rows(lanes.iter()), fold_rows(rows.skip(whole)));
-                totals
-                    .iter_mut()
-                    .zip(lanes)
-                    .zip(rest)
-                    .for_each(|((total, lanes), rest)| *total += lanes + rest);
+                *sums = totals.map(|total: f64| total as f32);
             }
-            *sums = totals.map(|total: f64| total as f32);
-        }
-    }
+        },
+    );
 }
 
 #[inline(always)]
@@ -73,33 +60,24 @@ fn fold_rows<'a>(rows: impl Iterator<Item = &'a [f32; LANES]>) -> [f64; LANES] {
 
 /// Σ x y.
 pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
-    dispatch(Dot { left, right })
-}
-
-struct Dot<'a> {
-    left: &'a [f32],
-    right: &'a [f32],
-}
-
-impl WithSimd for Dot<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f32 {
-        let mut total = 0.0;
-        for (left, right) in self.left.chunks(BLOCK).zip(self.right.chunks(BLOCK)) {
-            let mut lanes = [0.0; LANES];
-            let ((left, left_rest), (right, right_rest)) =
-                (left.as_chunks::<LANES>(), right.as_chunks::<LANES>());
-            for (left, right) in left.iter().zip(right) {
-                for ((lane, x), y) in lanes.iter_mut().zip(left).zip(right) {
-                    *lane += x * y;
+    vectorize(
+        #[inline(always)]
+        || {
+            let mut total = 0.0;
+            for (left, right) in left.chunks(BLOCK).zip(right.chunks(BLOCK)) {
+                let mut lanes = [0.0; LANES];
+                let ((left, left_rest), (right, right_rest)) =
+                    (left.as_chunks::<LANES>(), right.as_chunks::<LANES>());
+                for (left, right) in left.iter().zip(right) {
+                    for ((lane, x), y) in lanes.iter_mut().zip(left).zip(right) {
+                        *lane += x * y;
+                    }
                 }
+                total += fold(lanes) + fold(left_rest.iter().zip(right_rest).map(|(x, y)| x * y));
             }
-            total += fold(lanes) + fold(left_rest.iter().zip(right_rest).map(|(x, y)| x * y));
-        }
-        total as f32
-    }
+            total as f32
+        },
+    )
 }
 
 /// Σ x².
@@ -109,24 +87,10 @@ pub(super) fn square(row: &[f32]) -> f32 {
 
 /// `target` += `factor` × `row`.
 pub(super) fn add_scaled(target: &mut [f32], factor: f32, row: &[f32]) {
-    dispatch(AddScaled { target, factor, row });
-}
-
-struct AddScaled<'a> {
-    target: &'a mut [f32],
-    factor: f32,
-    row: &'a [f32],
-}
-
-impl WithSimd for AddScaled<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (sum, x) in self.target.iter_mut().zip(self.row) {
-            *sum += self.factor * x;
-        }
-    }
+    vectorize(
+        #[inline(always)]
+        || target.iter_mut().zip(row).for_each(|(sum, x)| *sum += factor * x),
+    );
 }
 
 /// Scales a row in place; by 0 it becomes 0 whatever it was.

@@ -33,7 +33,7 @@ impl Window {
     ) -> Result<Window, Refusal> {
         let Shape::Image { channels, height, width } = input else {
             return Err(Refusal::Invalid(format!(
-                "a {layer} layer was given {input}, expected an image of channels × height × width"
+                "a {layer} layer needs an image (channels × height × width), but its input is {input}"
             )));
         };
         if padding >= kernel.max(1) {
@@ -63,7 +63,7 @@ impl Window {
         let padded = [channels, padded_height, padded_width].map(|side| side as u128).iter().product();
         if seen.max(padded) > MOST_SEEN {
             return Err(Refusal::out_of_range(
-                "numbers that a window sees of one example",
+                "window entries per example",
                 seen.max(padded),
                 "at most 2^30; use a smaller image, kernel or padding, or a larger stride",
             ));

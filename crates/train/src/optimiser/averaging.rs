@@ -69,6 +69,7 @@ impl Averaging {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use veracity_testkit::short;
 
     fn mean_of(averaging: Averaging, path: &[f32]) -> f32 {
         let mut average = averaging.begin(&[100.0]);
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_the_plain_mean_of_the_last_steps() {
-        let tail = |steps| Averaging::Tail { steps: Count::new(steps).unwrap() };
+        let tail = |steps| Averaging::Tail { steps: short::count(steps) };
         let path = [8.0, 1.0, 2.0, 6.0];
         assert_eq!(mean_of(tail(1), &path), 6.0);
         assert!((mean_of(tail(3), &path) - 3.0).abs() < 1e-6);

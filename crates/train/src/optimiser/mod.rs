@@ -6,8 +6,7 @@ mod schedule;
 pub use averaging::Averaging;
 pub use schedule::Schedule;
 
-use crate::{private::Target, vectors::dispatch};
-use pulp::{Simd, WithSimd};
+use crate::{private::Target, vectors::vectorize};
 use veracity_core::Refusal;
 
 /// How parameters follow the gradient.
@@ -149,57 +148,46 @@ impl Optimiser {
     ///
     /// Each parameter by itself and without fused operations, so that the bits are those of any vectors.
     pub(crate) fn step(self, block: Block<'_>, sum: &[f32], stride: Stride) {
-        dispatch(Update { optimiser: self, block, sum, stride });
-    }
-}
-
-struct Update<'a> {
-    optimiser: Optimiser,
-    block: Block<'a>,
-    sum: &'a [f32],
-    stride: Stride,
-}
-
-impl WithSimd for Update<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Update { optimiser, block: Block { parameters, first, second }, sum, stride } = self;
-        let Stride { corrections: [mean, square], scale, rate, decay } = stride;
-        if decay != 0.0 {
-            parameters.iter_mut().for_each(|w| *w -= rate * decay * *w);
-        }
-        match optimiser {
-            Optimiser::Sgd { momentum: 0.0 } => {
-                let stretch = rate * scale;
-                for (w, g) in parameters.iter_mut().zip(sum) {
-                    *w -= stretch * g;
+        let Block { parameters, first, second } = block;
+        vectorize(
+            #[inline(always)]
+            || {
+                let Stride { corrections: [mean, square], scale, rate, decay } = stride;
+                if decay != 0.0 {
+                    parameters.iter_mut().for_each(|w| *w -= rate * decay * *w);
                 }
-            }
-            Optimiser::Sgd { momentum } => {
-                for ((w, g), m) in parameters.iter_mut().zip(sum).zip(first) {
-                    *m = momentum * *m + scale * g;
-                    *w -= rate * *m;
+                match self {
+                    Optimiser::Sgd { momentum: 0.0 } => {
+                        let stretch = rate * scale;
+                        for (w, g) in parameters.iter_mut().zip(sum) {
+                            *w -= stretch * g;
+                        }
+                    }
+                    Optimiser::Sgd { momentum } => {
+                        for ((w, g), m) in parameters.iter_mut().zip(sum).zip(first) {
+                            *m = momentum * *m + scale * g;
+                            *w -= rate * *m;
+                        }
+                    }
+                    Optimiser::Nesterov { momentum } => {
+                        for ((w, g), m) in parameters.iter_mut().zip(sum).zip(first) {
+                            let g = scale * g;
+                            *m = momentum * *m + g;
+                            *w -= rate * (g + momentum * *m);
+                        }
+                    }
+                    Optimiser::Adam { beta1, beta2, epsilon } => {
+                        let moments = first.iter_mut().zip(second);
+                        for ((w, g), (m, v)) in parameters.iter_mut().zip(sum).zip(moments) {
+                            let g = scale * g;
+                            *m = beta1 * *m + (1.0 - beta1) * g;
+                            *v = beta2 * *v + (1.0 - beta2) * g * g;
+                            *w -= rate * (mean * *m) / ((square * *v).sqrt() + epsilon);
+                        }
+                    }
                 }
-            }
-            Optimiser::Nesterov { momentum } => {
-                for ((w, g), m) in parameters.iter_mut().zip(sum).zip(first) {
-                    let g = scale * g;
-                    *m = momentum * *m + g;
-                    *w -= rate * (g + momentum * *m);
-                }
-            }
-            Optimiser::Adam { beta1, beta2, epsilon } => {
-                let moments = first.iter_mut().zip(second);
-                for ((w, g), (m, v)) in parameters.iter_mut().zip(sum).zip(moments) {
-                    let g = scale * g;
-                    *m = beta1 * *m + (1.0 - beta1) * g;
-                    *v = beta2 * *v + (1.0 - beta2) * g * g;
-                    *w -= rate * (mean * *m) / ((square * *v).sqrt() + epsilon);
-                }
-            }
-        }
+            },
+        );
     }
 }
 

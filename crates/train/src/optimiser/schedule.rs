@@ -116,6 +116,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use veracity_testkit::short;
 
     #[test]
     fn rates_are_those_of_their_formulas() {
@@ -127,7 +128,7 @@ mod tests {
         let cosine = rates(Schedule::Cosine { rate: 1.0, warmup: 2, last: 0.2 }, 7);
         let expected = [0.5, 1.0, 1.0, 0.882_842_7, 0.6, 0.317_157_3, 0.2];
         assert!(cosine.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{cosine:?}");
-        let every = Count::new(2).unwrap();
+        let every = short::count(2);
         assert_eq!(
             rates(Schedule::StepDecay { rate: 1.0, factor: 0.5, every }, 5),
             [1.0, 1.0, 0.5, 0.5, 0.25]

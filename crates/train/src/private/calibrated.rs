@@ -6,7 +6,7 @@ use veracity_noise::{Distance, Stream, vector, vector::Grid};
 
 /// Noise for one kind of sum.
 #[derive(Debug, Clone, Copy)]
-pub struct Calibrated {
+pub struct CalibratedNoise {
     law: Law,
     room: f32,
     clip: f64,
@@ -28,43 +28,53 @@ const EXACT: f64 = (1u64 << 52) as f64;
 /// Parameters whose steps are added up at a time.
 const CHUNK: usize = 1024;
 
-impl Calibrated {
+impl CalibratedNoise {
     /// Gaussian noise of standard deviation `noise` × `clip` on a vector of `parameters` parameters.
     ///
-    /// # Promise  A sum in which records are clipped to [`Calibrated::clip_limit`] moves by at most `clip` once it is on the grid
+    /// # Promise  A sum in which records are clipped to [`CalibratedNoise::clip_limit`] moves by at most `clip` once it is on the grid
     /// # Assumes  `rounding` is that of the sum
+    ///
+    /// # Errors
+    /// Refuses noise, clip norms and dimensions for which rounding would use up half of the clip norm.
     pub fn gaussian(
         noise: NoiseMultiplier,
         clip: ClipNorm,
         parameters: usize,
         rounding: Rounding,
-    ) -> Result<Calibrated, Refusal> {
+    ) -> Result<CalibratedNoise, Refusal> {
         let grid = Grid::new(noise.get() * clip.get())?;
         let on_grid = rounding.of_two_vectors() * grid.extra_l2(parameters);
-        Calibrated::checked(Law::Gaussian(grid), on_grid, rounding, clip, noise)
+        CalibratedNoise::checked(Law::Gaussian(grid), on_grid, rounding, clip, noise)
     }
 
     /// Laplace noise of scale `noise` × `clip`; the same promise in ℓ1.
+    ///
+    /// # Errors
+    /// As [`CalibratedNoise::gaussian`].
     pub fn laplace(
         noise: NoiseMultiplier,
         clip: ClipNorm,
         parameters: usize,
         rounding: Rounding,
-    ) -> Result<Calibrated, Refusal> {
+    ) -> Result<CalibratedNoise, Refusal> {
         let grid = LaplaceGrid::new(noise.get() * clip.get())?;
         let on_grid = rounding.of_two_vectors() * grid.extra_l1(parameters);
-        Calibrated::checked(Law::Laplace(grid), on_grid, rounding, clip, noise)
+        CalibratedNoise::checked(Law::Laplace(grid), on_grid, rounding, clip, noise)
     }
 
     /// Gaussian noise on a balance, which is a whole number and moves by 1 exactly: the noise is widened by what the
     /// rounding to its grid can add.
-    pub(crate) fn balance(noise: NoiseMultiplier) -> Result<Calibrated, Refusal> {
+    pub(crate) fn balance(noise: NoiseMultiplier) -> Result<CalibratedNoise, Refusal> {
         // One grid step more, of 2^-20 standard deviations; twice that for the rounding of these lines.
         let widened = noise.get() / (1.0 - noise.get() * 2f64.powi(-19));
         if !(widened > 0.0 && noise.get() < 1e5) {
             return Err(Refusal::out_of_range("count noise", noise, "less than 1e5"));
         }
-        Ok(Calibrated { law: Law::Gaussian(Grid::new(widened)?), room: 1.0, clip: widened / noise.get() })
+        Ok(CalibratedNoise {
+            law: Law::Gaussian(Grid::new(widened)?),
+            room: 1.0,
+            clip: widened / noise.get(),
+        })
     }
 
     /// # Numerics  (1 + relative) room + on_grid ≤ clip, with `room` rounded down to a float
@@ -74,14 +84,14 @@ impl Calibrated {
         rounding: Rounding,
         clip: ClipNorm,
         noise: NoiseMultiplier,
-    ) -> Result<Calibrated, Refusal> {
+    ) -> Result<CalibratedNoise, Refusal> {
         let clip = clip.get();
         let room = (clip - on_grid) / (1.0 + rounding.relative());
         let room = (room * (1.0 - f64::from(f32::EPSILON))) as f32;
         if room.is_finite() && f64::from(room) > 0.5 * clip {
             // Squares of floats below 2.6e-23 are zero: a much smaller norm could not be told from none.
             return if room >= LEAST_ROOM && clip <= *CLIP_NORMS.end() {
-                Ok(Calibrated { law, room, clip })
+                Ok(CalibratedNoise { law, room, clip })
             } else {
                 Err(Refusal::out_of_range("clip norm", clip, "1e-6 ≤ clip norm ≤ 1e15"))
             };
@@ -89,11 +99,14 @@ impl Calibrated {
         Err(Refusal::out_of_range(
             "noise multiplier",
             noise,
-            "less noise, fewer parameters or smaller batches: rounding would use up half of the clip norm",
+            "less noise, fewer parameters or smaller batches, because rounding would take half of the clip norm",
         ))
     }
 
     /// Refuses a number of records whose sum, in steps of the grid, might not be exact.
+    ///
+    /// # Errors
+    /// Names the number of records.
     pub fn check_records(&self, records: usize) -> Result<(), Refusal> {
         if records as f64 * self.clip <= EXACT * self.granularity() {
             return Ok(());
@@ -101,7 +114,7 @@ impl Calibrated {
         Err(Refusal::out_of_range(
             "records",
             records,
-            "fewer records or more noise: sums would outgrow what is exact on the grid of the noise",
+            "fewer records or more noise, because sums would be too large to be exact on the grid of the noise",
         ))
     }
 
@@ -148,7 +161,7 @@ impl Calibrated {
         }
     }
 
-    /// As [`Calibrated::add`], with Gaussian noise that was drawn before.
+    /// As [`CalibratedNoise::add`], with Gaussian noise that was drawn before.
     pub(super) fn add_drawn(&self, values: &mut [f32], others: &[Part<'_>], from: usize, normals: &[i32]) {
         let Some(grid) = self.gaussian_grid() else { return };
         // Most sums are of one part or two, for which one pass is enough.
@@ -218,7 +231,7 @@ impl Calibrated {
         }
     }
 
-    /// The same noise as [`Calibrated::add`] draws for a block of this length, by itself.
+    /// The same noise as [`CalibratedNoise::add`] draws for a block of this length, by itself.
     pub(super) fn noise(&self, length: usize, rng: &mut Stream) -> Vec<i128> {
         match self.law {
             Law::Gaussian(_) => {
@@ -244,9 +257,10 @@ impl Calibrated {
 mod tests {
     use super::*;
     use veracity_noise::{Entropy, Purpose};
+    use veracity_testkit::short;
 
     /// Adds to a whole vector, as much at a time as there are normals at once.
-    fn add(law: &Calibrated, values: &mut [f32], others: &[Part<'_>], rng: &mut Stream) {
+    fn add(law: &CalibratedNoise, values: &mut [f32], others: &[Part<'_>], rng: &mut Stream) {
         let mut normals = [0; CHUNK];
         for (at, values) in values.chunks_mut(CHUNK).enumerate() {
             law.add(values, others, at * CHUNK, &mut normals, rng);
@@ -255,11 +269,11 @@ mod tests {
 
     #[test]
     fn noise_by_itself_is_the_noise_that_is_added() {
-        let (noise, clip) = (NoiseMultiplier::new(0.7).unwrap(), ClipNorm::new(1.3).unwrap());
+        let (noise, clip) = (short::noise(0.7), ClipNorm::new(1.3).unwrap());
         for law in [
-            Calibrated::gaussian(noise, clip, 5000, Rounding::ONE_SUM).unwrap(),
-            Calibrated::laplace(noise, clip, 5000, Rounding::ONE_SUM).unwrap(),
-            Calibrated::balance(noise).unwrap(),
+            CalibratedNoise::gaussian(noise, clip, 5000, Rounding::ONE_SUM).unwrap(),
+            CalibratedNoise::laplace(noise, clip, 5000, Rounding::ONE_SUM).unwrap(),
+            CalibratedNoise::balance(noise).unwrap(),
         ] {
             let family = Entropy::seeded(4).family(Purpose::Noise, 0, 0);
             let mut clean: Vec<f32> = (0..5000).map(|i| (i as f32 - 2500.0) * 0.0137).collect();
@@ -278,7 +292,7 @@ mod tests {
 
     #[test]
     fn parts_are_rounded_one_by_one_and_added_exactly() {
-        let (noise, clip) = (NoiseMultiplier::new(0.7).unwrap(), ClipNorm::new(1.3).unwrap());
+        let (noise, clip) = (short::noise(0.7), ClipNorm::new(1.3).unwrap());
         let length = 3000;
         let numbers = |salt: usize| -> Vec<f32> {
             (0..length).map(|i| (i * salt % 1009) as f32 * 0.013 - 6.0).collect()
@@ -286,8 +300,8 @@ mod tests {
         let (first, floats) = (numbers(3), numbers(101));
         let steps: Vec<f64> = (0..length).map(|i| (i * 7919 % 100_003) as f64 - 50_000.0).collect();
         for law in [
-            Calibrated::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap(),
-            Calibrated::laplace(noise, clip, length, Rounding::ONE_SUM).unwrap(),
+            CalibratedNoise::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap(),
+            CalibratedNoise::laplace(noise, clip, length, Rounding::ONE_SUM).unwrap(),
         ] {
             let others = [Part::Floats(&floats), Part::Steps(&steps)];
             let family = Entropy::seeded(4).family(Purpose::Noise, 0, 0);
@@ -316,22 +330,22 @@ mod tests {
 
     #[test]
     fn room_and_rounding_fit_into_the_clip_norm() {
-        let (noise, clip) = (NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(0.1).unwrap());
+        let (noise, clip) = (short::noise(1.0), ClipNorm::new(0.1).unwrap());
         for rounding in [Rounding::ONE_SUM, Rounding::BY_RECORD] {
-            let law = Calibrated::gaussian(noise, clip, 1 << 20, rounding).unwrap();
+            let law = CalibratedNoise::gaussian(noise, clip, 1 << 20, rounding).unwrap();
             let grid = rounding.of_two_vectors() * law.granularity() * 1024.0;
             assert!(f64::from(law.clip_limit()) * (1.0 + rounding.relative()) + grid <= 0.1);
             assert!(law.clip_limit() > 0.0995);
         }
         // With so many parameters that the grid eats the clip norm, nothing is promised.
-        assert!(Calibrated::gaussian(noise, clip, 1 << 40, Rounding::ONE_SUM).is_err());
-        assert!(Calibrated::laplace(noise, clip, 1 << 36, Rounding::ONE_SUM).is_err());
+        assert!(CalibratedNoise::gaussian(noise, clip, 1 << 40, Rounding::ONE_SUM).is_err());
+        assert!(CalibratedNoise::laplace(noise, clip, 1 << 36, Rounding::ONE_SUM).is_err());
         // Nor with so many records that their sum might not be exact.
-        let law = Calibrated::gaussian(noise, clip, 10, Rounding::ONE_SUM).unwrap();
+        let law = CalibratedNoise::gaussian(noise, clip, 10, Rounding::ONE_SUM).unwrap();
         assert!(law.check_records(1 << 31).is_ok() && law.check_records(1 << 33).is_err());
         // A balance moves by 1, and by one grid step more once it is rounded; its noise is wider by at least as much.
         for noise in [0.5, 2.0, 100.0, 9e4] {
-            let law = Calibrated::balance(NoiseMultiplier::new(noise).unwrap()).unwrap();
+            let law = CalibratedNoise::balance(short::noise(noise)).unwrap();
             let deviation = law.granularity() * f64::from(1u32 << 20);
             assert!(deviation / noise >= 1.0 + 1.001 * law.granularity(), "{noise}");
             assert!((law.clip() - deviation / noise).abs() < 1e-12 * law.clip());

@@ -1,19 +1,19 @@
 //! The one road from gradients to an optimiser: a clipped sum, noise, and what may be seen.
 //!
-//! [`Calibrated`] says how much noise on which grid; [`privatize`] adds it; [`Noises`] are the streams it comes from, which
+//! [`CalibratedNoise`] says how much noise on which grid; [`privatize`] adds it; [`Noises`] are the streams it comes from, which
 //! can keep a tape for an auditor and are then not fit for release.
 
-mod ahead;
 mod calibrated;
 mod laplace;
 mod noises;
+mod prefetch;
 mod rounding;
 
-pub(crate) use ahead::Ahead;
 pub(crate) use calibrated::CLIP_NORMS;
-pub use calibrated::Calibrated;
+pub use calibrated::CalibratedNoise;
 pub use noises::Noises;
 pub(crate) use noises::{PIECE, Piece, Target, is_shared, pieces};
+pub(crate) use prefetch::Prefetch;
 pub use rounding::Rounding;
 
 use crate::clip::Balance;
@@ -58,7 +58,7 @@ impl<'a> Part<'a> {
     }
 
     /// Adds it to a sum that counts steps.
-    fn add_to(self, totals: &mut [f64], noise: &Calibrated) {
+    fn add_to(self, totals: &mut [f64], noise: &CalibratedNoise) {
         match self {
             Part::Floats(floats) => noise.add_steps(totals, floats),
             Part::Steps(steps) => totals.iter_mut().zip(steps).for_each(|(total, steps)| *total += steps),
@@ -88,7 +88,7 @@ pub struct ClippedSum<'a> {
 }
 
 impl<'a> ClippedSum<'a> {
-    /// # Assumes  Adding or taking away one record moves the sum of all parts, once on the grid, by at most [`Calibrated::clip`]
+    /// # Assumes  Adding or taking away one record moves the sum of all parts, once on the grid, by at most [`CalibratedNoise::clip`]
     pub(crate) fn of_gradients(sum: &'a mut [f32], others: Vec<Part<'a>>) -> ClippedSum<'a> {
         ClippedSum { sum, others, place: Place::Gradient }
     }
@@ -124,7 +124,7 @@ impl<'a> Noisy<'a> {
 /// not depend on the number of threads.
 ///
 /// # Promise  Its privacy is that of the mechanism of `noise`, Gaussian or Laplace, with its noise multiplier
-pub fn privatize<'a>(sum: ClippedSum<'a>, noise: &Calibrated, step: u64, rng: &mut Noises) -> Noisy<'a> {
+pub fn privatize<'a>(sum: ClippedSum<'a>, noise: &CalibratedNoise, step: u64, rng: &mut Noises) -> Noisy<'a> {
     let ClippedSum { sum, others, place } = sum;
     rng.add(ClippedSum { sum: &mut *sum, others, place }, noise, step, (), |(), _| ());
     Noisy { sum }
@@ -133,7 +133,7 @@ pub fn privatize<'a>(sum: ClippedSum<'a>, noise: &Calibrated, step: u64, rng: &m
 /// As [`privatize`], and hands some noisy numbers at a time to `then` with their part of the target, while they are at hand.
 pub(crate) fn privatize_into<T: Target>(
     sum: ClippedSum<'_>,
-    noise: &Calibrated,
+    noise: &CalibratedNoise,
     step: u64,
     rng: &mut Noises,
     target: T,

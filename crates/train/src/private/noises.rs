@@ -2,7 +2,7 @@
 //!
 //! A tape holds what noise hides. Only seeded entropy can be taped, and nothing drawn from it is fit for release.
 
-use super::{Ahead, Calibrated, ClippedSum, Part, Place, ahead};
+use super::{CalibratedNoise, ClippedSum, Part, Place, Prefetch, prefetch};
 use rayon::prelude::*;
 use std::{fmt, sync::Arc};
 use veracity_core::{Adjacency, Refusal};
@@ -24,16 +24,16 @@ const BLOCK_BITS: u32 = 20;
 pub struct Noises {
     family: Arc<Family>,
     recorder: Recorder,
-    ahead: Option<Drawn>,
+    ahead: Option<PrefetchHandle>,
     /// Room for what is drawn as it is added, empty of noise between steps.
     normals: Normals,
 }
 
 /// Noise that is drawn ahead, until the model is gone.
 #[derive(Debug)]
-struct Drawn(Arc<Ahead>);
+struct PrefetchHandle(Arc<Prefetch>);
 
-impl Drop for Drawn {
+impl Drop for PrefetchHandle {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -69,12 +69,12 @@ impl Noises {
     }
 
     /// The same draws, keeping the last sum of gradients before its noise. Refused for entropy that is fit for release.
-    pub fn into_listening(self) -> Result<Noises, Refusal> {
+    pub(crate) fn into_listening(self) -> Result<Noises, Refusal> {
         Noises { recorder: Recorder::Listening { sum: Vec::new() }, ..self }.seeded()
     }
 
     /// The last sum of gradients before its noise, of listening noises. It is private.
-    pub fn last_sum(&self) -> Option<&[f32]> {
+    pub(crate) fn last_sum(&self) -> Option<&[f32]> {
         match &self.recorder {
             Recorder::Listening { sum } if !sum.is_empty() => Some(sum),
             Recorder::Silent
@@ -86,13 +86,13 @@ impl Noises {
 
     /// The same draws with a tape of every sum and how far it may move between datasets of an adjacency. Refused for entropy
     /// that is fit for release.
-    pub fn into_recording(self, adjacency: Adjacency) -> Result<Noises, Refusal> {
+    pub(crate) fn into_recording(self, adjacency: Adjacency) -> Result<Noises, Refusal> {
         let recorder = Recorder::Recording { adjacency, tape: Tape::default() };
         Noises { recorder, ..self }.seeded()
     }
 
     /// Repeats the outputs of `script`, call by call, and records the sums of this run.
-    pub fn into_replaying(self, adjacency: Adjacency, script: Tape) -> Result<Noises, Refusal> {
+    pub(crate) fn into_replaying(self, adjacency: Adjacency, script: Tape) -> Result<Noises, Refusal> {
         let recorder = Recorder::Replaying { adjacency, script, heard: Tape::default() };
         Noises { recorder, ..self }.seeded()
     }
@@ -100,7 +100,7 @@ impl Noises {
     fn seeded(self) -> Result<Noises, Refusal> {
         if self.family.stream(0).origin().is_releasable() {
             return Err(Refusal::Invalid(
-                "a tape of what noise hides was asked for with system entropy, expected seeded entropy"
+                "a recorded run needs seeded entropy, because a recording reveals what the noise hides"
                     .into(),
             ));
         }
@@ -108,12 +108,12 @@ impl Noises {
     }
 
     /// Whether what it protects may be released: system entropy, and no tape.
-    pub fn is_releasable(&self) -> bool {
+    pub(crate) fn is_releasable(&self) -> bool {
         self.family.stream(0).origin().is_releasable() && matches!(self.recorder, Recorder::Silent)
     }
 
     /// The tape of recording or replaying noises. Its sums are private.
-    pub fn into_tape(self) -> Option<Tape> {
+    pub(crate) fn into_tape(self) -> Option<Tape> {
         match self.recorder {
             Recorder::Silent | Recorder::Listening { .. } => None,
             Recorder::Recording { tape, .. } | Recorder::Replaying { heard: tape, .. } => Some(tape),
@@ -125,20 +125,21 @@ impl Noises {
     /// without.
     pub(crate) fn draw_ahead(
         &mut self,
-        noise: &Calibrated,
+        noise: &CalibratedNoise,
         step: u64,
         length: usize,
         summing: usize,
-    ) -> Option<&Ahead> {
+    ) -> Option<&Prefetch> {
         let threads = rayon::current_num_threads();
         let is_silent = matches!(self.recorder, Recorder::Silent);
-        if length < ahead::LEAST || threads < 2 || noise.gaussian_grid().is_none() || !is_silent {
+        if length < prefetch::LEAST || threads < 2 || noise.gaussian_grid().is_none() || !is_silent {
             return None;
         }
-        if self.ahead.as_ref().is_none_or(|Drawn(ahead)| ahead.length() != length) {
-            self.ahead = Some(Drawn(Arc::new(Ahead::new(Arc::clone(&self.family), length, summing))));
+        if self.ahead.as_ref().is_none_or(|PrefetchHandle(ahead)| ahead.length() != length) {
+            self.ahead =
+                Some(PrefetchHandle(Arc::new(Prefetch::new(Arc::clone(&self.family), length, summing))));
         }
-        let Drawn(ahead) = self.ahead.as_ref()?;
+        let PrefetchHandle(ahead) = self.ahead.as_ref()?;
         if summing == 1 {
             ahead.ask(step);
         }
@@ -150,7 +151,7 @@ impl Noises {
     pub(super) fn add<T: Target>(
         &mut self,
         sum: ClippedSum<'_>,
-        noise: &Calibrated,
+        noise: &CalibratedNoise,
         step: u64,
         target: T,
         then: impl Fn(T, &[f32]) + Sync,
@@ -160,14 +161,14 @@ impl Noises {
             self.add_with_tape(place, noise, step, sum, &others);
             return pieces(sum, target, PIECE).into_iter().for_each(|piece| then(piece.target, piece.values));
         }
-        let fits = |ahead: &&Ahead| {
+        let fits = |ahead: &&Prefetch| {
             place == Place::Gradient && ahead.length() == sum.len() && noise.gaussian_grid().is_some()
         };
-        if let Some(ahead) = self.ahead.as_ref().map(|Drawn(ahead)| &**ahead).filter(fits) {
+        if let Some(ahead) = self.ahead.as_ref().map(|PrefetchHandle(ahead)| &**ahead).filter(fits) {
             let add = |piece: Piece<'_, T>| {
                 let mut spare = Normals::default();
-                piece.by(ahead::DRAWN, |Piece { first, values, target }| {
-                    ahead.with(step, first / ahead::DRAWN, &mut spare, |normals| {
+                piece.by(prefetch::DRAWN, |Piece { first, values, target }| {
+                    ahead.with(step, first / prefetch::DRAWN, &mut spare, |normals| {
                         noise.add_drawn(values, &others, first, normals)
                     });
                     then(target, values);
@@ -206,7 +207,7 @@ impl Noises {
     fn add_with_tape(
         &mut self,
         place: Place,
-        noise: &Calibrated,
+        noise: &CalibratedNoise,
         step: u64,
         sum: &mut [f32],
         others: &[Part<'_>],
@@ -277,9 +278,9 @@ pub(crate) struct Piece<'a, T> {
     pub target: T,
 }
 
-impl<T: Target> Piece<'_, T> {
+impl<'a, T: Target> Piece<'a, T> {
     /// Hands it on in pieces of a length, one after another.
-    fn by(self, length: usize, mut work: impl FnMut(Piece<'_, T>)) {
+    fn by(self, length: usize, mut work: impl FnMut(Piece<'a, T>)) {
         let Piece { mut first, mut values, mut target } = self;
         while values.len() > length {
             let (some, rest) = values.split_at_mut(length);
@@ -327,14 +328,7 @@ impl fmt::Debug for Normals {
 /// A vector and its target in pieces of a length, cut at the same places.
 pub(crate) fn pieces<T: Target>(values: &mut [f32], target: T, length: usize) -> Vec<Piece<'_, T>> {
     let mut pieces = Vec::with_capacity(values.len().div_ceil(length));
-    let (mut values, mut target, mut first) = (values, target, 0);
-    while values.len() > length {
-        let (some, rest) = values.split_at_mut(length);
-        let (to, others) = target.split(length);
-        pieces.push(Piece { first, values: some, target: to });
-        (values, target, first) = (rest, others, first + length);
-    }
-    pieces.push(Piece { first, values, target });
+    Piece { first: 0, values, target }.by(length, |piece| pieces.push(piece));
     pieces
 }
 
@@ -354,15 +348,16 @@ pub(super) fn number(place: Place, step: u64, block: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::{Rounding, privatize};
-    use veracity_core::{ClipNorm, NoiseMultiplier};
+    use veracity_core::ClipNorm;
     use veracity_noise::{Entropy, Purpose};
+    use veracity_testkit::short;
 
     /// Noise of an earlier step, or noise that nobody has drawn, would undo a release.
     #[test]
     fn noise_that_is_not_all_there_is_drawn_anew() {
         let length = 2 * BLOCK + 100;
-        let (noise, clip) = (NoiseMultiplier::new(1.0).unwrap(), ClipNorm::new(1.0).unwrap());
-        let law = Calibrated::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap();
+        let (noise, clip) = (short::noise(1.0), ClipNorm::new(1.0).unwrap());
+        let law = CalibratedNoise::gaussian(noise, clip, length, Rounding::ONE_SUM).unwrap();
         let noises = || Noises::new(Entropy::seeded(4).family(Purpose::Noise, 0, 0));
         let noisy = |rng: &mut Noises, step| {
             let mut sum = vec![0.5; length];

@@ -47,11 +47,12 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
     use veracity_noise::{Entropy, Purpose};
+    use veracity_testkit::short;
 
     #[test]
     fn every_set_is_equally_likely() {
         let family = Entropy::seeded(3).family(Purpose::Batch, 0, 0);
-        let mut subset = Subset::new(Count::new(3).unwrap());
+        let mut subset = Subset::new(short::count(3));
         let mut seen: HashMap<Vec<u32>, u32> = HashMap::new();
         let draws = 40_000;
         for step in 0..draws {
@@ -76,7 +77,7 @@ mod tests {
     fn all_records_are_a_set_too() {
         let mut batch = Vec::new();
         let stream = &mut Entropy::seeded(3).family(Purpose::Batch, 0, 0).stream(0);
-        Subset::new(Count::new(70).unwrap()).draw(70, &mut batch, stream);
+        Subset::new(short::count(70)).draw(70, &mut batch, stream);
         assert_eq!(batch, (0..70).collect::<Vec<u32>>());
     }
 }

@@ -84,6 +84,9 @@ impl Sampling {
     }
 
     /// Batch size over population; under Poisson sampling, the chance with which a record enters a batch.
+    ///
+    /// # Errors
+    /// Refuses a batch that exceeds the population.
     pub fn rate(self) -> Result<SamplingRate, Refusal> {
         let (batch, population) = (self.planned(), self.population());
         if batch > population {
@@ -140,7 +143,7 @@ impl Sampling {
                 Ok(step.repeated(Count::new(steps.get().div_ceil(self.steps_per_epoch()))?))
             }
             (Sampling::Shuffled { .. }, Adjacency::AddRemove) => Err(Refusal::no_theorem(
-                "shuffled batches, all of which change with the number of records,",
+                "shuffled batches (all of them change with the number of records)",
                 adjacency,
                 "use zero-out or replace-one",
             )),
@@ -149,7 +152,10 @@ impl Sampling {
 
     /// For a device that draws Poisson batches itself: P(gap ≤ g) for each gap g between two records of a batch, in units of 2^-64. A
     /// word of 32 bits is held against the upper halves, and a further one decides a tie; a gap beyond the table is that long and then
-    /// a gap anew. Nothing where every record enters every batch; refused for rates below 1/1024, whose gaps take logarithms.
+    /// another gap. Nothing where every record enters every batch; refused for rates below 1/1024, whose gaps take logarithms.
+    ///
+    /// # Errors
+    /// Refuses other samplings, and rates below 1/1024.
     pub fn gap_limits(self) -> Result<Option<Vec<u64>>, Refusal> {
         let rate = self.rate()?;
         match (self, Gaps::new(rate)) {
@@ -159,7 +165,7 @@ impl Sampling {
                 Err(Refusal::out_of_range("sampling rate", rate, "at least 1/1024 on this device"))
             }
             (Sampling::FixedSize { .. } | Sampling::Shuffled { .. }, _) => {
-                Err(Refusal::Invalid(format!("batches are {}, expected poisson", self.name())))
+                Err(Refusal::Invalid(format!("batches are {}, but this needs poisson batches", self.name())))
             }
         }
     }
@@ -176,7 +182,7 @@ impl Sampling {
             Sampling::Poisson { .. } => Ok(()),
             Sampling::FixedSize { .. } | Sampling::Shuffled { .. } if population != positions as u64 => {
                 Err(Refusal::Invalid(format!(
-                    "the plan is for {population} records, expected as many as there are for {} batches",
+                    "the plan has records = {population}, but {} batches need the exact number of records in the data",
                     self.name()
                 )))
             }
@@ -185,12 +191,16 @@ impl Sampling {
     }
 
     /// Refuses a plan for less than half of the records that an auditor has not planted: they are another dataset than the planned
-    /// one. That refusal tells something of their number, so it is for whoever stated the plan, and knows the data.
+    /// one. That refusal reveals something of their number, so it is only for the author of the plan, who knows the data.
     pub(crate) fn check_number(self, records: usize) -> Result<(), Refusal> {
         let population = self.population().get();
         match self {
             Sampling::Poisson { .. } if records as u64 > population.saturating_mul(2) => {
-                Err(Refusal::out_of_range("records", population, "at least half of the number there are"))
+                Err(Refusal::out_of_range(
+                    "records",
+                    population,
+                    "at least half of the number of records in the data",
+                ))
             }
             Sampling::Poisson { .. } | Sampling::FixedSize { .. } | Sampling::Shuffled { .. } => Ok(()),
         }

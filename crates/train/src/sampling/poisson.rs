@@ -128,9 +128,10 @@ impl Table {
 mod tests {
     use super::*;
     use veracity_noise::{Entropy, Family, Purpose};
+    use veracity_testkit::short;
 
     fn gaps(rate: f64) -> Gaps {
-        Gaps::new(SamplingRate::new(rate).unwrap())
+        Gaps::new(short::rate(rate))
     }
 
     fn streams() -> Family {

@@ -39,11 +39,12 @@ impl Order {
 mod tests {
     use super::*;
     use veracity_noise::{Entropy, Purpose};
+    use veracity_testkit::short;
 
     #[test]
     fn an_epoch_has_every_record_once_and_the_next_another_order() {
         let family = Entropy::seeded(8).family(Purpose::Batch, 0, 0);
-        let mut order = Order::new(Count::new(4).unwrap());
+        let mut order = Order::new(short::count(4));
         let mut batches = Vec::new();
         for step in 0..6 {
             let mut batch = Vec::new();
@@ -59,7 +60,7 @@ mod tests {
         assert_ne!(batches[..3], batches[3..]);
         // A run that begins in the middle of an epoch has the same batches.
         let mut resumed = Vec::new();
-        Order::new(Count::new(4).unwrap()).draw(4, 11, &mut resumed, &family);
+        Order::new(short::count(4)).draw(4, 11, &mut resumed, &family);
         assert_eq!(resumed, batches[4]);
     }
 }

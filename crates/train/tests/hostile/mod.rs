@@ -5,9 +5,10 @@
 
 #![allow(dead_code)] // Each test file uses the part that it needs.
 
-use veracity_core::{Adjacency, ClipNorm, Count, NoiseMultiplier};
+use veracity_core::{Adjacency, ClipNorm, Count};
 use veracity_noise::{Entropy, Key, Purpose, Stream};
 use veracity_testkit::shifted_ramp;
+use veracity_testkit::short;
 use veracity_train::{replay::replay, *};
 
 pub const CLIP: f64 = 1.0;
@@ -21,7 +22,7 @@ pub enum Craft {
     /// The first half adds up to a little more than a power of two, and the rest are 0.49 units in the last place of that, which
     /// a sum swallows or rounds to half a unit.
     Swallowed,
-    /// As swallowed, with a ramp of another length, so that sums of a lane end at other places.
+    /// As swallowed, with a ramp of another length, so that sums of a shard end at other places.
     Ramp,
     /// All alike, and longer than the clip norm.
     Alike,
@@ -129,7 +130,7 @@ impl Setting {
 
     /// A plan of one step on all records.
     pub fn plan(&self, records: usize, privacy: Privacy, sampling: fn(Count, Count) -> Sampling) -> Plan {
-        let all = Count::new(records as u64).unwrap();
+        let all = short::count(records as u64);
         let network = self.network();
         let mut plan = Plan::new(network, self.loss, sampling(all, all), Count::ONE, privacy)
             .with_optimiser(Optimiser::Sgd { momentum: 0.0 })
@@ -151,7 +152,7 @@ impl Setting {
             Craft::Ramp => records / 3,
             _ => records / 2,
         };
-        // What half a lane comes to, and a unit in its last place.
+        // What half a shard comes to, and a unit in its last place.
         let top = (64 * ramp.max(1)).min(ramp.max(64)) as f32;
         let unit = f32::EPSILON * 2f32.powi(top.log2().floor() as i32);
         let shifted = if craft == Craft::Shifted { shifted_ramp(records, 0.93) } else { Vec::new() };
@@ -205,11 +206,7 @@ pub fn flat() -> Privacy {
 }
 
 pub fn with_clipping(clipping: Clipping) -> Privacy {
-    Privacy::Gaussian {
-        noise: NoiseMultiplier::new(NOISE).unwrap(),
-        clip: ClipNorm::new(CLIP).unwrap(),
-        clipping,
-    }
+    Privacy::Gaussian { noise: short::noise(NOISE), clip: ClipNorm::new(CLIP).unwrap(), clipping }
 }
 
 /// How much of what is accounted a sum moves by when a record is taken away.

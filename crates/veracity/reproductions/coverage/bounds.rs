@@ -7,8 +7,8 @@ use std::{
 };
 use veracity::{Count, Delta, Epsilon, Refusal, Significance};
 use veracity_audit::{
-    Choice, ClaimedCurve, Counts, Method, Observation, Scores, World,
-    bound::{Basis, FromCounts, Shown, sequential::Ladder, trade_off},
+    Choice, ClaimedCurve, Counts, Method, Observation, Scores,
+    bound::{Basis, FromCounts, LowerBound, sequential::Ladder, trade_off},
     show,
 };
 use veracity_testkit::known::{Draws, Known, SLACK};
@@ -29,7 +29,7 @@ pub struct Goal {
     truth: f64,
     threshold: f64,
     /// What the posterior has shown for such false alarms and misses.
-    known: Mutex<BTreeMap<(u64, u64), Shown>>,
+    known: Mutex<BTreeMap<(u64, u64), LowerBound>>,
 }
 
 /// What a mechanism's bounds are held against.
@@ -66,7 +66,7 @@ pub fn errors(known: &Known, goals: &[Goal], rng: &mut Draws) -> Result<Vec<Erre
 
 impl Goal {
     /// What all bounds show.
-    fn shown(&self, seen: &[Observation], delta: Delta) -> Result<Vec<(&'static str, Shown)>, Refusal> {
+    fn shown(&self, seen: &[Observation], delta: Delta) -> Result<Vec<(&'static str, LowerBound)>, Refusal> {
         let level = || Significance::new(STATED);
         let fixed = Choice::Fixed(self.threshold);
         let counts = |choice| Method::Threshold { choice, group: Count::ONE };
@@ -84,8 +84,7 @@ impl Goal {
         for (column, method) in by_method {
             all.push((column, show(method, seen, delta, level()?)?.shown));
         }
-        let of = |world| seen.iter().filter(move |seen| seen.world == world).map(Observation::counted);
-        let scores = Scores::new(of(World::In).collect(), of(World::Out).collect())?;
+        let scores = Scores::in_order(seen.iter().map(|seen| (seen.world, seen.counted())))?;
         let band = trade_off::band(&scores, trade_off::Kind::Uniform, level()?);
         all.push(("uniform band", band.bound(delta, Count::ONE)));
         let few = |scores: &[f64]| scores[..POSTERIOR.min(scores.len())].to_vec();
@@ -104,14 +103,13 @@ impl Goal {
         };
         let claims = (1..=RUNGS).map(claim).collect::<Result<Vec<_>, Refusal>>()?;
         let mut ladder = Ladder::new(claims, Significance::new(STATED)?);
-        let of = |world| seen.iter().filter(move |seen| seen.world == world).map(|seen| seen.score);
-        for (inside, outside) in of(World::In).zip(of(World::Out)) {
-            ladder.observe(inside, outside)?;
+        for seen in seen {
+            ladder.observe(seen.world, seen.score)?;
         }
         Ok(ladder.refuted() == RUNGS as usize)
     }
 
-    fn posterior(&self, counts: Counts, delta: Delta) -> Result<Shown, Refusal> {
+    fn posterior(&self, counts: Counts, delta: Delta) -> Result<LowerBound, Refusal> {
         let key = (counts.false_positives, counts.false_negatives);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shown) = known().get(&key) {

@@ -3,7 +3,7 @@
 use veracity::{
     Adjacency, Choice, Delta, Epsilon, PrivacyProfile, PrivacyUnit, Refusal, Subject, Target, Upper, account,
 };
-use veracity_audit::{Claimed, ClaimedCurve, Declared};
+use veracity_audit::{ClaimUnderTest, ClaimedCurve, Declared};
 use veracity_core::Claim;
 use veracity_testkit::known::Known;
 
@@ -31,8 +31,8 @@ impl Declared for True {
 
 impl True {
     /// The claim with its whole curve.
-    pub fn whole(&self) -> Claimed<'_> {
-        Claimed { point: self.point, declared: Some(self) }
+    pub fn whole(&self) -> ClaimUnderTest<'_> {
+        ClaimUnderTest { point: self.point, declared: Some(self) }
     }
 
     /// A curve by its δ at every ε, and the point at `delta`.

@@ -7,7 +7,7 @@ use std::{
 };
 use veracity::{Delta, Refusal, Significance, Verdict};
 use veracity_audit::{
-    Claimed, Method, Observation, Scores, World,
+    ClaimUnderTest, Method, Observation, RunGuesses, Scores, World,
     bound::{FromGuesses, one_run::Guesses},
     judge, show,
 };
@@ -48,8 +48,7 @@ impl<'a> Game<'a> {
     /// Which bounds are above the truth on one run.
     pub fn bounds(&self, rng: &mut Draws) -> Result<Vec<Erred>, Refusal> {
         let seen = self.play(0, CANARIES, rng);
-        let of = |world| seen.iter().filter(move |seen| seen.world == world).map(Observation::counted);
-        let scores = Scores::new(of(World::In).collect(), of(World::Out).collect())?;
+        let scores = Scores::in_order(seen.iter().map(|seen| (seen.world, seen.counted())))?;
         let mut all = Vec::new();
         for ends in ENDS {
             let guesses = Guesses::count(&scores, ends, ends)?;
@@ -93,8 +92,8 @@ impl<'a> Game<'a> {
         for run in 0..RUNS {
             seen.extend(self.play(run, EACH, rng));
         }
-        let (whole, point) = (self.claim.whole(), Claimed::from(self.claim.point));
-        let is_refuted = |guessed, claimed: &Claimed<'_>| {
+        let (whole, point) = (self.claim.whole(), ClaimUnderTest::from(self.claim.point));
+        let is_refuted = |guessed, claimed: &ClaimUnderTest<'_>| {
             let judged = judge(Method::ManyCanaries { guessed }, &seen, claimed, Significance::new(STATED)?)?;
             Ok::<_, Refusal>(matches!(judged.verdict, Verdict::Refuted { .. }))
         };
@@ -124,13 +123,13 @@ impl<'a> Game<'a> {
         for delta in self.crowd.deltas() {
             let truth = self.crowd.epsilon_at(delta, EACH);
             for (part, column) in PARTS.into_iter().zip(["ε, a tenth guessed", "ε, half guessed"]) {
-                let method = Method::ManyRuns { guessed: part };
+                let method = Method::ManyRuns { guessed: part, rule: RunGuesses::Past };
                 let found = show(method, &seen, Delta::new(delta)?, Significance::new(STATED)?)?;
                 let row = format!("{} | {delta} | {truth:.3}", self.crowd.name());
                 add(row, column, found.shown.epsilon.0.get() > truth + SLACK);
             }
         }
-        let method = Method::ManyRuns { guessed: PARTS[0] };
+        let method = Method::ManyRuns { guessed: PARTS[0], rule: RunGuesses::Past };
         let judged = judge(method, &seen, &self.claim.whole(), Significance::new(STATED)?)?;
         let row = format!("{} | {} | –", self.crowd.name(), self.claim.source);
         add(row, "whole curve", matches!(judged.verdict, Verdict::Refuted { .. }));

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod claims;
+mod drift;
 mod games;
 mod page;
 mod verdicts;
@@ -14,7 +15,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 use veracity::Refusal;
-use veracity_testkit::known::{Crowd, Draws, Known};
+use veracity_testkit::known::{Crowd, Draws, Drifting, Known};
 
 /// The chance of error that bounds and verdicts state.
 const STATED: f64 = 0.05;
@@ -76,7 +77,12 @@ fn study(files: u64) -> Result<(), Refusal> {
         of_crowds.extend(counted(files, SEED + 300 + which, |rng| game.verdicts(rng))?);
         of_runs.extend(counted(files, SEED + 400 + which, |rng| game.many_runs(rng))?);
     }
-    print!("{}", page::page(files, &[of_counts, of_games, of_curves, of_crowds, of_runs]));
+    let mut of_drift = vec![];
+    for (which, kind) in (1..).zip(Drifting::ALL) {
+        eprintln!("drift: {}", kind.name());
+        of_drift.extend(counted(files, SEED + 500 + which, |rng| drift::errors(kind, rng))?);
+    }
+    print!("{}", page::page(files, &[of_counts, of_games, of_curves, of_crowds, of_runs, of_drift]));
     Ok(())
 }
 

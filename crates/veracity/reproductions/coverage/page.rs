@@ -1,75 +1,95 @@
-//! The page: an introduction, what is off, and a table a family.
+//! The page: an introduction, the bounds with too many errors, and a table per family.
 
 use crate::{Cell, STATED};
 use std::fmt::Write as _;
-use veracity_numerics::binomial;
+use veracity_core::numerics::binomial;
 
-/// The chance that the whole study calls something off that keeps its word.
+/// The probability that the whole study reports an error of a bound that keeps its level.
 const LEVEL: f64 = 0.01;
 
-const FAMILIES: [(&str, &str, &str); 5] = [
+const FAMILIES: [(&str, &str, &str); 6] = [
     (
-        "Bounds on ε, one canary a run",
-        "Files of 300 trials, each in a world by a fair coin; of 120 for *bets*, which climb a ladder of three claims up to the truth, and of 30 a world for log-Katz and the Bayesian bound. *Fixed* thresholds are \
-         the best ones for this δ, known beforehand. `Clopper–Pearson`, the `uniform band` and `bets` are proved for any mechanism; `Gaussian μ` \
-         is proved for Gaussians; `log-Katz` is approximate and the Bayesian bound a posterior, which promise nothing here.",
+        "Lower bounds on ε, one canary per run",
+        "Each file has 300 trials, and a fair coin flip decides whether a trial contains the canary. Files for *bets* have 120 \
+         trials, because the betting test climbs a ladder of three claims up to the true ε. Files for log-Katz and the \
+         Bayesian bound have 30 trials per world. *Fixed* thresholds are the best ones for this δ, known beforehand. \
+         `Clopper–Pearson`, the `uniform band` and `bets` are proved for every mechanism, and `Gaussian μ` is proved for \
+         Gaussian noise. `log-Katz` is an approximation and the Bayesian bound is a posterior, so neither gives a guarantee \
+         here.",
         "| mechanism | δ | true ε |",
     ),
     (
-        "Bounds on ε, many canaries in one run",
-        "One run with 500 canaries, of which 50 or all 500 are guessed. `one-run` and `one-run-binomial` are proved for any mechanism, \
-         `one-run-gaussian` for Gaussians, `one-run-independent` where canaries are independent, the last for Gaussians where they are.",
+        "Lower bounds on ε, many canaries in one run",
+        "Each file is one run with 500 canaries, and the attacker guesses 50 of them or all 500. `one-run` and \
+         `one-run-binomial` are proved for every mechanism, `one-run-gaussian` for Gaussian noise, and `one-run-independent` \
+         for independent canaries. `one-run-independent-gaussian` is proved for independent canaries and Gaussian noise.",
         "| mechanism | δ | true ε | guessed |",
     ),
     (
-        "Verdicts on true claims, one canary a run",
-        "Files of 300 trials against the curve that the accountant proves of the mechanism, or its exact one; and against one point of it, \
-         at the first δ above. Bets are looked at after every pair of trials and end as soon as the claim falls.",
+        "Verdicts on true claims, one canary per run",
+        "Each file has 300 trials. The columns `curve` test the whole trade-off curve, either the one that the accountant \
+         proves or the exact one. The columns `ε` test one point of it, at the first δ above. Betting tests look at the result \
+         after every trial and stop as soon as the claim is refuted.",
         "| mechanism | curve |",
     ),
     (
-        "Verdicts on true claims, many canaries in a run",
-        "Four runs of 64 canaries against the same claims.",
+        "Verdicts on true claims, many canaries per run",
+        "Each file has four runs of 64 canaries. The claims are those of the previous section.",
         "| mechanism | curve |",
     ),
     (
-        "Bounds and verdicts by bets on many runs",
-        "48 runs of 64 canaries, each bet on by the thresholds of earlier ones: `many-runs`, proved for any mechanism, however the canaries \
-         of a run hang together.",
+        "Bounds and verdicts of betting tests on many runs",
+        "Each file has 48 runs of 64 canaries. The method `many-runs` bets on each run with thresholds from the earlier runs. \
+         It is proved for every mechanism, no matter how the canaries of a run are correlated.",
         "| mechanism | δ, or the curve | true ε |",
+    ),
+    (
+        "Verdicts on subjects that drift",
+        "Each file is an audit of 400 trials, and a fair coin flip decides whether a trial contains the canary. The claim is \
+         the smallest ε that is true for every trial (δ = 0). The scores of these subjects drift over time, depend on earlier \
+         trials or have heavy tails, but they leak no more than that ε. `bets` is the default of `audit --command`, `audit \
+         --worker` and `v.audit`. `bets on pairs` is the control. It compares trials of different times, so it is valid only \
+         for independent scores, and audits use it for recorded scores only.",
+        "| subject | true ε |",
     ),
 ];
 
-pub fn page(files: u64, families: &[Vec<Cell>; 5]) -> String {
+pub fn page(files: u64, families: &[Vec<Cell>; 6]) -> String {
     let promised = || families.iter().flatten().filter(|cell| cell.is_promised);
     let share = LEVEL / promised().count() as f64;
     let is_off = |cell: &Cell| surprise(cell) < share.ln();
     let off: Vec<&Cell> = promised().filter(|cell| is_off(cell)).collect();
     let beyond = families.iter().flatten().filter(|cell| !cell.is_promised && is_off(cell)).count();
     let mut page = format!(
-        "# How often bounds and verdicts err\n\n\
-         Written by `cargo xtask reproduce coverage`; seeded, so anyone gets these figures. Mechanisms whose leak is known exactly are \
-         attacked by their likelihood ratio, {files} files each. A cell counts the files on which a bound was above the true ε, or a true claim \
-         was refuted, at a stated chance of error of 5 % (1 % where the head says so): no more than {} of {files} is expected. A count in \
-         italics is of a bound whose assumption this mechanism breaks, or that promises nothing: it may be anything.\n\n\
-         Each count of a promise is held against its level by the exact binomial tail, at {share:.1e}: all {} of them together are called off \
-         wrongly with chance at most {} %. The least tail is {:.1e}. ",
+        "# Statistical validation: error rates of bounds and verdicts\n\nAn audit errs with a stated probability. This page \
+         checks that its bounds and verdicts err no more often than stated. The audited mechanisms have a known true ε, and \
+         the attack is optimal (the likelihood ratio). Each mechanism is audited on {files} simulated files.\n\nEach cell \
+         counts the errors among {files} audits. An error is a lower bound above the true ε, or a true claim that is refuted. \
+         The stated error probability is 5% (1% if the column says so), so no more than {} errors of {files} are expected. \
+         Counts in *italics* belong to bounds without a guarantee for this mechanism, because their assumption is false or \
+         because they are approximations. These counts may be anything.\n\nFor example, the first table has 5 errors of \
+         `Clopper–Pearson, fixed` on Laplace noise at δ = 0.00001, which is far below 100. In the same row, `Gaussian μ, \
+         fixed` has *1773* errors, because it assumes Gaussian noise. So use such a bound only if you know that its assumption \
+         is true.\n\nAn exact binomial test at level {share:.1e} compares each guaranteed count with its stated probability. \
+         If all {} guarantees are true, any of these tests fails with probability at most {}%. The smallest p-value is {:.1e}. ",
         (STATED * files as f64).round(),
         promised().count(),
         100.0 * LEVEL,
         promised().map(surprise).fold(0.0, f64::min).exp(),
     );
     match off[..] {
-        [] => page.push_str("**No promise is broken.**"),
+        [] => page.push_str("**No guarantee is violated.**"),
         _ => {
-            page.push_str("**Off, in bold below:**");
+            page.push_str("**Off (too many errors), in bold below:**");
             for cell in &off {
                 let _ = write!(page, " {} ({});", cell.row, cell.column);
             }
         }
     }
-    let _ =
-        writeln!(page, " Of the figures in italics, {beyond} are beyond 5 % by the same test (marked †).");
+    let _ = writeln!(
+        page,
+        " By the same test, {beyond} of the counts in italics exceed 5% (marked †). `cargo xtask reproduce coverage` writes this page with fixed seeds."
+    );
     for ((title, intro, head), cells) in FAMILIES.into_iter().zip(families) {
         let _ = write!(page, "\n## {title}\n\n{intro}\n\n");
         table(&mut page, head, cells, &is_off);
@@ -110,7 +130,7 @@ fn figure(cell: &Cell, is_off: bool) -> String {
     }
 }
 
-/// log of P[so many errors or more], were each as likely as stated.
+/// log of P[this many errors or more], if each has the stated probability.
 fn surprise(cell: &Cell) -> f64 {
     binomial::log_upper_tail(cell.files, cell.failed, cell.stated)
 }

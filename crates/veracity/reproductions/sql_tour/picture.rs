@@ -83,6 +83,7 @@ pub fn svg(figures: &[Figure]) -> String {
     }
     let panel = Panel { measure: "hours worked a week".to_owned(), groups, reach: Some(DRAWN) };
     render(&draw(&Bars {
+        caption: None,
         description: "mean hours worked a week by education and sex: private answers with 95 % error bars, and the truth"
             .to_owned(),
         colours: sexes,

@@ -9,7 +9,7 @@ use veracity_noise::{Bits, Distance, Entropy, Key, Noise, NoiseStream, Purpose, 
 const RECORD: u32 = 64;
 /// How often the training takes a step.
 const STEPS: u64 = 20;
-/// In 2^−8: the chance with which a record enters a batch of the training.
+/// In 2^−8: the probability with which a record enters a batch of the training.
 const RATE: u64 = 64;
 
 /// What is wrong with what is run.
@@ -32,10 +32,12 @@ impl Bug {
     pub fn describe(self) -> &'static str {
         match self {
             Bug::Honest => "nothing: it does what it declares",
-            Bug::HalfNoise => "half of the declared noise is added",
-            Bug::NoClip => "the clip was forgotten: a record moves the sum three times as far as declared",
-            Bug::Twice => "it answers twice and is charged once",
-            Bug::SameNoise => "the noise was seeded: every run adds the same",
+            Bug::HalfNoise => "it adds half the declared noise",
+            Bug::NoClip => {
+                "it forgets to clip: one record changes the sum by up to three times the declared amount"
+            }
+            Bug::Twice => "it answers twice but is charged once",
+            Bug::SameNoise => "it uses a fixed seed: every run adds the same noise",
         }
     }
 }
@@ -52,15 +54,15 @@ impl FromStr for Bug {
             "same-noise" => Ok(Bug::SameNoise),
             _ => {
                 let known = "honest, half-noise, no-clip, twice or same-noise";
-                Err(Refusal::Invalid(format!("bug is another word, expected {known}")))
+                Err(Refusal::Invalid(format!("unknown bug, expected {known}")))
             }
         }
     }
 }
 
-/// Which law the noise has.
+/// The distribution of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Law {
+enum NoiseShape {
     Gaussian,
     Laplace,
 }
@@ -68,7 +70,7 @@ enum Law {
 /// Noisy sums, seen by an attacker who knows all other records: what they declare, and what they really do.
 #[derive(Debug)]
 pub struct Game {
-    law: Law,
+    law: NoiseShape,
     is_training: bool,
     /// The scale of the noise on the grid.
     scale: Ratio,
@@ -81,12 +83,12 @@ impl Game {
     /// A game of one of three mechanisms.
     pub fn new(mechanism: &str, noise_multiplier: f64, bug: Bug, seed: u64) -> Result<Game, Refusal> {
         let (law, is_training) = match mechanism {
-            "gaussian" => (Law::Gaussian, false),
-            "laplace" => (Law::Laplace, false),
-            "dp-sgd" => (Law::Gaussian, true),
+            "gaussian" => (NoiseShape::Gaussian, false),
+            "laplace" => (NoiseShape::Laplace, false),
+            "dp-sgd" => (NoiseShape::Gaussian, true),
             _ => {
                 return Err(Refusal::Invalid(
-                    "mechanism is another word, expected gaussian, laplace or dp-sgd".into(),
+                    "unknown mechanism, expected gaussian, laplace or dp-sgd".into(),
                 ));
             }
         };
@@ -106,9 +108,9 @@ impl Game {
         let (noise, sensitivity) =
             (NoiseMultiplier::new(self.scale.as_f64())?, Count::new(u64::from(RECORD))?);
         Ok(match (self.law, self.is_training) {
-            (Law::Laplace, _) => Mechanism::DiscreteLaplace { scale: noise, sensitivity },
-            (Law::Gaussian, false) => Mechanism::DiscreteGaussian { sigma: noise, sensitivity },
-            (Law::Gaussian, true) => Mechanism::PoissonSampled {
+            (NoiseShape::Laplace, _) => Mechanism::DiscreteLaplace { scale: noise, sensitivity },
+            (NoiseShape::Gaussian, false) => Mechanism::DiscreteGaussian { sigma: noise, sensitivity },
+            (NoiseShape::Gaussian, true) => Mechanism::PoissonSampled {
                 rate: SamplingRate::new(RATE as f64 / 256.0)?,
                 mechanism: Box::new(Mechanism::DiscreteGaussian { sigma: noise, sensitivity }),
             }
@@ -123,8 +125,8 @@ impl Game {
             Bug::Honest | Bug::NoClip | Bug::Twice | Bug::SameNoise => self.scale,
         };
         Ok(match self.law {
-            Law::Gaussian => Noise::Gaussian { sigma: scale },
-            Law::Laplace => Noise::Laplace { scale },
+            NoiseShape::Gaussian => Noise::Gaussian { sigma: scale },
+            NoiseShape::Laplace => Noise::Laplace { scale },
         })
     }
 
@@ -147,8 +149,8 @@ impl Game {
         let noise = self.noise()?;
         let moves = if self.bug == Bug::NoClip { 3 * RECORD } else { RECORD };
         let declared = match self.law {
-            Law::Gaussian => Distance::L2Squared(u128::from(moves).pow(2)),
-            Law::Laplace => Distance::L1(u128::from(moves)),
+            NoiseShape::Gaussian => Distance::L2Squared(u128::from(moves).pow(2)),
+            NoiseShape::Laplace => Distance::L1(u128::from(moves)),
         };
         let (steps, looks) =
             (if self.is_training { STEPS } else { 1 }, if self.bug == Bug::Twice { 2 } else { 1 });

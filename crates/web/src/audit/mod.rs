@@ -1,25 +1,24 @@
 //! A small audit that runs while it is watched: trials by coin, a ladder of claims that fall one by one, a verdict.
 //!
 //! An [`AuditOrder`] says what is declared and what is really run. [`LiveAudit::begin`] has the accountant prove the claim;
-//! [`LiveAudit::go_on`] runs trials and pairs them. The bound is the audit room's ladder of bets, which may be looked at after every
-//! pair: it ever says too much with chance at most the significance, however often one looks and whenever one stops.
+//! [`LiveAudit::go_on`] runs trials. The bound is a ladder of bets, which you may look at after every trial: it ever reports too much
+//! with probability at most the significance, however often you look and whenever you stop.
 
 mod game;
 
-pub use game::{Bug, Game};
+use game::Game;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use veracity_account::claims::{Choice, Subject, Target, account};
 use veracity_audit::{ClaimedCurve, World, bound::sequential::Ladder, observe_one};
-use veracity_claims::{Choice, Subject, Target, account};
 use veracity_core::{
     Claim, Delta, Epsilon, Lower, Refusal, Significance, Upper, Verdict,
     decimal::{down, nearest, up},
     judge,
 };
 
-/// The chance of error.
+/// The significance of the test.
 const SIGNIFICANCE: f64 = 0.01;
 /// Rungs of the ladder up to the claim.
 const TO_THE_CLAIM: u64 = 40;
@@ -52,11 +51,8 @@ pub struct LiveAudit {
     describes: String,
     seed: u64,
     ladder: Ladder,
-    /// Scores that wait for one from the other world.
-    waiting: (VecDeque<f64>, VecDeque<f64>),
     trials: u64,
     ins: u64,
-    pairs: u64,
 }
 
 impl LiveAudit {
@@ -71,7 +67,7 @@ impl LiveAudit {
                 Refusal::out_of_range(
                     "noise multiplier",
                     order.noise_multiplier,
-                    "one whose epsilon is below 15",
+                    "a noise multiplier whose epsilon is below 15",
                 )
             })?;
         let rung = |rung: u64| {
@@ -85,34 +81,23 @@ impl LiveAudit {
             describes: subject.describe(),
             seed: order.seed,
             ladder: Ladder::new(claims, Significance::new(SIGNIFICANCE)?),
-            waiting: Default::default(),
             trials: 0,
             ins: 0,
-            pairs: 0,
         })
     }
 
-    /// Runs more trials, until the claim falls; then how it stands.
+    /// Runs more trials until the claim is refuted, and returns the state.
     pub fn go_on(&mut self, trials: u64) -> Result<Value, Refusal> {
         let until = self.trials.saturating_add(trials).min(MOST_TRIALS);
         while self.trials < until && !self.is_refuted() {
             let outcome = observe_one(&self.game, self.seed, self.trials);
             self.trials += 1;
             for seen in &outcome.observations {
-                let score = seen.score.ok_or_else(|| {
-                    Refusal::Invalid("a trial left no score, expected one of every trial".into())
-                })?;
-                match seen.world {
-                    World::In => self.waiting.0.push_back(score),
-                    World::Out => self.waiting.1.push_back(score),
-                }
+                let score = seen
+                    .score
+                    .ok_or_else(|| Refusal::Invalid("internal error: a trial returned no score".into()))?;
+                self.ladder.observe(seen.world, Some(score))?;
                 self.ins += u64::from(seen.world == World::In);
-            }
-            while let (Some(&inside), Some(&outside)) = (self.waiting.0.front(), self.waiting.1.front()) {
-                self.waiting.0.pop_front();
-                self.waiting.1.pop_front();
-                self.ladder.observe(Some(inside), Some(outside))?;
-                self.pairs += 1;
             }
         }
         Ok(self.state())
@@ -128,10 +113,15 @@ impl LiveAudit {
         Lower(Epsilon::new(self.claim.epsilon.0.get() * part).unwrap_or(Epsilon::ZERO))
     }
 
-    /// An attacker who never errs wins no more than e^−ε a pair: so many pairs cannot climb higher.
+    /// The most that so many trials could have shown: one without error multiplies the wealth by at most 1 + e^−ε.
     fn ceiling(&self) -> Epsilon {
-        let highest = (self.pairs as f64 / -SIGNIFICANCE.ln()).max(1.0).ln();
-        Epsilon::new(highest).unwrap_or(Epsilon::ZERO)
+        let needed = (-SIGNIFICANCE.ln() / self.trials.max(1) as f64).exp_m1();
+        Epsilon::new((-needed.ln()).max(0.0)).unwrap_or(Epsilon::ZERO)
+    }
+
+    /// Whether no more trials are run.
+    fn is_over(&self) -> bool {
+        self.is_refuted() || self.trials >= MOST_TRIALS
     }
 
     /// What the trials say so far.
@@ -139,27 +129,34 @@ impl LiveAudit {
         judge(&self.claim, self.shown(), self.ceiling())
     }
 
-    /// How it stands, in words and numbers.
+    /// The state of the audit, as text and numbers.
     pub fn state(&self) -> Value {
         let (epsilon, delta) = (self.claim.epsilon.0.get(), self.claim.delta.get());
         let (shown, verdict) = (self.shown().0.get(), self.verdict());
         let (observed, claimed) = (down(shown, 4), up(epsilon, 4));
         let headline = match verdict {
+            // A verdict while trials are still to come would be read as the last word.
+            _ if !self.is_over() => format!(
+                "RUNNING: not refuted after {} of at most {MOST_TRIALS} trials; observed epsilon ≥ {observed}, claimed {claimed}",
+                self.trials
+            ),
             Verdict::Refuted { .. } => format!(
-                "REFUTED: observed epsilon ≥ {observed} > {claimed} claimed, chance of error ≤ {}%",
-                nearest(100.0 * SIGNIFICANCE, 15)
+                "REFUTED: observed epsilon ≥ {observed}, claimed {claimed} ({}% confidence)",
+                nearest(100.0 * (1.0 - SIGNIFICANCE), 15)
             ),
             Verdict::NotRefuted { ceiling, .. } => format!(
-                "NOT REFUTED: observed epsilon ≥ {observed}, claimed {claimed}; this audit could have shown up to {}",
+                "NOT REFUTED: observed epsilon ≥ {observed}, claimed {claimed}; this audit could have \
+                 observed at most {}",
                 down(ceiling.get(), 4)
             ),
             Verdict::CannotTell { .. } => format!(
-                "NOT ABLE TO TELL: {} trials cannot refute epsilon ≤ {claimed} whatever the truth is; more trials can",
+                "INCONCLUSIVE: {} trials cannot refute epsilon ≤ {claimed}, whatever the true epsilon is; \
+                 run more trials",
                 self.trials
             ),
         };
         json!({
-            "verdict": verdict.name(),
+            "verdict": if self.is_over() { verdict.name() } else { "running" },
             "headline": headline,
             "describes": self.describes,
             "wrong": self.game.bug.describe(),
@@ -169,8 +166,7 @@ impl LiveAudit {
             "trials": self.trials,
             "ins": self.ins,
             "outs": self.trials - self.ins,
-            "pairs": self.pairs,
-            "over": self.is_refuted() || self.trials >= MOST_TRIALS,
+            "over": self.is_over(),
             "seed": self.seed,
         })
     }
@@ -198,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Twenty seeds at a chance of error of 1% each: two false alarms have chance 1.7%, and none is seen.
+    /// Twenty seeds at an error probability of 1% each: two false alarms have probability 1.7%, and none is seen.
     #[test]
     fn an_honest_mechanism_is_not_refuted_however_often_one_looks() {
         for seed in 0..20 {

@@ -1,7 +1,7 @@
 //! What is wrong with noise, in a line.
 
 use std::fmt;
-use veracity_core::decimal::{down, up};
+use veracity_core::decimal::{down, nearest, up};
 
 /// A test of noise that fell.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,22 +87,22 @@ impl fmt::Display for NoiseFault {
         };
         match &self.flaw {
             NoiseFlaw::Missing { zeros, numbers } => {
-                write!(f, "{who} got no noise on {zeros} of {numbers} numbers")
+                write!(f, "{who} adds no noise to {zeros} of {numbers} numbers")
             }
             NoiseFlaw::TooSmall { part } => {
-                write!(f, "the noise of {who} is too small, about {part:.2e} of what is declared")
+                write!(f, "the noise of {who} is too small, about {}× declared", nearest(*part, 3))
             }
             NoiseFlaw::Repeated { pairs } => {
-                write!(f, "{who} got the same noise on {pairs} pairs of its numbers")
+                write!(f, "{who} adds the same noise to {pairs} pairs of its numbers")
             }
             NoiseFlaw::Reused { first, hits, numbers, factor } => {
-                write!(f, "{who} got the noise of call {first} again on {hits} of {numbers} numbers")?;
+                write!(f, "{who} reuses the noise of call {first} on {hits} of {numbers} numbers")?;
                 if (factor - 1.0).abs() > 1e-6 { write!(f, ", times {factor:.4}") } else { Ok(()) }
             }
             NoiseFlaw::Correlated { first, is_alike } => {
-                let goes = if *is_alike { "with" } else { "against" };
-                let other = first.map_or("the call before".to_owned(), |first| format!("call {first}"));
-                write!(f, "the noise of {who} goes {goes} that of {other}")
+                let sign = if *is_alike { "positively" } else { "negatively" };
+                let other = first.map_or("the previous call".to_owned(), |first| format!("call {first}"));
+                write!(f, "the noise of {who} is {sign} correlated with that of {other}")
             }
         }?;
         let p = if self.p_value() < 1e-300 {
@@ -110,6 +110,6 @@ impl fmt::Display for NoiseFault {
         } else {
             format!("≤ {}", up(self.p_value(), 2))
         };
-        write!(f, " (p {p}, tested at {})", down(self.level, 2))
+        write!(f, " (p {p}, tested at level {})", down(self.level, 2))
     }
 }

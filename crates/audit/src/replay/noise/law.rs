@@ -68,6 +68,9 @@ impl DeclaredNoise {
     ///
     /// `grid` is what discrete noise is a multiple of (1, if nothing is said), or to which continuous noise, or an output with
     /// it, is rounded (0, if nothing is said).
+    ///
+    /// # Errors
+    /// A scale or a grid that is not a finite number above 0.
     pub fn new(law: NoiseLaw, scale: f64, grid: Option<f64>) -> Result<DeclaredNoise, Refusal> {
         if !(scale > 0.0 && scale.is_finite()) {
             return Err(Refusal::out_of_range("noise scale", scale, "a finite number > 0"));

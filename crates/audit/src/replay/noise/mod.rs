@@ -46,7 +46,7 @@ pub struct NoiseReading {
 }
 
 /// One test and its outcome.
-struct Tested {
+struct NoiseTest {
     flaw: NoiseFlaw,
     of: Option<(usize, String)>,
     log_chance: f64,
@@ -66,7 +66,7 @@ struct Tested {
 /// let call = TraceCall::new("sum", Norm::L1, 1.0, vec![40.0], vec![40.0])?.with_noise(noise)?;
 /// let reading = examine(&Trace::new(vec![call]), Significance::new(0.01)?);
 /// let fault = reading.fault.expect("Laplace noise is not nothing");
-/// assert!(fault.to_string().starts_with("sum (call 0) got no noise"));
+/// assert!(fault.to_string().starts_with("sum (call 0) adds no noise"));
 /// # Ok::<(), veracity_core::Refusal>(())
 /// ```
 pub fn examine(run: &Trace, significance: Significance) -> NoiseReading {
@@ -91,7 +91,7 @@ pub fn examine(run: &Trace, significance: Significance) -> NoiseReading {
     for family in families {
         let divided = (shares * family.len()) as f64;
         let least = family.into_iter().min_by(|a, b| a.log_chance.total_cmp(&b.log_chance));
-        let Some(Tested { flaw, of, log_chance }) = least else { continue };
+        let Some(NoiseTest { flaw, of, log_chance }) = least else { continue };
         reading.p_value = reading.p_value.min(log_chance.exp() * divided);
         if log_chance + divided.ln() <= level.ln() {
             fallen.push(NoiseFault { flaw, of, log_chance, level: level / divided });
@@ -120,26 +120,26 @@ fn of(call: &Residuals<'_>) -> Option<(usize, String)> {
     Some((call.call, call.place.to_owned()))
 }
 
-fn missing(noisy: &[Residuals<'_>]) -> Vec<Tested> {
+fn missing(noisy: &[Residuals<'_>]) -> Vec<NoiseTest> {
     let one = |calls: &[&Residuals<'_>], of| {
         let Coincidence { hits, log_chance } = repeats::untouched(calls);
         let numbers = calls.iter().map(|call| call.len() as u64).sum();
-        Tested { flaw: NoiseFlaw::Missing { zeros: hits, numbers }, of, log_chance }
+        NoiseTest { flaw: NoiseFlaw::Missing { zeros: hits, numbers }, of, log_chance }
     };
     let apart = noisy.iter().map(|call| one(&[call], of(call)));
     apart.chain(together(noisy).map(|calls| one(&calls, None))).collect()
 }
 
-fn small(calls: &[&Residuals<'_>], of: Option<(usize, String)>) -> Tested {
+fn small(calls: &[&Residuals<'_>], of: Option<(usize, String)>) -> NoiseTest {
     let flaw = NoiseFlaw::TooSmall { part: Residuals::part_of_scale(calls) };
-    Tested { flaw, of, log_chance: size::log_chance(calls) }
+    NoiseTest { flaw, of, log_chance: size::log_chance(calls) }
 }
 
-fn small_in_one(noisy: &[Residuals<'_>]) -> Vec<Tested> {
+fn small_in_one(noisy: &[Residuals<'_>]) -> Vec<NoiseTest> {
     noisy.iter().map(|call| small(&[call], of(call))).collect()
 }
 
-fn small_in_all(noisy: &[Residuals<'_>]) -> Vec<Tested> {
+fn small_in_all(noisy: &[Residuals<'_>]) -> Vec<NoiseTest> {
     together(noisy).map(|calls| small(&calls, None)).into_iter().collect()
 }
 
@@ -149,32 +149,32 @@ fn pairs<'a, 'b>(noisy: &'b [Residuals<'a>]) -> impl Iterator<Item = (&'b Residu
     (0..noisy.len()).flat_map(move |later| earlier(later).map(move |first| (&noisy[first], &noisy[later])))
 }
 
-fn reused(noisy: &[Residuals<'_>]) -> Vec<Tested> {
+fn reused(noisy: &[Residuals<'_>]) -> Vec<NoiseTest> {
     let apart = noisy.iter().filter(|call| call.len() > 1).map(|call| {
         let Coincidence { hits, log_chance } = repeats::within(call);
-        Tested { flaw: NoiseFlaw::Repeated { pairs: hits }, of: of(call), log_chance }
+        NoiseTest { flaw: NoiseFlaw::Repeated { pairs: hits }, of: of(call), log_chance }
     });
     let between = pairs(noisy).map(|(earlier, later)| {
         let (Coincidence { hits, log_chance }, factor) = repeats::between(earlier, later);
         let numbers = earlier.len().min(later.len()) as u64;
         let flaw = NoiseFlaw::Reused { first: earlier.call, hits, numbers, factor };
-        Tested { flaw, of: of(later), log_chance }
+        NoiseTest { flaw, of: of(later), log_chance }
     });
     apart.chain(between).collect()
 }
 
-fn alike(noisy: &[Residuals<'_>]) -> Vec<Tested> {
+fn alike(noisy: &[Residuals<'_>]) -> Vec<NoiseTest> {
     let telling = pairs(noisy).filter(|(earlier, later)| earlier.len().min(later.len()) >= TELLING);
     let apart = telling.map(|(earlier, later)| {
         let found = signs::company(&[(earlier, later)]);
         let flaw = NoiseFlaw::Correlated { first: Some(earlier.call), is_alike: found.is_alike };
-        Tested { flaw, of: of(later), log_chance: found.log_chance }
+        NoiseTest { flaw, of: of(later), log_chance: found.log_chance }
     });
     let followers = [0, 1].map(|from| neighbours(noisy, from)).into_iter().filter(|pairs| !pairs.is_empty());
     let pooled = followers.map(|pairs| {
         let found = signs::company(&pairs);
         let flaw = NoiseFlaw::Correlated { first: None, is_alike: found.is_alike };
-        Tested { flaw, of: None, log_chance: found.log_chance }
+        NoiseTest { flaw, of: None, log_chance: found.log_chance }
     });
     apart.chain(pooled).collect()
 }

@@ -4,7 +4,7 @@
 //! bounds. By Hoeffding's theorem the binomial law with the mean of those chances bounds their number.
 
 use super::residuals::Residuals;
-use veracity_numerics::binomial;
+use veracity_core::numerics::binomial;
 
 /// How often, and the log of the chance of that, from above.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::super::TraceCall;
 use super::law::DeclaredNoise;
-use veracity_numerics::UNIT;
+use veracity_core::numerics::UNIT;
 
 /// The unit round-off of single precision.
 const SINGLE: f64 = f32::EPSILON as f64 / 2.0;

@@ -5,14 +5,14 @@
 //! noise that is larger than declared does no harm here.
 
 use super::residuals::Residuals;
-use veracity_numerics::{UNIT, root};
+use veracity_core::numerics::{UNIT, root};
 
 /// Deviations below which nothing could be refuted: the chance is worked out only beyond.
 const NO_WONDER: f64 = 2.0;
 
 /// How noise goes with other noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Company {
+pub(super) struct SignAgreement {
     /// Whether it has the sign of the other, rather than the opposite.
     pub(super) is_alike: bool,
     /// log of the chance that independent noise goes together as much, either way; from above.
@@ -20,7 +20,7 @@ pub(super) struct Company {
 }
 
 /// The first numbers of pairs of calls, taken together; no call is in two pairs.
-pub(super) fn company(pairs: &[(&Residuals<'_>, &Residuals<'_>)]) -> Company {
+pub(super) fn company(pairs: &[(&Residuals<'_>, &Residuals<'_>)]) -> SignAgreement {
     let (mut sum, mut doubt, mut squares) = (0.0, 0.0, 0.0);
     each(pairs, |product, uncertain| {
         sum += product;
@@ -33,11 +33,11 @@ pub(super) fn company(pairs: &[(&Residuals<'_>, &Residuals<'_>)]) -> Company {
     let is_alike = sum > 0.0;
     let deviation = squares.sqrt();
     if !(shown > NO_WONDER * deviation) {
-        return Company { is_alike, log_chance: 0.0 };
+        return SignAgreement { is_alike, log_chance: 0.0 };
     }
     let mut sizes = Vec::with_capacity(numbers);
     each(pairs, |product, uncertain| sizes.push(product.abs() + uncertain));
-    Company { is_alike, log_chance: (log_one_side(&sizes, shown, deviation) + 2f64.ln()).min(0.0) }
+    SignAgreement { is_alike, log_chance: (log_one_side(&sizes, shown, deviation) + 2f64.ln()).min(0.0) }
 }
 
 /// Calls back with every product of standardised residuals, and how far the second one's rounding may move it.

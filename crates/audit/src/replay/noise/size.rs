@@ -5,7 +5,7 @@
 //! chance and equals it where nothing was added at all.
 
 use super::residuals::Residuals;
-use veracity_numerics::{UNIT, chi_squared, root};
+use veracity_core::numerics::{UNIT, chi_squared, root};
 
 /// log of the chance that declared noise, or more, is as small as what was added; from above.
 pub(super) fn log_chance(calls: &[&Residuals<'_>]) -> f64 {

@@ -1,4 +1,4 @@
-//! A verdict for machines that run checks: JUnit XML, and SARIF 2.1.0 with what code scanning asks for beyond the standard.
+//! A verdict for CI: JUnit XML, and SARIF 2.1.0 with the fields that code scanning requires beyond the standard.
 
 use crate::args::AuditArgs;
 use serde_json::{Value, json};
@@ -9,53 +9,57 @@ use std::{
 };
 use veracity::{
     Error, Verdict,
-    auditing::{Keep, SubjectNote, journal::REPORT},
+    auditing::{Retention, SubjectNote, journal::REPORT},
 };
 
 /// The rule that a refuted claim breaks.
 const RULE: &str = "privacy-claim-refuted";
-/// The rule that an audit breaks that is not able to tell.
-const TOO_WEAK: &str = "privacy-audit-cannot-tell";
+/// The rule that an inconclusive audit breaks.
+const TOO_WEAK: &str = "privacy-audit-inconclusive";
 
-/// What an audit came to.
+/// The outcome of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CameTo {
+pub enum AuditOutcome {
     /// The claim is refuted.
     Refuted,
     /// It is not.
     NotRefuted,
-    /// The audit is not able to tell.
+    /// The audit is inconclusive.
     CannotTell,
     /// There is no verdict: something went wrong.
     Broken,
 }
 
-impl From<&Verdict> for CameTo {
-    fn from(verdict: &Verdict) -> CameTo {
+impl From<&Verdict> for AuditOutcome {
+    fn from(verdict: &Verdict) -> AuditOutcome {
         match verdict {
-            Verdict::Refuted { .. } => CameTo::Refuted,
-            Verdict::NotRefuted { .. } => CameTo::NotRefuted,
-            Verdict::CannotTell { .. } => CameTo::CannotTell,
+            Verdict::Refuted { .. } => AuditOutcome::Refuted,
+            Verdict::NotRefuted { .. } => AuditOutcome::NotRefuted,
+            Verdict::CannotTell { .. } => AuditOutcome::CannotTell,
         }
     }
 }
 
-/// An audit as machines are told of it: its subject, what it came to, and that in one line.
+/// An audit as reported to CI: its subject, its outcome, and one line of text.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct AuditReport<'a> {
     pub note: &'a SubjectNote,
-    pub came_to: CameTo,
+    pub outcome: AuditOutcome,
     pub line: &'a str,
 }
 
 /// One test case; it fails when the claim is refuted.
-pub fn junit(told: Told<'_>) -> String {
+pub fn junit(told: AuditReport<'_>) -> String {
     let line = escape(told.line);
-    let (failures, errors, skipped, inside) = match told.came_to {
-        CameTo::Refuted => (1, 0, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>")),
-        CameTo::NotRefuted => (0, 0, 0, format!("<system-out>{line}</system-out>")),
-        CameTo::CannotTell => (0, 0, 1, format!("<skipped message=\"{line}\"/>")),
-        CameTo::Broken => (0, 1, 0, format!("<error message=\"{line}\" type=\"no-verdict\">{line}</error>")),
+    let (failures, errors, skipped, inside) = match told.outcome {
+        AuditOutcome::Refuted => {
+            (1, 0, 0, format!("<failure message=\"{line}\" type=\"{RULE}\">{line}</failure>"))
+        }
+        AuditOutcome::NotRefuted => (0, 0, 0, format!("<system-out>{line}</system-out>")),
+        AuditOutcome::CannotTell => (0, 0, 1, format!("<skipped message=\"{line}\"/>")),
+        AuditOutcome::Broken => {
+            (0, 1, 0, format!("<error message=\"{line}\" type=\"no-verdict\">{line}</error>"))
+        }
     };
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -71,9 +75,7 @@ pub fn junit(told: Told<'_>) -> String {
 /// Removes the file of an earlier audit, if there is one.
 pub fn forget(name: &'static str, path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(Error::io(name, path, "a file that can be replaced", error))
-        }
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::cannot("remove", name, path, error)),
         _ => Ok(()),
     }
 }
@@ -128,10 +130,10 @@ pub fn about(args: &AuditArgs) -> Option<PathBuf> {
 }
 
 /// The file that a result is shown at; where the audit is about none, its report.
-pub fn place(about: Option<&Path>, kept: &Keep) -> String {
+pub fn place(about: Option<&Path>, kept: &Retention) -> String {
     let report = match kept {
-        Keep::Everything(folder, _) | Keep::Report(folder) => folder.join(REPORT),
-        Keep::Nothing => PathBuf::from(REPORT),
+        Retention::Everything(folder, _) | Retention::Report(folder) => folder.join(REPORT),
+        Retention::Nothing => PathBuf::from(REPORT),
     };
     relative_uri(about.unwrap_or(&report))
 }
@@ -172,16 +174,16 @@ fn fingerprint(pieces: &[&str]) -> String {
     format!("{hash:016x}")
 }
 
-/// One run. A refuted claim is an error and an audit that cannot tell a warning, shown at `place`. A claim that is not refuted is no
-/// result, since services show every result as a fault, whatever its kind; the run says so in a note. An audit never says "pass".
-/// A run without a verdict has no result either: it says that it was not successful.
-pub fn sarif(told: Told<'_>, place: &str) -> Result<String, Error> {
-    let results: Vec<Value> = match told.came_to {
-        CameTo::Refuted => vec![result(told, place, (RULE, 0, "error"))],
-        CameTo::CannotTell => vec![result(told, place, (TOO_WEAK, 1, "warning"))],
-        CameTo::NotRefuted | CameTo::Broken => Vec::new(),
+/// One run. A refuted claim is an error and an inconclusive audit a warning, located at `place`. A claim that is not refuted is no
+/// result, because services show every result as a fault, whatever its kind; the run has a note instead. An audit never says "pass".
+/// A run without a verdict has no result either: it is marked as not successful.
+pub fn sarif(told: AuditReport<'_>, place: &str) -> Result<String, Error> {
+    let results: Vec<Value> = match told.outcome {
+        AuditOutcome::Refuted => vec![result(told, place, (RULE, 0, "error"))],
+        AuditOutcome::CannotTell => vec![result(told, place, (TOO_WEAK, 1, "warning"))],
+        AuditOutcome::NotRefuted | AuditOutcome::Broken => Vec::new(),
     };
-    let is_broken = told.came_to == CameTo::Broken;
+    let is_broken = told.outcome == AuditOutcome::Broken;
     crate::text::json(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -190,7 +192,7 @@ pub fn sarif(told: Told<'_>, place: &str) -> Result<String, Error> {
                 "name": "veracity",
                 "version": env!("CARGO_PKG_VERSION"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": [refuted(), cannot_tell()],
+                "rules": [refuted(), inconclusive()],
             }},
             // What is before the last slash is the category: an audit of the same file replaces the earlier one, and no other.
             "automationDetails": { "id": format!("veracity/audit/{}/{place}/", told.note.kind) },
@@ -206,7 +208,7 @@ pub fn sarif(told: Told<'_>, place: &str) -> Result<String, Error> {
     }))
 }
 
-fn result(told: Told<'_>, place: &str, (rule, index, level): (&str, u32, &str)) -> Value {
+fn result(told: AuditReport<'_>, place: &str, (rule, index, level): (&str, u32, &str)) -> Value {
     json!({
         "ruleId": rule,
         "ruleIndex": index,
@@ -233,17 +235,17 @@ fn refuted() -> Value {
         "name": "PrivacyClaimRefuted",
         "shortDescription": { "text": "A claim of differential privacy is refuted by an attack." },
         "fullDescription": { "text":
-            "An attacker told apart, more often than the claim allows, whether a record was in the data. If the claim were true, such \
-             a result would come about with no more than the chance of error that the message states." },
+            "An attacker detected whether a record was in the data more often than the claim allows. If the claim is true, the \
+             probability of such a result is at most 100% minus the confidence in the message." },
         "help": {
             "text":
-                "What runs is not what is claimed. Read the report of the audit: it says where the claim falls and how much of the \
-                 declared noise is there at most. Then look at the scale of the noise, clipping, sampling, the seed, and what is \
-                 released besides. `veracity verify` recomputes the verdict from the trials.",
+                "The program does not provide the claimed privacy. Read the report of the audit: it shows where the claim is refuted and \
+                 limits the noise that the mechanism adds. Then check the scale of the noise, clipping, sampling, the seed, and all other \
+                 outputs. `veracity verify` recomputes the verdict from the trials.",
             "markdown":
-                "**What runs is not what is claimed.** Read the report of the audit: it says where the claim falls and how much of the \
-                 declared noise is there at most. Then look at\n\n- the scale of the noise and of clipping,\n- how records are \
-                 sampled,\n- where the randomness comes from,\n- what is released besides.\n\n`veracity verify certificate.json` \
+                "**The program does not provide the claimed privacy.** Read the report of the audit: it shows where the claim is refuted \
+                 and limits the noise that the mechanism adds. Then check\n\n- the scale of the noise and the clipping,\n- how records are \
+                 sampled,\n- where the randomness comes from,\n- all other outputs.\n\n`veracity verify certificate.json` \
                  recomputes the verdict from the trials.",
         },
         "defaultConfiguration": { "level": "error" },
@@ -256,16 +258,16 @@ fn refuted() -> Value {
     })
 }
 
-fn cannot_tell() -> Value {
+fn inconclusive() -> Value {
     json!({
         "id": TOO_WEAK,
-        "name": "PrivacyAuditCannotTell",
-        "shortDescription": { "text": "An audit of differential privacy is too weak to tell." },
+        "name": "PrivacyAuditInconclusive",
+        "shortDescription": { "text": "An audit of differential privacy is inconclusive." },
         "fullDescription": { "text":
-            "With so many trials and this attack the audit could not have refuted the claim as it was to, so it says nothing of it." },
+            "With this number of trials and this attack, the audit could not have refuted the claim as required." },
         "help": {
-            "text": "Run more trials, use a stronger attack, or lower what the audit is required to catch.",
-            "markdown": "Run **more trials** (`--trials`), use a stronger attack, or lower what the audit is required to catch \
+            "text": "Run more trials, use a stronger attack, or lower the required power.",
+            "markdown": "Run **more trials** (`--trials`), use a stronger attack, or lower the required power \
                          (`--require`).",
         },
         "defaultConfiguration": { "level": "warning" },
@@ -282,30 +284,30 @@ mod tests {
     use super::*;
     use veracity::{
         AuditDone, AuditSettings, Case, Count, Delta, Mechanism, NoiseMultiplier, Subject, audit,
-        auditing::{Audited, Opening},
+        auditing::{AuditResult, Opening},
     };
 
-    fn told<'a>(audited: &'a Audited, line: &'a str) -> Told<'a> {
-        Told { note: &audited.note, came_to: CameTo::from(&audited.verdict), line }
+    fn told<'a>(audited: &'a AuditResult, line: &'a str) -> AuditReport<'a> {
+        AuditReport { note: &audited.note, outcome: AuditOutcome::from(&audited.verdict), line }
     }
 
     /// An audit of Gaussian noise of which this part is added.
-    fn audited(part: f64, trials: u64) -> Audited {
+    fn audited(part: f64, trials: u64) -> AuditResult {
         let noise_multiplier = NoiseMultiplier::new(1.0).unwrap();
         let subject = Subject::new(Mechanism::Gaussian { noise_multiplier });
         let (delta, trials) = (Delta::new(1e-5).unwrap(), Count::new(trials).unwrap());
         let case = Case::mechanism(&subject, part, None, delta, 1, trials).unwrap();
-        let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default(), None).unwrap() else {
+        let AuditDone::Judged { audited, .. } = audit(&case, &AuditSettings::default()).unwrap() else {
             panic!()
         };
         *audited
     }
 
     /// One of each verdict.
-    fn all() -> [Audited; 3] {
+    fn all() -> [AuditResult; 3] {
         let all = [audited(0.3, 400), audited(1.0, 400), audited(1.0, 4)];
         let names = all.each_ref().map(|audited| audited.verdict.name());
-        assert_eq!(names, ["refuted", "not-refuted", "cannot-tell"]);
+        assert_eq!(names, ["refuted", "not-refuted", "inconclusive"]);
         all
     }
 
@@ -369,7 +371,7 @@ mod tests {
     #[test]
     fn a_place_is_relative_and_says_nothing_of_the_machine() {
         let here = env::current_dir().unwrap();
-        let kept = Keep::Everything(PathBuf::from("out"), Opening::Fresh);
+        let kept = Retention::Everything(PathBuf::from("out"), Opening::Fresh);
         for (path, expected) in [
             (Some(here.join("plans/a plan.toml")), "plans/a%20plan.toml"),
             (Some(PathBuf::from("./plans/é.toml")), "plans/%C3%A9.toml"),
@@ -379,7 +381,7 @@ mod tests {
         ] {
             assert_eq!(place(path.as_deref(), &kept), expected);
         }
-        assert_eq!(place(None, &Keep::Nothing), REPORT);
+        assert_eq!(place(None, &Retention::Nothing), REPORT);
     }
 
     /// A known value: the hash of the letter a, here followed by the end of its piece.
@@ -393,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn junit_skips_what_cannot_be_told() {
+    fn junit_skips_an_inconclusive_audit() {
         let written = all().map(|audited| junit(told(&audited, "a line")));
         assert!(written.iter().all(|text| is_junit(text.as_bytes())));
         let found = written.each_ref().map(|text| {

@@ -25,9 +25,11 @@ fn of_file(args: &AuditArgs, path: &Path) -> Result<AuditClaim, Error> {
     let given =
         [("--claim-epsilon", args.claim_epsilon.is_some()), ("--claim-delta", args.claim_delta.is_some())];
     if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-        return Err(Error::invalid(format!("{flag} is given, expected none: the claim has its own")));
+        return Err(Error::invalid(format!(
+            "{flag} cannot be used with a claim file, which already defines it"
+        )));
     }
-    meaning::refuse_mechanism(&args.declared, "none: the claim has its own")?;
+    meaning::refuse_mechanism(&args.declared, "leave them out, because the claim has its own")?;
     Ok(AuditClaim::of_file(&ClaimFile::parse(&read_text("claim", path)?)?)?)
 }
 
@@ -36,7 +38,7 @@ fn of_noise(args: &AuditArgs) -> Result<Subject, Error> {
     let noise_multiplier = NoiseMultiplier::new(args.claim_noise_multiplier.unwrap_or_default())?;
     let steps = args.claim_steps.map_or(Ok(Count::ONE), |steps| Whole(steps).count("claim-steps"))?;
     let mechanism = match args.claim_sampling_rate {
-        Some(rate) => Mechanism::dp_sgd(SamplingRate::new(rate)?, noise_multiplier, steps),
+        Some(rate) => Mechanism::sampled_gaussian(SamplingRate::new(rate)?, noise_multiplier, steps),
         None => Mechanism::Gaussian { noise_multiplier }.repeated(steps),
     };
     let subject = Subject::new(mechanism);
@@ -51,7 +53,7 @@ fn of_subject(args: &AuditArgs, subject: &Subject) -> Result<AuditClaim, Error> 
 fn of_epsilon(args: &AuditArgs) -> Result<Claim, Error> {
     let Some(epsilon) = args.claim_epsilon else {
         return Err(Error::invalid(
-            "--claim-epsilon is missing, expected what is claimed: --claim claim.json, --claim KIND with its flags, or an ε",
+            "no claim is given; set --claim claim.json, --claim KIND with its flags, or --claim-epsilon",
         ));
     };
     if !epsilon.is_finite() {

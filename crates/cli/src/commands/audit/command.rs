@@ -5,9 +5,6 @@ use crate::{args::AuditArgs, meaning::duration};
 use std::path::Path;
 use veracity::{Case, Count, Error, auditing::command, spec::Whole};
 
-/// Trials that are run when nobody says how many.
-const TRIALS: f64 = 1000.0;
-
 /// A command whose trials have their folders in `folder`.
 pub fn case(args: &AuditArgs, line: &str, folder: &Path) -> Result<Case, Error> {
     let spec = command::Spec {
@@ -20,7 +17,7 @@ pub fn case(args: &AuditArgs, line: &str, folder: &Path) -> Result<Case, Error> 
         is_worker: args.worker,
         folder: folder.to_owned(),
     };
-    let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
+    let trials = super::trials(args, command::USUAL_TRIALS)?;
     command::case(spec, claim::of(args)?, trials, args.seed)
 }
 
@@ -29,6 +26,6 @@ pub fn retries(args: &AuditArgs) -> Result<u32, Error> {
     match args.retries {
         None => Ok(0),
         Some(n) if n.fract() == 0.0 && (0.0..=100.0).contains(&n) => Ok(n as u32),
-        Some(n) => Err(Error::out_of_range("retries", n, "a whole number, 0 ≤ retries ≤ 100")),
+        Some(n) => Err(Error::out_of_range("retries", n, "an integer, 0 ≤ retries ≤ 100")),
     }
 }

@@ -1,20 +1,22 @@
-//! `veracity audit --mechanism`: what our own samplers draw, against what the accountant proves of it.
+//! `veracity audit --mechanism`: the samplers of Veracity against the upper bound of the accountant.
 
 use crate::{args::AuditArgs, meaning};
-use veracity::{Case, Delta, Epsilon, Error, spec::Whole};
-
-/// Runs that take some seconds.
-const TRIALS: f64 = 1e6;
+use veracity::{
+    Case, Delta, Epsilon, Error,
+    kinds::{FLAGS, Flag},
+};
 
 /// A mechanism, run by our own samplers.
 pub fn case(args: &AuditArgs, kind: &str) -> Result<Case, Error> {
     if args.declared.unit.is_some() {
-        return Err(Error::invalid("--unit is given, expected none: an audit speaks of one record"));
+        return Err(Error::invalid(
+            "--unit cannot be used here: an audit compares datasets that differ in one record",
+        ));
     }
     let subject = meaning::subject(kind, &args.declared)?;
     let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
     let delta = Delta::new(args.claim_delta.unwrap_or(1e-5))?;
-    let trials = Whole(args.trials.unwrap_or(TRIALS)).count("trials")?;
+    let trials = super::trials(args, Case::MECHANISM_TRIALS)?;
     Ok(Case::mechanism(&subject, added(args)?, claimed, delta, args.seed, trials)?)
 }
 
@@ -22,11 +24,11 @@ pub fn case(args: &AuditArgs, kind: &str) -> Result<Case, Error> {
 fn added(args: &AuditArgs) -> Result<f64, Error> {
     let Some(added) = args.noise_added else { return Ok(1.0) };
     let flags = &args.declared;
-    let declared = [flags.noise_multiplier, flags.sigma, flags.scale, flags.noise_parameter];
-    let Some(declared) = declared.into_iter().flatten().next() else {
+    let is_noise = |flag: &&Flag| flag.solved == Some("noise") || flag.field == "noise_parameter";
+    let declared = FLAGS.iter().filter(is_noise).find_map(|flag| flags.numbers.get(flag.field));
+    let Some(declared) = declared else {
         return Err(Error::invalid(
-            "--noise-added is given without declared noise, expected --noise-multiplier, --sigma, --scale or \
-             --noise-parameter",
+            "--noise-added needs the declared noise: --noise-multiplier, --sigma, --scale or --noise-parameter",
         ));
     };
     if !(added > 0.0 && added.is_finite()) {

@@ -7,9 +7,7 @@ mod claim;
 mod command;
 mod mechanism;
 mod model;
-mod one_run;
 mod printing;
-mod slurm;
 mod training;
 
 use crate::{
@@ -20,29 +18,25 @@ use crate::{
     meaning,
     progress::{self, Step},
 };
-use ci::{CameTo, Told};
-use printing::{Output, TooLittle};
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, mpsc::Sender},
-};
+use ci::{AuditOutcome, AuditReport};
+use printing::Output;
+use std::path::{Path, PathBuf};
 use veracity::{
-    AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan, audit,
+    AuditDone, AuditSettings, Case, Count, Error, ErrorKind, Significance, TrainingPlan,
     auditing::command::LOG,
     auditing::{
-        CHANCE, Keep, MethodNote, Opening, Progress, Shard, default_plan_with, device::Device, interrupt,
-        merge_signed, needed_trials, plan, signature::SigningKey,
+        Audit, AuditPlan, AuditProtocol, CHANCE, InsufficientPower, Method, MethodRequest, Opening, Progress,
+        Retention, Shard, default_plan, interrupt, merge, signature::SigningKey,
     },
-    devices,
-    report::decimal::{down, nearest},
+    decimal::{down, grouped, nearest},
     saving::refuse_foreign_file,
     spec::Whole,
 };
 
-/// Where the report of an audit goes whose trials are not kept, and everything of one of a command.
+/// Default folder: for the report of an audit whose trials are not kept, and for all files of an audit of a command.
 const FOLDER: &str = "out-audit";
 
-/// Attacks a claim; exit code 1 when it is refuted.
+/// Audits a claim; exit code 1 when it is refuted.
 pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     // A typing error should not cost an hour of trials.
     Significance::new(args.significance)?;
@@ -55,16 +49,14 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     if let Some(AuditAction::Merge(args)) = &args.action {
         let output = Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: None };
         let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
-        let done = merge_signed(&args.folders, &args.out, key.as_ref())?;
+        let done = merge(&args.folders, &args.out, key.as_ref())?;
         return printing::done(&done, &everything(&args.out, false), output);
     }
     if args.mechanism.is_none() && args.claim.is_none() {
-        meaning::refuse_mechanism(&args.declared, "them with --mechanism KIND or --claim KIND")?;
+        meaning::refuse_mechanism(&args.declared, "use them with --mechanism KIND or --claim KIND")?;
     }
     if args.canary.is_some() && !args.one_run && (args.command.is_none() || args.data.is_none()) {
-        return Err(Error::invalid(
-            "--canary is given, expected it with --command and --data, or with --one-run",
-        ));
+        return Err(Error::invalid("--canary needs --command and --data, or --one-run"));
     }
     if args.replay.replay && args.command.is_none() && args.scores.is_none() && args.mechanism.is_none() {
         return replay::run(args);
@@ -74,96 +66,96 @@ pub fn run(args: &AuditArgs, console: Console) -> Result<Outcome, Error> {
     let about = ci::about(args);
     let output =
         Output { is_json: args.json, junit: &args.junit, sarif: &args.sarif, about: about.as_deref() };
-    match planned(args, &case, &settings)? {
-        Planned::Nothing => {}
-        Planned::Catches(told) if args.progress || console.is_watched() => console.remark(&told),
-        Planned::Catches(_) => {}
-        Planned::TooLittle(planned) => return printing::too_little(&case, planned, &settings.keep, output),
+    let ending = attack(args, &case, &settings, console);
+    if let Err(error) = &ending {
+        let line = error.to_string();
+        output.write_files(
+            AuditReport { note: case.note(), outcome: AuditOutcome::Broken, line: &line },
+            &settings.keep,
+        )?;
     }
-    match conducted(args, &case, &settings, console) {
-        Ok(done) => printing::done(&done, &settings.keep, output),
-        Err(error) => {
-            let line = error.to_string();
-            output.tell(Told { note: &case.note, came_to: CameTo::Broken, line: &line }, &settings.keep)?;
-            Err(error)
+    match ending? {
+        AuditEnding::InsufficientPower(planned) => {
+            printing::too_little(&case, planned, &settings.keep, output)
         }
+        AuditEnding::Done(done) => printing::done(&done, &settings.keep, output),
     }
 }
 
-/// Runs the trials here, or on a cluster.
-fn conducted(
+/// The end of an audit, or the reason that it did not start.
+enum AuditEnding {
+    /// It ran.
+    Done(AuditDone),
+    /// It cannot detect what it must.
+    InsufficientPower(InsufficientPower),
+}
+
+/// Prints the planned power, and runs the trials.
+fn attack(
     args: &AuditArgs,
     case: &Case,
     settings: &AuditSettings,
     console: Console,
-) -> Result<AuditDone, Error> {
-    if args.on.is_some() {
-        let shards = slurm::run(args, case, settings)?;
-        let out = args.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
-        return merge_signed(&shards, &out, settings.sign.as_ref());
+) -> Result<AuditEnding, Error> {
+    let audit = Audit::new(case, settings).map_err(|error| with_advice(error, &settings.keep))?;
+    match audit.plan()? {
+        AuditPlan::InsufficientPower(planned) => return Ok(AuditEnding::InsufficientPower(planned)),
+        AuditPlan::Catches(below) if args.progress || console.is_watched() => {
+            console.remark(&plan_line(audit.protocol(), below));
+        }
+        AuditPlan::Catches(_) | AuditPlan::Unstated => {}
     }
-    progress::shown(console, args.progress, told, |watch| attack(case, settings, watch))
+    let done = progress::shown(console, args.progress, step, |watch| {
+        audit.run(|now| {
+            // A closed display is ignored.
+            let _ = watch.send(now);
+        })
+    });
+    Ok(AuditEnding::Done(done.map_err(|error| with_advice(error, &settings.keep))?))
 }
 
-/// What the trials are planned to catch, told before the first of them. An audit that must catch more than it can is not begun.
-fn planned(args: &AuditArgs, case: &Case, settings: &AuditSettings) -> Result<Planned, Error> {
-    // How many trials fit into a time is not known yet.
-    if args.budget.is_some() {
-        return Ok(Planned::Nothing);
-    }
-    let (protocol, caught) = plan(case, settings)?;
-    let below = caught.and_then(|caught| caught.noise_below);
-    if let Some(part) = args.require
-        && below.is_none_or(|below| below < part)
-    {
-        let needed = needed_trials(case, protocol.method.method()?, part, args.significance)?;
-        let (trials, needed) = (protocol.trials, needed.get());
-        return Ok(Planned::TooLittle(TooLittle { trials, require: part, needed }));
-    }
-    let Some(below) = below else { return Ok(Planned::Nothing) };
+/// The planned power, in one line.
+fn plan_line(protocol: &AuditProtocol, below: f64) -> String {
     let up_to = if protocol.method.bound == "sequential" { "up to " } else { "" };
-    let (below, chance) = (down(below, 2), nearest(100.0 * CHANCE, 3));
-    Ok(Planned::Catches(format!(
-        "plan: {up_to}{} trials; noise below {below} of the declared is caught with chance {chance}%",
-        protocol.trials
-    )))
-}
-
-/// What is known of an audit before its first trial.
-enum Planned {
-    /// Nothing that could be told.
-    Nothing,
-    /// What it catches.
-    Catches(String),
-    /// It cannot catch what it must.
-    TooLittle(TooLittle),
+    let (below, probability) = (down(below, 2), nearest(100.0 * CHANCE, 3));
+    format!(
+        "plan: {up_to}{} trials, {probability}% to detect noise below {below}× declared (optimal attack)",
+        grouped(protocol.trials)
+    )
 }
 
 /// Trials, speed, failures and time left.
-fn told(now: Progress) -> progress::Told {
+fn step(now: Progress) -> progress::ProgressEvent {
     let more = if now.failed > 0 { format!(", {} failed", now.failed) } else { String::new() };
-    progress::Told::Step(Step { what: "trial", done: now.done, of: now.of, speed: Some((1, "trials")), more })
+    progress::ProgressEvent::Step(Step {
+        what: "trial",
+        done: now.done,
+        of: now.of,
+        speed: Some((1, "trials")),
+        more,
+    })
 }
 
-/// Runs the audit; an interrupted one says how to go on.
-fn attack(case: &Case, settings: &AuditSettings, watch: &Sender<Progress>) -> Result<AuditDone, Error> {
-    audit(case, settings, Some(watch)).map_err(|error| match (&settings.keep, error.kind()) {
-        (Keep::Everything(..), ErrorKind::Interrupted) => Error::Interrupted(format!(
-            "{error}; the trials that had ended are kept, --resume goes on with the others"
-        )),
-        (Keep::Everything(folder, _), ErrorKind::TrialsFailed) if folder.join(LOG).exists() => {
+/// The error of an audit that was interrupted, or whose trials failed, with advice on how to resume it.
+fn with_advice(error: Error, keep: &Retention) -> Error {
+    match (keep, error.kind()) {
+        (Retention::Everything(..), ErrorKind::Interrupted) => {
+            Error::Interrupted(format!("{error}; the finished trials are kept; continue with --resume"))
+        }
+        (Retention::Everything(folder, _), ErrorKind::TrialsFailed) if folder.join(LOG).exists() => {
             Error::TrialsFailed(format!(
-                "{error}; what they said is in {}, --resume --retry-failed tries them again",
+                "{error}; see their output in {}; if the machine was the cause, retry them with --resume --retry-failed (an audit with retries \
+                 refutes nothing)",
                 folder.join(LOG).display()
             ))
         }
         _ => error,
-    })
+    }
 }
 
-/// What is audited, and what is kept of it where nobody says.
-fn case(args: &AuditArgs) -> Result<(Case, Keep), Error> {
-    let report = Keep::Report(PathBuf::from(FOLDER));
+/// The audited subject, and the files that are kept by default.
+fn case(args: &AuditArgs) -> Result<(Case, Retention), Error> {
+    let report = Retention::Report(PathBuf::from(FOLDER));
     Ok(match (&args.mechanism, &args.command, &args.scores, &args.model) {
         (Some(kind), ..) => (mechanism::case(args, kind)?, report),
         (_, Some(line), ..) => {
@@ -172,35 +164,22 @@ fn case(args: &AuditArgs) -> Result<(Case, Keep), Error> {
             let case = command::case(args, line, &folder)?;
             (case, everything(&folder, args.resume))
         }
-        (_, _, Some(file), _) => (Case::scores(file, claim::of(args)?, args.seed)?, Keep::Nothing),
-        (.., Some(model)) => (model::case(args, model)?, Keep::Nothing),
-        _ if args.one_run => (one_run::case(args)?, report),
+        (_, _, Some(file), _) => (Case::scores(file, claim::of(args)?, args.seed)?, Retention::Nothing),
+        (.., Some(model)) => (model::case(args, model)?, Retention::Nothing),
         _ => (training::case(args)?, report),
     })
 }
 
-/// A case whose models are trained where it is asked for; for `auto`, on the cores where the GPU cannot train them.
-fn on_device(
-    args: &AuditArgs,
-    case: impl Fn(Option<Arc<dyn Device>>) -> Result<Case, Error>,
-) -> Result<Case, Error> {
-    let word = args.device.as_deref().unwrap_or("cpu");
-    match devices::open(word)? {
-        Some(device) if word == "auto" => case(Some(device)).or_else(|_| case(None)),
-        device => case(device),
-    }
+fn everything(folder: &Path, resume: bool) -> Retention {
+    Retention::Everything(folder.to_owned(), if resume { Opening::Resume } else { Opening::Fresh })
 }
 
-fn everything(folder: &Path, resume: bool) -> Keep {
-    Keep::Everything(folder.to_owned(), if resume { Opening::Resume } else { Opening::Fresh })
-}
-
-fn settings(args: &AuditArgs, case: &Case, keep: Keep) -> Result<AuditSettings, Error> {
+fn settings(args: &AuditArgs, case: &Case, keep: Retention) -> Result<AuditSettings, Error> {
     let keep = match (&args.out, keep) {
         (Some(folder), _) => everything(folder, args.resume),
-        (None, keep @ Keep::Everything(..)) => keep,
+        (None, keep @ Retention::Everything(..)) => keep,
         (None, _) if args.resume => {
-            return Err(Error::invalid("--out is missing, expected the folder of the audit to --resume"));
+            return Err(Error::invalid("--resume needs --out with the folder of the audit"));
         }
         (None, keep) => keep,
     };
@@ -208,11 +187,7 @@ fn settings(args: &AuditArgs, case: &Case, keep: Keep) -> Result<AuditSettings, 
         method: Some(method(args, case)?),
         significance: args.significance,
         budget: args.budget.as_deref().map(|budget| meaning::duration("budget", budget)).transpose()?,
-        max_failures: match args.max_failures {
-            Some(0.0) => Some(0),
-            Some(most) => Some(Whole(most).count("max-failures")?.get()),
-            None => None,
-        },
+        max_failures: args.max_failures.map(|most| Whole(most).count_or_zero("max-failures")).transpose()?,
         retries: command::retries(args)?,
         retry_failed: args.retry_failed,
         require: args.require,
@@ -221,6 +196,11 @@ fn settings(args: &AuditArgs, case: &Case, keep: Keep) -> Result<AuditSettings, 
         keep,
         sign: args.sign.as_deref().map(SigningKey::read).transpose()?,
     })
+}
+
+/// The number of trials of the flags, or the default.
+fn trials(args: &AuditArgs, usual: u64) -> Result<Count, Error> {
+    Ok(args.trials.map_or_else(|| Count::new(usual), |trials| Whole(trials).count("trials"))?)
 }
 
 fn jobs(jobs: f64) -> Result<Count, Error> {
@@ -238,27 +218,12 @@ fn shard(text: &str) -> Result<Shard, Error> {
     }
 }
 
-/// The method of the flags; what they leave open is the usual one of the case.
-fn method(args: &AuditArgs, case: &Case) -> Result<veracity::auditing::Method, Error> {
-    let usual = MethodNote::of(training::usual_method(args, case)?);
-    let asked = args.bound.clone().or_else(|| args.sequential.then(|| "sequential".to_owned()));
-    // A threshold of one's own is counted at, not bet on.
-    let counts = args.threshold.is_some() && usual.bound == "sequential";
-    let counted = counts.then(|| "clopper-pearson".to_owned());
-    let bound = asked.or(counted).unwrap_or_else(|| usual.bound.clone());
-    // The usual threshold is that of the usual bound.
-    let threshold = match bound.as_str() {
-        _ if bound == usual.bound => usual.threshold,
-        "sequential" => "past".to_owned(),
-        "many-runs" => "past:0.05".to_owned(),
-        _ => "split".to_owned(),
-    };
-    let note = MethodNote {
-        bound,
-        threshold: args.threshold.clone().unwrap_or(threshold),
-        group_size: args.group_size.map_or(Ok(case.group), |size| Whole(size).count("group-size"))?.get(),
-    };
-    Ok(note.method()?)
+/// The method of the flags.
+fn method(args: &AuditArgs, case: &Case) -> Result<Method, Error> {
+    let bound = args.bound.clone().or_else(|| args.sequential.then(|| "sequential".to_owned()));
+    let group = args.group_size.map(|size| Whole(size).count("group-size")).transpose()?;
+    let request = MethodRequest { bound, threshold: args.threshold.clone(), group };
+    Ok(case.method(&request, args.significance)?)
 }
 
 /// The plan that is named, or the built-in one.
@@ -267,11 +232,11 @@ fn training_plan(args: &AuditArgs) -> Result<TrainingPlan, Error> {
         [("--claim-delta", args.claim_delta.is_some()), ("--adjacency", args.declared.adjacency.is_some())];
     if let Some((flag, _)) = stated.iter().find(|(_, given)| *given) {
         return Err(Error::invalid(format!(
-            "{flag} is given, expected it with --command or --scores: a plan has its own"
+            "{flag} needs --command or --scores; a training plan has its own"
         )));
     }
     Ok(match &args.plan {
-        None => default_plan_with(&args.set)?,
+        None => default_plan(&args.set)?,
         Some(path) => meaning::training_plan(path, None, &args.set)?,
     })
 }

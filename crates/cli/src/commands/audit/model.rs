@@ -1,4 +1,4 @@
-//! `veracity audit --model`: a model that somebody else trained with canaries of ours.
+//! `veracity audit --model`: a model from another trainer, trained with canaries.
 
 use super::claim;
 use crate::args::AuditArgs;
@@ -8,7 +8,7 @@ use veracity::{Case, Error};
 /// A model and its canaries.
 pub fn case(args: &AuditArgs, model: &Path) -> Result<Case, Error> {
     let Some(canaries) = &args.canaries_file else {
-        return Err(Error::invalid("--canaries-file is missing, expected it with --model"));
+        return Err(Error::invalid("--model needs --canaries-file"));
     };
     Case::trained_model(model, canaries, claim::of(args)?, args.seed)
 }

@@ -1,75 +1,76 @@
-//! `veracity audit [PLAN]`: a training plan, or the embedded default, attacked from within or by its last model.
+//! `veracity audit [PLAN]`: a training plan, or the embedded default, attacked white-box, through its final model, or with many canaries in
+//! one run.
 
-use super::{on_device, training_plan};
-use crate::args::{AuditArgs, choice::ScoreWord};
+use super::training_plan;
+use crate::{
+    args::{AuditArgs, choice::ScoreWord},
+    meaning,
+};
 use veracity::{
-    Case, Count, Epsilon, Error, TrainingPlan,
-    auditing::{Attack, CanaryKind, Method, Scoring, Start, best_canary, planned_canaries, planned_method},
+    Case, Epsilon, Error,
+    auditing::{AttackRequest, CanaryKind, Scoring, Start, TrainingAudit},
+    devices,
     spec::Whole,
 };
-
-/// Trainings that take less than a minute on two cores, where the last model is attacked.
-const TRIALS: f64 = 6000.0;
-/// The same with many canaries in each: what more of them would show is next to nothing.
-const WHITE_BOX_TRIALS: f64 = 4000.0;
-/// Shadow models for likelihood ratios.
-const SHADOWS: u64 = 64;
 
 /// A plan and an attack on it.
 pub fn case(args: &AuditArgs) -> Result<Case, Error> {
     let plan = training_plan(args)?;
-    let attack = attack(args, &plan)?;
-    let usual = match attack {
-        Attack::WhiteBox { .. } => WHITE_BOX_TRIALS,
-        Attack::FinalModel { .. } => TRIALS,
-    };
-    let trials = Whole(args.trials.unwrap_or(usual)).count("trials")?;
-    let claimed = args.claim_epsilon.map(Epsilon::new).transpose()?;
-    on_device(args, |device| Case::training_on(device, &plan, attack, claimed, args.seed, trials))
-}
-
-/// The usual method of a case of [`case`]: many canaries guess the part that shows most in the ideal game.
-pub fn usual_method(args: &AuditArgs, case: &Case) -> Result<Method, Error> {
-    let is_white_box = case.note.kind == "training" && case.note.access == "every step";
-    match u64::from(case.canaries) {
-        canaries @ 2.. if is_white_box => {
-            planned_method(&training_plan(args)?, Count::new(canaries)?, case.trials, args.significance)
-        }
-        _ => Ok(case.usual_method()),
+    let audit = TrainingAudit::of(plan)
+        .attack(attack(args)?)
+        .claimed(args.claim_epsilon.map(Epsilon::new).transpose()?)
+        .seed(args.seed)
+        .trials(args.trials.map(|trials| Whole(trials).count("trials")).transpose()?);
+    let word = args.device.as_deref().unwrap_or("cpu");
+    let device = devices::open(word)?;
+    match word {
+        "auto" => audit.preferred_device(device).case(),
+        _ => audit.device(device).case(),
     }
 }
 
-fn attack(args: &AuditArgs, plan: &TrainingPlan) -> Result<Attack, Error> {
-    let copies =
-        args.copies.map_or(Ok(1), |copies| Whole(copies).count("copies").map(|k| k.get() as usize))?;
+fn attack(args: &AuditArgs) -> Result<AttackRequest, Error> {
+    let whole = |name, number: Option<f64>| {
+        number.map(|number| Whole(number).count(name).map(|count| count.get() as usize)).transpose()
+    };
+    let canaries = whole("canaries", args.canaries)?;
+    if args.one_run {
+        return Ok(AttackRequest::OneRun { canary: kind(args)?, canaries });
+    }
+    let copies = whole("copies", args.copies)?.unwrap_or(1);
     let name = args.attack.as_deref().unwrap_or("white-box");
     if name == "white-box" {
         let flags = [("--score", args.score.is_some()), ("--worst-case-start", args.worst_case_start)];
         if let Some((flag, _)) = flags.iter().find(|(_, given)| *given) {
             return Err(Error::invalid(format!(
-                "{flag} is given with a white-box attack, expected it with an --attack on the last model"
+                "{flag} cannot be used with a white-box attack; choose an --attack on the final model"
             )));
         }
-        let canaries = args
-            .canaries
-            .map_or_else(|| planned_canaries(plan), |given| Ok(Whole(given).count("canaries")?))?;
-        return Ok(Attack::WhiteBox { canaries: canaries.get() as usize, copies });
+        return Ok(AttackRequest::WhiteBox { canaries, copies });
     }
-    if args.canaries.is_some() {
+    if canaries.is_some() {
         return Err(Error::invalid(
-            "--canaries is given with an attack on the last model, expected it with white-box",
+            "--canaries needs --attack white-box; an attack on the final model has one canary",
         ));
     }
     let scoring = match args.score.unwrap_or(ScoreWord::Margin) {
         ScoreWord::Margin => Scoring::Margin { against_blank: false },
         ScoreWord::Loss => Scoring::Loss,
-        ScoreWord::LikelihoodRatio => Scoring::LikelihoodRatio { shadows: SHADOWS },
+        ScoreWord::LikelihoodRatio => Scoring::LikelihoodRatio { shadows: Scoring::USUAL_SHADOWS },
     };
     let start = if args.worst_case_start { Start::WorstCase } else { Start::AsPlanned };
-    let canary = match CanaryKind::ALL.into_iter().find(|kind| kind.name() == name) {
-        Some(kind) => kind,
-        // The only other word that the arguments let through.
-        None => best_canary(plan, copies, scoring, start, args.seed)?,
+    // The only other word that the arguments let through asks for the best kind.
+    let canary = CanaryKind::ALL.into_iter().find(|kind| kind.name() == name);
+    Ok(AttackRequest::FinalModel { canary, copies, scoring, start })
+}
+
+/// The kind of the canaries of one run.
+fn kind(args: &AuditArgs) -> Result<CanaryKind, Error> {
+    let Some(name) = args.canary.as_deref().map(|name| name.to_string_lossy()) else {
+        return Ok(CanaryKind::Mislabelled);
     };
-    Ok(Attack::FinalModel { canary, copies, scoring, start })
+    CanaryKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let expected = "member, mislabelled, blank, checkerboard or backdoor with --one-run";
+        Error::out_of_range("canary", meaning::clean(&name), expected)
+    })
 }

@@ -8,11 +8,11 @@ use crate::{
 };
 use serde_json::{Value, json};
 use veracity::{
-    Error,
+    Error, decimal,
     ledger::{Entry, Ledger},
-    ledger_json, moment,
-    report::{decimal, table::align},
-    saving,
+    ledger_json, moment, saving,
+    words::table::align,
+    writing::{Cells, Column, csv},
 };
 
 /// The columns of the CSV.
@@ -29,9 +29,9 @@ pub fn history(args: &LedgerShowArgs) -> Result<Outcome, Error> {
         )?);
     }
     if entries.is_empty() {
-        return Outcome::done("nothing was asked\n".to_owned());
+        return Outcome::done("no requests yet\n".to_owned());
     }
-    let limit = ledger.status()?.spent.limit;
+    let limits = ledger.status()?.spent;
     let rows: Vec<[String; 7]> = entries
         .iter()
         .map(|entry| {
@@ -41,7 +41,7 @@ pub fn history(args: &LedgerShowArgs) -> Result<Outcome, Error> {
                 moment::written(entry.moment, 0)[..19].replace('T', " "),
                 dash(entry.charge.id.as_ref().map(|id| id.name())),
                 dash(entry.charge.analyst.as_deref()),
-                format!("{} %", decimal::up(100.0 * entry.charge.cost.sum / limit, 3)),
+                format!("{}%", decimal::up(100.0 * limits.part(&entry.charge.cost), 3)),
                 entry.state.to_owned(),
                 clean(&entry.charge.what),
             ]
@@ -66,8 +66,13 @@ pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
     let entries = Ledger::open(&args.file)?.history()?;
     let mut lines = String::new();
     if is_csv {
-        lines += &format!("{COLUMNS}\n");
-        entries.iter().for_each(|entry| lines += &entry_csv(entry));
+        let rows: Vec<[String; 10]> = entries.iter().map(cells).collect();
+        let column = |(at, name): (usize, &str)| Column {
+            name: name.to_owned(),
+            cells: Cells::Texts(rows.iter().map(|row| row[at].clone()).collect()),
+        };
+        let columns: Vec<Column> = COLUMNS.split(',').enumerate().map(column).collect();
+        lines = String::from_utf8_lossy(&csv(&columns)?).into_owned();
     } else {
         for entry in &entries {
             let mut object = ledger_json::entry(entry);
@@ -85,28 +90,18 @@ pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
     }
 }
 
-fn entry_csv(entry: &Entry) -> String {
+fn cells(entry: &Entry) -> [String; 10] {
     let charge = &entry.charge;
-    let cells = [
+    [
         entry.number.to_string(),
         moment::written(entry.moment, 0),
-        quoted(charge.id.as_ref().map_or("", |id| id.name())),
-        quoted(charge.analyst.as_deref().unwrap_or("")),
-        quoted(&charge.what),
+        charge.id.as_ref().map_or("", |id| id.name()).to_owned(),
+        charge.analyst.clone().unwrap_or_default(),
+        charge.what.clone(),
         entry.state.to_owned(),
         charge.cost.sum.to_string(),
         charge.cost.delta.to_string(),
         entry.spent.sum.to_string(),
         entry.spent.delta.to_string(),
-    ];
-    cells.join(",") + "\n"
-}
-
-/// A cell as CSV has it.
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
+    ]
 }

@@ -73,10 +73,11 @@ fn rule(args: &LedgerCreateArgs, budget: Budget) -> Result<Rule, Error> {
     let usual = Rule::usual(budget)?;
     let word = args.rule.unwrap_or(match usual {
         Rule::Sum => RuleWord::Sum,
-        Rule::Gaussian { .. } | Rule::Product { .. } => RuleWord::Gaussian,
+        Rule::Union { .. } | Rule::Gaussian { .. } | Rule::Product { .. } => RuleWord::Union,
     });
     let (name, read): (&str, &[&str]) = match word {
         RuleWord::Sum => ("sum", &[]),
+        RuleWord::Union => ("union", &["--reserve"]),
         RuleWord::Gaussian => ("gaussian", &["--reserve"]),
         RuleWord::Product => ("product", &["--reserve", "--mu", "--slot"]),
     };
@@ -86,15 +87,16 @@ fn rule(args: &LedgerCreateArgs, budget: Budget) -> Result<Rule, Error> {
         ("--slot", !args.slot.is_empty()),
     ];
     if let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && !read.contains(flag)) {
-        return Err(Error::invalid(format!("{flag} is given, expected no such flag with --rule {name}")));
+        return Err(Error::invalid(format!("{flag} cannot be used with --rule {name}")));
     }
     let reserve = || match (args.reserve, &usual) {
         (Some(reserve), _) => Delta::new(reserve),
-        (None, Rule::Gaussian { reserve }) => Ok(*reserve),
-        (None, Rule::Sum | Rule::Product { .. }) => Ok(Delta::ZERO),
+        (None, Rule::Union { reserve }) => Ok(*reserve),
+        (None, Rule::Sum | Rule::Gaussian { .. } | Rule::Product { .. }) => Ok(Delta::ZERO),
     };
     Ok(match word {
         RuleWord::Sum => Rule::Sum,
+        RuleWord::Union => Rule::Union { reserve: reserve()? },
         RuleWord::Gaussian => Rule::Gaussian { reserve: reserve()? },
         RuleWord::Product => Rule::Product {
             mu: GdpMu::new(args.mu.unwrap_or(0.0))?,
@@ -107,19 +109,14 @@ fn rule(args: &LedgerCreateArgs, budget: Budget) -> Result<Rule, Error> {
 /// `ada:1.5`: an ε at the ledger's δ.
 fn analyst(written: &str, budget: Budget) -> Result<(String, Budget), Error> {
     let read = written.rsplit_once(':').and_then(|(name, cap)| Some((name, cap.trim().parse::<f64>().ok()?)));
-    let (name, cap) = read.ok_or_else(|| {
-        Error::invalid("--analyst is not a name, a colon and a number, expected it as in --analyst ada:1.5")
-    })?;
+    let (name, cap) =
+        read.ok_or_else(|| Error::invalid("--analyst must be NAME:EPSILON, such as ada:1.5"))?;
     Ok((name.to_owned(), Budget { epsilon: Epsilon::new(cap)?, delta: budget.delta }))
 }
 
 /// `laplace:0.1:100`: a kind, an ε and a number.
 fn slot(written: &str) -> Result<(Mechanism, Count), Error> {
-    let refused = || {
-        Error::invalid(
-            "--slot is not a kind, an epsilon and a number, expected it as in --slot laplace:0.1:100",
-        )
-    };
+    let refused = || Error::invalid("--slot must be TYPE:EPSILON:COUNT, such as laplace:0.1:100");
     let [kind, epsilon, count] = written.split(':').collect::<Vec<_>>()[..] else { return Err(refused()) };
     let (Ok(epsilon), Ok(count)) = (epsilon.trim().parse::<f64>(), count.trim().parse::<f64>()) else {
         return Err(refused());
@@ -127,7 +124,7 @@ fn slot(written: &str) -> Result<(Mechanism, Count), Error> {
     let mechanism = match kind {
         "pure" => Mechanism::Pure { epsilon: Epsilon::new(epsilon)? },
         "laplace" => Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(1.0 / epsilon)? },
-        _ => return Err(Error::out_of_range("kind of a slot", kind, "laplace or pure")),
+        _ => return Err(Error::out_of_range("type of a slot", kind, "laplace or pure")),
     };
     Ok((mechanism, Whole(count).count("slots")?))
 }

@@ -29,7 +29,7 @@ pub fn plot(args: &LedgerPlotArgs) -> Result<Outcome, Error> {
     let bytes = match is_svg {
         true => svg::render(&picture).into_bytes(),
         false => png::render(&picture)
-            .ok_or_else(|| Error::invalid("picture could not be encoded as PNG, expected --out FILE.svg"))?,
+            .ok_or_else(|| Error::invalid("the plot could not be encoded as PNG; use --out FILE.svg"))?,
     };
     replace("out", &args.out, &bytes, is_ours)?;
     Outcome::done(format!("wrote {}, entries: {}\n", args.out.display(), entries.len()))
@@ -62,9 +62,9 @@ fn picture(ledger: &Ledger, entries: &[Entry]) -> Result<Picture, Error> {
     lines.push(line("the budget", vec![(0.0, 100.0), (last, 100.0)], Ink::GREY, Stroke::Dashed));
     let axis = |title: &str, high: f64, scale| Axis { title: title.to_owned(), low: 0.0, high, scale };
     Ok(chart::draw(&Chart {
-        description: format!("what was spent of a budget over {} entries", entries.len()),
+        description: format!("budget spent over {} entries", entries.len()),
         x: axis("entry", last, Scale::Whole),
-        y: axis("spent, % of the limit", 105.0, Scale::Linear),
+        y: axis("spent (% of the limit)", 105.0, Scale::Linear),
         bands: vec![],
         lines,
         spots: vec![],

@@ -1,10 +1,11 @@
-//! A ledger in words.
+//! The text output of ledger commands.
 
 use std::path::Path;
 use veracity::{
-    ledger::{Ledger, NOT_THE_RULE, Share, Status, Terms, Verified},
+    decimal,
+    ledger::{Ledger, LedgerVerification, NOT_THE_RULE, Share, Status, Terms},
     ledger_json::UNKNOWN,
-    report::{decimal, table::align},
+    words::table::align,
 };
 
 /// Digits of numbers for people.
@@ -26,8 +27,8 @@ pub fn status_words(ledger: &Ledger, status: &Status) -> String {
     );
     let sum = terms.rule.sum_name();
     text += &format!(
-        "spent: epsilon ≤ {}   {}\n",
-        decimal::up(status.spent.epsilon, DIGITS),
+        "spent: {}% of the budget   {}\n",
+        decimal::up(100.0 * status.spent.fraction, 3),
         pools(sum, &status.spent)
     );
     text += &format!("left: epsilon ≥ {}\n", decimal::down(status.remaining.epsilon, DIGITS));
@@ -56,13 +57,13 @@ pub fn status_words(ledger: &Ledger, status: &Status) -> String {
             format!("composed exactly: epsilon ≤ {}   ({NOT_THE_RULE})\n", decimal::up(*epsilon, DIGITS))
         }
         (None, reason) => {
-            format!("composed exactly: not known, {}\n", reason.as_deref().unwrap_or("for no reason"))
+            format!("composed exactly: unknown, {}\n", reason.as_deref().unwrap_or("no reason was recorded"))
         }
     };
-    text + &format!("head: {}\n", status.head)
+    text + &format!("head hash: {}\n", status.head)
 }
 
-/// The rule's own numbers.
+/// The numbers that the rule adds up.
 fn pools(sum: &str, share: &Share) -> String {
     let mut text =
         format!("({sum} {} of {}", decimal::up(share.sum, DIGITS), decimal::down(share.limit, DIGITS));
@@ -73,6 +74,13 @@ fn pools(sum: &str, share: &Share) -> String {
             decimal::down(share.delta_limit, DIGITS)
         );
     }
+    if share.pure_limit > 0.0 {
+        let (pure, limit) = (decimal::up(share.pure, DIGITS), decimal::down(share.pure_limit, DIGITS));
+        text += &match share.pure <= share.pure_limit {
+            true => format!("; or the sum of epsilon {pure} of {limit}"),
+            false => "; no longer by the sum of epsilon".to_owned(),
+        };
+    }
     if !share.slots.is_empty() {
         let used: Vec<String> = share.slots.iter().map(u64::to_string).collect();
         text += &format!("; slots {}", used.join(", "));
@@ -80,14 +88,14 @@ fn pools(sum: &str, share: &Share) -> String {
     text + ")"
 }
 
-pub fn verified_words(path: &Path, verified: &Verified) -> String {
+pub fn verified_words(path: &Path, verified: &LedgerVerification) -> String {
     let counts = format!(
-        "{} records, of which {} charge and {} answer",
+        "{} records ({} charges, {} answers)",
         verified.records, verified.reserved, verified.answered
     );
     let mut text = match verified.holds() {
-        true => format!("confirmed: {}: {counts}; chain, limits and every charge hold\n", path.display()),
-        false => format!("does not hold: {}: {counts}\n", path.display()),
+        true => format!("valid: {}: {counts}; hash chain, limits and charges are valid\n", path.display()),
+        false => format!("invalid: {}: {counts}\n", path.display()),
     };
     for fault in &verified.faults {
         text += &match fault.record {
@@ -96,10 +104,10 @@ pub fn verified_words(path: &Path, verified: &Verified) -> String {
         };
     }
     if let Some(number) = verified.noted_at {
-        text += &format!("the noted head is that of record {number}\n");
+        text += &format!("the head hash that you noted is that of record {number}\n");
     }
     if verified.noted_at.is_none() && verified.holds() {
-        text += &format!("not known: {}\n", UNKNOWN[0]);
+        text += &format!("not checked: {}\n", UNKNOWN[0]);
     }
-    text + &format!("head: {}\n", verified.head)
+    text + &format!("head hash: {}\n", verified.head)
 }

@@ -4,94 +4,96 @@ mod files;
 mod plotting;
 mod printing;
 
-use crate::{
-    Outcome,
-    args::QueryArgs,
-    charging::{self, Beginning, Charged, Printed, Purchase},
-    meaning::form,
-    text,
-};
-use files::Wanted;
-use std::path::PathBuf;
+use crate::{Outcome, args::QueryArgs, charging, meaning::form_parts, text};
+use files::{NoisyRows, OutFiles};
+use std::path::Path;
 use veracity::{
-    Count, Delta, Epsilon, Error,
+    Count, Delta, Epsilon, Error, ReleaseSettings,
+    ledger::{KeptAnswer, Paid, Payer},
+    printable,
+    releasing::{USUAL_ROWS, noise_kind},
+    saving,
     spec::Whole,
-    sql::{Asking, CapsWanted, Catalog, QueryRequest, QuerySettings, engine_for},
+    sql::{
+        CapOverrides, Catalog, EngineChoice, EveryPeriod, Priority, QueryRequest, check_query,
+        query_forecast, query_paid, starting_catalog,
+    },
 };
-
-/// Rows of a group that a preview assumes where it is told none.
-const USUAL_ROWS: u64 = 1000;
 
 /// Previews or asks. The claim is on disk before the answer is on the screen or in a file.
 pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
-    let catalog = Catalog::open(&args.catalog)?;
+    if let Some(data) = &args.init {
+        return start(data, args.out.as_deref().unwrap_or(Path::new("catalog.toml")));
+    }
     let answer = &args.answer;
-    let prepared = request(args)?.prepare(&catalog)?;
+    let catalog = Catalog::open(&args.catalog)?;
+    let payer = charging::payer(&answer.charge, None)?;
+    let prepared = request(args, payer.as_ref())?.prepare(&catalog)?;
+    let engine = EngineChoice { name: args.engine.clone() };
+    let settings =
+        ReleaseSettings { claim: answer.claim.clone(), dataset: answer.dataset.clone(), seed: answer.seed };
     if answer.dry_run {
         let rows = count("rows", answer.rows)?.map_or(USUAL_ROWS, Count::get);
-        return Outcome::done(match answer.json {
-            true => text::json(&printing::preview_json(&prepared, rows)?)?,
-            false => printing::preview_words(&prepared, rows)?,
-        });
-    }
-    let wanted = Wanted::new(args, &prepared.plan)?;
-    let settings =
-        QuerySettings { claim: answer.claim.clone(), dataset: answer.dataset.clone(), seed: answer.seed };
-    let dataset = answer.dataset.as_deref().unwrap_or(&prepared.plan.sources[0].table.name);
-    let purchase = Purchase::new(&answer.charge, &prepared.subject, (dataset, &args.query))?;
-    // Whoever asks again needs neither the tables nor an engine.
-    let known = purchase.as_ref().map(Purchase::recall).transpose()?.flatten();
-    if let Some(Charged::Known { printed, from }) = known {
-        return again(args, &catalog, &wanted, &printed, &from);
-    }
-    let mut engine = engine_for(&prepared, args.engine.as_deref(), form(&args.form)?)?;
-    // What is wrong with the tables as such, or with the place of the claim, need not cost anything; what a row decides is charged first.
-    engine.check(&prepared.plan)?;
-    let asking = Asking::begin(prepared.clone(), &settings)?;
-    let charged = match purchase.map(|purchase| purchase.charge(Beginning::Fresh)).transpose()? {
-        Some(Charged::Known { printed, from }) => return again(args, &catalog, &wanted, &printed, &from),
-        charged => charged.unwrap_or(Charged::Unasked),
-    };
-    let done = match engine.load(&prepared.plan).and_then(|()| asking.ask(&mut *engine)) {
-        Ok(done) => done,
-        Err(error) => {
-            charged.forgo();
-            return Err(error);
+        check_query(&prepared, &engine, &settings)?;
+        let forecast = payer.as_ref().map(|payer| query_forecast(&prepared, &settings, payer)).transpose()?;
+        if answer.json {
+            let mut object = printing::preview_json(&prepared, rows)?;
+            object["ledger"] = charging::forecast_json(forecast.as_ref());
+            return Outcome::done(text::json(&object)?);
         }
-    };
-    let printed = Printed {
-        words: printing::answer_words(args, &prepared, &done),
-        object: printing::answer_json(&prepared, &done)?,
-        of: Some(catalog.digest().to_owned()),
-    };
-    charged.keep(&printed)?;
-    let written = wanted.write(&printed.object)?;
-    Outcome::done(printed.text(answer.json)? + &written)
+        let words = payer.as_ref().zip(forecast.as_ref());
+        let words =
+            words.map_or(String::new(), |(payer, forecast)| charging::forecast_words(forecast, payer));
+        return Outcome::done(printing::preview_words(&prepared, rows, &words)?);
+    }
+    let files = OutFiles::new(args, &prepared.plan)?;
+    let paid = query_paid(&prepared, &engine, &settings, payer.as_ref(), |done| {
+        Ok(KeptAnswer {
+            words: printing::answer_words(args, &prepared, done),
+            object: printing::answer_json(&prepared, done)?,
+        })
+    })?;
+    let written = files.write(&prepared, || match &paid {
+        Paid::New { done, .. } => Ok(NoisyRows::new(&prepared, done)),
+        Paid::Known { answer, .. } => NoisyRows::kept(&answer.object),
+    })?;
+    Outcome::done(charging::text(&paid, answer.json)? + &written)
 }
 
-/// An answer that was given before, under the same request id.
-fn again(
-    args: &QueryArgs,
-    catalog: &Catalog,
-    wanted: &Wanted,
-    printed: &Printed,
-    from: &(u64, PathBuf),
-) -> Result<Outcome, Error> {
-    printed.must_be_of(catalog.digest(), "catalog")?;
-    let written = wanted.write(&printed.object)?;
-    Outcome::done(printed.text_again(args.answer.json, from)? + &written)
+/// Writes a catalog to begin with. The header of the file is read, and no row.
+fn start(data: &Path, catalog: &Path) -> Result<Outcome, Error> {
+    saving::must_be_new("catalog", catalog)?;
+    let text = starting_catalog(data, catalog)?;
+    saving::create("catalog", catalog, text.as_bytes())?;
+    let places = text.lines().filter(|line| !line.starts_with('#') && line.contains("\"FILL IN\"")).count();
+    Outcome::done(format!(
+        "catalog written to {}; no row was read\nnext: replace each of its {places} \"FILL IN\", or delete the line of a column \
+         that you do not need\n",
+        clean_path(catalog)
+    ))
 }
 
-fn request(args: &QueryArgs) -> Result<QueryRequest, Error> {
+fn clean_path(path: &Path) -> String {
+    printable(&path.display().to_string(), usize::MAX)
+}
+
+fn request(args: &QueryArgs, payer: Option<&Payer>) -> Result<QueryRequest, Error> {
+    let delta = Delta::new(args.answer.delta)?;
     Ok(QueryRequest {
         query: args.query.clone(),
         epsilon: Epsilon::new(args.answer.epsilon)?,
-        delta: Delta::new(args.answer.delta)?,
-        kind: charging::noise(&args.answer, true)?,
-        caps: CapsWanted {
+        delta,
+        kind: noise_kind(args.answer.noise, delta, true, payer),
+        caps: CapOverrides {
             groups: count("groups per person", args.groups_per_person)?,
             rows: count("rows per group", args.rows_per_group)?,
         },
+        form: form_parts(&args.form)?,
+        every: args.every.as_ref().map(|unit| EveryPeriod {
+            unit: unit.clone(),
+            date: args.date.clone(),
+            priority: args.minimize.unwrap_or(Priority::Totals),
+        }),
     })
 }
 

@@ -12,12 +12,13 @@ use veracity::{
 /// The most groups in a picture.
 const MOST_GROUPS: usize = 60;
 
-/// Draws what a file of the rows would hold. Where the last of several keys has two values, they have a colour each.
-pub fn picture(columns: &[Column]) -> Picture {
+/// Draws noisy rows, below a caption. Where the last of several keys has two values, they have a colour each.
+pub fn picture(columns: &[Column], caption: String) -> Picture {
     let keys: Vec<&[String]> = columns.iter().filter_map(|column| texts(&column.cells)).collect();
     let rows = columns.first().map_or(0, |column| match &column.cells {
         Cells::Texts(texts) => texts.len(),
         Cells::Numbers(numbers) => numbers.len(),
+        Cells::Integers(integers) => integers.len(),
     });
     let colours = colours(&keys);
     let by = if colours.is_empty() { keys.len() } else { keys.len() - 1 };
@@ -49,18 +50,19 @@ pub fn picture(columns: &[Column]) -> Picture {
         .collect();
     let grouped = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
     bars::draw(&Bars {
-        description: format!("{}{grouped}, with 95 % error bars", measures.join(", ")),
+        description: format!("{}{grouped}, with 95% error bars", measures.join(", ")),
+        caption: Some(caption),
         colours: colours.iter().map(|colour| clean(colour)).collect(),
         panels,
         note: (left_out > 0)
-            .then(|| format!("the first {MOST_GROUPS} groups; {left_out} more are not drawn")),
+            .then(|| format!("the first {MOST_GROUPS} groups ({left_out} more are not drawn)")),
     })
 }
 
 fn texts(cells: &Cells) -> Option<&[String]> {
     match cells {
         Cells::Texts(texts) => Some(texts),
-        Cells::Numbers(_) => None,
+        Cells::Numbers(_) | Cells::Integers(_) => None,
     }
 }
 
@@ -86,7 +88,7 @@ fn noisy(columns: &[Column]) -> impl Iterator<Item = (&str, &[f64], &[f64])> {
         .iter()
         .filter_map(|column| match &column.cells {
             Cells::Numbers(numbers) => Some((column.name.as_str(), numbers.as_slice())),
-            Cells::Texts(_) => None,
+            Cells::Texts(_) | Cells::Integers(_) => None,
         })
         .collect();
     let pairs: Vec<_> = numbers.chunks_exact(2).map(|pair| (pair[0].0, pair[0].1, pair[1].1)).collect();

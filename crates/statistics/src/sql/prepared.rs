@@ -1,0 +1,277 @@
+//! The least noise with which a plan is within its budget, certified; no data were seen.
+
+use crate::least_noise::{certified, check_epsilon, none_certified, with_better_noise};
+use crate::prepared::noise_note;
+use crate::sql::{
+    Caps, OutputValue, Plan, RowsOf, Value,
+    design::{CallNoise, Design},
+};
+use veracity_account::calibrate;
+use veracity_account::claims::{Answer, Choice, ClaimFile, NoiseNote, PersonsNote, Subject, account};
+use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal};
+use veracity_mechanisms::{NoiseKind, chance_below, half_width};
+
+/// The part of δ for unknown keys, where there are any.
+const FOR_KEYS: f64 = 0.5;
+/// The least probability with which a group of one unit may be shown, for each of its groups.
+const LEAST_CHANCE: f64 = 1e-24;
+/// A share of groups that is next to none.
+const SHOWN: f64 = 1e-3;
+
+/// A query that is ready to be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreparedQuery {
+    /// What is asked.
+    pub plan: Plan,
+    /// With which noise.
+    pub design: Design,
+    /// What it does to whose data.
+    pub subject: Subject,
+    /// What it leaks.
+    pub answer: Answer,
+    /// From how many units on a group of unknown keys is shown.
+    pub threshold: Option<f64>,
+    /// The δ with which a group of one unit is shown.
+    pub threshold_delta: Delta,
+}
+
+/// A noisy column of the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoisyColumn {
+    /// Its name.
+    pub name: String,
+    /// The noise calls that it is read off.
+    pub calls: Vec<usize>,
+    /// What it shows; nothing where units are counted for the threshold alone.
+    value: Option<Value>,
+}
+
+/// What a query may cost.
+#[derive(Clone, Copy)]
+struct Budget {
+    epsilon: Epsilon,
+    delta: Delta,
+    /// The part of δ with which the key of a single unit may be shown.
+    for_keys: Delta,
+}
+
+impl Plan {
+    /// Finds the least noise within a budget; the kind of noise with the smaller error, where none is asked for.
+    ///
+    /// # Errors
+    /// Refuses an ε out of range, keys that are not public with δ = 0, and a budget that no noise keeps.
+    pub fn prepare(
+        self,
+        epsilon: Epsilon,
+        delta: Delta,
+        kind: Option<NoiseKind>,
+    ) -> Result<PreparedQuery, Refusal> {
+        check_epsilon(epsilon, "1e-9 ≤ epsilon ≤ 1000 for a query")?;
+        if let Some(priority) = self.every {
+            return self.prepare_periods(priority, (epsilon, delta), kind);
+        }
+        let has_unknown = self.keys.iter().any(|key| key.public.is_none());
+        if has_unknown && delta.get() == 0.0 {
+            return Err(Refusal::invalid(
+                "grouping by private keys needs delta > 0, because a rare key identifies its owner; set \
+                 delta, or list the keys in the catalog",
+            ));
+        }
+        let for_keys = Delta::new(if has_unknown { FOR_KEYS * delta.get() } else { 0.0 })?;
+        let prepare = |kind| self.prepare_with(kind, Budget { epsilon, delta, for_keys });
+        with_better_noise(kind, delta, prepare, PreparedQuery::spread)
+    }
+
+    fn prepare_with(&self, kind: NoiseKind, budget: Budget) -> Result<PreparedQuery, Refusal> {
+        if kind == NoiseKind::Gaussian
+            && let Some(real) = self.near_gaussian(budget)?
+        {
+            for more in [1e-6, 1e-5, 1e-4, 1e-3, 1e-2] {
+                let noise = NoiseMultiplier::new(real.get() * (1.0 + more))?;
+                if let Some(found) = self.certified(kind, noise, budget)? {
+                    return Ok(found);
+                }
+            }
+        }
+        let family = |noise| self.charged(&Design::new(self, kind, noise)?, budget.for_keys);
+        let noise = calibrate::least_noise(&family, Adjacency::AddRemove, budget.epsilon, budget.delta)?;
+        self.certified(kind, noise, budget)?.ok_or_else(|| none_certified(budget.epsilon))
+    }
+
+    /// About the noise that is needed, from real numbers in place of integers, which are quick to account for. What comes of it is
+    /// certified before it is used.
+    fn near_gaussian(&self, budget: Budget) -> Result<Option<NoiseMultiplier>, Refusal> {
+        let probe = Design::new(self, NoiseKind::Gaussian, NoiseMultiplier::new(1.0)?)?;
+        if probe.drawn.iter().any(|drawn| matches!(drawn, CallNoise::Choice(_))) {
+            return Ok(None);
+        }
+        let calls = Count::new(probe.drawn.len() as u64)?.times(self.caps.groups)?;
+        let left = Delta::new(budget.delta.get() - budget.for_keys.get())?;
+        let real = |noise_multiplier| Mechanism::Gaussian { noise_multiplier }.repeated(calls);
+        calibrate::noise(&real, Adjacency::AddRemove, budget.epsilon, left).map(Some)
+    }
+
+    /// A design, if it was certified to be within the budget.
+    fn certified(
+        &self,
+        kind: NoiseKind,
+        noise: NoiseMultiplier,
+        budget: Budget,
+    ) -> Result<Option<PreparedQuery>, Refusal> {
+        let design = Design::new(self, kind, noise)?;
+        let mechanism = self.charged(&design, budget.for_keys)?;
+        let subject = Subject { mechanism, adjacency: Adjacency::AddRemove, unit: self.unit.clone() };
+        let Some(answer) = certified(&subject, budget.epsilon, budget.delta)? else { return Ok(None) };
+        let threshold = self.threshold(&design, budget.for_keys)?;
+        let (plan, threshold_delta) = (self.clone(), budget.for_keys);
+        Ok(Some(PreparedQuery { plan, design, subject, answer, threshold, threshold_delta }))
+    }
+
+    /// All that one unit leaks: every noise call, and with a small probability that a key of its own exists.
+    fn charged(&self, design: &Design, threshold_delta: Delta) -> Result<Mechanism, Refusal> {
+        let mut each: Vec<Mechanism> =
+            (0..self.calls.len()).map(|at| design.mechanism_of(self, at)).collect();
+        if threshold_delta.get() > 0.0 {
+            each.push(Mechanism::Approximate { epsilon: Epsilon::new(0.0)?, delta: threshold_delta });
+        }
+        Ok(if each.len() == 1 { each.remove(0) } else { Mechanism::Composed(each) })
+    }
+
+    /// The least number from which on a group is shown, so that one of a single unit is with probability at most δ, over all of its
+    /// groups together.
+    ///
+    /// # Promise    1 + noise reaches it with chance at most δ over the number of groups: P(noise > t) ≤ P(|noise| > t)/2
+    /// # Reference  [KorolovaKenthapadiMishraNtoulas09] for thresholds; the noise is symmetric
+    fn threshold(&self, design: &Design, delta: Delta) -> Result<Option<f64>, Refusal> {
+        if delta.get() == 0.0 {
+            return Ok(None);
+        }
+        let Some(CallNoise::Sums(units)) = self.units_call().map(|place| &design.drawn[place]) else {
+            return Err(Refusal::invalid(
+                "internal error: privacy units are not counted; please report the query",
+            ));
+        };
+        let each = delta.get() / self.caps.groups.as_f64() * (1.0 - 1e-12);
+        if each < LEAST_CHANCE {
+            return Err(Refusal::out_of_range("delta", delta, "a larger delta, or fewer groups per person"));
+        }
+        // The units of a group are counted one by one, so that one step is one unit.
+        let t = half_width(units.noise(), 2.0 * each);
+        Ok(Some(1.0 + t + 1.0))
+    }
+}
+
+impl PreparedQuery {
+    /// About how far the answers are off, to compare two kinds of noise.
+    fn spread(&self) -> f64 {
+        let one = |drawn: &CallNoise| match drawn {
+            CallNoise::Sums(sums) => {
+                sums.half_width(0.05) / (sums.granularity() * sums.sensitivity().as_f64())
+            }
+            CallNoise::Choice(_) | CallNoise::Periods(_) => self.design.multiplier.get(),
+        };
+        self.design.drawn.iter().map(one).sum()
+    }
+
+    /// The noisy columns of the answer. Units that are counted for the threshold alone have a column, although it is not shown.
+    pub fn columns(&self) -> Vec<NoisyColumn> {
+        let mut columns: Vec<NoisyColumn> = Vec::new();
+        for output in &self.plan.outputs {
+            let OutputValue::Noisy(value) = &output.value else { continue };
+            let mut calls: Vec<usize> =
+                value.aggregates().iter().map(|at| self.plan.aggregates[*at].call).collect();
+            calls.sort_unstable();
+            calls.dedup();
+            columns.push(NoisyColumn { name: output.name.clone(), value: Some(value.clone()), calls });
+        }
+        for call in 0..self.plan.calls.len() {
+            if !columns.iter().any(|column| column.calls.contains(&call)) {
+                let name = "units, for the threshold".to_owned();
+                columns.push(NoisyColumn { name, value: None, calls: vec![call] });
+            }
+        }
+        columns
+    }
+
+    /// What a column leaks by itself, at the δ of the whole. Columns that share a noise call share its cost.
+    ///
+    /// # Errors
+    /// Returns the refusal of the accountant.
+    pub fn cost_of(&self, column: &NoisyColumn) -> Result<Answer, Refusal> {
+        let mut each: Vec<Mechanism> =
+            column.calls.iter().map(|call| self.design.mechanism_of(&self.plan, *call)).collect();
+        let mechanism = if each.len() == 1 { each.remove(0) } else { Mechanism::Composed(each) };
+        let subject = Subject { mechanism, ..self.subject.clone() };
+        account(&subject, self.answer.target, Choice::Best)
+    }
+
+    /// About the error bar of a column in a group with so many rows, spread evenly between the bounds; infinite where it is undefined.
+    pub fn expected_error(&self, column: &NoisyColumn, rows: u64) -> f64 {
+        match (&column.value, column.calls.first().map(|call| &self.design.drawn[*call])) {
+            (Some(value), _) => self.plan.expected_error(&self.design, value, rows),
+            (None, Some(CallNoise::Sums(units))) => units.half_width(0.05),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Of groups of unknown keys, the share that is not shown, by how many units are in a group: 1, 2, 5, 10 and so on until
+    /// next to none is left out. Nothing where all keys are public. No data are touched: it follows from the distribution of the noise.
+    ///
+    /// # Promise  Each share is between its two numbers
+    pub fn suppressed(&self) -> Vec<(u64, (f64, f64))> {
+        let drawn = self.plan.units_call().map(|place| &self.design.drawn[place]);
+        let (Some(threshold), Some(CallNoise::Sums(sums))) = (self.threshold, drawn) else {
+            return Vec::new();
+        };
+        let mut shares = Vec::new();
+        for units in (0..15).flat_map(|power| [1, 2, 5].map(|first| first * 10u64.pow(power))) {
+            // Shown from the threshold on: n + noise < t, which both are whole but t.
+            let share = chance_below(sums.noise(), threshold.ceil() as i64 - units as i64);
+            shares.push((units, share));
+            if share.1 <= SHOWN {
+                break;
+            }
+        }
+        shares
+    }
+
+    /// The promise in writing.
+    ///
+    /// # Errors
+    /// Returns the refusal of the accountant.
+    pub fn claim(&self) -> Result<ClaimFile, Refusal> {
+        let claim = ClaimFile::new(&self.subject, &self.answer)?;
+        let source = &self.plan.sources[0];
+        let mut column = source.unit.join(", ");
+        if let RowsOf::Units { period: Some((period, date)), .. } = &source.table.rows_of {
+            column += &format!(", {} of {date}", period.name());
+        }
+        let Caps { groups, rows } = self.plan.caps;
+        Ok(claim.with_persons(PersonsNote::in_groups(&column, rows, groups)))
+    }
+
+    /// The noise calls, as a claim lists them, each with the columns that are read off it.
+    pub fn notes(&self) -> Vec<NoiseNote> {
+        let columns = self.columns();
+        let names = |call: usize| {
+            let of_call = columns.iter().filter(|column| column.calls.contains(&call));
+            of_call.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let note = |(at, drawn): (usize, &CallNoise)| match drawn {
+            CallNoise::Sums(sums) => {
+                let note = noise_note(&sums.part());
+                Some(NoiseNote { place: format!("{}: {}", names(at), note.place), ..note })
+            }
+            CallNoise::Periods(sums) => Some(NoiseNote {
+                place: format!("{}: every period", names(at)),
+                sampler: "discrete-gaussian".to_owned(),
+                granularity: sums.granularity(),
+                sensitivity: sums.sensitivity().into(),
+                scale: sums.sigma().as_f64(),
+            }),
+            // A choice is in the mechanism as what it is at least, which has no noise call.
+            CallNoise::Choice(_) => None,
+        };
+        self.design.drawn.iter().enumerate().filter_map(note).collect()
+    }
+}

@@ -1,0 +1,4 @@
+//! All integration tests of this crate, as one program.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod questions;
