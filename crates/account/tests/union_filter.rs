@@ -200,7 +200,8 @@ fn prices_dominate_by_direct_integration() {
         // Fresh, and with little left.
         let limit = filter.limit().clone();
         let fresh = filter.price(&quote).unwrap();
-        let used = Amounts { sum: (limit.sum - 3.0 * fresh.sum).max(0.0), ..Amounts::of(0.0, 0.0) };
+        let sum = (limit.sum - 3.0 * fresh.sum).max(0.0);
+        let used = Amounts { sum, delta: 0.0, slots: Vec::new(), pure: f64::INFINITY };
         let late = Filter::restore(filter.kind().clone(), budget, adjacency, limit, used).unwrap();
         for filter in [filter, late] {
             let cost = filter.price(&quote).unwrap();
@@ -416,4 +417,30 @@ fn what_fits_composes_to_less_than_the_budget() {
     let found =
         delta_at(&of(Mechanism::Composed(all)), epsilon(3.0), veracity_account::Method::Exact).unwrap();
     assert!(found.upper().unwrap().0.get() <= 1e-5);
+}
+
+/// A training of few steps at little noise has rare losses that are many deviations large. One with more steps costs no less.
+#[test]
+fn rare_large_losses_cost_no_more_than_more_steps() {
+    let price = |steps| {
+        let mut filter = union(10.0, 1e-6, SHARE);
+        filter.charge(&of(dp_sgd(0.01, 0.8, steps))).map(|cost| cost.sum)
+    };
+    let prices = [8, 16, 32, 50].map(|steps| price(steps).unwrap_or(f64::INFINITY));
+    assert!(prices.windows(2).all(|pair| pair[0] <= pair[1] * 1.01) && prices[3].is_finite(), "{prices:?}");
+}
+
+/// Every charge counts in both filters of a union, so a pool that was spent beside no ε at all is not of this filter.
+#[test]
+fn a_union_does_not_come_back_with_half_of_what_was_spent() {
+    let filter = union(1.0, 1e-6, SHARE);
+    let budget = Budget { epsilon: epsilon(1.0), delta: delta(1e-6) };
+    let restored = |sum: f64, delta: f64, pure: f64| {
+        let spent = Amounts { sum, delta, slots: Vec::new(), pure };
+        let limit = filter.limit().clone();
+        Filter::restore(filter.kind().clone(), budget, Adjacency::AddRemove, limit, spent)
+    };
+    assert!(restored(0.01, 0.0, 0.0).is_err() && restored(0.0, 1e-9, 0.0).is_err());
+    assert!(restored(0.0, 0.0, 0.0).is_ok() && restored(0.01, 0.0, 0.1).is_ok());
+    assert!(restored(0.01, 1e-9, f64::INFINITY).is_ok());
 }

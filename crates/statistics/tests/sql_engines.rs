@@ -79,7 +79,8 @@ fn both(folder: &std::path::Path, file: &str, query: &str) -> [Vec<veracity_stat
 fn no_row_of_a_file_makes_duckdb_fail() {
     let folder = folder("rows");
     let columns = "a = { lower = 0, upper = 10 }\nk = { keys = ['x', 'y'] }\n";
-    let catalog = format!("[tables.t]\npath = 't.csv'\nperson = 'id'\n[tables.t.columns]\n{columns}");
+    let caps = "rows_per_group = 1\ngroups_per_person = 1\n";
+    let catalog = format!("[tables.t]\npath = 't.csv'\nperson = 'id'\n{caps}[tables.t.columns]\n{columns}");
     std::fs::write(folder.join("catalog.toml"), catalog).unwrap();
     let catalog = Catalog::open(&folder.join("catalog.toml")).unwrap();
     let request = QueryRequest::new("SELECT k, COUNT(*), SUM(a) FROM t GROUP BY k", epsilon(1.0));
@@ -288,8 +289,12 @@ fn postgres_gives_the_sums_of_the_twin() {
     for case in cases_with_types(wanted) {
         let mut plan = case.plan.clone();
         for source in &mut plan.sources {
-            let table = vec![source.table.name.clone()];
-            source.table.place = Place::Engine { engine: "postgres".to_owned(), url: None, table };
+            // A subquery per person reads a table of its own.
+            let stored = source.per_unit.as_mut().map(|per_unit| &mut per_unit.rows.table);
+            for table in stored.into_iter().chain([&mut source.table]) {
+                let name = vec![table.name.clone()];
+                table.place = Place::Engine { engine: "postgres".to_owned(), url: None, table: name };
+            }
         }
         writer.batch_execute(&tables(&case, "CREATE")).unwrap();
         let found = asked(&mut engine, &case, &plan);

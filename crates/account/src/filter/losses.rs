@@ -1,6 +1,7 @@
 //! A finite list of privacy losses that dominates a mechanism, made from points of its certified profile.
 //!
-//! The profile δ(ε) of both directions goes in at equally spaced ε ≤ L; masses at the losses −L … L and the mass above L come out.
+//! The profile δ(ε) of both directions goes in at some ε ≤ L, the first of which is 0; masses at the losses −L … L and the mass above L
+//! come out. The points need not be equally far apart, so a list reaches into heavy tails with few of them.
 //!
 //! **Why it dominates.** Write h(z) for the larger hockey-stick divergence of the two directions at order z, so that h(e^ε) = δ(ε) for
 //! ε ≥ 0 and h(z) = 1 − z + z h(1/z). It is convex, h(0) = 1, and h(z) ≤ δ(L) for z ≥ e^L. The list is
@@ -33,17 +34,18 @@ pub(super) fn exact_step(at_least: f64) -> f64 {
 }
 
 impl Losses {
-    /// The list through upper bounds on δ at the losses 0, d, 2d, …, K d, where d is `stride` steps.
+    /// The list through upper bounds on δ at multiples of a step: the first is 0, and they rise.
     ///
-    /// # Promise    Dominates every mechanism of which `bounds` are upper bounds on the profile, with `infinite` as the mass above
+    /// # Promise    Dominates every mechanism of which `points` are upper bounds on the profile, with `infinite` as the mass above
     /// # Reference  The proof in [the module](self); pessimistic "connect the dots" of [Doroshenko22]
     /// # Numerics   Masses are raised by 1e-12 and more, which covers the rounding of all sums
-    pub(super) fn through(bounds: &[f64], step: f64, stride: i64) -> Option<Losses> {
-        let top = bounds.len() - 1;
-        let infinite = bounds[top];
-        let loss = |k: usize| k as f64 * stride as f64 * step;
-        let orders: Vec<f64> = (0..=top).map(|k| loss(k).exp()).collect();
-        let corners = lower_hull(&orders, bounds);
+    pub(super) fn through(points: &[(i64, f64)], step: f64) -> Option<Losses> {
+        let top = points.len() - 1;
+        let infinite = points[top].1;
+        let losses: Vec<f64> = points.iter().map(|(k, _)| *k as f64 * step).collect();
+        let bounds: Vec<f64> = points.iter().map(|(_, bound)| *bound).collect();
+        let orders: Vec<f64> = losses.iter().map(|loss| loss.exp()).collect();
+        let corners = lower_hull(&orders, &bounds);
         let mut masses = vec![0.0; top + 1];
         for (at, &k) in corners.iter().enumerate().skip(1) {
             let slope = |from: usize, to: usize| (bounds[to] - bounds[from]) / (orders[to] - orders[from]);
@@ -51,14 +53,14 @@ impl Losses {
             let after = corners.get(at + 1).map_or(0.0, |&next| slope(k, next));
             masses[k] = (orders[k] * (after - before)).max(0.0);
         }
-        let raise = shortfall(&masses, bounds, infinite, loss(1))?;
+        let raise = shortfall(&masses, &bounds, infinite, &losses)?;
         let mut list = Vec::with_capacity(2 * top + 1);
         let mut total = infinite;
-        for (k, mass) in masses.iter().enumerate().skip(1).filter(|(_, mass)| **mass > 0.0) {
+        for (at, mass) in masses.iter().enumerate().skip(1).filter(|(_, mass)| **mass > 0.0) {
             let above = mass * raise;
-            let below = above * (-loss(k)).exp() * (1.0 + 16.0 * UNIT);
+            let below = above * (-losses[at]).exp() * (1.0 + 16.0 * UNIT);
             total += above + below;
-            let k = k as i64 * stride;
+            let k = points[at].0;
             list.extend([(-k, below), (k, above)]);
         }
         // At least what is lacking to 1, with the rounding of the sum.
@@ -77,13 +79,13 @@ impl Losses {
 /// By how much masses must be raised so that δ(L) + Σ p_i (1 − e^{l_k − l_i})₊ is no less than the bound at each loss l_k ≥ 0.
 ///
 /// # Numerics  As `HockeyStick`: all terms are positive, so the relative error is a few units for each step down
-fn shortfall(masses: &[f64], bounds: &[f64], infinite: f64, distance: f64) -> Option<f64> {
-    let (fall, decay) = (-(-distance).exp_m1(), (-distance).exp());
+fn shortfall(masses: &[f64], bounds: &[f64], infinite: f64, losses: &[f64]) -> Option<f64> {
     let (mut payoff, mut running, mut raise) = (0.0, 0.0, 1.0f64);
     for k in (0..masses.len() - 1).rev() {
+        let distance = losses[k + 1] - losses[k];
         running += masses[k + 1];
-        payoff += running * fall;
-        running *= decay;
+        payoff += running * -(-distance).exp_m1();
+        running *= (-distance).exp();
         let lacking = bounds[k] - infinite;
         if lacking > 0.0 {
             raise = raise.max(lacking / payoff);
@@ -126,11 +128,14 @@ mod tests {
         let laplace = |x: f64| (-(0.5 * (x - epsilon)).exp_m1()).max(0.0);
         let response = |x: f64| ((epsilon.exp() - x.exp()) / (1.0 + epsilon.exp())).max(0.0);
         for (profile, slack) in [(&laplace as &dyn Fn(f64) -> f64, 1e-3), (&response, 1e-9)] {
-            for (points, stride) in [(1usize, 1i64), (5, 1), (24, 3)] {
-                let step = exact_step(epsilon / (points as f64 * stride as f64));
-                let bounds: Vec<f64> =
-                    (0..=points).map(|k| profile(k as f64 * stride as f64 * step)).collect();
-                let losses = Losses::through(&bounds, step, stride).unwrap();
+            let even = |points: i64, stride: i64| (0..=points).map(|k| k * stride).collect::<Vec<_>>();
+            let uneven = [even(20, 1), vec![23, 27, 33, 41, 50, 61, 72]].concat();
+            for multiples in [even(1, 1), even(5, 1), even(24, 3), uneven] {
+                let points = multiples.len() - 1;
+                let step = exact_step(epsilon / multiples[points] as f64);
+                let bounds: Vec<(i64, f64)> =
+                    multiples.iter().map(|&k| (k, profile(k as f64 * step))).collect();
+                let losses = Losses::through(&bounds, step).unwrap();
                 let mut widest = 0.0f64;
                 for at in -2000..=2000 {
                     let x = 2.0 * epsilon * f64::from(at) / 2000.0;
@@ -160,8 +165,8 @@ mod tests {
     fn points_that_no_profile_has_are_covered_or_refused() {
         // A bump: the hull goes below it only as far as a convex profile does.
         let step = exact_step(0.1);
-        let bounds = [0.3, 0.2, 0.19, 0.01, 0.0];
-        let losses = Losses::through(&bounds, step, 1);
+        let bounds = [(0, 0.3), (1, 0.2), (2, 0.19), (3, 0.01), (4, 0.0)];
+        let losses = Losses::through(&bounds, step);
         assert!(losses.is_none_or(|losses| payoff(&losses, 1.0) >= 0.3));
     }
 }

@@ -237,7 +237,11 @@ impl Filter {
         let filter = Filter { kind, budget, adjacency, limit, spent };
         let Filter { limit, spent, .. } = &filter;
         let is_sum = usable(spent.sum) && usable(spent.delta) && spent.pure >= 0.0;
-        if !is_sum || spent.slots.len() != limit.slots.len() {
+        // Each charge of a union adds to both of its filters.
+        let forgets = matches!(filter.kind, Kind::Union { .. })
+            && spent.pure == 0.0
+            && (spent.sum > 0.0 || spent.delta > 0.0);
+        if !is_sum || forgets || spent.slots.len() != limit.slots.len() {
             return Err(Refusal::out_of_range(
                 "spent amounts",
                 "from another filter",

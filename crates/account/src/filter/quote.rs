@@ -17,6 +17,9 @@ const STEPS: f64 = 24.0;
 const STRIDE: i64 = 3;
 /// The most losses of one sign.
 const MOST_LOSSES: usize = 256;
+/// So many of them are equally far apart; those beyond are farther apart the larger they are, by this part of themselves.
+const EVEN_LOSSES: i64 = 64;
+const PART_APART: i64 = 24;
 /// A pure mechanism is listed to its end if that is at most so many deviations away.
 const FAR: f64 = 12.0;
 /// The additive slack of the comparison with Gaussian noise, as a part of the reserve, where the mechanism is pure.
@@ -267,18 +270,16 @@ fn losses_of(
     if is_pure {
         let points = (pure / wanted).floor().max(1.0);
         let step = losses::exact_step(pure / points);
-        let mut bounds = curve.deltas(points as usize, step)?;
-        bounds.push(0.0); // at the largest loss
-        return Ok(Losses::through(&bounds, step, 1).map(|losses| (losses, SLACK * limit.delta)));
+        let points = points as i64;
+        let mut bounds = (0..points).map(|k| curve.point(k, step)).collect::<Result<Vec<_>, _>>()?;
+        bounds.push((points, 0.0)); // at the largest loss
+        return Ok(Losses::through(&bounds, step).map(|losses| (losses, SLACK * limit.delta)));
     }
     let step = losses::exact_step(wanted);
     let share = (spread * spread / limit.sum).min(1.0);
     let tail = TAIL_SHARE * share * limit.delta;
-    let Some(points) = curve.reaches(tail, STRIDE as f64 * step)? else {
-        return Ok(None);
-    };
-    let bounds = curve.deltas(points + 1, STRIDE as f64 * step)?;
-    Ok(Losses::through(&bounds, step, STRIDE).map(|losses| (losses, tail)))
+    let Some(bounds) = curve.points_to(tail, step)? else { return Ok(None) };
+    Ok(Losses::through(&bounds, step).map(|losses| (losses, tail)))
 }
 
 /// Upper bounds on δ(ε) of both directions.
@@ -317,25 +318,23 @@ impl Curve<'_> {
         }
     }
 
-    /// At 0, d, 2d, …: so many.
-    fn deltas(&self, count: usize, distance: f64) -> Result<Vec<f64>, Refusal> {
-        (0..count).map(|k| self.delta(k as f64 * distance)).collect()
+    /// The bound at a multiple of a step.
+    fn point(&self, multiple: i64, step: f64) -> Result<(i64, f64), Refusal> {
+        Ok((multiple, self.delta(multiple as f64 * step)?))
     }
 
-    /// How many distances from 0 δ is at most `tail`.
-    fn reaches(&self, tail: f64, distance: f64) -> Result<Option<usize>, Refusal> {
-        let (mut below, mut above) = (0, 8);
-        while self.delta(above as f64 * distance)? > tail {
-            (below, above) = (above, 2 * above);
-            if above > MOST_LOSSES {
+    /// Bounds from 0 on, to the first that is at most `tail`; None where that is too far.
+    fn points_to(&self, tail: f64, step: f64) -> Result<Option<Vec<(i64, f64)>>, Refusal> {
+        let mut points = vec![self.point(0, step)?];
+        let mut strides = 0;
+        while points.last().is_some_and(|(_, bound)| *bound > tail) {
+            if points.len() > MOST_LOSSES || strides * STRIDE > beside::MOST_POINTS {
                 return Ok(None);
             }
+            strides += if strides < EVEN_LOSSES { 1 } else { strides / PART_APART };
+            points.push(self.point(strides * STRIDE, step)?);
         }
-        while above - below > 1 {
-            let middle = (below + above) / 2;
-            if self.delta(middle as f64 * distance)? <= tail { above = middle } else { below = middle }
-        }
-        Ok(Some(above))
+        Ok(Some(points))
     }
 }
 
