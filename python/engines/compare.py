@@ -157,14 +157,14 @@ def load_postgres(connection: Any, table: dict[str, Any]) -> None:
 def on_spark(cases: list[Case], cluster: servers.Spark, seconds: float) -> bool:
     """Cases with short statements; one of two workers is killed during the last ones. Other engines are asked all cases."""
     tally = Tally(f"spark {cluster.session.version}")
-    short = [case for case in cases if sum(len(one["sql"]) for one in case["statements"]["spark"]) <= spark_cases.LONGEST]
-    left_out = len(cases) - len(short[: spark_cases.MOST])
-    cases = short[: spark_cases.MOST]
+    short = [case for case in cases if spark_cases.size(case) <= spark_cases.LONGEST][: spark_cases.MOST]
+    left_out = len(cases) - len(short)
+    cases = short
     until = tally.start + seconds
     first, last = cases[: -spark_cases.LAST], cases[-spark_cases.LAST :]
     found = spark_cases.Asking(cluster.session, first, until).run()
     answers, kill = spark_cases.while_one_is_killed(cluster, last, until)
-    for case, rows in zip(cases, found + answers, strict=True):
+    for case, rows in zip(first + last, found + answers, strict=True):
         tally.add(case, rows)
     return tally.report(f"; {left_out} longer or later cases not asked; {kill}") and kill.seen
 

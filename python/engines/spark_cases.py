@@ -22,10 +22,10 @@ BATCH = 20
 LAST = 60
 """How many are asked in the job during which a worker is killed."""
 
-LONGEST = 4000
-"""How many characters the statements of a case may have together: Spark plans long ones, such as keys from dates, for minutes."""
+LONGEST = 6000
+"""How many characters the statements of a case may have together: Spark plans a job of several longer ones for minutes."""
 
-MOST = 300
+MOST = 1000
 """How many cases are asked in all."""
 
 KILLED = "killed"
@@ -130,6 +130,11 @@ def of_batch(session: Any, batch: list[Case], beside: tuple[Any, ...] = ()) -> l
         if not isinstance(found[at], str):
             found[at][place].append([list(keys), list(numbers)])
     return [answers if isinstance(answers, str) else [sorted(rows) for rows in answers] for answers in found]
+
+
+def size(case: Case) -> int:
+    """The characters of the statements of a case."""
+    return sum(len(statement["sql"]) for statement in case["statements"]["spark"])
 
 
 class Asking:
