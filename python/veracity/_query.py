@@ -42,7 +42,8 @@ class QueryResult:
 
     Attributes:
         columns: the names of the columns.
-        rows: one dict per row. A key is a string. A noisy number is {"answer": …, "error_bar": …}, both None if it is undefined.
+        rows: one dict per row. A key is a string, or None if the grouping of the row does not have it. A noisy number is
+            {"answer": …, "error_bar": …}, both None if it is undefined.
         claim: the claim of the query.
         claim_path: the file with the claim.
         epsilon: ε that was spent, rounded up.
@@ -60,7 +61,7 @@ class QueryResult:
         self.threshold: float | None = query.threshold
         self.rows: list[dict[str, Any]] = [
             {
-                name: key if key is not None else _number(answer, error_bar)
+                name: key if key is not None or answer is None else _number(answer, error_bar)
                 for name, (key, answer, error_bar) in zip(self.columns, row, strict=True)
             }
             for row in cells
@@ -338,4 +339,4 @@ def _cell(value: Any) -> str:
         if value["answer"] is None:
             return "–"
         return f"{value['answer']:.6g} ± {value['error_bar']:.2g}"
-    return html.escape(str(value))
+    return "NULL" if value is None else html.escape(str(value))

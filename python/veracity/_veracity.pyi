@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __version__: str
 
 _Number: TypeAlias = SupportsFloat | SupportsIndex
-_Answered: TypeAlias = tuple[list[str], list[list[tuple[str | None, float, float]]], Claim, PathLike[str]]
+_Answered: TypeAlias = tuple[list[str], list[list[tuple[str | None, float | None, float]]], Claim, PathLike[str]]
 _Numbers: TypeAlias = Iterable[_Number] | NDArray[Any]
 _Path: TypeAlias = str | PathLike[str]
 _Adjacency: TypeAlias = Literal["add-remove", "replace-one", "zero-out"]

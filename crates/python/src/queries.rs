@@ -19,7 +19,7 @@ use veracity::{
     reading::FormParts,
     sql::{
         CapOverrides, Catalog, Cell, Dialect, EngineChoice, EveryPeriod, OpenQuery, PreparedQuery, Priority,
-        QueryDone, QueryRequest, ReadyQuery, Row, Totals, must_read_forms,
+        QueryDone, QueryRequest, ReadyQuery, Row, must_read_forms,
     },
 };
 
@@ -38,7 +38,7 @@ pub struct PyAsking {
 }
 
 /// A cell: a key, or a noisy number with its error bar.
-type PyCell = (Option<String>, f64, f64);
+type PyCell = (Option<String>, Option<f64>, f64);
 /// Names of columns, rows, the claim, and where it is.
 type Answered = (Vec<String>, Vec<Vec<PyCell>>, Claim, PathBuf);
 /// How files are written, where not as the catalog says: delimiter, decimal, thousands, encoding.
@@ -201,7 +201,7 @@ impl PyAsking {
         let work = move || -> Result<QueryDone, Failure> {
             let rows =
                 |rows: Vec<Given>| rows.into_iter().map(|(keys, numbers)| Row { keys, numbers }).collect();
-            asking.finish(&Totals::of(statements.into_iter().map(rows).collect())?)
+            asking.finish_statements(statements.into_iter().map(rows).collect())
         };
         Ok(answered(interruptible(py, work)?.map_err(failed)?))
     }
@@ -214,8 +214,9 @@ fn over() -> PyErr {
 fn answered(done: QueryDone) -> Answered {
     let names = done.outputs.into_iter().map(|output| output.name).collect();
     let cell = |cell: Cell| match cell {
-        Cell::Key(key) => (Some(key), 0.0, 0.0),
-        Cell::Number(noisy) => (None, noisy.answer, noisy.error_bar),
+        Cell::Key(key) => (Some(key), Some(0.0), 0.0),
+        Cell::Absent => (None, None, 0.0),
+        Cell::Number(noisy) => (None, Some(noisy.answer), noisy.error_bar),
     };
     let rows = done.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect();
     (names, rows, Claim { file: done.claim }, done.path)

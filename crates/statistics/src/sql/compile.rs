@@ -63,7 +63,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The statements of a plan: that of its sums, then one for each tally.
+/// The statements of a plan: for each grouping that of its sums, then one for each tally.
 ///
 /// `whole_units` says which columns of the unit hold integers in every table that has them; it is empty where that is not known. An
 /// engine compares integers as they are, which is quicker than to write each as a text first, and distinguishes the same units.
@@ -76,11 +76,18 @@ pub fn compile(
     secret: &Secret,
     whole_units: &[bool],
 ) -> Result<Vec<Statement>, Refusal> {
-    let compiler = Compiler { plan, dialect, secret, whole_units };
     let keeps = dialect.keeps_tables();
-    let mut statements = vec![if keeps { compiler.sums()? } else { compiler.sums_in_one_pass()? }];
-    for input in &plan.tallies {
-        statements.push(if keeps { compiler.tally(*input)? } else { compiler.tally_in_one_pass(*input)? });
+    let mut statements = Vec::new();
+    for plan in plan.groupings() {
+        let compiler = Compiler { plan, dialect, secret, whole_units };
+        statements.push(if keeps { compiler.sums()? } else { compiler.sums_in_one_pass()? });
+        for input in &plan.tallies {
+            statements.push(if keeps {
+                compiler.tally(*input)?
+            } else {
+                compiler.tally_in_one_pass(*input)?
+            });
+        }
     }
     for statement in &mut statements {
         let sql = std::mem::take(&mut statement.sql);

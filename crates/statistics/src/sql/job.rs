@@ -1,8 +1,8 @@
 //! A query from its text to noisy rows whose claim is on disk, in one call; and what it would cost, without a look at a row.
 
 use crate::sql::{
-    CapOverrides, Catalog, Cell, Dialect, Engine, EveryPeriod, Output, Place, PreparedQuery, Row, Secret,
-    Statement, Totals,
+    CapOverrides, Catalog, Cell, Dialect, Engine, EveryPeriod, Output, Place, Plan, PreparedQuery, Row,
+    Secret, Statement, Totals,
     advice::with_advice,
     catalog::digest,
     check, compile,
@@ -121,17 +121,18 @@ impl OpenQuery {
     pub fn rehearse(&self, dialect: Dialect) -> Result<(), Error> {
         let plan = &self.prepared.plan;
         self.statements(dialect)?;
-        let keys = plan.keys.iter().map(|key| match &key.public {
-            Some(names) => names.first().cloned().unwrap_or_default(),
-            None => "any".to_owned(),
-        });
-        let none = Row { keys: keys.collect(), numbers: vec![0; plan.sums.len().max(1)] };
-        let totals = Totals { sums: vec![none], tallies: vec![Vec::new(); plan.tallies.len()] };
+        let none = |plan: &Plan| {
+            let keys = plan.keys.iter().map(|key| match &key.public {
+                Some(names) => names.first().cloned().unwrap_or_default(),
+                None => "any".to_owned(),
+            });
+            let row = Row { keys: keys.collect(), numbers: vec![0; plan.sums.len().max(1)] };
+            Totals { sums: vec![row], tallies: vec![Vec::new(); plan.tallies.len()], others: Vec::new() }
+        };
+        let totals = Totals { others: plan.others.iter().map(none).collect(), ..none(plan) };
         let mut rng = NoiseStream::new(Entropy::seeded(0).stream(Purpose::Noise, Key::default()));
-        let groups = plan.answer(&self.prepared.design, None, &totals, &mut rng)?;
-        self.written(plan.show(&self.prepared.design, groups), (rng.origin(), rng.is_releasable()))
-            .1
-            .to_json()?;
+        let drawn = (rng.origin(), rng.is_releasable());
+        self.written(self.prepared.answer(None, &totals, &mut rng)?, drawn).1.to_json()?;
         Ok(())
     }
 
@@ -152,6 +153,15 @@ impl OpenQuery {
         self.finish(&totals)
     }
 
+    /// The same of the rows of each statement, in their order.
+    ///
+    /// # Errors
+    /// Refuses the rows of other statements, and a claim that cannot be written.
+    pub fn finish_statements(self, statements: Vec<Vec<Row>>) -> Result<QueryDone, Error> {
+        let totals = Totals::of(&self.prepared.plan, statements)?;
+        self.finish(&totals)
+    }
+
     /// Adds noise to what the engine gave, and writes the claim before anything is returned.
     ///
     /// # Errors
@@ -160,8 +170,7 @@ impl OpenQuery {
         let prepared = &self.prepared;
         let mut rng = NoiseStream::new(self.entropy.stream(Purpose::Noise, Key::default()));
         let drawn = (rng.origin(), rng.is_releasable());
-        let groups = prepared.plan.answer(&prepared.design, prepared.threshold, totals, &mut rng)?;
-        let (rows, claim) = self.written(prepared.plan.show(&prepared.design, groups), drawn);
+        let (rows, claim) = self.written(prepared.answer(prepared.threshold, totals, &mut rng)?, drawn);
         let path = self.place.write(&claim)?;
         Ok(QueryDone { outputs: prepared.plan.outputs.clone(), rows, claim, path })
     }
@@ -307,8 +316,10 @@ fn payment_for(
         (source.most, inner)
     };
     let caps: Vec<_> = plan.sources.iter().map(most).collect();
+    // One grouping is written as one, several as a list.
+    let groupings: Vec<_> = plan.groupings().map(|plan| plan.caps).collect();
     let period = plan.every.and_then(|_| plan.keys.first()).map(|key| &key.text);
-    let asked = digest(&format!("{} {:?} {caps:?} {:?} {period:?}", plan.catalog, plan.caps, plan.every));
+    let asked = digest(&format!("{} {:?} {caps:?} {:?} {period:?}", plan.catalog, groupings, plan.every));
     Ok(payer.payment(&prepared.subject, Some(dataset), &plan.query)?.of(&asked, "catalog, cap or period"))
 }
 

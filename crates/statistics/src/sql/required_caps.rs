@@ -24,9 +24,11 @@ pub(crate) fn must_be_given(plan: &Plan, given: CapOverrides) -> Result<(), Refu
     let misses_inner = plan.sources.iter().filter_map(inner).any(
         |per_unit| matches!(&per_unit.rows.table.rows_of, RowsOf::Units { declared, .. } if !declared.rows),
     );
-    let counts_rows = !is_per_person && plan.calls.iter().any(|call| *call != NoiseCall::Units);
-    let has_groups = !is_per_person
-        && plan.keys.iter().any(|key| key.public.as_ref().is_none_or(|public| public.len() > 1));
+    let mut calls = plan.groupings().flat_map(|plan| &plan.calls);
+    let counts_rows = !is_per_person && calls.any(|call| *call != NoiseCall::Units);
+    let mut keys = plan.groupings().flat_map(|plan| &plan.keys);
+    let has_groups =
+        !is_per_person && keys.any(|key| key.public.as_ref().is_none_or(|public| public.len() > 1));
     let misses_rows = (misses_inner || (counts_rows && !declared.rows)) && given.rows.is_none();
     let misses_groups = has_groups && !declared.groups && given.groups.is_none();
     let unit = unit.name();

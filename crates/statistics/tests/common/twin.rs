@@ -28,6 +28,7 @@ struct CountedRow {
 
 /// The whole numbers of a plan; `secret` as an engine is given it.
 pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
+    let others = plan.others.iter().map(|other| twin(other, tables, secret)).collect();
     let kept = capped(plan, rows_that_count(plan, tables, secret), secret);
     let mut groups: BTreeMap<Vec<String>, Vec<CountedRow>> = BTreeMap::new();
     if plan.keys.is_empty() {
@@ -57,7 +58,7 @@ pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
         tally.sort();
         tallies.push(tally);
     }
-    Totals { sums: sums.collect(), tallies }
+    Totals { sums: sums.collect(), tallies, others }
 }
 
 /// The numbers that count, as floats: what an answer is the truth of. One list for each group and input.

@@ -204,6 +204,6 @@ impl<'a> Direct<'a> {
             let same = tally.chunk_by(|a, b| a == b);
             same.map(|all| Row { keys: keys(all[0].0), numbers: vec![all[0].1, all.len() as i64] }).collect()
         });
-        Totals { sums, tallies: tallies.collect() }
+        Totals { sums, tallies: tallies.collect(), others: Vec::new() }
     }
 }

@@ -74,7 +74,7 @@ pub trait Engine {
     fn asked(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
         let statements = compile(plan, self.dialect(), secret, self.whole_units())?;
         let all = statements.iter().map(|statement| self.run(statement)).collect::<Result<_, _>>()?;
-        Ok(Totals::of(all)?)
+        Ok(Totals::of(plan, all)?)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     Engine, Needed, columns_of, direct,
-    gathered::{Gathered, Gatherer},
+    gathered::{Gathered, Gatherer, Shelved},
     header::{Header, column_in_schema},
 };
 use crate::sql::{
@@ -28,8 +28,8 @@ const FEW: usize = 1 << 14;
 #[derive(Debug)]
 pub struct Sqlite {
     connection: Connection,
-    /// The only table of a plan, where it has no other.
-    only: Option<Gathered>,
+    /// The only table of a plan, where it has no other: once for each grouping.
+    only: Vec<Gathered>,
     /// How many CPUs take part; by default all.
     cores: Option<NonZero<usize>>,
     limits: Limits,
@@ -70,7 +70,7 @@ impl Sqlite {
                 Ok(cell.and_then(|cell| day_of(&cell)).map(|day| day as f64))
             })
             .map_err(failed)?;
-        Ok(Sqlite { connection, only: None, cores: None, limits })
+        Ok(Sqlite { connection, only: Vec::new(), cores: None, limits })
     }
 
     /// Loads a table from columns: one value for each row.
@@ -101,9 +101,9 @@ impl Sqlite {
                 return Err(Error::invalid(message));
             }
         };
-        let gatherer = Gatherer::new(plan, source);
-        let parts = parts.into_iter().map(|part| gatherer.gather(part)).collect::<Option<_>>();
-        self.only = Some(gatherer.finish(parts.ok_or_else(|| lacks_column(source))?));
+        let gatherers = Gatherers::new(plan, source);
+        let parts = parts.into_iter().map(|part| gatherers.gather(part)).collect();
+        self.only = gatherers.finish(parts)?;
         Ok(())
     }
 
@@ -114,16 +114,15 @@ impl Sqlite {
 
     /// Reads the only table of a plan, part by part.
     fn read_only(&mut self, plan: &Plan, source: &Source) -> Result<(), Error> {
-        let gatherer = Gatherer::new(plan, source);
+        let gatherers = Gatherers::new(plan, source);
         let file = File::at(file_of(source)?, &self.limits)?;
         let declared = columns_of(source).skip(source.unit.len());
         let wanted: Vec<Wanted<'_>> = declared.map(|(name, kind)| Wanted { name, kind }).collect();
         let names: Vec<&str> = source.unit.iter().map(String::as_str).collect();
         let parts = read_parts(&file, source.table.form, &wanted, &names, &self.limits, |part| {
-            gatherer.gather(part)
+            gatherers.gather(part)
         })?;
-        let parts: Option<Vec<_>> = parts.into_iter().collect();
-        self.only = Some(gatherer.finish(parts.ok_or_else(|| lacks_column(source))?));
+        self.only = gatherers.finish(parts)?;
         Ok(())
     }
 
@@ -145,6 +144,37 @@ impl Sqlite {
             }
         }
         transaction.commit().map_err(failed)
+    }
+}
+
+/// Gathers the rows of one table for each grouping of a plan. The parts of the table are read once.
+struct Gatherers<'a> {
+    source: &'a Source,
+    each: Vec<Gatherer<'a>>,
+}
+
+impl<'a> Gatherers<'a> {
+    fn new(plan: &'a Plan, source: &'a Source) -> Gatherers<'a> {
+        Gatherers { source, each: plan.groupings().map(|plan| Gatherer::new(plan, source)).collect() }
+    }
+
+    /// The rows of a part that count, for each grouping; nothing where a column is missing.
+    fn gather(&self, part: Part) -> Option<Vec<Shelved>> {
+        let (last, others) = self.each.split_last()?;
+        let mut gathered: Vec<Shelved> =
+            others.iter().map(|one| one.gather(part.clone())).collect::<Option<_>>()?;
+        gathered.push(last.gather(part)?);
+        Some(gathered)
+    }
+
+    /// All parts, for each grouping.
+    fn finish(self, parts: Vec<Option<Vec<Shelved>>>) -> Result<Vec<Gathered>, Error> {
+        let mut of_each: Vec<Vec<Shelved>> = self.each.iter().map(|_| Vec::new()).collect();
+        for part in parts {
+            let part = part.ok_or_else(|| lacks_column(self.source))?;
+            of_each.iter_mut().zip(part).for_each(|(parts, part)| parts.push(part));
+        }
+        Ok(self.each.into_iter().zip(of_each).map(|(gatherer, parts)| gatherer.finish(parts)).collect())
     }
 }
 
@@ -237,10 +267,15 @@ impl Engine for Sqlite {
     }
 
     fn totals(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
-        match &self.only {
-            Some(gathered) => Ok(direct::totals(plan, gathered, secret, self.cores_for(gathered.rows()))),
-            None => self.asked(plan, secret),
+        if self.only.is_empty() {
+            return self.asked(plan, secret);
         }
+        let mut each = plan
+            .groupings()
+            .zip(&self.only)
+            .map(|(plan, gathered)| direct::totals(plan, gathered, secret, self.cores_for(gathered.rows())));
+        let first = each.next().unwrap_or_default();
+        Ok(Totals { others: each.collect(), ..first })
     }
 }
 
