@@ -12,4 +12,5 @@ mod sql_laws_of_noise;
 mod sql_limits;
 mod sql_neighbours;
 mod sql_periods;
+mod sql_sizes;
 mod statistician;

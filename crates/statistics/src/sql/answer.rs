@@ -77,6 +77,15 @@ impl Cell {
     }
 }
 
+/// How many rows the caps leave out, with noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CutRows {
+    /// The number.
+    pub number: NoisyNumber,
+    /// How many rows of one unit are in it at most.
+    pub most: u64,
+}
+
 /// What an engine gave: the rows of the sums, and those of each tally.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Totals {
@@ -84,6 +93,8 @@ pub struct Totals {
     pub sums: Vec<Row>,
     /// For each tally of the plan, one row for each value of each group.
     pub tallies: Vec<Vec<Row>>,
+    /// How many rows the caps leave out, where they are counted.
+    pub cut: Option<i64>,
     /// The same of the other groupings of the plan.
     pub others: Vec<Totals>,
 }
@@ -95,6 +106,7 @@ impl Totals {
     /// Refuses the rows of another number of statements.
     pub fn of(plan: &Plan, statements: Vec<Vec<Row>>) -> Result<Totals, Refusal> {
         let wanted: usize = plan.groupings().map(|plan| 1 + plan.tallies.len()).sum();
+        let wanted = wanted + usize::from(plan.cut.is_some());
         if statements.len() != wanted {
             return Err(Refusal::invalid(format!(
                 "the engine returned the rows of {} statements, expected those of {wanted}",
@@ -105,10 +117,20 @@ impl Totals {
         let mut each = plan.groupings().map(|plan| Totals {
             sums: rows.next().unwrap_or_default(),
             tallies: rows.by_ref().take(plan.tallies.len()).collect(),
-            others: Vec::new(),
+            ..Totals::default()
         });
         let first = each.next().unwrap_or_default();
-        Ok(Totals { others: each.collect(), ..first })
+        let others = each.collect();
+        let cut = match (plan.cut, rows.next().as_deref()) {
+            (None, _) => None,
+            (Some(_), Some([row])) if row.numbers.len() == 1 => Some(row.numbers[0]),
+            (Some(_), _) => {
+                return Err(Refusal::invalid(
+                    "internal error: the engine returned no number of rows that are left out; please report the query",
+                ));
+            }
+        };
+        Ok(Totals { cut, others, ..first })
     }
 
     /// Those of each grouping, in the order of the plan.

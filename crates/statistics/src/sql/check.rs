@@ -145,6 +145,7 @@ pub(crate) fn check_parsed(
             aggregates,
             every: None,
             shown: Shown(set).presentation(&shown),
+            cut: None,
             others: Vec::new(),
         };
         plan.caps.groups = groups_at_most(&plan)?;

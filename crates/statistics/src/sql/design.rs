@@ -42,6 +42,8 @@ pub struct Design {
     pub multiplier: NoiseMultiplier,
     /// What is drawn for each noise call of the plan, in its order.
     pub drawn: Vec<CallNoise>,
+    /// What is drawn for the number of rows that the caps leave out.
+    pub cut: Option<NoisySum>,
     /// The same for the other groupings of the plan.
     pub others: Vec<Design>,
 }
@@ -55,7 +57,10 @@ impl Design {
         let drawn = plan.calls.iter().map(|call| drawn(plan, *call, (kind, multiplier)));
         let others = plan.others.iter().map(|other| Design::new(other, kind, multiplier));
         let others = others.collect::<Result<_, _>>()?;
-        Ok(Design { kind, multiplier, drawn: drawn.collect::<Result<_, _>>()?, others })
+        let cut =
+            |most: Count| NoisySum::new("rows cut", Contribution::new(most.get().into()), (kind, multiplier));
+        let cut = plan.cut.map(cut).transpose()?;
+        Ok(Design { kind, multiplier, drawn: drawn.collect::<Result<_, _>>()?, cut, others })
     }
 
     /// The design of each grouping, that of the plan itself first.

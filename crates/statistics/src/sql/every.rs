@@ -191,6 +191,8 @@ impl Plan {
                     answer,
                     threshold: None,
                     threshold_delta,
+                    is_declared: false,
+                    suggestion: None,
                 });
             }
         }
@@ -209,7 +211,7 @@ impl Plan {
             Ok(CallNoise::Periods(Box::new(PeriodSums::new(horizon, priority, multiplier, slack)?)))
         });
         let drawn = drawn.collect::<Result<_, Refusal>>()?;
-        Ok(Design { kind: NoiseKind::Gaussian, multiplier, drawn, others: Vec::new() })
+        Ok(Design { kind: NoiseKind::Gaussian, multiplier, drawn, cut: None, others: Vec::new() })
     }
 
     /// The periods, and what one unit adds to a call of each.

@@ -65,12 +65,14 @@ mod prepared;
 mod quantile;
 mod required_caps;
 mod scalar;
+mod sizes;
 mod spread;
 mod starting;
 mod statistic;
+mod suggest;
 mod unfilled;
 
-pub use answer::{CallAnswer, Cell, Group, NoisyNumber, Totals};
+pub use answer::{CallAnswer, Cell, CutRows, Group, NoisyNumber, Totals};
 pub use ast::{Comparison, Direction, JoinKind, Operator};
 pub use calendar::Unit;
 pub use catalog::{Caps, Catalog, Column, DeclaredCaps, Place, RowsOf, Table};
@@ -92,5 +94,7 @@ pub use plan::{
 };
 pub use prepared::{NoisyColumn, PreparedQuery};
 pub use scalar::{ColumnRef, Extreme, Predicate, Scalar, TextScalar};
+pub use sizes::Sizes;
 pub use starting::starting_catalog;
+pub use suggest::CapSuggestion;
 pub use veracity_mechanisms::Priority;

@@ -58,6 +58,8 @@ pub struct Plan {
     pub every: Option<Priority>,
     /// What is done with the noisy answers.
     pub shown: Presentation,
+    /// Whether rows that the caps leave out are counted: how many of one unit at most.
+    pub cut: Option<Count>,
     /// The other groupings of `ROLLUP`, `CUBE` and `GROUPING SETS`: each has keys, caps and noise calls of its own, and the same rows.
     pub others: Vec<Plan>,
 }
@@ -358,6 +360,14 @@ impl Plan {
     /// Each grouping of the query, this one first.
     pub fn groupings(&self) -> impl Iterator<Item = &Plan> {
         std::iter::once(self).chain(&self.others)
+    }
+
+    /// The part of ε at which the catalog has caps chosen.
+    pub(crate) fn suggested_part(&self) -> Option<f64> {
+        match &self.sources[0].table.rows_of {
+            RowsOf::Units { suggest, .. } => *suggest,
+            RowsOf::Public => None,
+        }
     }
 
     /// In how many groups of one grouping a unit counts, at most.

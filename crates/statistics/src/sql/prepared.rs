@@ -3,13 +3,13 @@
 use crate::least_noise::{certified, check_epsilon, none_certified, with_better_noise};
 use crate::prepared::noise_note;
 use crate::sql::{
-    Cell, OutputValue, Plan, RowsOf, Totals, Value,
+    CapSuggestion, Cell, CutRows, NoisyNumber, OutputValue, Plan, RowsOf, Totals, Value,
     design::{CallNoise, Design},
 };
 use veracity_account::calibrate;
 use veracity_account::claims::{Answer, Choice, ClaimFile, NoiseNote, PersonsNote, Subject, account};
 use veracity_core::{Adjacency, Count, Delta, Epsilon, Mechanism, NoiseMultiplier, Refusal};
-use veracity_mechanisms::{NoiseKind, chance_below, half_width};
+use veracity_mechanisms::{NoiseKind, NoisySum, chance_below, half_width};
 use veracity_noise::NoiseStream;
 
 /// The part of δ for unknown keys, where there are any.
@@ -34,6 +34,10 @@ pub struct PreparedQuery {
     pub threshold: Option<f64>,
     /// The δ with which a group of one unit is shown.
     pub threshold_delta: Delta,
+    /// Whether its mechanism states what it is at least, because its caps rest on data: it has no noise calls that could be compared.
+    pub(crate) is_declared: bool,
+    /// The caps that are to be chosen, before they are.
+    pub suggestion: Option<CapSuggestion>,
 }
 
 /// A noisy column of the answer.
@@ -110,7 +114,8 @@ impl Plan {
             return Ok(None);
         }
         let of_plan = |plan: &Plan| (plan.calls.len() as u64).saturating_mul(plan.caps.groups.get());
-        let calls = Count::new(self.groupings().map(of_plan).fold(0, u64::saturating_add))?;
+        let calls = self.groupings().map(of_plan).fold(u64::from(self.cut.is_some()), u64::saturating_add);
+        let calls = Count::new(calls)?;
         let left = Delta::new(budget.delta.get() - budget.for_keys.get())?;
         let real = |noise_multiplier| Mechanism::Gaussian { noise_multiplier }.repeated(calls);
         calibrate::noise(&real, Adjacency::AddRemove, budget.epsilon, left).map(Some)
@@ -129,7 +134,16 @@ impl Plan {
         let Some(answer) = certified(&subject, budget.epsilon, budget.delta)? else { return Ok(None) };
         let threshold = self.threshold(&design, self.for_each_grouping(budget.for_keys)?)?;
         let (plan, threshold_delta) = (self.clone(), budget.for_keys);
-        Ok(Some(PreparedQuery { plan, design, subject, answer, threshold, threshold_delta }))
+        Ok(Some(PreparedQuery {
+            plan,
+            design,
+            subject,
+            answer,
+            threshold,
+            threshold_delta,
+            is_declared: false,
+            suggestion: None,
+        }))
     }
 
     /// All that one unit leaks: every noise call, and with a small probability that a key of its own exists.
@@ -138,6 +152,7 @@ impl Plan {
         for (plan, design) in self.groupings().zip(design.groupings()) {
             each.extend((0..plan.calls.len()).map(|at| design.mechanism_of(plan, at)));
         }
+        each.extend(design.cut.as_ref().map(NoisySum::mechanism));
         if threshold_delta.get() > 0.0 {
             each.push(Mechanism::Approximate { epsilon: Epsilon::new(0.0)?, delta: threshold_delta });
         }
@@ -303,6 +318,25 @@ impl PreparedQuery {
         Ok(self.plan.show_groupings(answered))
     }
 
+    /// How many rows the caps leave out, with noise, where they are counted.
+    ///
+    /// # Errors
+    /// Refuses totals that are not those of the plan.
+    pub fn count_cut(&self, totals: &Totals, rng: &mut NoiseStream) -> Result<Option<CutRows>, Refusal> {
+        let (Some(most), Some(noise), Some(cut)) = (self.plan.cut, &self.design.cut, totals.cut) else {
+            return match (self.plan.cut, totals.cut) {
+                (None, None) => Ok(None),
+                _ => Err(Refusal::invalid(
+                    "internal error: the rows that are left out were not counted; please report the query",
+                )),
+            };
+        };
+        let noisy = noise.release_groups(&[vec![cut.into()]], rng);
+        let answer = noisy.first().and_then(|row| row.first()).map_or(f64::NAN, |sum| noise.value(*sum));
+        let number = NoisyNumber { answer, error_bar: noise.half_width(0.05) };
+        Ok(Some(CutRows { number, most: most.get() }))
+    }
+
     /// The promise in writing.
     ///
     /// # Errors
@@ -318,16 +352,24 @@ impl PreparedQuery {
         let groups = self.plan.most_groups();
         let inner = self.plan.sources.iter().filter_map(|source| source.per_unit.as_ref()?.rows.most);
         let mut persons = PersonsNote::in_groups(&column, rows, groups).with_subqueries(inner);
-        if !self.plan.others.is_empty() {
+        if self.is_declared {
+            // Its parts are declared over all groups together.
+        } else if !self.plan.others.is_empty() || self.plan.cut.is_some() {
             let calls = self.plan.groupings().map(|plan| (plan.calls.len(), plan.caps.groups));
-            persons = persons
-                .with_groups_of_calls(calls.flat_map(|(calls, groups)| std::iter::repeat_n(groups, calls)));
+            persons = persons.with_groups_of_calls(
+                calls
+                    .flat_map(|(calls, groups)| std::iter::repeat_n(groups, calls))
+                    .chain(self.plan.cut.map(|_| Count::ONE)),
+            );
         }
         Ok(claim.with_persons(persons))
     }
 
     /// The noise calls, as a claim lists them, each with the columns that are read off it.
     pub fn notes(&self) -> Vec<NoiseNote> {
+        if self.is_declared {
+            return Vec::new();
+        }
         let columns = self.columns();
         let names = |grouping: usize, call: usize| {
             let is_of = |column: &&NoisyColumn| column.grouping == grouping && column.calls.contains(&call);
@@ -353,6 +395,7 @@ impl PreparedQuery {
             let drawn = design.drawn.iter().enumerate();
             drawn.map(move |(call, drawn)| (grouping, call, drawn)).collect::<Vec<_>>()
         });
-        calls.filter_map(|(grouping, call, drawn)| note((names(grouping, call), drawn))).collect()
+        let notes = calls.filter_map(|(grouping, call, drawn)| note((names(grouping, call), drawn)));
+        notes.chain(self.design.cut.as_ref().map(|cut| noise_note(&cut.part()))).collect()
     }
 }

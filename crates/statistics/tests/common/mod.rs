@@ -106,7 +106,7 @@ pub fn ask_in_parts(
         _ => engine(tables, Some(plan)),
     };
     let mut totals = engine.totals(plan, secret)?;
-    let Totals { sums, tallies, others } = &mut totals;
+    let Totals { sums, tallies, others, .. } = &mut totals;
     let all = others.iter_mut().flat_map(|other| std::iter::once(&mut other.sums).chain(&mut other.tallies));
     std::iter::once(sums).chain(tallies).chain(all).for_each(|rows| rows.sort());
     Ok(totals)

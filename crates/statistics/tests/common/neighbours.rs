@@ -127,6 +127,12 @@ pub fn compare(
 ) -> Result<(), String> {
     let totals: Vec<(&Totals, &Totals)> = one.groupings().zip(two.groupings()).collect();
     assert_eq!(totals.len(), plan.groupings().count());
+    if let Some(noise) = &design.cut {
+        let (one, two) = (one.cut.unwrap(), two.cut.unwrap());
+        if u128::from(one.abs_diff(two)) > u128::from(plan.cut.unwrap().get()) * wanted.0 {
+            return Err(format!("{} moved too far: {one} and {two}", noise.place()));
+        }
+    }
     let each = plan.groupings().zip(design.groupings()).zip(totals);
     each.into_iter().try_for_each(|((plan, design), totals)| compare_grouping(plan, design, totals, wanted))
 }

@@ -29,7 +29,15 @@ struct CountedRow {
 /// The whole numbers of a plan; `secret` as an engine is given it.
 pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
     let others = plan.others.iter().map(|other| twin(other, tables, secret)).collect();
-    let kept = capped(plan, rows_that_count(plan, tables, secret), secret);
+    let all = rows_that_count(plan, tables, secret);
+    let of_unit =
+        |rows: &[CountedRow], unit: &Vec<String>| rows.iter().filter(|row| row.unit == *unit).count() as u64;
+    let units: BTreeSet<Vec<String>> = all.iter().map(|row| row.unit.clone()).collect();
+    let kept = capped(plan, all.clone(), secret);
+    let cut = plan.cut.map(|most| {
+        let left_out = units.iter().map(|unit| of_unit(&all, unit) - of_unit(&kept, unit));
+        left_out.map(|rows| rows.min(most.get())).sum::<u64>() as i64
+    });
     let mut groups: BTreeMap<Vec<String>, Vec<CountedRow>> = BTreeMap::new();
     if plan.keys.is_empty() {
         groups.insert(Vec::new(), Vec::new());
@@ -58,7 +66,7 @@ pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
         tally.sort();
         tallies.push(tally);
     }
-    Totals { sums: sums.collect(), tallies, others }
+    Totals { sums: sums.collect(), tallies, cut, others }
 }
 
 /// The numbers that count, as floats: what an answer is the truth of. One list for each group and input.
@@ -216,6 +224,15 @@ fn measured(measure: &Measure, lines: &[Line]) -> Option<f64> {
         Measure::Extreme(Extreme::Least, scalar) => numbers(scalar).into_iter().reduce(f64::min),
         Measure::Extreme(Extreme::Greatest, scalar) => numbers(scalar).into_iter().reduce(f64::max),
     }
+}
+
+/// How many rows each unit has in the group of its own where it has most, and in how many groups it is.
+pub fn sizes(plan: &Plan, tables: &[Data], secret: &str) -> Vec<(u64, u64)> {
+    let mut units: BTreeMap<Vec<String>, BTreeMap<Vec<String>, u64>> = BTreeMap::new();
+    for row in rows_that_count(plan, tables, secret) {
+        *units.entry(row.unit).or_default().entry(row.keys).or_default() += 1;
+    }
+    units.into_values().map(|groups| (groups.values().copied().max().unwrap(), groups.len() as u64)).collect()
 }
 
 fn rows_that_count(plan: &Plan, tables: &[Data], secret: &str) -> Vec<CountedRow> {

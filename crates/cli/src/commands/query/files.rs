@@ -153,7 +153,8 @@ fn refuse_like_names(plan: &Plan) -> Result<(), Error> {
 
 impl NoisyRows {
     /// Of an answer that is new.
-    pub fn new(prepared: &PreparedQuery, done: &QueryDone) -> NoisyRows {
+    pub fn new(done: &QueryDone) -> NoisyRows {
+        let prepared = &done.prepared;
         NoisyRows {
             columns: columns_of(done),
             rows_per_group: prepared.plan.caps.rows.get(),

@@ -19,7 +19,8 @@ pub const NULL: &str = "NULL";
 const UNDEFINED: &str = "–";
 const UNDEFINED_WORDS: &str = "–: undefined, because the error bar of a part has no finite result, as after division by what may be 0\n";
 
-pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone) -> String {
+pub fn answer_words(args: &QueryArgs, done: &QueryDone) -> String {
+    let prepared = &done.prepared;
     let mut head: Vec<String> = Vec::new();
     for output in &done.outputs {
         head.push(clean(&output.name));
@@ -53,6 +54,7 @@ pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone
     if rows.iter().flatten().any(|cell| cell == UNDEFINED) {
         text += UNDEFINED_WORDS;
     }
+    text += &cut_words(prepared, done);
     text += "\n";
     text += &cost_words(prepared);
     text += &hint_words(prepared, done);
@@ -67,7 +69,29 @@ pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone
 fn caps_words(prepared: &PreparedQuery) -> String {
     let plan = &prepared.plan;
     let caps = caps_line(plan, plan.caps.rows.get(), plan.most_groups().get());
-    format!("{caps}\n{}", join_words(prepared))
+    format!("{caps}\n{}{}", suggestion_words(prepared), join_words(prepared))
+}
+
+/// How many rows the caps leave out, where they are counted.
+fn cut_words(prepared: &PreparedQuery, done: &QueryDone) -> String {
+    let Some(cut) = done.cut else { return String::new() };
+    format!(
+        "rows left out by the caps: {} ± {}, of which each {} adds at most {}\n",
+        shown(cut.number.answer, cut.number.error_bar),
+        decimal::up(cut.number.error_bar, ERROR_DIGITS),
+        prepared.plan.unit.name(),
+        cut.most
+    )
+}
+
+/// What the choice of caps costs, before they are chosen.
+fn suggestion_words(prepared: &PreparedQuery) -> String {
+    let Some(suggestion) = &prepared.suggestion else { return String::new() };
+    format!(
+        "the caps are chosen from the data: each choice spends epsilon {}, and the answer {}; the errors below are for caps of 1\n",
+        decimal::up(suggestion.epsilon.get(), 4),
+        decimal::up(suggestion.left.get(), 4)
+    )
 }
 
 /// The caps on rows and groups.
@@ -238,7 +262,8 @@ pub fn preview_json(prepared: &PreparedQuery, rows: u64) -> Result<Value, Error>
     Ok(object)
 }
 
-pub fn answer_json(prepared: &PreparedQuery, done: &QueryDone) -> Result<Value, Error> {
+pub fn answer_json(done: &QueryDone) -> Result<Value, Error> {
+    let prepared = &done.prepared;
     let mut object = text::cost(&prepared.subject, &prepared.answer)?;
     let rows: Vec<Value> = done
         .rows
@@ -262,6 +287,7 @@ pub fn answer_json(prepared: &PreparedQuery, done: &QueryDone) -> Result<Value, 
     object["for_release"] = json!(note.is_some_and(|note| note.for_release));
     object["noise"] = json!(note.map_or(&[][..], |note| &note.noise));
     object["claim"] = json!(done.path.display().to_string());
+    object["rows_cut"] = done.cut.map_or(Value::Null, |cut| number_json(cut.number));
     plan_json(prepared, &mut object);
     Ok(object)
 }

@@ -15,7 +15,10 @@ pub use duckdb::DuckDb;
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
-use crate::sql::{Column, Dialect, Place, Plan, Row, Secret, Source, Statement, Totals, compile};
+use crate::sql::{
+    Column, Dialect, Place, Plan, Row, Secret, Sizes, Source, Statement, Totals, compile,
+    compile::compile_sizes,
+};
 use std::collections::BTreeMap;
 use veracity_core::{Error, Refusal};
 use veracity_tables::{Encoding, Kind, Notation};
@@ -58,6 +61,16 @@ pub trait Engine {
     /// # Errors
     /// Returns the code of a failure alone: what an engine says of it may hold data.
     fn run(&mut self, statement: &Statement) -> Result<Vec<Row>, Error>;
+
+    /// How large the units of a plan are, before any cap.
+    ///
+    /// # Errors
+    /// Returns the error of [`Engine::run`].
+    fn sizes(&mut self, plan: &Plan) -> Result<Sizes, Error> {
+        let statements = compile_sizes(plan, self.dialect(), self.whole_units())?;
+        let all = statements.iter().map(|statement| self.run(statement)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Sizes::of(&all)?)
+    }
 
     /// The integers of a plan that it was prepared for.
     ///

@@ -9,7 +9,8 @@ use super::{
     header::{Header, column_in_schema},
 };
 use crate::sql::{
-    Dialect, Place, Plan, Row, Secret, Statement, Totals, calendar::day_of, pattern, plan::Source, spread,
+    Dialect, Place, Plan, Row, Secret, Sizes, Statement, Totals, calendar::day_of, compile::compile_sizes,
+    pattern, plan::Source, spread,
 };
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use std::{
@@ -188,7 +189,7 @@ fn create(table: &str, columns: &[(&str, Values)]) -> String {
             Values::Texts(_) => format!("{} TEXT COLLATE BINARY", quoted(name)),
         })
         .collect();
-    format!("CREATE TABLE {} ({})", quoted(table), declared.join(", "))
+    format!("DROP TABLE IF EXISTS {0}; CREATE TABLE {0} ({1})", quoted(table), declared.join(", "))
 }
 
 fn length(values: &Values) -> usize {
@@ -264,6 +265,18 @@ impl Engine for Sqlite {
             rows.push(Row { keys, numbers });
         }
         Ok(rows)
+    }
+
+    fn sizes(&mut self, plan: &Plan) -> Result<Sizes, Error> {
+        match self.only.first() {
+            Some(gathered) => Ok(direct::sizes(gathered)),
+            None => {
+                let statements = compile_sizes(plan, Dialect::Sqlite, &[])?;
+                let all =
+                    statements.iter().map(|statement| self.run(statement)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Sizes::of(&all)?)
+            }
+        }
     }
 
     fn totals(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
