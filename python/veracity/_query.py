@@ -216,7 +216,7 @@ def query(
     uses_gaussian = paying is not None and paying.status()["rule"] in ("union", "gaussian")
     if uses_gaussian and settings.get("noise") is None and settings.get("delta", 0.0) > 0:
         settings["noise"] = "gaussian"
-    prepared = _Query(sql, os.fspath(catalog), epsilon, **settings)
+    prepared = _prepared("query", sql, catalog, epsilon, settings)
     place = None if claim is None else os.fspath(claim)
     if paying is None:
         return QueryResult(prepared, _ask(prepared, engine, place, dataset, seed, None))
@@ -236,6 +236,14 @@ def query(
     result = QueryResult(prepared, answered)
     result.entry = charge.entry
     return result
+
+
+def _prepared(called: str, sql: str, catalog: str | os.PathLike[str], epsilon: float, settings: QuerySettings) -> _Query:
+    """Prepare a query with the keywords of a function that was called."""
+    unknown = set(settings) - set(QuerySettings.__annotations__)
+    if unknown:
+        raise TypeError(f"{called}() got an unexpected keyword argument '{min(unknown)}'")
+    return _Query(sql, os.fspath(catalog), epsilon, **settings)
 
 
 def _ask(prepared: _Query, engine: Any, place: str | None, dataset: str | None, seed: int | None, charge: _Charge | None) -> Any:
@@ -285,7 +293,7 @@ def preview_query(
     Raises:
         InvalidInput: if the query or the catalog is not supported.
     """
-    prepared = _Query(sql, os.fspath(catalog), epsilon, **settings)
+    prepared = _prepared("preview_query", sql, catalog, epsilon, settings)
     return QueryPreview(prepared, rows)
 
 

@@ -102,7 +102,8 @@ pub struct QueryArgs {
     pub suggest_caps: Option<f64>,
     /// Count the rows that the caps leave out, with noise
     ///
-    /// The number is one more noisy count of the same query. Each person adds at most 10 times the rows that count.
+    /// The number is one more noisy count of the same query. Each person adds at most 3 times the rows that
+    /// count, which bounds the noise. So the number is too small where a few people have very many rows.
     #[arg(long, help_heading = "Budget")]
     pub count_cut: bool,
     /// Answer for every day, week, month, quarter or year of a date column

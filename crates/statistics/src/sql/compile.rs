@@ -100,15 +100,11 @@ pub fn compile(
     Ok(statements)
 }
 
-/// The statements of the sizes of units.
+/// The statements of the sizes of units, before any cap: a place on the list of caps and how many units have it, by rows, then by groups.
 ///
 /// # Errors
 /// Refuses a plan that the dialect cannot write.
-pub(crate) fn compile_sizes(
-    plan: &Plan,
-    dialect: Dialect,
-    whole_units: &[bool],
-) -> Result<Vec<Statement>, Refusal> {
+pub fn compile_sizes(plan: &Plan, dialect: Dialect, whole_units: &[bool]) -> Result<Vec<Statement>, Refusal> {
     // Nothing is hashed.
     let secret = Secret::new([0; 32]);
     Compiler { plan, dialect, secret: &secret, whole_units }.sizes()

@@ -77,7 +77,7 @@ pub use ast::{Comparison, Direction, JoinKind, Operator};
 pub use calendar::Unit;
 pub use catalog::{Caps, Catalog, Column, DeclaredCaps, Place, RowsOf, Table};
 pub use check::{CapOverrides, check};
-pub use compile::{Row, Secret, Statement, compile};
+pub use compile::{Row, Secret, Statement, compile, compile_sizes};
 pub use design::{CallNoise, Design};
 pub use dialect::Dialect;
 pub use engine::{Engine, must_read_forms};

@@ -58,15 +58,15 @@ pub(crate) fn must_be_given(plan: &Plan, given: CapOverrides) -> Result<(), Refu
         (false, false) => return Ok(()),
         (true, true) => format!(
             "query counts rows, so it needs caps: how many rows of one {unit} count in each group, and in how many groups; set \
-             rows_per_group and groups_per_person, in the catalog or for this query"
+             rows_per_group and groups_per_person, in the catalog or for this query, or let suggest_caps choose them"
         ),
         (true, false) => format!(
             "query counts rows, so it needs a cap: how many rows of one {unit} count in each group; set rows_per_group, in the \
-             catalog or for this query"
+             catalog or for this query, or let suggest_caps choose it"
         ),
         (false, true) => format!(
             "query has groups, so it needs a cap: in how many groups one {unit} counts; set groups_per_person, in the catalog \
-             or for this query"
+             or for this query, or let suggest_caps choose it"
         ),
     };
     Err(Refusal::invalid(message))

@@ -11,7 +11,7 @@ use veracity_core::{Count, Refusal};
 /// The caps that can be chosen.
 pub(crate) const CANDIDATES: [u64; 10] = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500];
 /// How many times the rows that count one unit can add to the number of rows that are left out.
-pub(crate) const CUT: u64 = 10;
+pub(crate) const CUT: u64 = 3;
 
 /// How many units fit each of the caps that can be chosen, and none before it; and how many fit none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -105,11 +105,15 @@ pub fn ask_in_parts(
         }
         _ => engine(tables, Some(plan)),
     };
-    let mut totals = engine.totals(plan, secret)?;
+    Ok(sorted(engine.totals(plan, secret)?))
+}
+
+/// What an engine says, in one order.
+pub fn sorted(mut totals: Totals) -> Totals {
     let Totals { sums, tallies, others, .. } = &mut totals;
     let all = others.iter_mut().flat_map(|other| std::iter::once(&mut other.sums).chain(&mut other.tallies));
     std::iter::once(sums).chain(tallies).chain(all).for_each(|rows| rows.sort());
-    Ok(totals)
+    totals
 }
 
 /// What SQLite says, with a change to what it is asked.

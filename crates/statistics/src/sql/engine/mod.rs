@@ -16,8 +16,7 @@ pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
 use crate::sql::{
-    Column, Dialect, Place, Plan, Row, Secret, Sizes, Source, Statement, Totals, compile,
-    compile::compile_sizes,
+    Column, Dialect, Place, Plan, Row, Secret, Sizes, Source, Statement, Totals, compile, compile_sizes,
 };
 use std::collections::BTreeMap;
 use veracity_core::{Error, Refusal};

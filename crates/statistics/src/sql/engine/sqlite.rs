@@ -9,8 +9,8 @@ use super::{
     header::{Header, column_in_schema},
 };
 use crate::sql::{
-    Dialect, Place, Plan, Row, Secret, Sizes, Statement, Totals, calendar::day_of, compile::compile_sizes,
-    pattern, plan::Source, spread,
+    Dialect, Place, Plan, Row, Secret, Sizes, Statement, Totals, calendar::day_of, compile_sizes, pattern,
+    plan::Source, spread,
 };
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use std::{
