@@ -53,7 +53,7 @@ def test_an_engine_of_another_package_gives_the_same_answers(folder):
     """Statements are run by somebody else: here by a connection that speaks as DuckDB's does, over answers of our own engine."""
     sql = "SELECT town, SUM(hours) AS s, MEDIAN(hours) AS m FROM people GROUP BY town ORDER BY town"
     ours = ask(folder, sql, delta=1e-6, seed=3)
-    asking = v._veracity._Query(sql, str(folder / "catalog.toml"), 5, 1e-6, None, None, None, (None,) * 4).begin(
+    asking = v._veracity._Query(sql, str(folder / "catalog.toml"), 5, delta=1e-6).begin(
         str(folder / "claims"), None, 3
     )
     statements = asking.statements("duckdb")
@@ -64,7 +64,7 @@ def test_an_engine_of_another_package_gives_the_same_answers(folder):
     tally = [
         ([f"t{town}"], [round(hour / unit), values.count(hour)]) for town, values in enumerate(hours) for hour in sorted(set(values))
     ]
-    names, rows, _, _ = asking.finish([totals, tally])
+    names, rows, _, _, _ = asking.finish([totals, tally])
     assert names == ["town", "s", "m"]
     assert [[cell[1] for cell in row[1:]] for row in rows] == [[row[n]["answer"] for n in ("s", "m")] for row in ours.rows]
 
@@ -105,3 +105,20 @@ def test_a_preview_reads_nothing(folder):
     )
     assert found.epsilon <= 1 and found.columns[0]["name"] == "AVG(hours)" and 0 < found.columns[0]["error_bar"] < 99
     assert found.threshold is None and found.mechanism.epsilon(0) <= 1
+
+
+def test_a_grouping_without_a_key_has_none_there(folder):
+    """Rows of coarser groupings have None in the keys that they lack; caps and rows that are left out are on the result."""
+    sql = "SELECT sex, GROUPING(sex) AS level, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex)"
+    result = ask(folder, sql, seed=1)
+    assert [(row["sex"], row["level"]) for row in result.rows[-1:]] == [(None, "1")]
+    assert result.rows_cut is None and result.rows_per_group >= 1 and result.groups_per_person >= 1
+    assert "NULL" in result._repr_html_()
+    counted = ask(folder, "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", seed=1, count_cut=True)
+    assert abs(counted.rows_cut["answer"]) < 1000 and counted.rows_cut["error_bar"] > 0
+
+
+def test_an_unknown_keyword_is_refused(folder):
+    for function in (v.query, v.preview_query):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'rows_per_person'"):
+            function("SELECT COUNT(*) FROM people", catalog=folder / "catalog.toml", epsilon=1, rows_per_person=2)

@@ -30,11 +30,32 @@ import math
 import os
 import pathlib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ._errors import Error, InvalidInput
 from ._ledger import Ledger, ledger_of
 from ._veracity import Claim, Mechanism, _Charge, _Query, read_claim
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class QuerySettings(TypedDict, total=False):
+    """Keywords of `query` and `preview_query` that decide what a query costs and counts. `query` explains each of them."""
+
+    delta: float
+    noise: str | None
+    groups_per_person: int | None
+    rows_per_group: int | None
+    suggest_caps: float | None
+    count_cut: bool
+    delimiter: str | None
+    decimal: str | None
+    thousands: str | None
+    encoding: str | None
+    every: str | None
+    date: str | None
+    minimize: str
 
 
 class QueryResult:
@@ -42,11 +63,15 @@ class QueryResult:
 
     Attributes:
         columns: the names of the columns.
-        rows: one dict per row. A key is a string. A noisy number is {"answer": …, "error_bar": …}, both None if it is undefined.
+        rows: one dict per row. A key is a string, or None if the grouping of the row does not have it. A noisy number is
+            {"answer": …, "error_bar": …}, both None if it is undefined.
         claim: the claim of the query.
         claim_path: the file with the claim.
         epsilon: ε that was spent, rounded up.
         threshold: the minimum noisy number of people that a group needs to appear, or None if all keys are public.
+        rows_per_group: how many rows of one person count in each group, at most. None if a ledger stored an answer without it.
+        groups_per_person: in how many groups one person counts, at most.
+        rows_cut: with `count_cut`, how many rows the caps left out, as {"answer": …, "error_bar": …}. Otherwise None.
         entry: the number of the entry in the ledger, or None without a ledger.
     """
 
@@ -55,12 +80,15 @@ class QueryResult:
     def __init__(self, query: _Query, answered: Any) -> None:
         self.columns: list[str]
         self.claim: Claim
-        self.columns, cells, self.claim, self.claim_path = answered
+        self.columns, cells, self.claim, self.claim_path, (rows, groups, *cut) = answered
+        self.rows_per_group: int | None = rows
+        self.groups_per_person: int | None = groups
+        self.rows_cut: dict[str, float | None] | None = None if cut[0] is None else _number(*cut)
         self.epsilon: float = query.epsilon
         self.threshold: float | None = query.threshold
         self.rows: list[dict[str, Any]] = [
             {
-                name: key if key is not None else _number(answer, error_bar)
+                name: key if key is not None or answer is None else _number(answer, error_bar)
                 for name, (key, answer, error_bar) in zip(self.columns, row, strict=True)
             }
             for row in cells
@@ -134,24 +162,14 @@ def query(
     *,
     catalog: str | os.PathLike[str],
     epsilon: float,
-    delta: float = 0.0,
     engine: Any = None,
-    noise: str | None = None,
-    groups_per_person: int | None = None,
-    rows_per_group: int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    encoding: str | None = None,
-    every: str | None = None,
-    date: str | None = None,
-    minimize: str = "totals",
     claim: str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     request_id: str | None = None,
     analyst: str | None = None,
     seed: int | None = None,
+    **settings: Unpack[QuerySettings],
 ) -> QueryResult:
     """Run a differentially private SQL query.
 
@@ -162,25 +180,29 @@ def query(
         sql: the query. The page "SQL" of the documentation lists the supported statements.
         catalog: a TOML file with the tables, the privacy ID column, the clamping bounds and the public keys.
         epsilon: ε to spend.
-        delta: δ to spend. Grouping by private keys needs one.
         engine: "sqlite" reads files and is the default. "duckdb" runs DuckDB's program. You can also pass a DuckDB connection or a
             SparkSession. The engine adds up integers, and Veracity adds the noise.
-        noise: "laplace" or "gaussian". None takes the one that suits `delta` and the ledger.
-        groups_per_person: the maximum number of groups per person, in place of the one in the catalog.
-        rows_per_group: the maximum number of rows per person and group, in place of the one in the catalog.
-        delimiter: the character between the cells of files of text, in place of the one in the catalog. "tab" is a tab.
-        decimal: the decimal separator of such files, such as ",", in place of the one in the catalog.
-        thousands: the thousands separator of such files, in place of the one in the catalog.
-        encoding: "utf-8", "windows-1252" or "latin-1", in place of the one in the catalog.
-        every: "day", "week", "month", "quarter" or "year", for a row per period of a date column, with a total so far. Needs `delta`.
-        date: the date column for `every`. None takes the only one.
-        minimize: the numbers of `every` whose largest error should be smallest, "totals" or "counts".
         claim: a new file for the claim, or a folder. None takes the current folder.
         dataset: the name of the data in the claim.
         ledger: a `Ledger` or its path.
         request_id: a name of the request, for a repeatable answer. Needs a ledger.
         analyst: the person who asks, if the ledger has limits per analyst.
         seed: only for tests. Anyone with the seed can subtract the noise, so the claim is marked as not for release.
+        settings: any of these keywords, which `preview_query` has too.
+            delta: δ to spend, by default 0. Grouping by private keys needs one.
+            noise: "laplace" or "gaussian". None takes the one that suits `delta` and the ledger.
+            groups_per_person: the maximum number of groups per person, in place of the one in the catalog.
+            rows_per_group: the maximum number of rows per person and group, in place of the one in the catalog.
+            suggest_caps: the part of `epsilon`, such as 0.1, for choosing the caps that neither you nor the catalog give.
+            count_cut: whether to count the rows that the caps leave out, with noise.
+            delimiter: the character between the cells of files of text, in place of the one in the catalog. "tab" is a tab.
+            decimal: the decimal separator of such files, such as ",", in place of the one in the catalog.
+            thousands: the thousands separator of such files, in place of the one in the catalog.
+            encoding: "utf-8", "windows-1252" or "latin-1", in place of the one in the catalog.
+            every: "day", "week", "month", "quarter" or "year", for a row per period of a date column, with a total so far. Needs
+                `delta`.
+            date: the date column for `every`. None takes the only one.
+            minimize: the numbers of `every` whose largest error should be smallest, "totals" (the default) or "counts".
 
     Returns:
         A `QueryResult`.
@@ -191,12 +213,10 @@ def query(
         FileError: if the catalog or a table cannot be read.
     """
     paying = ledger_of(ledger, seed, request_id)
-    if paying is not None and noise is None and delta > 0 and paying.status()["rule"] in ("union", "gaussian"):
-        noise = "gaussian"
-    form = (delimiter, decimal, thousands, encoding)
-    prepared = _Query(
-        sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group, form, every, date, minimize
-    )
+    uses_gaussian = paying is not None and paying.status()["rule"] in ("union", "gaussian")
+    if uses_gaussian and settings.get("noise") is None and settings.get("delta", 0.0) > 0:
+        settings["noise"] = "gaussian"
+    prepared = _prepared("query", sql, catalog, epsilon, settings)
     place = None if claim is None else os.fspath(claim)
     if paying is None:
         return QueryResult(prepared, _ask(prepared, engine, place, dataset, seed, None))
@@ -210,12 +230,20 @@ def query(
     if answered is None:
         answered = _kept(charge.known, prepared.digest)
     else:
-        columns, cells, claimed, path = answered
-        kept = {"columns": columns, "cells": cells, "claim": claimed.to_json(), "path": os.fspath(path)}
+        columns, cells, claimed, path, more = answered
+        kept = {"columns": columns, "cells": cells, "claim": claimed.to_json(), "path": os.fspath(path), "more": more}
         charge.commit(json.dumps({"query": kept, "of": prepared.digest}))
     result = QueryResult(prepared, answered)
     result.entry = charge.entry
     return result
+
+
+def _prepared(called: str, sql: str, catalog: str | os.PathLike[str], epsilon: float, settings: QuerySettings) -> _Query:
+    """Prepare a query with the keywords of a function that was called."""
+    unknown = set(settings) - set(QuerySettings.__annotations__)
+    if unknown:
+        raise TypeError(f"{called}() got an unexpected keyword argument '{min(unknown)}'")
+    return _Query(sql, os.fspath(catalog), epsilon, **settings)
 
 
 def _ask(prepared: _Query, engine: Any, place: str | None, dataset: str | None, seed: int | None, charge: _Charge | None) -> Any:
@@ -238,7 +266,8 @@ def _kept(known: str | None, digest: str) -> Any:
     if kept.get("of") != digest:
         raise InvalidInput("request id was answered with another catalog, expected a new request id")
     query = kept["query"]
-    return query["columns"], query["cells"], read_claim(query["claim"]), pathlib.Path(query["path"])
+    more = query.get("more") or (None, None, None, None)
+    return query["columns"], query["cells"], read_claim(query["claim"]), pathlib.Path(query["path"]), more
 
 
 def preview_query(
@@ -246,18 +275,8 @@ def preview_query(
     *,
     catalog: str | os.PathLike[str],
     epsilon: float,
-    delta: float = 0.0,
-    noise: str | None = None,
-    groups_per_person: int | None = None,
-    rows_per_group: int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    encoding: str | None = None,
-    every: str | None = None,
-    date: str | None = None,
-    minimize: str = "totals",
     rows: int = 1000,
+    **settings: Unpack[QuerySettings],
 ) -> QueryPreview:
     """Compute the cost and the expected error of a query without reading data.
 
@@ -265,18 +284,8 @@ def preview_query(
         sql: the query.
         catalog: a TOML file, as for `query`.
         epsilon: ε that the query would spend.
-        delta: δ that the query would spend.
-        noise: "laplace" or "gaussian", as for `query`.
-        groups_per_person: as for `query`.
-        rows_per_group: as for `query`.
-        delimiter: as for `query`.
-        decimal: as for `query`.
-        thousands: as for `query`.
-        encoding: as for `query`.
-        every: as for `query`.
-        date: as for `query`.
-        minimize: as for `query`.
         rows: the number of rows in a group, for which the error bars are computed.
+        settings: the same keywords as of `query`, such as `delta` and `rows_per_group`.
 
     Returns:
         A `QueryPreview`.
@@ -284,10 +293,7 @@ def preview_query(
     Raises:
         InvalidInput: if the query or the catalog is not supported.
     """
-    form = (delimiter, decimal, thousands, encoding)
-    prepared = _Query(
-        sql, os.fspath(catalog), epsilon, delta, noise, groups_per_person, rows_per_group, form, every, date, minimize
-    )
+    prepared = _prepared("preview_query", sql, catalog, epsilon, settings)
     return QueryPreview(prepared, rows)
 
 
@@ -338,4 +344,4 @@ def _cell(value: Any) -> str:
         if value["answer"] is None:
             return "–"
         return f"{value['answer']:.6g} ± {value['error_bar']:.2g}"
-    return html.escape(str(value))
+    return "NULL" if value is None else html.escape(str(value))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 __version__: str
 
 _Number: TypeAlias = SupportsFloat | SupportsIndex
-_Answered: TypeAlias = tuple[list[str], list[list[tuple[str | None, float, float]]], Claim, PathLike[str]]
+_More: TypeAlias = tuple[int | None, int | None, float | None, float | None]
+_Answered: TypeAlias = tuple[list[str], list[list[tuple[str | None, float | None, float]]], Claim, PathLike[str], _More]
 _Numbers: TypeAlias = Iterable[_Number] | NDArray[Any]
 _Path: TypeAlias = str | PathLike[str]
 _Adjacency: TypeAlias = Literal["add-remove", "replace-one", "zero-out"]
@@ -684,11 +685,17 @@ class _Query:
         sql: str,
         catalog: str,
         epsilon: _Number,
-        delta: _Number,
-        noise: str | None,
-        groups_per_person: _Number | None,
-        rows_per_group: _Number | None,
-        form: tuple[str | None, str | None, str | None, str | None],
+        *,
+        delta: _Number | None = None,
+        noise: str | None = None,
+        groups_per_person: _Number | None = None,
+        rows_per_group: _Number | None = None,
+        suggest_caps: float | None = None,
+        count_cut: bool = False,
+        delimiter: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        encoding: str | None = None,
         every: str | None = None,
         date: str | None = None,
         minimize: str = "totals",

@@ -14,12 +14,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use veracity::{
-    Error as Failure, ReleaseSettings,
+    Delta, Error as Failure, ReleaseSettings,
     query::NoiseKind,
     reading::FormParts,
     sql::{
         CapOverrides, Catalog, Cell, Dialect, EngineChoice, EveryPeriod, OpenQuery, PreparedQuery, Priority,
-        QueryDone, QueryRequest, ReadyQuery, Row, Totals, must_read_forms,
+        QueryDone, QueryRequest, ReadyQuery, Row, must_read_forms,
     },
 };
 
@@ -38,11 +38,11 @@ pub struct PyAsking {
 }
 
 /// A cell: a key, or a noisy number with its error bar.
-type PyCell = (Option<String>, f64, f64);
+type PyCell = (Option<String>, Option<f64>, f64);
 /// Names of columns, rows, the claim, and where it is.
-type Answered = (Vec<String>, Vec<Vec<PyCell>>, Claim, PathBuf);
-/// How files are written, where not as the catalog says: delimiter, decimal, thousands, encoding.
-type WrittenForm = [Option<String>; 4];
+type Answered = (Vec<String>, Vec<Vec<PyCell>>, Claim, PathBuf, More);
+/// The caps on rows and groups; and how many rows they leave out, with its error bar, where that is counted.
+type More = (u64, u64, Option<f64>, Option<f64>);
 /// A row of an engine: keys and integers.
 type Given = (Vec<String>, Vec<i64>);
 
@@ -64,18 +64,23 @@ getters! {
 #[pymethods]
 impl PyQuery {
     #[new]
-    #[pyo3(signature = (sql, catalog, epsilon, delta, noise, groups_per_person, rows_per_group, form, every=None, date=None, minimize="totals"))]
+    #[pyo3(signature = (sql, catalog, epsilon, *, delta=None, noise=None, groups_per_person=None, rows_per_group=None, suggest_caps=None, count_cut=false, delimiter=None, decimal=None, thousands=None, encoding=None, every=None, date=None, minimize="totals"))]
     #[allow(clippy::too_many_arguments)] // Each is a keyword of `veracity.query`.
     fn new(
         py: Python<'_>,
         sql: String,
         catalog: PathBuf,
         epsilon: &Bound<'_, PyAny>,
-        delta: &Bound<'_, PyAny>,
+        delta: Option<&Bound<'_, PyAny>>,
         noise: Option<&str>,
         groups_per_person: Option<&Bound<'_, PyAny>>,
         rows_per_group: Option<&Bound<'_, PyAny>>,
-        form: WrittenForm,
+        suggest_caps: Option<f64>,
+        count_cut: bool,
+        delimiter: Option<&str>,
+        decimal: Option<&str>,
+        thousands: Option<&str>,
+        encoding: Option<&str>,
         every: Option<String>,
         date: Option<String>,
         minimize: &str,
@@ -93,8 +98,8 @@ impl PyQuery {
             groups: groups_per_person.map(|n| argument::count("groups_per_person", n)).transpose()?,
             rows: rows_per_group.map(|n| argument::count("rows_per_group", n)).transpose()?,
         };
-        let (epsilon, delta) = (argument::epsilon(epsilon)?, argument::delta(delta)?);
-        let [delimiter, decimal, thousands, encoding] = form.each_ref().map(Option::as_deref);
+        let epsilon = argument::epsilon(epsilon)?;
+        let delta = delta.map_or(Ok(Delta::ZERO), argument::delta)?;
         let form = FormParts::read(delimiter, decimal, thousands, encoding).map_err(refused)?;
         let priority =
             Priority::ALL.into_iter().find(|priority| priority.name() == minimize).ok_or_else(|| {
@@ -105,7 +110,8 @@ impl PyQuery {
             return Err(InvalidInput::new_err("date is given without every; set every, such as day"));
         }
         let every = every.map(|unit| EveryPeriod { unit, date, priority });
-        let request = QueryRequest { query: sql, epsilon, delta, kind, caps, form, every };
+        let request =
+            QueryRequest { query: sql, epsilon, delta, kind, caps, form, every, suggest_caps, count_cut };
         let work =
             move || -> Result<PreparedQuery, Failure> { Ok(request.prepare(&Catalog::open(&catalog)?)?) };
         Ok(PyQuery { prepared: Arc::new(interruptible(py, work)?.map_err(failed)?) })
@@ -201,7 +207,7 @@ impl PyAsking {
         let work = move || -> Result<QueryDone, Failure> {
             let rows =
                 |rows: Vec<Given>| rows.into_iter().map(|(keys, numbers)| Row { keys, numbers }).collect();
-            asking.finish(&Totals::of(statements.into_iter().map(rows).collect())?)
+            asking.finish_statements(statements.into_iter().map(rows).collect())
         };
         Ok(answered(interruptible(py, work)?.map_err(failed)?))
     }
@@ -214,9 +220,18 @@ fn over() -> PyErr {
 fn answered(done: QueryDone) -> Answered {
     let names = done.outputs.into_iter().map(|output| output.name).collect();
     let cell = |cell: Cell| match cell {
-        Cell::Key(key) => (Some(key), 0.0, 0.0),
-        Cell::Number(noisy) => (None, noisy.answer, noisy.error_bar),
+        Cell::Key(key) => (Some(key), Some(0.0), 0.0),
+        Cell::Absent => (None, None, 0.0),
+        Cell::Number(noisy) => (None, Some(noisy.answer), noisy.error_bar),
     };
     let rows = done.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect();
-    (names, rows, Claim { file: done.claim }, done.path)
+    let plan = &done.prepared.plan;
+    let cut = done.cut.map(|cut| cut.number);
+    let more = (
+        plan.caps.rows.get(),
+        plan.most_groups().get(),
+        cut.map(|cut| cut.answer),
+        cut.map(|cut| cut.error_bar),
+    );
+    (names, rows, Claim { file: done.claim }, done.path, more)
 }

@@ -12,7 +12,7 @@ use common::{
 };
 use serde_json::{Value, json};
 use std::io::Write;
-use veracity_statistics::sql::{Dialect, Row, compile};
+use veracity_statistics::sql::{Dialect, Row, compile, compile_sizes};
 
 fn main() {
     let wanted = std::env::args().nth(1).map_or(2000, |text| text.parse().expect("how many cases"));
@@ -30,14 +30,24 @@ fn written(case: &Case) -> Value {
             // Whole numbers as they are for half of the cases that have them, as texts for the others.
             let is_whole = case.kinds.whole_persons && case.seed.is_multiple_of(2) && *dialect != Dialect::Sqlite;
             let whole_units = vec![is_whole; case.plan.sources[0].unit.len()];
-            let all = compile(&case.plan, *dialect, &common::secret(case.seed), &whole_units).unwrap();
+            let mut all = compile(&case.plan, *dialect, &common::secret(case.seed), &whole_units).unwrap();
+            all.extend(compile_sizes(&case.plan, *dialect, &whole_units).unwrap());
             let one = |statement: &veracity_statistics::sql::Statement| json!({"sql": statement.sql, "keys": statement.keys, "numbers": statement.numbers});
             (dialect.name().to_owned(), all.iter().map(one).collect())
         })
         .collect();
     let rows = |rows: &Vec<Row>| -> Value { rows.iter().map(|row| json!([row.keys, row.numbers])).collect() };
-    let mut expected = vec![rows(&case.expected.sums)];
-    expected.extend(case.expected.tallies.iter().map(rows));
+    let mut expected = Vec::new();
+    for totals in case.expected.groupings() {
+        expected.push(rows(&totals.sums));
+        expected.extend(totals.tallies.iter().map(rows));
+    }
+    expected.extend(case.expected.cut.map(|cut| json!([[[], [cut]]])));
+    let sizes = common::twin::places(&case.plan, &case.tables, &common::digits(case.seed));
+    for counts in [&sizes.rows, &sizes.groups] {
+        let there = counts.iter().enumerate().filter(|(_, units)| **units > 0);
+        expected.push(there.map(|(place, units)| json!([[], [place, units]])).collect());
+    }
     let tables: Vec<Value> = case.tables.iter().map(|table| table_written(table, case)).collect();
     json!({"seed": case.seed, "query": case.query, "tables": tables, "statements": statements, "expected": expected})
 }

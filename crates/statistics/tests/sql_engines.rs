@@ -3,7 +3,7 @@
 //! They need what a plain test does not have, so that they are ignored where nobody asks for them; `cargo xtask test --engines` does.
 
 use crate::common::{
-    Cell, Data, cases, digits, secret, twin,
+    Cell, Data, cases, digits, secret, sorted, twin,
     typed::{Case, cases_with_types},
 };
 use veracity_statistics::sql::{
@@ -17,10 +17,7 @@ use veracity_testkit::short::epsilon;
 fn asked(engine: &mut dyn Engine, case: &Case, plan: &Plan) -> Totals {
     engine.prepare(plan).unwrap_or_else(|error| panic!("{} {}: {error}", case.seed, case.query));
     let totals = engine.totals(plan, &secret(case.seed));
-    let mut totals = totals.unwrap_or_else(|error| panic!("{} {}: {error}", case.seed, case.query));
-    totals.sums.sort();
-    totals.tallies.iter_mut().for_each(|tally| tally.sort());
-    totals
+    sorted(totals.unwrap_or_else(|error| panic!("{} {}: {error}", case.seed, case.query)))
 }
 
 /// A cell of a CSV file: a text always in quotes, one that is missing without.

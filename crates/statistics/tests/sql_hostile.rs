@@ -323,7 +323,32 @@ fn outputs_never_depend_on_raw_rows_or_on_whose_they_are() {
         ("SELECT SUM(hours / 1e-30) FROM people", "1e30"),
         ("SELECT SUM(FLOOR(hours * 1e20)) FROM people", "2^53"),
         ("SELECT SUM(ROUND(hours)) FROM people", "FLOOR(x + 0.5)"),
-        ("SELECT SUM(CAST(hours AS INTEGER)) FROM people", "FLOOR"),
+        ("SELECT SUM(CAST(town AS INTEGER)) FROM people", "holds strings"),
+        (
+            "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits)",
+            "does not compare the privacy IDs",
+        ),
+        (
+            "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT id FROM visits v WHERE p.id = p.id)",
+            "does not compare",
+        ),
+        (
+            "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT id FROM visits v WHERE v.id = v.id)",
+            "does not compare",
+        ),
+        (
+            "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT id FROM visits v WHERE v.id <> p.id)",
+            "does not compare",
+        ),
+        (
+            "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT id FROM visits v WHERE v.id = p.id OR cost > 1)",
+            "does not compare",
+        ),
+        ("SELECT id, COUNT(*) FROM people GROUP BY ROLLUP (id)", "is the privacy ID"),
+        ("SELECT COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), (id))", "is the privacy ID"),
+        ("SELECT sex, COUNT(*) FROM people GROUP BY CUBE (sex, sex)", "same key twice"),
+        ("SELECT COUNT(*), GROUPING(id) FROM people GROUP BY ROLLUP (sex)", "GROUPING"),
+        ("SELECT GROUPING(sex) FROM people GROUP BY ROLLUP (sex)", "no aggregate"),
         ("SELECT SUM(CAST(town AS DOUBLE)) FROM people", "holds strings"),
         ("SELECT COUNT(*) FROM people WHERE id LIKE 'p%'", "string column"),
         ("SELECT COUNT(*) FROM people WHERE town LIKE 'a\\\\%'", "backslash"),

@@ -36,7 +36,9 @@ fn truth(plan: &Plan, value: &Value, numbers: &[i64], floats: &[Vec<f64>]) -> Op
     let exact = match value {
         Value::Aggregate(at) => return true_aggregate(plan, *at, numbers, floats),
         Value::Number(number) => *number,
-        Value::Key(_) | Value::NumberKey(_) | Value::Text(_) => return None,
+        Value::Absent | Value::Grouping(_) | Value::Key(_) | Value::NumberKey(_) | Value::Text(_) => {
+            return None;
+        }
         Value::Arithmetic(operator, left, right) => {
             let (a, b) = (truth(plan, left, numbers, floats)?.0, truth(plan, right, numbers, floats)?.0);
             match operator {
@@ -58,6 +60,7 @@ fn truth(plan: &Plan, value: &Value, numbers: &[i64], floats: &[Vec<f64>]) -> Op
                 }
                 Function::Floor => all[0].floor(),
                 Function::Ceiling => all[0].ceil(),
+                Function::Truncate => all[0].trunc(),
                 Function::Square => all[0] * all[0],
                 Function::Root => all[0].sqrt(),
                 Function::Logarithm => all[0].ln(),
@@ -325,7 +328,7 @@ fn what_is_below_the_threshold_is_neither_shown_nor_given_noise() {
     };
     let threshold = prepared.threshold.unwrap();
     let all = vec![row("alone", 1), row("close", threshold as i64), row("many", 10_000)];
-    let totals = Totals { sums: all, tallies: Vec::new() };
+    let totals = Totals { sums: all, ..Totals::default() };
     let mut close = 0;
     for seed in 0..200 {
         let mut rng = NoiseStream::recording(Entropy::seeded(seed).stream(Purpose::Noise, Key::default()));

@@ -256,6 +256,37 @@ fn mutants() -> Vec<Mutant> {
             },
         ),
     ];
+    let of_groupings_and_inner_queries = [
+        mutated(
+            "a coarser grouping has no cap on rows",
+            "SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)",
+            |_, sql| match sql.contains("k0") {
+                true => sql,
+                false => replaced(sql, "CASE WHEN n < 1 THEN n ELSE 1 END", "n"),
+            },
+        ),
+        mutated(
+            "a coarser grouping has no cap on groups",
+            "SELECT sex, town, COUNT(*) FROM people GROUP BY GROUPING SETS ((sex, town), (town))",
+            |_, sql| match sql.contains("k1") {
+                true => sql,
+                false => replaced(sql, "WHERE m <= 1 UNION", "WHERE m >= 1 UNION"),
+            },
+        ),
+        mutated(
+            "a person exists in another table if anyone does",
+            "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits v WHERE v.id = people.id AND cost IS NOT NULL)",
+            |_, sql| replaced(sql, "(t0.u0 = t1.u0)", "(1 = 1)"),
+        ),
+        mutated(
+            "the filter of a subquery looks at the rows of others",
+            "SELECT COUNT(*) FROM (SELECT * FROM people WHERE hours > 30) AS p",
+            |_, sql| replaced(sql, "(t0.c0 > ", "((SELECT AVG(z.\"hours\") FROM \"people\" AS z) > "),
+        ),
+        mutated("an integer is a square", "SELECT SUM(CAST(hours AS INTEGER)) FROM people", |_, sql| {
+            replaced(sql, "CAST(veracity_floor(", "t0.c0 * CAST(veracity_floor(")
+        }),
+    ];
     let of_wide_sql = [
         mutated("rows of others stand among a person's own", SUM, |_, sql| {
             replaced(sql, "ON u0 = ou0", "ON 1 = 1")
@@ -314,6 +345,18 @@ fn mutants() -> Vec<Mutant> {
             design: |plan, (kind, multiplier)| {
                 let mut one = plan.clone();
                 one.caps.groups = Count::ONE;
+                design_of(&one, kind, multiplier)
+            },
+            ..SOUND
+        },
+        Mutant {
+            name: "a grouping is declared with the groups of a coarser one",
+            query: "SELECT town, COUNT(*) FROM people GROUP BY GROUPING SETS ((), (town))",
+            world: |world| world.caps = (3, 1),
+            design: |plan, (kind, multiplier)| {
+                let mut one = plan.clone();
+                assert!(plan.caps.groups == Count::ONE && plan.others[0].caps.groups.get() == 3);
+                one.others[0].caps.groups = plan.caps.groups;
                 design_of(&one, kind, multiplier)
             },
             ..SOUND
@@ -403,7 +446,8 @@ fn mutants() -> Vec<Mutant> {
         },
     ];
     let of_wide_sql = of_wide_sql.map(|mutant| Mutant { world: wide_bounds, ..mutant });
-    of_sql.into_iter().chain(of_expressions).chain(of_wide_sql).chain(others).collect()
+    let of_sql = of_sql.into_iter().chain(of_expressions).chain(of_groupings_and_inner_queries);
+    of_sql.chain(of_wide_sql).chain(others).collect()
 }
 
 /// The first seed at which something is wrong, and what.

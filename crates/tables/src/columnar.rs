@@ -53,6 +53,8 @@ pub(crate) enum Stored {
         number: i128,
         scale: i32,
     },
+    /// Days since 1970-01-01.
+    Date(i32),
 }
 
 impl Stored {
@@ -63,6 +65,7 @@ impl Stored {
             Stored::Number(number) => Cell::Number(*number),
             Stored::Whole(number) => Cell::Whole(*number),
             Stored::Decimal { number, scale } => Cell::Decimal { number: *number, scale: *scale },
+            Stored::Date(days) => Cell::Date(*days),
         }
     }
 }
@@ -81,6 +84,7 @@ impl<'a> Raw<'a> {
         Raw::Cell(match kind {
             Kind::Decimal { scale } => Cell::Decimal { number: signed.into(), scale },
             Kind::Unsigned => Cell::Whole(unsigned.into()),
+            Kind::Date => i32::try_from(signed).map_or(Cell::Missing, Cell::Date),
             Kind::Plain | Kind::Half => Cell::Whole(signed.into()),
         })
     }
@@ -99,6 +103,7 @@ impl<'a> Raw<'a> {
             Raw::Cell(Cell::Number(number)) => Stored::Number(*number),
             Raw::Cell(Cell::Whole(number)) => Stored::Whole(*number),
             Raw::Cell(Cell::Decimal { number, scale }) => Stored::Decimal { number: *number, scale: *scale },
+            Raw::Cell(Cell::Date(days)) => Stored::Date(*days),
         }
     }
 }
@@ -121,10 +126,12 @@ enum Kind {
     Decimal { scale: i32 },
     /// Half precision in two bytes.
     Half,
+    /// Days since 1970-01-01.
+    Date,
 }
 
 impl Kind {
-    /// By the schema; nothing for dates, times, lists and what else is neither a number nor a text.
+    /// By the schema; nothing for times, lists and what else is neither a number, a text nor a date.
     fn of(column: &ColumnDescriptor) -> Option<Kind> {
         let is_fixed = column.physical_type() == Physical::FIXED_LEN_BYTE_ARRAY;
         if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
@@ -135,6 +142,9 @@ impl Kind {
                 Some(Kind::Decimal { scale: column.type_scale() })
             }
             (Some(LogicalType::Float16), _) => is_fixed.then_some(Kind::Half),
+            (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => {
+                (column.physical_type() == Physical::INT32).then_some(Kind::Date)
+            }
             // Writers give this type to a column without any value, and no cell may decide what is read.
             (Some(LogicalType::Unknown), _) => Some(Kind::Plain),
             (_, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32)
@@ -187,8 +197,13 @@ impl ColumnarTable {
     pub(crate) fn all_names(opened: Opened, limits: &Limits) -> Result<Vec<String>, Error> {
         let table = ColumnarTable::open(opened, &[], limits)?;
         let columns = table.reader.metadata().file_metadata().schema_descr().columns().iter();
-        let readable = columns.filter(|column| Kind::of(column).is_some());
+        let readable = columns.filter(|column| Kind::of(column).is_some_and(|kind| kind != Kind::Date));
         Ok(readable.filter_map(|column| column.path().parts().first().cloned()).collect())
+    }
+
+    /// Whether the column at a place has dates.
+    pub(crate) fn has_dates(&self, at: usize) -> bool {
+        self.leaves[at].kind == Kind::Date
     }
 
     /// The names of its columns.
@@ -361,13 +376,7 @@ fn find(file: &str, about: &ParquetMetaData, wanted: &[&str]) -> Result<(ByteRec
         if !is_wanted {
             continue;
         }
-        let Some(kind) = Kind::of(column) else {
-            let name = short(name);
-            return Err(refuse(
-                file,
-                format!("numbers, booleans or strings in column {name}, but it has another type"),
-            ));
-        };
+        let Some(kind) = Kind::of(column) else { return Err(other_type(file, name)) };
         names.push_field(name.as_bytes());
         leaves.push(Leaf { at, is_optional: column.max_def_level() > 0, kind });
     }
@@ -375,6 +384,11 @@ fn find(file: &str, about: &ParquetMetaData, wanted: &[&str]) -> Result<(ByteRec
         return Err(refuse(file, "a column of numbers, booleans or strings, but there is none"));
     }
     Ok((names, leaves))
+}
+
+/// The refusal of a column by its type in the schema.
+pub(crate) fn other_type(file: &str, name: &str) -> Error {
+    refuse(file, format!("numbers, booleans or strings in column {}, but it has another type", short(name)))
 }
 
 /// Up to so many rows of a column; nothing when it is damaged.

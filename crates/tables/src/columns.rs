@@ -108,7 +108,7 @@ pub fn check_columns(
         Format::Text | Format::Parquet => {
             let name = opened.name.clone();
             let table = Tabular::open(opened, form, &names, limits)?;
-            names.iter().try_for_each(|wanted| table.place(&name, wanted).map(drop))
+            wanted.iter().try_for_each(|wanted| table.place_as(&name, wanted.name, wanted.kind).map(drop))
         }
         // Arrays have no header of names, so there is nothing to look up before their numbers are read.
         Format::Npy | Format::Idx | Format::Npz => Ok(()),
@@ -178,7 +178,7 @@ fn from_table(
     let width = table.width();
     let mut columns = Vec::with_capacity(wanted.len());
     for wanted in wanted {
-        columns.push((table.place(&file, wanted.name)?, Reading::new(wanted.kind)));
+        columns.push((table.place_as(&file, wanted.name, wanted.kind)?, Reading::new(wanted.kind)));
     }
     let mut rows = 0;
     match &mut table {

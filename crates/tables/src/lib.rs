@@ -37,6 +37,7 @@ mod archive;
 mod array;
 mod columnar;
 mod columns;
+mod dates;
 mod encoding;
 mod features;
 mod form_parts;

@@ -90,12 +90,18 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn columns(&self) -> Vec<&str> {
-        self.wanted.iter().map(|wanted| wanted.name).chain(self.names.iter().copied()).collect()
+        self.all().map(|wanted| wanted.name).collect()
+    }
+
+    /// The columns of values, then those of keys, whose names are no dates.
+    fn all(&self) -> impl Iterator<Item = Wanted<'_>> {
+        let names = self.names.iter().map(|name| Wanted { name, kind: Kind::Numbers });
+        self.wanted.iter().copied().chain(names)
     }
 
     /// Where the columns are.
     fn places(&self, file: &str, table: &Tabular) -> Result<Vec<usize>, Error> {
-        self.columns().into_iter().map(|name| table.place(file, name)).collect()
+        self.all().map(|wanted| table.place_as(file, wanted.name, wanted.kind)).collect()
     }
 
     fn of_lines<R>(&self, opened: Opened, take: impl Fn(Part) -> R) -> Result<Vec<R>, Error> {

@@ -1,8 +1,9 @@
 //! Tables with named columns, row by row, whether they are text or Parquet.
 
 use crate::{
-    Form, Header, Limits, Notation,
-    columnar::{ColumnarTable, Stored},
+    Form, Header, Kind, Limits, Notation,
+    columnar::{self, ColumnarTable, Stored},
+    dates,
     format::Format,
     source::{Opened, refuse},
     text::TextTable,
@@ -33,6 +34,8 @@ pub(crate) enum Cell<'a> {
         number: i128,
         scale: i32,
     },
+    /// Days since 1970-01-01.
+    Date(i32),
 }
 
 /// One row.
@@ -61,11 +64,22 @@ impl Tabular {
         }
     }
 
-    /// The place of a column in its rows.
+    /// The place of a column in its rows. One of dates is refused: they are neither numbers nor categories.
     pub(crate) fn place(&self, file: &str, name: &str) -> Result<usize, Error> {
+        self.place_as(file, name, Kind::Numbers)
+    }
+
+    /// The place of a column that is read as numbers, or as texts, which dates can be.
+    pub(crate) fn place_as(&self, file: &str, name: &str, kind: Kind) -> Result<usize, Error> {
         match self {
             Tabular::Text(table, form) => place(file, form.header, table.first(), name),
-            Tabular::Columnar(table) => place(file, Header::Named, table.names(), name),
+            Tabular::Columnar(table) => {
+                let at = place(file, Header::Named, table.names(), name)?;
+                if kind == Kind::Numbers && table.has_dates(at) {
+                    return Err(columnar::other_type(file, name));
+                }
+                Ok(at)
+            }
         }
     }
 
@@ -118,7 +132,7 @@ impl<'a> Cell<'a> {
     /// As a number; what is written is read by the notation.
     pub(crate) fn number(&self, notation: Notation) -> Option<f64> {
         match self {
-            Cell::Missing => None,
+            Cell::Missing | Cell::Date(_) => None,
             Cell::Text(bytes) => notation.number(std::str::from_utf8(bytes).ok()?.trim()),
             Cell::Number(number) => Some(*number),
             Cell::Whole(number) => Some(*number as f64),
@@ -137,6 +151,7 @@ impl<'a> Cell<'a> {
             Cell::Number(number) => Some(Cow::Owned((number + 0.0).to_string().into_bytes())),
             Cell::Whole(number) => Some(Cow::Owned(number.to_string().into_bytes())),
             Cell::Decimal { number, scale } => Some(Cow::Owned(digits(*number, *scale).into_bytes())),
+            Cell::Date(days) => Some(Cow::Owned(dates::iso(*days)?.into_bytes())),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! use veracity_tables::writing::{Cells, Column, csv};
 //!
 //! let columns = [
-//!     Column { name: "town".into(), cells: Cells::Texts(vec!["Ulm, old".into()]) },
+//!     Column { name: "town".into(), cells: Cells::Texts(vec![Some("Ulm, old".into())]) },
 //!     Column { name: "people".into(), cells: Cells::Numbers(vec![917.5]) },
 //! ];
 //! assert_eq!(csv(&columns)?, b"town,people\n\"Ulm, old\",917.5\n");
@@ -44,15 +44,15 @@ pub fn csv_line(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 pub struct Column {
     /// What stands in the header.
     pub name: String,
-    /// Its cells, none of which is missing.
+    /// Its cells.
     pub cells: Cells,
 }
 
 /// The cells of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
-    /// Texts.
-    Texts(Vec<String>),
+    /// Texts; one that is missing is empty in CSV and null in Parquet.
+    Texts(Vec<Option<String>>),
     /// Numbers; a file has all of their bits.
     Numbers(Vec<f64>),
     /// Integers.
@@ -78,7 +78,7 @@ pub fn csv(columns: &[Column]) -> Result<Vec<u8>, Refusal> {
     let mut text = csv_line(columns.iter().map(|column| &column.name)) + "\n";
     for row in 0..rows {
         let cells = columns.iter().map(|column| match &column.cells {
-            Cells::Texts(texts) => texts[row].clone(),
+            Cells::Texts(texts) => texts[row].clone().unwrap_or_default(),
             Cells::Numbers(numbers) => format!("{:?}", numbers[row]),
             Cells::Integers(integers) => integers[row].to_string(),
         });
@@ -107,8 +107,9 @@ fn stored(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
         let Some(mut place) = group.next_column()? else { continue };
         match (place.untyped(), &column.cells) {
             (ColumnWriter::ByteArrayColumnWriter(writer), Cells::Texts(texts)) => {
-                let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
-                writer.write_batch(&texts, None, None)?;
+                let depths: Vec<i16> = texts.iter().map(|text| i16::from(text.is_some())).collect();
+                let texts: Vec<ByteArray> = texts.iter().flatten().map(|text| text.as_str().into()).collect();
+                writer.write_batch(&texts, Some(&depths), None)?;
             }
             (ColumnWriter::DoubleColumnWriter(writer), Cells::Numbers(numbers)) => {
                 writer.write_batch(numbers, None, None)?;
@@ -133,8 +134,11 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
             Cells::Numbers(_) => Physical::DOUBLE,
             Cells::Integers(_) => Physical::INT64,
         };
-        let field =
-            Type::primitive_type_builder(&column.name, physical).with_repetition(Repetition::REQUIRED);
+        let repetition = match column.cells {
+            Cells::Texts(_) => Repetition::OPTIONAL,
+            Cells::Numbers(_) | Cells::Integers(_) => Repetition::REQUIRED,
+        };
+        let field = Type::primitive_type_builder(&column.name, physical).with_repetition(repetition);
         let field = match column.cells {
             Cells::Texts(_) => field.with_logical_type(Some(LogicalType::String)),
             Cells::Numbers(_) | Cells::Integers(_) => field,

@@ -3,13 +3,14 @@
 use crate::written::{file, write};
 use parquet::{
     basic::Compression,
-    data_type::{ByteArrayType, DoubleType, Int64Type},
+    data_type::{ByteArrayType, DoubleType, Int32Type, Int64Type},
     file::{properties::WriterProperties, writer::SerializedFileWriter},
     schema::parser::parse_message_type,
 };
 use std::sync::Arc;
 use veracity_tables::{
-    Cells, Column, Form, LabelColumn, LabelKind, Labels, Layout, Limits, Scale, Unknown, read_features,
+    Cells, Column, Form, Kind, LabelColumn, LabelKind, Labels, Layout, Limits, Scale, Source, Unknown,
+    Values, Wanted, read_columns, read_features, read_parts,
 };
 
 fn people(packing: Compression) -> Vec<u8> {
@@ -72,4 +73,46 @@ fn a_damaged_parquet_file_is_one_line() {
             }
         }
     }
+}
+
+/// A column of dates is text as it would be in CSV, also in parts and in another order, and never numbers or features. Days: 2025-03-31 is
+/// 20178 days after 1970-01-01, and 1969-12-31 one before, as `date -d` has it.
+#[test]
+fn dates_are_text_and_no_numbers() {
+    let schema = "message t { optional int32 visited (DATE); required int64 id; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    write::<Int32Type, _>(&mut group, &[20_178, -1, i32::MAX], Some(&[1, 0, 1, 1]));
+    write::<Int64Type, _>(&mut group, &[1, 2, 3, 4], None);
+    group.close().unwrap();
+    writer.close().unwrap();
+    // A date that is not written with four digits of a year is missing.
+    let dates: Vec<Option<String>> =
+        [Some("2025-03-31"), None, Some("1969-12-31"), None].map(|date| date.map(str::to_owned)).to_vec();
+    let source = Source::in_memory("t.parquet", bytes.clone());
+    let read = |kind| {
+        read_columns(&source, Form::default(), &[Wanted { name: "visited", kind }], &Limits::default())
+    };
+    assert_eq!(read(Kind::Texts).unwrap().values, [Values::Texts(dates.clone().into())]);
+    assert!(read(Kind::Numbers).unwrap_err().to_string().contains("it has another type"));
+    let path = file("dates.parquet", &bytes);
+    let wanted = [Wanted { name: "visited", kind: Kind::Texts }];
+    let parts =
+        read_parts(&path, Form::default(), &wanted, &["id"], &Limits::default(), |part| part).unwrap();
+    assert_eq!(parts.len(), 1);
+    assert_eq!(parts[0].values, [Values::Texts(dates.into())]);
+    let as_key = read_parts(&path, Form::default(), &[], &["visited"], &Limits::default(), drop);
+    assert!(as_key.unwrap_err().to_string().contains("it has another type"));
+    let features = Layout {
+        form: Form::default(),
+        columns: vec![Column {
+            name: "visited".into(),
+            cells: Cells::Numbers { scale: None, missing: None },
+        }],
+        label: None,
+    };
+    let refused = read_features(&file("dates.parquet", &bytes), &features, &Limits::default());
+    assert!(refused.unwrap_err().to_string().contains("it has another type"));
 }

@@ -9,7 +9,7 @@ const TEXTS: [&str; 5] = ["Ulm, old", "a \"quoted\" one", "two\nlines", "naïve 
 const NUMBERS: [f64; 5] = [0.1, -1e300, 5e-324, 917.0, 0.30000000000000004];
 
 fn columns(texts: &[&str], numbers: &[f64]) -> [Column; 2] {
-    let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+    let texts = texts.iter().map(|text| Some((*text).to_owned())).collect();
     [
         Column { name: "town, or so".into(), cells: Cells::Texts(texts) },
         Column { name: "n".into(), cells: Cells::Numbers(numbers.into()) },
@@ -31,6 +31,18 @@ fn what_is_written_is_what_is_read() {
         let texts = TEXTS.map(|text| Some(text.to_owned())).to_vec();
         let numbers = NUMBERS.map(Some).to_vec();
         assert_eq!(found.values, [Values::Texts(texts.into()), Values::Numbers(numbers)], "{name}");
+    }
+    let missing = [
+        Column { name: "town, or so".into(), cells: Cells::Texts(vec![None, Some("Ulm".into()), None]) },
+        Column { name: "n".into(), cells: Cells::Numbers(vec![1.0, 2.0, 3.0]) },
+    ];
+    assert_eq!(csv(&missing).unwrap(), b"\"town, or so\",n\n,1.0\nUlm,2.0\n,3.0\n");
+    for (name, bytes) in [("t.csv", csv(&missing).unwrap()), ("t.parquet", parquet(&missing).unwrap())] {
+        assert_eq!(
+            read(name, bytes).values[0],
+            Values::Texts(vec![None, Some("Ulm".to_owned()), None].into()),
+            "{name}"
+        );
     }
     let none = columns(&[], &[]);
     assert_eq!(csv(&none).unwrap(), b"\"town, or so\",n\n");

@@ -6,6 +6,7 @@
 use crate::claims::{
     Adjacency, Check, Count, Mechanism, NoiseMultiplier, NoiseNote, PersonsNote, Refusal, ReleaseNote,
     Subject,
+    spec::Whole,
     verification::{ROUNDING, Stated},
 };
 use veracity_core::{Participation, printable};
@@ -131,16 +132,27 @@ fn compare_noise(note: &ReleaseNote, mechanism: &Mechanism) -> Result<Vec<Check>
 /// Whether a release that bounds the rows of a person was charged for as many, and only such a one.
 pub(crate) fn compare_persons(persons: Option<&PersonsNote>, subject: &Subject) -> Result<(), Refusal> {
     if let Some(PersonsNote {
-        rows_per_person: None, rows_per_group: Some(rows), groups_per_person, ..
+        rows_per_person: None,
+        rows_per_group: Some(rows),
+        groups_per_person,
+        rows_per_subquery,
+        groups_per_call,
+        ..
     }) = persons
     {
         let groups = groups_per_person
             .as_ref()
             .ok_or_else(|| Refusal::invalid("groups_per_person is missing; rows_per_group needs it"))?;
         let groups = groups.count("groups_per_person")?;
-        compare_groups(rows.count("rows_per_group")?, groups, &subject.mechanism)?;
+        for read in rows_per_subquery {
+            read.count("rows_per_subquery")?;
+        }
+        compare_calls(rows.count("rows_per_group")?, (groups, groups_per_call), &subject.mechanism)?;
     } else {
-        if persons.is_some_and(|note| note.rows_per_group.is_some() || note.groups_per_person.is_some()) {
+        if persons.is_some_and(|note| {
+            let has_lists = !note.rows_per_subquery.is_empty() || !note.groups_per_call.is_empty();
+            note.rows_per_group.is_some() || note.groups_per_person.is_some() || has_lists
+        }) {
             return Err(Refusal::invalid(
                 "persons limits rows in two ways; give rows_per_person, or rows_per_group with groups_per_person",
             ));
@@ -166,6 +178,36 @@ fn compare_rows(persons: Option<&PersonsNote>, mechanism: &Mechanism) -> Result<
         None => Count::ONE,
     };
     expected("rows_per_person", noted, charged, "as in the group of the mechanism")
+}
+
+/// Of a query with several groupings, each noise call has its own number of groups, and none more than the note says of the query.
+fn compare_calls(
+    rows: Count,
+    (groups, of_calls): (Count, &[Whole]),
+    mechanism: &Mechanism,
+) -> Result<(), Refusal> {
+    if of_calls.is_empty() {
+        return compare_groups(rows, groups, mechanism);
+    }
+    let Mechanism::Composed(parts) = mechanism else {
+        return Err(Refusal::invalid("groups_per_call needs a mechanism that is composed of noise calls"));
+    };
+    let calls: Vec<&Mechanism> =
+        parts.iter().filter(|part| !matches!(part, Mechanism::Approximate { .. })).collect();
+    if calls.len() != of_calls.len() {
+        return Err(Refusal::Invalid(format!(
+            "groups_per_call has {} numbers, expected {}, one for each noise call",
+            of_calls.len(),
+            calls.len()
+        )));
+    }
+    let mut most = 0;
+    for (call, groups) in calls.into_iter().zip(of_calls) {
+        let groups = groups.count("groups_per_call")?;
+        most = most.max(groups.get());
+        compare_groups(rows, groups, call)?;
+    }
+    expected("groups_per_person", groups, Count::new(most)?, "as the largest of groups_per_call")
 }
 
 /// Of a query, one person is in as many groups as each part is repeated. Rows in each are in the sensitivity of noise, which is in

@@ -95,6 +95,17 @@ pub struct QueryArgs {
     /// A query that counts rows needs this cap, from the catalog or from here. COUNT(DISTINCT person) does not count rows.
     #[arg(long, value_name = "N", help_heading = "Budget")]
     pub rows_per_group: Option<f64>,
+    /// Choose the caps that are missing from the data, at this part of ε [default part: 0.1]
+    ///
+    /// For example, --suggest-caps=0.2 spends a fifth of --epsilon on the choice. The answer names the caps.
+    #[arg(long, value_name = "PART", help_heading = "Budget", num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
+    pub suggest_caps: Option<f64>,
+    /// Count the rows that the caps leave out, with noise
+    ///
+    /// The number is one more noisy count of the same query. Each person adds at most 3 times the rows that
+    /// count, which bounds the noise. So the number is too small where a few people have very many rows.
+    #[arg(long, help_heading = "Budget")]
+    pub count_cut: bool,
     /// Answer for every day, week, month, quarter or year of a date column
     ///
     /// One release for all periods, with a total so far beside each. A person counts in at

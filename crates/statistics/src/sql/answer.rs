@@ -4,7 +4,7 @@ use crate::sql::{
     Direction, Plan, Row,
     design::{CallNoise, Design},
     interval::{self, Interval},
-    plan::{Condition, NoiseCall, OutputValue, Value},
+    plan::{Condition, NoiseCall, Output, OutputValue, Value},
     quantile, statistic,
 };
 use std::{cmp::Ordering, collections::BTreeMap};
@@ -61,6 +61,8 @@ pub enum CallAnswer {
 pub enum Cell {
     /// A key.
     Key(String),
+    /// A key that the grouping of the row has not: NULL.
+    Absent,
     /// A noisy number.
     Number(NoisyNumber),
 }
@@ -70,9 +72,18 @@ impl Cell {
     pub(crate) fn key(&self) -> Option<&str> {
         match self {
             Cell::Key(key) => Some(key),
-            Cell::Number(_) => None,
+            Cell::Absent | Cell::Number(_) => None,
         }
     }
+}
+
+/// How many rows the caps leave out, with noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CutRows {
+    /// The number.
+    pub number: NoisyNumber,
+    /// How many rows of one unit are in it at most.
+    pub most: u64,
 }
 
 /// What an engine gave: the rows of the sums, and those of each tally.
@@ -82,19 +93,49 @@ pub struct Totals {
     pub sums: Vec<Row>,
     /// For each tally of the plan, one row for each value of each group.
     pub tallies: Vec<Vec<Row>>,
+    /// How many rows the caps leave out, where they are counted.
+    pub cut: Option<i64>,
+    /// The same of the other groupings of the plan.
+    pub others: Vec<Totals>,
 }
 
 impl Totals {
     /// From the rows of each statement of a plan, in their order.
     ///
     /// # Errors
-    /// Refuses the rows of no statement at all.
-    pub fn of(mut statements: Vec<Vec<Row>>) -> Result<Totals, Refusal> {
-        if statements.is_empty() {
-            return Err(Refusal::invalid("the engine returned nothing, expected the rows of each statement"));
+    /// Refuses the rows of another number of statements.
+    pub fn of(plan: &Plan, statements: Vec<Vec<Row>>) -> Result<Totals, Refusal> {
+        let wanted: usize = plan.groupings().map(|plan| 1 + plan.tallies.len()).sum();
+        let wanted = wanted + usize::from(plan.cut.is_some());
+        if statements.len() != wanted {
+            return Err(Refusal::invalid(format!(
+                "the engine returned the rows of {} statements, expected those of {wanted}",
+                statements.len()
+            )));
         }
-        let tallies = statements.split_off(1);
-        Ok(Totals { sums: statements.remove(0), tallies })
+        let mut rows = statements.into_iter();
+        let mut each = plan.groupings().map(|plan| Totals {
+            sums: rows.next().unwrap_or_default(),
+            tallies: rows.by_ref().take(plan.tallies.len()).collect(),
+            ..Totals::default()
+        });
+        let first = each.next().unwrap_or_default();
+        let others = each.collect();
+        let cut = match (plan.cut, rows.next().as_deref()) {
+            (None, _) => None,
+            (Some(_), Some([row])) if row.numbers.len() == 1 => Some(row.numbers[0]),
+            (Some(_), _) => {
+                return Err(Refusal::invalid(
+                    "internal error: the engine returned no number of rows that are left out; please report the query",
+                ));
+            }
+        };
+        Ok(Totals { cut, others, ..first })
+    }
+
+    /// Those of each grouping, in the order of the plan.
+    pub fn groupings(&self) -> impl Iterator<Item = &Totals> {
+        std::iter::once(self).chain(&self.others)
     }
 }
 
@@ -174,7 +215,7 @@ impl Plan {
             }
             Value::Number(number) => Some(Interval::point(*number)),
             Value::NumberKey(at) => group.keys.get(*at)?.parse().ok().map(Interval::point),
-            Value::Key(_) | Value::Text(_) => None,
+            Value::Key(_) | Value::Absent | Value::Grouping(_) | Value::Text(_) => None,
             Value::Arithmetic(operator, left, right) => interval::arithmetic(
                 *operator,
                 self.interval(design, left, group, miss)?,
@@ -203,17 +244,27 @@ impl Plan {
 
     /// What is shown of the groups, in its order: post-processing, which costs nothing. An answer that is undefined is sorted last, and
     /// no comparison holds of it.
-    pub fn show(&self, design: &Design, mut groups: Vec<Group>) -> Vec<Vec<Cell>> {
-        if let Some(having) = &self.shown.having {
-            groups.retain(|group| self.holds(design, having, group) == Some(true));
+    pub fn show(&self, design: &Design, groups: Vec<Group>) -> Vec<Vec<Cell>> {
+        self.show_groupings(vec![(self, design, groups)])
+    }
+
+    /// The same of the groups of each grouping. A key that a grouping has not is undefined.
+    pub(crate) fn show_groupings(&self, groupings: Vec<(&Plan, &Design, Vec<Group>)>) -> Vec<Vec<Cell>> {
+        let mut sorted: Vec<(Vec<Operand>, (&Plan, &Design, Group))> = Vec::new();
+        for (plan, design, groups) in groupings {
+            for group in groups {
+                if plan
+                    .shown
+                    .having
+                    .as_ref()
+                    .is_some_and(|having| plan.holds(design, having, &group) != Some(true))
+                {
+                    continue;
+                }
+                let by = plan.shown.order_by.iter().map(|(value, _)| plan.operand(design, value, &group));
+                sorted.push((by.collect(), (plan, design, group)));
+            }
         }
-        let mut sorted: Vec<(Vec<Operand>, Group)> = groups
-            .into_iter()
-            .map(|group| {
-                let by = self.shown.order_by.iter().map(|(value, _)| self.operand(design, value, &group));
-                (by.collect(), group)
-            })
-            .collect();
         sorted.sort_by(|(a, _), (b, _)| {
             let pairs = a.iter().zip(b).zip(&self.shown.order_by);
             let by = pairs.map(|((a, b), (_, direction))| {
@@ -231,12 +282,15 @@ impl Plan {
         sorted.truncate(
             self.shown.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
         );
-        let cell = |group: &Group, value: &OutputValue| match value {
-            OutputValue::Key(at) => Cell::Key(group.keys[*at].clone()),
-            OutputValue::Noisy(value) => Cell::Number(self.number(design, value, group)),
+        let row = |(plan, design, group): &(&Plan, &Design, Group)| {
+            let cell = |output: &Output| match &output.value {
+                OutputValue::Key(at) => Cell::Key(group.keys[*at].clone()),
+                OutputValue::Absent => Cell::Absent,
+                OutputValue::Grouping(level) => Cell::Key(level.to_string()),
+                OutputValue::Noisy(value) => Cell::Number(plan.number(design, value, group)),
+            };
+            plan.outputs.iter().map(cell).collect::<Vec<_>>()
         };
-        let row =
-            |group: &Group| self.outputs.iter().map(|output| cell(group, &output.value)).collect::<Vec<_>>();
         sorted.iter().map(|(_, group)| row(group)).collect()
     }
 
@@ -244,6 +298,7 @@ impl Plan {
         match value {
             Value::Key(at) => Operand::Text(group.keys[*at].clone()),
             Value::Text(text) => Operand::Text(text.clone()),
+            Value::Absent => Operand::Undefined,
             value => {
                 let number = self.number(design, value, group);
                 if number.is_defined() { Operand::Number(number.answer) } else { Operand::Undefined }

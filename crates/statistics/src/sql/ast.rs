@@ -15,6 +15,8 @@ pub(crate) struct Select {
     pub filter: Option<Expr>,
     /// By what.
     pub group_by: Vec<Expr>,
+    /// Each `ROLLUP`, `CUBE` and `GROUPING SETS`, as its sets of keys.
+    pub grouping_sets: Vec<Vec<Vec<Expr>>>,
     /// Which of the noisy answers are shown.
     pub having: Option<Expr>,
     /// In which order.
@@ -39,9 +41,20 @@ pub(crate) struct From {
     pub table: Name,
     /// The query whose rows it has, in place of a table.
     pub query: Option<Box<Select>>,
+    /// Of a table in a subquery that only filters: which of its rows there are, by the alias.
+    pub filter: Option<Expr>,
+    /// Of such a table: the columns that the subquery selects; none for `*`.
+    pub selected: Option<Vec<Name>>,
     pub alias: Option<String>,
     /// None for the first table.
     pub join: Option<Join>,
+}
+
+impl From {
+    /// A table of this name.
+    pub(crate) fn of(table: Name) -> From {
+        From { table, query: None, filter: None, selected: None, alias: None, join: None }
+    }
 }
 
 /// How a table is joined, as it is written.
@@ -151,6 +164,8 @@ pub(crate) enum Expr {
         query: Box<Select>,
         negated: bool,
     },
+    /// Whether a query has a row.
+    Exists(Box<Select>),
     /// All columns, in a query inside of another.
     Star,
     /// A function of arguments.

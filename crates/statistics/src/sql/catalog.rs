@@ -109,6 +109,8 @@ pub enum RowsOf {
         period: Option<(Unit, String)>,
         /// How many rows of one unit are joined to other private tables, where that is declared.
         joined: Option<Count>,
+        /// The part of ε at which a query chooses the caps that it needs and that are not declared.
+        suggest: Option<f64>,
     },
 }
 
@@ -178,6 +180,7 @@ struct TableSection {
     rows_per_group: Option<u64>,
     groups_per_person: Option<u64>,
     rows_in_joins: Option<u64>,
+    suggest_caps: Option<f64>,
     #[serde(default)]
     columns: BTreeMap<String, ColumnSection>,
 }
@@ -426,6 +429,7 @@ impl TableSection {
                     declared,
                     period,
                     joined,
+                    suggest: self.suggest_caps,
                 }
             }
         };
@@ -433,6 +437,7 @@ impl TableSection {
         let has_caps = self.unit.is_some()
             || self.period.is_some()
             || self.date.is_some()
+            || self.suggest_caps.is_some()
             || numbers.iter().any(Option::is_some);
         if rows_of == RowsOf::Public && has_caps {
             return Err(refuse("is public and has caps or a unit; remove them"));

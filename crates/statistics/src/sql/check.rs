@@ -3,6 +3,7 @@
 mod aggregates;
 mod calls;
 mod dates;
+mod groupings;
 mod keys;
 mod names;
 mod per_unit;
@@ -20,6 +21,7 @@ use crate::sql::{
 };
 pub(crate) use calls::Sharing;
 use calls::{Calls, Statistics};
+use groupings::{Groupings, Shown};
 use names::Names;
 pub(super) use per_unit::MOST_ROWS;
 use veracity_core::{Count, Refusal};
@@ -73,18 +75,18 @@ pub(crate) fn check_parsed(
     select.from = rows::in_order(select.from, catalog);
     let mut names = Names::new(&select.from, catalog, wanted.rows)?;
     rows::check_joins(&select.from, &mut names)?;
-    let filter =
-        select.filter.as_ref().map(|filter| rows::filter(filter, &mut names, catalog)).transpose()?;
-    let keys = keys(&select, &mut names)?;
+    let filter = rows::filters(&select, &mut names, catalog)?;
+    let groupings = Groupings::new(&select, &mut names)?;
+    let keys = &groupings.keys;
     let mut statistics = Statistics::default();
-    let outputs = outputs(&select, &keys, &mut names, &mut statistics)?;
+    let outputs = outputs(&select, keys, &mut names, &mut statistics)?;
     let selected = statistics.clone();
-    let shown = shown::shown(&select, &outputs, &keys, &mut names, &mut statistics)?;
+    let shown = shown::shown(&select, &outputs, keys, &mut names, &mut statistics)?;
     // All tables are known here, also those of inner queries.
     let period = dates::period_of_unit(&mut names)?;
-    let needs_units = keys.iter().any(|key| key.public.is_none());
     // Without an aggregate, keys that are not public are an answer: those with enough persons.
-    if statistics.is_empty() && !needs_units {
+    let has_unknown = |set: &Vec<usize>| set.iter().any(|at| keys[*at].public.is_none());
+    if statistics.is_empty() && !groupings.sets.iter().all(has_unknown) {
         return Err(Refusal::invalid("query has no aggregate; add one, such as COUNT(*), SUM(x) or AVG(x)"));
     }
     // Engines have no table without a column.
@@ -101,7 +103,9 @@ pub(crate) fn check_parsed(
     };
     let (unit, usual) = (unit.clone(), *caps);
     if period.is_some() && statistics.counts_units() {
-        dates::check_count_of_units(&keys, &names)?;
+        for set in &groupings.sets {
+            dates::check_count_of_units(&groupings.keys_of(set), &names)?;
+        }
     }
     let cap = |what, number: Count| spread::cap(what, number.get());
     let caps = Caps {
@@ -110,37 +114,48 @@ pub(crate) fn check_parsed(
     };
     let caps =
         if has_one_row_per_unit(&names) { Caps { groups: Count::ONE, rows: Count::ONE } } else { caps };
-    let calls = |statistics: &Statistics| {
-        statistics.calls((caps.rows, sharing), needs_units, &|column| names.range(column))
-    };
-    let found = calls(&statistics)?;
-    if calls(&selected)?.calls != found.calls {
-        return Err(Refusal::invalid(
-            "query sorts or filters by an aggregate that it does not select; add it to SELECT, because it \
-             is released and costs budget",
-        ));
+    let range = |column| names.range(column);
+    let mut plans = Vec::new();
+    for set in &groupings.sets {
+        let keys = groupings.keys_of(set);
+        let needs_units = keys.iter().any(|key| key.public.is_none());
+        let calls = |statistics: &Statistics| statistics.calls((caps.rows, sharing), needs_units, &range);
+        let found = calls(&statistics)?;
+        if calls(&selected)?.calls != found.calls {
+            return Err(Refusal::invalid(
+                "query sorts or filters by an aggregate that it does not select; add it to SELECT, because it \
+                 is released and costs budget",
+            ));
+        }
+        let Calls { inputs, sums, tallies, calls, aggregates } = found;
+        let mut plan = Plan {
+            query: query.to_owned(),
+            catalog: catalog.digest().to_owned(),
+            sources: names.sources.clone(),
+            period: period.clone(),
+            filter: filter.clone(),
+            keys,
+            inputs,
+            sums,
+            tallies,
+            caps,
+            unit: unit.clone(),
+            outputs: Shown(set).outputs(&outputs),
+            calls,
+            aggregates,
+            every: None,
+            shown: Shown(set).presentation(&shown),
+            cut: None,
+            others: Vec::new(),
+        };
+        plan.caps.groups = groups_at_most(&plan)?;
+        plans.push(plan);
     }
-    let Calls { inputs, sums, tallies, calls, aggregates } = found;
-    let mut plan = Plan {
-        query: query.to_owned(),
-        catalog: catalog.digest().to_owned(),
-        sources: names.sources,
-        period,
-        filter,
-        keys,
-        inputs,
-        sums,
-        tallies,
-        caps,
-        unit,
-        outputs,
-        calls,
-        aggregates,
-        every: None,
-        shown,
-    };
-    plan.caps.groups = groups_at_most(&plan)?;
-    Ok(plan)
+    let others = plans.split_off(1);
+    plans
+        .pop()
+        .map(|plan| Plan { others, ..plan })
+        .ok_or_else(|| Refusal::invalid("internal error: a query has no grouping; please report the query"))
 }
 
 /// Whether every table has one row for each unit: then the join has, and that row is in one group.
@@ -164,27 +179,6 @@ fn groups_at_most(plan: &Plan) -> Result<Count, Refusal> {
     Ok(plan.caps.groups.min(Count::new(all)?))
 }
 
-fn keys(select: &Select, names: &mut Names) -> Result<Vec<Key>, Refusal> {
-    let mut keys: Vec<Key> = Vec::new();
-    for expr in &select.group_by {
-        if let Expr::Call { name, .. } = expr
-            && matches!(name.as_str(), "rollup" | "cube")
-        {
-            return Err(Refusal::invalid(format!(
-                "GROUP BY {} is not supported, because each level has its own groups, caps and noise; ask one \
-                 query for each level",
-                name.to_uppercase()
-            )));
-        }
-        let key = keys::key(keys::meant(expr, select, names)?, names)?;
-        if keys.contains(&key) {
-            return Err(Refusal::invalid("query groups by the same key twice; name it once"));
-        }
-        keys.push(key);
-    }
-    Ok(keys)
-}
-
 fn outputs(
     select: &Select,
     keys: &[Key],
@@ -199,7 +193,7 @@ fn outputs(
                 Expr::Column(table, name) => {
                     return Err(keys::not_a_key(table.as_ref(), name, names)?);
                 }
-                expr => OutputValue::Noisy(shown::selected(expr, names, statistics)?),
+                expr => OutputValue::Noisy(shown::selected(expr, keys, names, statistics)?),
             },
         };
         let name = item.alias.clone().unwrap_or_else(|| item.text.clone());

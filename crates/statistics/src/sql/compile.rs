@@ -63,7 +63,8 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The statements of a plan: that of its sums, then one for each tally.
+/// The statements of a plan: for each grouping that of its sums, then one for each tally; last that of the rows
+/// that the caps leave out, where they are counted.
 ///
 /// `whole_units` says which columns of the unit hold integers in every table that has them; it is empty where that is not known. An
 /// engine compares integers as they are, which is quicker than to write each as a text first, and distinguishes the same units.
@@ -76,17 +77,37 @@ pub fn compile(
     secret: &Secret,
     whole_units: &[bool],
 ) -> Result<Vec<Statement>, Refusal> {
-    let compiler = Compiler { plan, dialect, secret, whole_units };
     let keeps = dialect.keeps_tables();
-    let mut statements = vec![if keeps { compiler.sums()? } else { compiler.sums_in_one_pass()? }];
-    for input in &plan.tallies {
-        statements.push(if keeps { compiler.tally(*input)? } else { compiler.tally_in_one_pass(*input)? });
+    let mut statements = Vec::new();
+    for plan in plan.groupings() {
+        let compiler = Compiler { plan, dialect, secret, whole_units };
+        statements.push(if keeps { compiler.sums()? } else { compiler.sums_in_one_pass()? });
+        for input in &plan.tallies {
+            statements.push(if keeps {
+                compiler.tally(*input)?
+            } else {
+                compiler.tally_in_one_pass(*input)?
+            });
+        }
+    }
+    if let Some(most) = plan.cut {
+        statements.push(Compiler { plan, dialect, secret, whole_units }.cut(most.get())?);
     }
     for statement in &mut statements {
         let sql = std::mem::take(&mut statement.sql);
         statement.sql = dialect.guarded(sql, statement.keys, statement.numbers);
     }
     Ok(statements)
+}
+
+/// The statements of the sizes of units, before any cap: a place on the list of caps and how many units have it, by rows, then by groups.
+///
+/// # Errors
+/// Refuses a plan that the dialect cannot write.
+pub fn compile_sizes(plan: &Plan, dialect: Dialect, whole_units: &[bool]) -> Result<Vec<Statement>, Refusal> {
+    // Nothing is hashed.
+    let secret = Secret::new([0; 32]);
+    Compiler { plan, dialect, secret: &secret, whole_units }.sizes()
 }
 
 /// A plan on its way to the dialect of an engine.

@@ -42,6 +42,10 @@ pub struct Design {
     pub multiplier: NoiseMultiplier,
     /// What is drawn for each noise call of the plan, in its order.
     pub drawn: Vec<CallNoise>,
+    /// What is drawn for the number of rows that the caps leave out.
+    pub cut: Option<NoisySum>,
+    /// The same for the other groupings of the plan.
+    pub others: Vec<Design>,
 }
 
 impl Design {
@@ -51,7 +55,17 @@ impl Design {
     /// Refuses noise that is too wide to be accounted for.
     pub fn new(plan: &Plan, kind: NoiseKind, multiplier: NoiseMultiplier) -> Result<Design, Refusal> {
         let drawn = plan.calls.iter().map(|call| drawn(plan, *call, (kind, multiplier)));
-        Ok(Design { kind, multiplier, drawn: drawn.collect::<Result<_, _>>()? })
+        let others = plan.others.iter().map(|other| Design::new(other, kind, multiplier));
+        let others = others.collect::<Result<_, _>>()?;
+        let cut =
+            |most: Count| NoisySum::new("rows cut", Contribution::new(most.get().into()), (kind, multiplier));
+        let cut = plan.cut.map(cut).transpose()?;
+        Ok(Design { kind, multiplier, drawn: drawn.collect::<Result<_, _>>()?, cut, others })
+    }
+
+    /// The design of each grouping, that of the plan itself first.
+    pub fn groupings(&self) -> impl Iterator<Item = &Design> {
+        std::iter::once(self).chain(&self.others)
     }
 
     /// What one unit tells by one call.

@@ -44,7 +44,8 @@ impl EveryPeriod {
     /// Refuses what [`crate::sql::check`] refuses, a query that has keys or an order of its own, and tables without a date column.
     pub fn check(&self, query: &str, catalog: &Catalog, wanted: CapOverrides) -> Result<Plan, Refusal> {
         let mut select = parsed(query)?;
-        let has_more = !select.group_by.is_empty() || select.having.is_some();
+        let is_grouped = !(select.group_by.is_empty() && select.grouping_sets.is_empty());
+        let has_more = is_grouped || select.having.is_some();
         if has_more || !select.order_by.is_empty() || select.limit.is_some() {
             return Err(Refusal::invalid(
                 "every has a row for each period, in order; remove GROUP BY, HAVING, ORDER BY and LIMIT",
@@ -112,7 +113,7 @@ impl EveryPeriod {
 /// The column of totals beside that of an aggregate, where it has one.
 fn so_far(output: &Output, calls: &[NoiseCall], aggregates: &[Aggregate]) -> Result<Option<Output>, Refusal> {
     match output.value {
-        OutputValue::Key(_) => Ok(None),
+        OutputValue::Key(_) | OutputValue::Absent | OutputValue::Grouping(_) => Ok(None),
         OutputValue::Noisy(Value::Aggregate(at)) => {
             let value = OutputValue::Noisy(Value::Aggregate(aggregates.len() + at));
             let total = Output { name: format!("{} so far", output.name), value };
@@ -190,6 +191,8 @@ impl Plan {
                     answer,
                     threshold: None,
                     threshold_delta,
+                    is_declared: false,
+                    suggestion: None,
                 });
             }
         }
@@ -208,7 +211,7 @@ impl Plan {
             Ok(CallNoise::Periods(Box::new(PeriodSums::new(horizon, priority, multiplier, slack)?)))
         });
         let drawn = drawn.collect::<Result<_, Refusal>>()?;
-        Ok(Design { kind: NoiseKind::Gaussian, multiplier, drawn })
+        Ok(Design { kind: NoiseKind::Gaussian, multiplier, drawn, cut: None, others: Vec::new() })
     }
 
     /// The periods, and what one unit adds to a call of each.

@@ -44,7 +44,7 @@ impl QueryDone {
             let Some(aggregate) = plan.aggregates.get(aggregate) else { continue };
             let says_nothing = |row: &Vec<Cell>| match &row[at] {
                 Cell::Number(noisy) => says_nothing(plan, *aggregate, noisy),
-                Cell::Key(_) => false,
+                Cell::Key(_) | Cell::Absent => false,
             };
             if !rows.iter().all(says_nothing) {
                 continue;

@@ -93,6 +93,7 @@ pub(crate) fn function(function: Function, of: &[Interval]) -> Option<Interval> 
         Function::Round(decimals) => covering(x, |number| round(number, decimals)),
         Function::Floor => covering(x, f64::floor),
         Function::Ceiling => covering(x, f64::ceil),
+        Function::Truncate => covering(x, f64::trunc),
         Function::Root if x.high < 0.0 => None,
         // An exact number that has a root is not negative. A noisy one below zero has the root of zero.
         Function::Root => x.rising(|number| number.max(0.0).sqrt()),
@@ -129,13 +130,14 @@ mod tests {
 
     const OPERATORS: [Operator; 4] =
         [Operator::Add, Operator::Subtract, Operator::Multiply, Operator::Divide];
-    const FUNCTIONS: [Function; 10] = [
+    const FUNCTIONS: [Function; 11] = [
         Function::Absolute,
         Function::Square,
         Function::Round(1),
         Function::Round(-1),
         Function::Floor,
         Function::Ceiling,
+        Function::Truncate,
         Function::Root,
         Function::Logarithm,
         Function::Exponential,
@@ -164,6 +166,7 @@ mod tests {
             Function::Round(decimals) => round(x, decimals),
             Function::Floor => x.floor(),
             Function::Ceiling => x.ceil(),
+            Function::Truncate => x.trunc(),
             Function::Root => x.sqrt(),
             Function::Logarithm => x.ln(),
             Function::Exponential => x.exp(),

@@ -1,14 +1,14 @@
 //! A query from its text to noisy rows whose claim is on disk, in one call; and what it would cost, without a look at a row.
 
 use crate::sql::{
-    CapOverrides, Catalog, Cell, Dialect, Engine, EveryPeriod, Output, Place, PreparedQuery, Row, Secret,
-    Statement, Totals,
+    CapOverrides, CapSuggestion, Catalog, Cell, CutRows, Dialect, Engine, EveryPeriod, Output, Place, Plan,
+    PreparedQuery, Row, Secret, Statement, Totals,
     advice::with_advice,
     catalog::digest,
     check, compile,
     engine::{DuckDb, Sqlite},
     plan::Source,
-    required_caps,
+    required_caps, sizes,
 };
 use crate::{ClaimPlace, ReleaseSettings, provenance};
 use std::path::PathBuf;
@@ -19,6 +19,9 @@ use veracity_ledger::{Forecast, KeptAnswer, Paid, Payer, Payment, pay};
 use veracity_mechanisms::NoiseKind;
 use veracity_noise::{Bits, Entropy, Key, NoiseStream, Origin, Purpose};
 use veracity_tables::{FormParts, Limits};
+
+/// The step of the noise stream that draws caps.
+const CHOICE: u64 = 1;
 
 /// What is asked, and what it may cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +40,10 @@ pub struct QueryRequest {
     pub form: FormParts,
     /// Whether it is asked of every period of a date column.
     pub every: Option<EveryPeriod>,
+    /// The part of ε for choosing the caps that are not given, where not as the catalog says.
+    pub suggest_caps: Option<f64>,
+    /// Whether rows that the caps leave out are counted.
+    pub count_cut: bool,
 }
 
 impl QueryRequest {
@@ -50,6 +57,8 @@ impl QueryRequest {
             caps: CapOverrides::default(),
             form: FormParts::default(),
             every: None,
+            suggest_caps: None,
+            count_cut: false,
         }
     }
 
@@ -63,7 +72,21 @@ impl QueryRequest {
             Some(every) => every.check(&self.query, catalog, self.caps),
         };
         let mut plan = plan.map_err(|refusal| with_advice(refusal, &self.query, catalog))?;
-        required_caps::must_be_given(&plan, self.caps)?;
+        if self.count_cut {
+            plan.cut = Some(sizes::most_cut(&plan)?);
+        }
+        let missing = required_caps::missing(&plan, self.caps);
+        match (self.suggest_caps, plan.suggested_part()) {
+            (Some(_), _) if !missing.any() => {
+                return Err(Refusal::invalid(
+                    "suggest_caps has nothing to choose, because the query has all caps that it needs; remove it, or the caps",
+                ));
+            }
+            (Some(part), _) | (None, Some(part)) if missing.any() => {
+                return CapSuggestion::prepare(part, missing, self, (catalog, &plan));
+            }
+            _ => required_caps::must_be_given(&plan, self.caps)?,
+        }
         if !self.form.is_empty() {
             for source in &mut plan.sources {
                 source.table.form = self.form.over(source.table.form)?;
@@ -86,6 +109,10 @@ pub struct QueryDone {
     pub claim: ClaimFile,
     /// Where that is written.
     pub path: PathBuf,
+    /// How many rows the caps leave out, where they are counted.
+    pub cut: Option<CutRows>,
+    /// The query with the caps that it had.
+    pub prepared: PreparedQuery,
 }
 
 /// A query of which everything is fixed, and no row was read.
@@ -121,17 +148,19 @@ impl OpenQuery {
     pub fn rehearse(&self, dialect: Dialect) -> Result<(), Error> {
         let plan = &self.prepared.plan;
         self.statements(dialect)?;
-        let keys = plan.keys.iter().map(|key| match &key.public {
-            Some(names) => names.first().cloned().unwrap_or_default(),
-            None => "any".to_owned(),
-        });
-        let none = Row { keys: keys.collect(), numbers: vec![0; plan.sums.len().max(1)] };
-        let totals = Totals { sums: vec![none], tallies: vec![Vec::new(); plan.tallies.len()] };
+        let none = |plan: &Plan| {
+            let keys = plan.keys.iter().map(|key| match &key.public {
+                Some(names) => names.first().cloned().unwrap_or_default(),
+                None => "any".to_owned(),
+            });
+            let row = Row { keys: keys.collect(), numbers: vec![0; plan.sums.len().max(1)] };
+            let tallies = vec![Vec::new(); plan.tallies.len()];
+            Totals { sums: vec![row], tallies, cut: plan.cut.map(|_| 0), others: Vec::new() }
+        };
+        let totals = Totals { others: plan.others.iter().map(none).collect(), ..none(plan) };
         let mut rng = NoiseStream::new(Entropy::seeded(0).stream(Purpose::Noise, Key::default()));
-        let groups = plan.answer(&self.prepared.design, None, &totals, &mut rng)?;
-        self.written(plan.show(&self.prepared.design, groups), (rng.origin(), rng.is_releasable()))
-            .1
-            .to_json()?;
+        let drawn = (rng.origin(), rng.is_releasable());
+        self.written(self.prepared.answer(None, &totals, &mut rng)?, drawn).1.to_json()?;
         Ok(())
     }
 
@@ -147,8 +176,26 @@ impl OpenQuery {
     ///
     /// # Errors
     /// Returns the error of the engine, or of the claim that cannot be written.
-    pub fn ask(self, engine: &mut dyn Engine) -> Result<QueryDone, Error> {
+    pub fn ask(mut self, engine: &mut dyn Engine) -> Result<QueryDone, Error> {
+        if let Some(suggestion) = &self.prepared.suggestion {
+            let sizes = engine.sizes(&self.prepared.plan)?;
+            let key = Key { step: CHOICE, ..Key::default() };
+            let mut rng = NoiseStream::new(self.entropy.stream(Purpose::Noise, key));
+            self.prepared = suggestion.choose(&self.prepared, &sizes, &mut rng)?;
+            self.claim = self.prepared.claim()?;
+            // What is read of a table may rest on the caps.
+            engine.load(&self.prepared.plan)?;
+        }
         let totals = engine.totals(&self.prepared.plan, &secret(&self.entropy))?;
+        self.finish(&totals)
+    }
+
+    /// The same of the rows of each statement, in their order.
+    ///
+    /// # Errors
+    /// Refuses the rows of other statements, and a claim that cannot be written.
+    pub fn finish_statements(self, statements: Vec<Vec<Row>>) -> Result<QueryDone, Error> {
+        let totals = Totals::of(&self.prepared.plan, statements)?;
         self.finish(&totals)
     }
 
@@ -158,12 +205,18 @@ impl OpenQuery {
     /// Refuses totals that are not those of the plan, and a claim that cannot be written.
     pub fn finish(self, totals: &Totals) -> Result<QueryDone, Error> {
         let prepared = &self.prepared;
+        if prepared.suggestion.is_some() {
+            return Err(Error::invalid(
+                "suggest_caps needs an engine of its own, because it asks twice; set rows_per_group and groups_per_person",
+            ));
+        }
         let mut rng = NoiseStream::new(self.entropy.stream(Purpose::Noise, Key::default()));
         let drawn = (rng.origin(), rng.is_releasable());
-        let groups = prepared.plan.answer(&prepared.design, prepared.threshold, totals, &mut rng)?;
-        let (rows, claim) = self.written(prepared.plan.show(&prepared.design, groups), drawn);
+        let (rows, claim) = self.written(prepared.answer(prepared.threshold, totals, &mut rng)?, drawn);
+        let cut = prepared.count_cut(totals, &mut rng)?;
         let path = self.place.write(&claim)?;
-        Ok(QueryDone { outputs: prepared.plan.outputs.clone(), rows, claim, path })
+        let outputs = prepared.plan.outputs.clone();
+        Ok(QueryDone { outputs, rows, claim, path, cut, prepared: self.prepared })
     }
 
     /// Noisy rows, and the claim that goes with them.
@@ -307,8 +360,13 @@ fn payment_for(
         (source.most, inner)
     };
     let caps: Vec<_> = plan.sources.iter().map(most).collect();
+    // One grouping is written as one, several as a list.
+    let groupings: Vec<_> = plan.groupings().map(|plan| plan.caps).collect();
     let period = plan.every.and_then(|_| plan.keys.first()).map(|key| &key.text);
-    let asked = digest(&format!("{} {:?} {caps:?} {:?} {period:?}", plan.catalog, plan.caps, plan.every));
+    let choice = prepared.suggestion.as_ref().map(|suggestion| (suggestion.epsilon, suggestion.left));
+    let more = (plan.cut, choice);
+    let asked =
+        digest(&format!("{} {:?} {caps:?} {:?} {period:?} {more:?}", plan.catalog, groupings, plan.every));
     Ok(payer.payment(&prepared.subject, Some(dataset), &plan.query)?.of(&asked, "catalog, cap or period"))
 }
 

@@ -58,6 +58,10 @@ pub struct Plan {
     pub every: Option<Priority>,
     /// What is done with the noisy answers.
     pub shown: Presentation,
+    /// Whether rows that the caps leave out are counted: how many of one unit at most.
+    pub cut: Option<Count>,
+    /// The other groupings of `ROLLUP`, `CUBE` and `GROUPING SETS`: each has keys, caps and noise calls of its own, and the same rows.
+    pub others: Vec<Plan>,
 }
 
 /// A table, and how it is joined to those before it.
@@ -248,6 +252,10 @@ pub struct Output {
 pub enum OutputValue {
     /// A key, by its place.
     Key(usize),
+    /// A key that this grouping has not.
+    Absent,
+    /// Which of some keys this grouping has not, as `GROUPING` says it.
+    Grouping(u64),
     /// A noisy number, or what is calculated from some.
     Noisy(Value),
 }
@@ -270,6 +278,10 @@ pub enum Value {
     Key(usize),
     /// A key of the group that is an integer.
     NumberKey(usize),
+    /// A key that this grouping has not.
+    Absent,
+    /// Which of some keys this grouping has not, by their places.
+    Grouping(Vec<usize>),
     /// A noisy number.
     Aggregate(usize),
     /// A number of the query.
@@ -293,6 +305,8 @@ pub enum Function {
     Floor,
     /// The next integer above.
     Ceiling,
+    /// Without what is behind the point.
+    Truncate,
     /// Times itself.
     Square,
     /// The square root; of a number below zero it is undefined.
@@ -314,7 +328,12 @@ impl Value {
     pub(crate) fn aggregates(&self) -> Vec<usize> {
         let mut found = match self {
             Value::Aggregate(at) => vec![*at],
-            Value::Key(_) | Value::NumberKey(_) | Value::Number(_) | Value::Text(_) => Vec::new(),
+            Value::Key(_)
+            | Value::NumberKey(_)
+            | Value::Absent
+            | Value::Grouping(_)
+            | Value::Number(_)
+            | Value::Text(_) => Vec::new(),
             Value::Arithmetic(_, left, right) => [left.aggregates(), right.aggregates()].concat(),
             Value::Function(_, all) => all.iter().flat_map(Value::aggregates).collect(),
         };
@@ -338,6 +357,41 @@ pub enum Condition {
 }
 
 impl Plan {
+    /// Each grouping of the query, this one first.
+    pub fn groupings(&self) -> impl Iterator<Item = &Plan> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// The part of ε at which the catalog has caps chosen.
+    pub(crate) fn suggested_part(&self) -> Option<f64> {
+        match &self.sources[0].table.rows_of {
+            RowsOf::Units { suggest, .. } => *suggest,
+            RowsOf::Public => None,
+        }
+    }
+
+    /// In how many groups of one grouping a unit counts, at most.
+    pub fn most_groups(&self) -> Count {
+        self.groupings().map(|plan| plan.caps.groups).max().unwrap_or(Count::ONE)
+    }
+
+    /// What its groups are by, in words.
+    pub fn grouping_name(&self) -> String {
+        let is_key = |output: &&Output| matches!(output.value, OutputValue::Key(_));
+        let names: Vec<&str> =
+            self.outputs.iter().filter(is_key).map(|output| output.name.as_str()).collect();
+        match (self.keys.len(), names.len()) {
+            (0, _) => "in total".to_owned(),
+            (keys, shown) if keys == shown => format!("by {}", names.join(", ")),
+            (keys, _) => format!("by {keys} keys"),
+        }
+    }
+
+    /// Whether a key is not public, so that a threshold decides which groups are shown.
+    pub(crate) fn has_unknown_keys(&self) -> bool {
+        self.keys.iter().any(|key| key.public.is_none())
+    }
+
     /// The call that counts units, where there is one.
     pub(crate) fn units_call(&self) -> Option<usize> {
         self.calls.iter().position(|call| *call == NoiseCall::Units)

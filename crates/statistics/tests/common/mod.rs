@@ -105,10 +105,15 @@ pub fn ask_in_parts(
         }
         _ => engine(tables, Some(plan)),
     };
-    let mut totals = engine.totals(plan, secret)?;
-    totals.sums.sort();
-    totals.tallies.iter_mut().for_each(|tally| tally.sort());
-    Ok(totals)
+    Ok(sorted(engine.totals(plan, secret)?))
+}
+
+/// What an engine says, in one order.
+pub fn sorted(mut totals: Totals) -> Totals {
+    let Totals { sums, tallies, others, .. } = &mut totals;
+    let all = others.iter_mut().flat_map(|other| std::iter::once(&mut other.sums).chain(&mut other.tallies));
+    std::iter::once(sums).chain(tallies).chain(all).for_each(|rows| rows.sort());
+    totals
 }
 
 /// What SQLite says, with a change to what it is asked.
@@ -126,6 +131,5 @@ pub fn ask_changed(
         rows.sort();
         all.push(rows);
     }
-    let sums = all.remove(0);
-    Ok(Totals { sums, tallies: all })
+    Ok(Totals::of(plan, all)?)
 }

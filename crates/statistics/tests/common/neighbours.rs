@@ -91,7 +91,7 @@ pub struct Trial<'a> {
 
 /// A design at a random level.
 pub fn design(plan: &Plan, dice: &mut Dice) -> Design {
-    let kind = match plan.tallies.is_empty() {
+    let kind = match plan.groupings().all(|plan| plan.tallies.is_empty()) {
         // Quantiles are chosen with Laplace noise beside them, or with none.
         false => NoiseKind::Laplace,
         true => *dice.pick(&[NoiseKind::Laplace, NoiseKind::Gaussian]),
@@ -117,8 +117,27 @@ pub fn departure(
     compare(asked.plan, asked.design, (&ask(one)?, &ask(two)?), (persons, seed.is_multiple_of(50)))
 }
 
-/// The noise inputs of two answers of an engine, against what is declared; those of choices among values too, if so wanted.
+/// The noise inputs of two answers of an engine, against what is declared of each grouping; those of choices among values too, if so
+/// wanted.
 pub fn compare(
+    plan: &Plan,
+    design: &Design,
+    (one, two): (&Totals, &Totals),
+    wanted: (u128, bool),
+) -> Result<(), String> {
+    let totals: Vec<(&Totals, &Totals)> = one.groupings().zip(two.groupings()).collect();
+    assert_eq!(totals.len(), plan.groupings().count());
+    if let Some(noise) = &design.cut {
+        let (one, two) = (one.cut.unwrap(), two.cut.unwrap());
+        if u128::from(one.abs_diff(two)) > u128::from(plan.cut.unwrap().get()) * wanted.0 {
+            return Err(format!("{} moved too far: {one} and {two}", noise.place()));
+        }
+    }
+    let each = plan.groupings().zip(design.groupings()).zip(totals);
+    each.into_iter().try_for_each(|((plan, design), totals)| compare_grouping(plan, design, totals, wanted))
+}
+
+fn compare_grouping(
     plan: &Plan,
     design: &Design,
     (one, two): (&Totals, &Totals),

@@ -39,8 +39,11 @@ pub fn query(world: &World, dice: &mut Dice) -> String {
         _ => key.clone(),
     };
     let grouped: Vec<String> = keys.iter().enumerate().map(|key| spelled(key, scope.dice)).collect();
-    let items: Vec<String> = named.into_iter().chain(aggregates).collect();
-    let grouped = if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", grouped.join(", ")) };
+    let levels = keys.iter().take(usize::from(scope.dice.once_in(4)));
+    let levels: Vec<String> = levels.map(|key| format!("GROUPING({key}) AS level_of")).collect();
+    let items: Vec<String> = named.into_iter().chain(aggregates).chain(levels).collect();
+    let grouped =
+        if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", scope.groups(&grouped)) };
     let shown = scope.shown(&keys);
     format!("SELECT {} FROM {from}{filter}{grouped}{shown}", items.join(", "))
 }
@@ -58,6 +61,19 @@ impl Scope<'_> {
     fn from(&mut self) -> String {
         let names = &self.world.names;
         let mut from = format!("{} AS p", names.quoted("people"));
+        if self.dice.once_in(6) {
+            let filter = self.predicate(1).replace("p.", "q.");
+            let people = names.quoted("people");
+            from = match self.dice.once_in(2) {
+                true => format!("(SELECT * FROM {people} AS q WHERE {filter}) AS p"),
+                false => {
+                    let all = ["id", "day"][..self.world.units].iter().copied();
+                    let all = all.chain(["hours", "score", "sex", "edu", "town", "seen"]);
+                    let all: Vec<String> = all.map(|name| names.quoted(name)).collect();
+                    format!("(SELECT {} FROM {people} AS q WHERE {filter}) AS p", all.join(", "))
+                }
+            };
+        }
         let joins = [0, 0, 0, 1, 1, 2][self.dice.below(6)];
         if joins == 1 && self.dice.once_in(3) {
             return self.begin_with_the_other_side();
@@ -93,11 +109,33 @@ impl Scope<'_> {
         from
     }
 
+    /// Keys as one grouping, or as several.
+    fn groups(&mut self, keys: &[String]) -> String {
+        let all = keys.join(", ");
+        match (self.dice.below(8), keys) {
+            (0, _) => format!("ROLLUP ({all})"),
+            (1, _) => format!("CUBE ({all})"),
+            (2, [_]) => format!("GROUPING SETS (({all}), ())"),
+            (2, [first, ..]) => format!("GROUPING SETS (({all}), (), {first})"),
+            (3, [first, others @ ..]) if !others.is_empty() => {
+                format!("{first}, GROUPING SETS (({}), ())", others.join(", "))
+            }
+            _ => all,
+        }
+    }
+
     /// That a person is, or is not, among those of another query.
     fn among(&mut self) -> String {
         let names = &self.world.names;
         let (id, visits, cost) = (names.quoted("id"), names.quoted("visits"), names.quoted("cost"));
         let not = if self.dice.once_in(3) { "NOT " } else { "" };
+        if self.dice.once_in(2) {
+            let rest = match self.dice.once_in(2) {
+                true => format!(" AND w.{cost} > 1"),
+                false => String::new(),
+            };
+            return format!("{not}EXISTS (SELECT 1 FROM {visits} AS w WHERE w.{id} = p.{id}{rest})");
+        }
         let filter = match self.dice.below(3) {
             0 => format!(
                 " WHERE w.{cost} > {:?}",
@@ -340,7 +378,7 @@ impl Scope<'_> {
             13 => match self.dice.below(3) {
                 0 => self.part_of_date(),
                 1 => format!("({} - {})", self.seen(), self.date_literal()),
-                _ => format!("CAST({} AS DOUBLE)", inner(self)),
+                _ => format!("CAST({} AS {})", inner(self), self.dice.pick(&["DOUBLE", "INTEGER"])),
             },
             0 => format!("({} + {})", inner(self), inner(self)),
             1 => format!("({} - {})", inner(self), inner(self)),

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use veracity_statistics::sql::{
     Column, ColumnRef, Comparison, Extreme, Input, JoinKind, Measure, Operator, PerUnit, Plan, Predicate,
-    Row, RowsOf, Scalar, Source, Summand, TextScalar, Totals,
+    Row, RowsOf, Scalar, Sizes, Source, Summand, TextScalar, Totals,
 };
 
 /// A row of a source: whose it is, and its declared columns, clamped.
@@ -28,7 +28,16 @@ struct CountedRow {
 
 /// The whole numbers of a plan; `secret` as an engine is given it.
 pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
-    let kept = capped(plan, rows_that_count(plan, tables, secret), secret);
+    let others = plan.others.iter().map(|other| twin(other, tables, secret)).collect();
+    let all = rows_that_count(plan, tables, secret);
+    let of_unit =
+        |rows: &[CountedRow], unit: &Vec<String>| rows.iter().filter(|row| row.unit == *unit).count() as u64;
+    let units: BTreeSet<Vec<String>> = all.iter().map(|row| row.unit.clone()).collect();
+    let kept = capped(plan, all.clone(), secret);
+    let cut = plan.cut.map(|most| {
+        let left_out = units.iter().map(|unit| of_unit(&all, unit) - of_unit(&kept, unit));
+        left_out.map(|rows| rows.min(most.get())).sum::<u64>() as i64
+    });
     let mut groups: BTreeMap<Vec<String>, Vec<CountedRow>> = BTreeMap::new();
     if plan.keys.is_empty() {
         groups.insert(Vec::new(), Vec::new());
@@ -57,7 +66,7 @@ pub fn twin(plan: &Plan, tables: &[Data], secret: &str) -> Totals {
         tally.sort();
         tallies.push(tally);
     }
-    Totals { sums: sums.collect(), tallies }
+    Totals { sums: sums.collect(), tallies, cut, others }
 }
 
 /// The numbers that count, as floats: what an answer is the truth of. One list for each group and input.
@@ -215,6 +224,29 @@ fn measured(measure: &Measure, lines: &[Line]) -> Option<f64> {
         Measure::Extreme(Extreme::Least, scalar) => numbers(scalar).into_iter().reduce(f64::min),
         Measure::Extreme(Extreme::Greatest, scalar) => numbers(scalar).into_iter().reduce(f64::max),
     }
+}
+
+/// How many rows each unit has in the group of its own where it has most, and in how many groups it is.
+fn sizes(plan: &Plan, tables: &[Data], secret: &str) -> Vec<(u64, u64)> {
+    let mut units: BTreeMap<Vec<String>, BTreeMap<Vec<String>, u64>> = BTreeMap::new();
+    for row in rows_that_count(plan, tables, secret) {
+        *units.entry(row.unit).or_default().entry(row.keys).or_default() += 1;
+    }
+    units.into_values().map(|groups| (groups.values().copied().max().unwrap(), groups.len() as u64)).collect()
+}
+
+/// The caps that can be chosen, as the documentation lists them.
+const LIST: [u64; 10] = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500];
+
+/// How many units have each place on the list of caps; the last place is of those that fit none.
+pub fn places(plan: &Plan, tables: &[Data], secret: &str) -> Sizes {
+    let mut found = Sizes { rows: vec![0; 11], groups: vec![0; 11] };
+    let place = |number: u64| LIST.iter().position(|cap| number <= *cap).unwrap_or(10);
+    for (rows, groups) in sizes(plan, tables, secret) {
+        found.rows[place(rows)] += 1;
+        found.groups[place(groups)] += 1;
+    }
+    found
 }
 
 fn rows_that_count(plan: &Plan, tables: &[Data], secret: &str) -> Vec<CountedRow> {

@@ -235,6 +235,48 @@ impl World {
         Person { people: rows(&PEOPLE, 7, dice), visits: rows(&VISITS, 4, dice) }
     }
 
+    /// A person with a row for each declared key and some more, whose numbers are at bounds, outside or none, and with partners in
+    /// every table.
+    pub fn adversary(&self, at: usize, dice: &mut Dice) -> Person {
+        let mut person = self.person(at, dice);
+        // Whose rows these are is what `person` says, also where it has none.
+        let unit: Vec<Cell> = loop {
+            let rows = person.people.iter().chain(&person.visits).next();
+            if let Some(row) = rows {
+                break row[..self.units].to_vec();
+            }
+            person = self.person(at, dice);
+        };
+        let extreme = |column: &str, dice: &mut Dice| -> Cell {
+            if let Some((lower, upper)) = self.bounds.get(column) {
+                return match dice.below(7) {
+                    0 | 1 => Cell::Number(*lower),
+                    2 | 3 => Cell::Number(*upper),
+                    4 => Cell::Number(f64::MAX),
+                    5 => Cell::Number(-f64::MAX),
+                    _ => Cell::Null,
+                };
+            }
+            let codes: Vec<&Cell> = self.places.iter().map(|place| &place[0]).collect();
+            match (column, self.keys.get(column)) {
+                ("seen", _) => {
+                    Cell::Text((*dice.pick(&[self.dates.0, self.dates.1, "9999-12-31"])).to_owned())
+                }
+                (_, Some(keys)) => Cell::Text(dice.pick(keys).clone()),
+                ("town", _) if !codes.is_empty() => (*dice.pick(&codes)).clone(),
+                _ => Cell::Text((*dice.pick(&HOSTILE_TEXTS[..16])).to_owned()),
+            }
+        };
+        let rows = |columns: &[&'static str], number: usize, dice: &mut Dice| -> Vec<Vec<Cell>> {
+            let row = |dice: &mut Dice| {
+                let cells: Vec<Cell> = columns.iter().map(|column| extreme(column, dice)).collect();
+                unit.iter().cloned().chain(cells).collect()
+            };
+            (0..number).map(|_| row(dice)).collect()
+        };
+        Person { people: rows(&PEOPLE, 40, dice), visits: rows(&VISITS, 12, dice) }
+    }
+
     /// A row without an owner, or with half of one.
     pub fn ownerless_row(&self, dice: &mut Dice) -> Vec<Cell> {
         let mut unit = vec![Cell::Null; self.units];

@@ -118,11 +118,47 @@ SELECT sex, AVG(cost) AS m FROM visits GROUP BY sex HAVING COUNT(*) > 10
 -- refused: query divides by 0
 SELECT COUNT(*) / 0 FROM visits
 
--- refused: ask one query for each level
+-- answered
 SELECT sex, smoker, COUNT(*) FROM visits GROUP BY ROLLUP (sex, smoker)
 
--- refused: ask one query for each level
-SELECT sex, smoker, COUNT(*) FROM visits GROUP BY CUBE (sex, smoker)
+-- answered
+SELECT sex, smoker, COUNT(*) AS n, GROUPING(sex) AS all_sexes, GROUPING(sex, smoker) AS level FROM visits GROUP BY CUBE (sex, smoker) ORDER BY level, sex, n DESC
 
--- refused: one query for each of the GROUPING SETS
-SELECT sex, smoker, COUNT(*) FROM visits GROUP BY GROUPING SETS ((sex), (smoker))
+-- answered
+SELECT sex, smoker, AVG(cost), MEDIAN(cost) FROM visits GROUP BY GROUPING SETS ((sex), (smoker), ())
+
+-- answered
+SELECT ward, DATE_TRUNC('month', visited) AS m, COUNT(*) FROM visits GROUP BY ward, ROLLUP (m)
+
+-- answered
+SELECT sex, COUNT(*) FROM visits GROUP BY sex WITH ROLLUP
+
+-- answered
+SELECT sex, COUNT(*) AS n FROM visits GROUP BY ROLLUP (1) HAVING GROUPING(sex) = 1 OR n > 10
+
+-- answered
+SELECT sex, ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((sex, ward), ((sex)))
+
+-- answered
+SELECT sex, CAST(AVG(cost) AS INTEGER), CAST(COUNT(*) AS DOUBLE) / 12 FROM visits GROUP BY sex
+
+-- refused: the same grouping twice
+SELECT sex, COUNT(*) FROM visits GROUP BY GROUPING SETS ((sex), (smoker), (sex))
+
+-- refused: the same key twice
+SELECT sex, COUNT(*) FROM visits GROUP BY sex, ROLLUP (sex, smoker)
+
+-- refused: the same key twice
+SELECT sex, COUNT(*) FROM visits GROUP BY sex, CUBE (sex)
+
+-- refused: at most 32 groupings
+SELECT COUNT(*) FROM visits GROUP BY CUBE (sex, smoker, ward, age / 1, cost / 1, visited)
+
+-- refused: without grouping by it
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (sex)
+
+-- refused: expected keys of GROUP BY
+SELECT sex, GROUPING(ward), COUNT(*) FROM visits GROUP BY ROLLUP (sex)
+
+-- refused: no aggregate
+SELECT ward FROM visits GROUP BY ROLLUP (ward)

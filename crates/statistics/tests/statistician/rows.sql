@@ -133,8 +133,14 @@ SELECT AVG(cost / age) FROM visits
 -- answered
 SELECT AVG(CAST(age AS DOUBLE)) FROM visits
 
--- refused: FLOOR(x)
-SELECT AVG(CAST(age AS INTEGER)) FROM visits
+-- answered
+SELECT AVG(CAST(age / 10 AS INTEGER)) FROM visits
+
+-- answered
+SELECT CAST(age / 10 AS INT) * 10 AS decade, COUNT(*) FROM visits GROUP BY decade
+
+-- refused: a type other than DOUBLE and INTEGER
+SELECT COUNT(*) FROM visits WHERE CAST(age AS VARCHAR) = '3'
 
 -- answered
 SELECT COUNT(*) FROM visits WHERE patient IN (SELECT patient FROM patients WHERE age > 65)
@@ -142,8 +148,29 @@ SELECT COUNT(*) FROM visits WHERE patient IN (SELECT patient FROM patients WHERE
 -- answered
 SELECT sex, AVG(cost) FROM visits WHERE patient NOT IN (SELECT patient FROM patients WHERE income < 20000) AND cost > 10 GROUP BY sex
 
--- refused: person IN (SELECT person
+-- answered
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients p WHERE p.patient = v.patient)
+
+-- answered
+SELECT sex, AVG(cost) FROM visits v WHERE cost > 5 AND NOT EXISTS (SELECT * FROM patients p WHERE v.patient = p.patient AND p.age > 65) GROUP BY sex
+
+-- answered
+SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM patients p WHERE p.patient = visits.patient AND income < 20000)
+
+-- refused: does not compare the privacy IDs
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients p WHERE p.age = v.age)
+
+-- refused: does not compare the privacy IDs
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients p)
+
+-- refused: does not compare the privacy IDs
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT COUNT(*) FROM patients p WHERE p.patient = v.patient)
+
+-- refused: table v is not in FROM
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients p WHERE p.patient = v.patient AND p.age > v.age)
+
+-- refused: alone or with AND
+SELECT COUNT(*) FROM visits v WHERE cost > 5 OR EXISTS (SELECT 1 FROM patients p WHERE p.patient = v.patient)
 
 -- answered
 SELECT COUNT(DISTINCT patient) FROM visits WHERE patient IN (SELECT patient FROM visits GROUP BY patient HAVING COUNT(*) >= 3)
@@ -176,7 +203,22 @@ SELECT AVG(total) FROM (SELECT ward, SUM(cost) AS total FROM visits GROUP BY war
 WITH v AS (SELECT * FROM visits WHERE cost > 100) SELECT sex, COUNT(*) FROM v GROUP BY sex
 
 -- answered
+SELECT sex, COUNT(*) FROM (SELECT patient, sex, age FROM visits x WHERE x.cost > 100) AS v WHERE v.age > 50 GROUP BY sex
+
+-- refused: column age is not selected by the subquery
 SELECT sex, COUNT(*) FROM (SELECT patient, sex FROM visits x WHERE x.cost > 100) AS v WHERE v.age > 50 GROUP BY sex
+
+-- refused: column nonsense is not declared
+SELECT COUNT(*) FROM (SELECT nonsense FROM visits) AS v
+
+-- refused: column patient is not selected by the subquery
+SELECT COUNT(DISTINCT patient) FROM (SELECT sex FROM visits) AS v
+
+-- refused: column patient is not selected by the subquery
+SELECT COUNT(*) FROM patients p JOIN (SELECT sex FROM visits) v ON p.patient = v.patient
+
+-- answered
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient FROM visits WHERE cost > 100) v ON p.patient = v.patient
 
 -- answered
 SELECT DISTINCT ward FROM visits

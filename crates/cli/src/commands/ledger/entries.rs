@@ -69,7 +69,7 @@ pub fn export(args: &LedgerExportArgs) -> Result<Outcome, Error> {
         let rows: Vec<[String; 10]> = entries.iter().map(cells).collect();
         let column = |(at, name): (usize, &str)| Column {
             name: name.to_owned(),
-            cells: Cells::Texts(rows.iter().map(|row| row[at].clone()).collect()),
+            cells: Cells::Texts(rows.iter().map(|row| Some(row[at].clone())).collect()),
         };
         let columns: Vec<Column> = COLUMNS.split(',').enumerate().map(column).collect();
         lines = String::from_utf8_lossy(&csv(&columns)?).into_owned();

@@ -153,12 +153,12 @@ fn refuse_like_names(plan: &Plan) -> Result<(), Error> {
 
 impl NoisyRows {
     /// Of an answer that is new.
-    pub fn new(prepared: &PreparedQuery, done: &QueryDone) -> NoisyRows {
-        let caps = prepared.plan.caps;
+    pub fn new(done: &QueryDone) -> NoisyRows {
+        let prepared = &done.prepared;
         NoisyRows {
             columns: columns_of(done),
-            rows_per_group: caps.rows.get(),
-            groups_per_person: caps.groups.get(),
+            rows_per_group: prepared.plan.caps.rows.get(),
+            groups_per_person: prepared.plan.most_groups().get(),
         }
     }
 
@@ -198,17 +198,18 @@ fn columns_of(done: &QueryDone) -> Vec<Column> {
     let mut columns = Vec::new();
     for (at, Output { name, value }) in done.outputs.iter().enumerate() {
         let keys = done.rows.iter().filter_map(|row| match &row[at] {
-            Cell::Key(key) => Some(key.clone()),
+            Cell::Key(key) => Some(Some(key.clone())),
+            Cell::Absent => Some(None),
             Cell::Number(_) => None,
         });
         let numbers = done.rows.iter().filter_map(|row| match &row[at] {
-            Cell::Key(_) => None,
+            Cell::Key(_) | Cell::Absent => None,
             Cell::Number(noisy) if noisy.is_defined() => Some((noisy.answer, noisy.error_bar)),
             // Undefined: a file has NaN in both columns.
             Cell::Number(_) => Some((f64::NAN, f64::NAN)),
         });
         match value {
-            OutputValue::Key(_) => {
+            OutputValue::Key(_) | OutputValue::Absent | OutputValue::Grouping(_) => {
                 columns.push(Column { name: name.clone(), cells: Cells::Texts(keys.collect()) });
             }
             OutputValue::Noisy(_) => {
@@ -231,7 +232,12 @@ fn columns_of_kept(answer: &Value) -> Result<Vec<Column>, Error> {
         let name = column["name"].as_str().ok_or_else(foreign)?;
         let cells = rows.iter().map(|row| &row[name]);
         if column["kind"] == "key" {
-            let texts = cells.map(|cell| cell.as_str().map(str::to_owned)).collect::<Option<_>>();
+            // A key that a grouping has not is null.
+            let text = |cell: &Value| match cell {
+                Value::Null => Some(None),
+                cell => cell.as_str().map(|text| Some(text.to_owned())),
+            };
+            let texts = cells.map(text).collect::<Option<_>>();
             columns.push(Column { name: name.to_owned(), cells: Cells::Texts(texts.ok_or_else(foreign)?) });
         } else {
             for (name, field) in [(name.to_owned(), "answer"), (error_bar_of(name), "error_bar")] {

@@ -48,13 +48,10 @@ pub fn run(args: &QueryArgs) -> Result<Outcome, Error> {
     }
     let files = OutFiles::new(args, &prepared.plan)?;
     let paid = query_paid(&prepared, &engine, &settings, payer.as_ref(), |done| {
-        Ok(KeptAnswer {
-            words: printing::answer_words(args, &prepared, done),
-            object: printing::answer_json(&prepared, done)?,
-        })
+        Ok(KeptAnswer { words: printing::answer_words(args, done), object: printing::answer_json(done)? })
     })?;
     let written = files.write(&prepared, || match &paid {
-        Paid::New { done, .. } => Ok(NoisyRows::new(&prepared, done)),
+        Paid::New { done, .. } => Ok(NoisyRows::new(done)),
         Paid::Known { answer, .. } => NoisyRows::kept(&answer.object),
     })?;
     Outcome::done(charging::text(&paid, answer.json)? + &written)
@@ -94,6 +91,8 @@ fn request(args: &QueryArgs, payer: Option<&Payer>) -> Result<QueryRequest, Erro
             date: args.date.clone(),
             priority: args.minimize.unwrap_or(Priority::Totals),
         }),
+        suggest_caps: args.suggest_caps,
+        count_cut: args.count_cut,
     })
 }
 

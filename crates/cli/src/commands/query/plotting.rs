@@ -1,5 +1,6 @@
 //! A picture of noisy rows: a panel for each noisy column, a line for each group.
 
+use super::printing::NULL;
 use crate::meaning::clean;
 use veracity::{
     report::{
@@ -14,7 +15,7 @@ const MOST_GROUPS: usize = 60;
 
 /// Draws noisy rows, below a caption. Where the last of several keys has two values, they have a colour each.
 pub fn picture(columns: &[Column], caption: String) -> Picture {
-    let keys: Vec<&[String]> = columns.iter().filter_map(|column| texts(&column.cells)).collect();
+    let keys: Vec<Vec<String>> = columns.iter().filter_map(|column| texts(&column.cells)).collect();
     let rows = columns.first().map_or(0, |column| match &column.cells {
         Cells::Texts(texts) => texts.len(),
         Cells::Numbers(numbers) => numbers.len(),
@@ -59,18 +60,21 @@ pub fn picture(columns: &[Column], caption: String) -> Picture {
     })
 }
 
-fn texts(cells: &Cells) -> Option<&[String]> {
+/// The texts of a column, as they are shown: a key that a grouping has not is NULL.
+fn texts(cells: &Cells) -> Option<Vec<String>> {
     match cells {
-        Cells::Texts(texts) => Some(texts),
+        Cells::Texts(texts) => {
+            Some(texts.iter().map(|text| text.clone().unwrap_or_else(|| NULL.to_owned())).collect())
+        }
         Cells::Numbers(_) | Cells::Integers(_) => None,
     }
 }
 
 /// The two values of the last of several keys, in their order.
-fn colours(keys: &[&[String]]) -> Vec<String> {
+fn colours(keys: &[Vec<String>]) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     if let [_, .., last] = keys {
-        for value in *last {
+        for value in last {
             if !values.contains(value) {
                 values.push(value.clone());
             }

@@ -13,11 +13,14 @@ use veracity::{
     words::table::{align, align_all},
 };
 
+/// A key that a grouping has not, as SQL shows it.
+pub const NULL: &str = "NULL";
 /// An answer that is undefined.
 const UNDEFINED: &str = "–";
 const UNDEFINED_WORDS: &str = "–: undefined, because the error bar of a part has no finite result, as after division by what may be 0\n";
 
-pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone) -> String {
+pub fn answer_words(args: &QueryArgs, done: &QueryDone) -> String {
+    let prepared = &done.prepared;
     let mut head: Vec<String> = Vec::new();
     for output in &done.outputs {
         head.push(clean(&output.name));
@@ -31,6 +34,7 @@ pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone
         for cell in row {
             match cell {
                 Cell::Key(key) => line.push(clean(key)),
+                Cell::Absent => line.push(NULL.to_owned()),
                 Cell::Number(noisy) if noisy.is_defined() => {
                     line.push(shown(noisy.answer, noisy.error_bar));
                     line.push(decimal::up(noisy.error_bar, ERROR_DIGITS));
@@ -50,6 +54,7 @@ pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone
     if rows.iter().flatten().any(|cell| cell == UNDEFINED) {
         text += UNDEFINED_WORDS;
     }
+    text += &cut_words(prepared, done);
     text += "\n";
     text += &cost_words(prepared);
     text += &hint_words(prepared, done);
@@ -62,8 +67,31 @@ pub fn answer_words(args: &QueryArgs, prepared: &PreparedQuery, done: &QueryDone
 
 /// How much of one person counts: it decides what the answers are of, so it stands above them.
 fn caps_words(prepared: &PreparedQuery) -> String {
-    let caps = prepared.plan.caps;
-    format!("{}\n{}", caps_line(&prepared.plan, caps.rows.get(), caps.groups.get()), join_words(prepared))
+    let plan = &prepared.plan;
+    let caps = caps_line(plan, plan.caps.rows.get(), plan.most_groups().get());
+    format!("{caps}\n{}{}", suggestion_words(prepared), join_words(prepared))
+}
+
+/// How many rows the caps leave out, where they are counted.
+fn cut_words(prepared: &PreparedQuery, done: &QueryDone) -> String {
+    let Some(cut) = done.cut else { return String::new() };
+    format!(
+        "rows left out by the caps: {} ± {}, of which each {} adds at most {}\n",
+        shown(cut.number.answer, cut.number.error_bar),
+        decimal::up(cut.number.error_bar, ERROR_DIGITS),
+        prepared.plan.unit.name(),
+        cut.most
+    )
+}
+
+/// What the choice of caps costs, before they are chosen.
+fn suggestion_words(prepared: &PreparedQuery) -> String {
+    let Some(suggestion) = &prepared.suggestion else { return String::new() };
+    format!(
+        "the caps are chosen from the data: each choice spends epsilon {}, and the answer {}; the errors below are for caps of 1\n",
+        decimal::up(suggestion.epsilon.get(), 4),
+        decimal::up(suggestion.left.get(), 4)
+    )
 }
 
 /// The caps on rows and groups.
@@ -74,10 +102,15 @@ pub fn caps_line(plan: &Plan, rows: u64, groups: u64) -> String {
         rows => format!("at most {rows} rows"),
     };
     let group = if plan.every.is_some() { "period" } else { "group" };
-    let line = match (plan.keys.is_empty(), groups) {
+    let is_one = plan.groupings().all(|plan| plan.keys.is_empty());
+    let line = match (is_one, groups) {
         (true, _) => format!("each {unit} contributes {rows}"),
         (false, 1) => format!("each {unit} contributes {rows} to at most 1 {group}"),
         (false, groups) => format!("each {unit} contributes {rows} to each of at most {groups} {group}s"),
+    };
+    let line = match plan.groupings().count() {
+        1 => line,
+        groupings => line + &format!(", in each of {groupings} groupings"),
     };
     // A sub-query per person has a cap of its own.
     let inner = plan.sources.iter().filter_map(|source| source.per_unit.as_ref()?.rows.most);
@@ -229,7 +262,8 @@ pub fn preview_json(prepared: &PreparedQuery, rows: u64) -> Result<Value, Error>
     Ok(object)
 }
 
-pub fn answer_json(prepared: &PreparedQuery, done: &QueryDone) -> Result<Value, Error> {
+pub fn answer_json(done: &QueryDone) -> Result<Value, Error> {
+    let prepared = &done.prepared;
     let mut object = text::cost(&prepared.subject, &prepared.answer)?;
     let rows: Vec<Value> = done
         .rows
@@ -238,6 +272,7 @@ pub fn answer_json(prepared: &PreparedQuery, done: &QueryDone) -> Result<Value, 
             let cells = done.outputs.iter().zip(row).map(|(output, cell)| {
                 let value = match cell {
                     Cell::Key(key) => json!(key),
+                    Cell::Absent => Value::Null,
                     Cell::Number(noisy) => number_json(*noisy),
                 };
                 (output.name.clone(), value)
@@ -252,6 +287,7 @@ pub fn answer_json(prepared: &PreparedQuery, done: &QueryDone) -> Result<Value, 
     object["for_release"] = json!(note.is_some_and(|note| note.for_release));
     object["noise"] = json!(note.map_or(&[][..], |note| &note.noise));
     object["claim"] = json!(done.path.display().to_string());
+    object["rows_cut"] = done.cut.map_or(Value::Null, |cut| number_json(cut.number));
     plan_json(prepared, &mut object);
     Ok(object)
 }
@@ -268,7 +304,7 @@ fn number_json(noisy: NoisyNumber) -> Value {
 /// The columns in the order of the query, which an object does not keep.
 fn columns_json(done: &QueryDone) -> Vec<Value> {
     let kind = |value: &OutputValue| match value {
-        OutputValue::Key(_) => "key",
+        OutputValue::Key(_) | OutputValue::Absent | OutputValue::Grouping(_) => "key",
         OutputValue::Noisy(_) => "noisy",
     };
     done.outputs.iter().map(|output| json!({ "name": output.name, "kind": kind(&output.value) })).collect()
@@ -276,7 +312,7 @@ fn columns_json(done: &QueryDone) -> Vec<Value> {
 
 /// How much of one unit counts, and from how many units on a group of unknown keys is shown.
 fn plan_json(prepared: &PreparedQuery, object: &mut Value) {
-    object["groups_per_person"] = json!(prepared.plan.caps.groups.get());
+    object["groups_per_person"] = json!(prepared.plan.most_groups().get());
     object["rows_per_group"] = json!(prepared.plan.caps.rows.get());
     object["threshold"] = json!(prepared.threshold);
 }

@@ -18,6 +18,10 @@ const MOST_TABLES: usize = 8;
 pub(super) struct Names {
     pub sources: Vec<Source>,
     aliases: Vec<String>,
+    /// The columns that the subquery of a table selects, where it does not select all of them.
+    selected: Vec<Option<Vec<Name>>>,
+    /// Whether those of the subquery itself are meant, which has all columns.
+    is_inside: bool,
     /// How many tables can be named: in the condition of a join, those up to it.
     pub known: usize,
     /// Columns that `USING` made one with a column of a table before theirs.
@@ -37,8 +41,14 @@ impl Names {
         if from.len() > MOST_TABLES {
             return Err(Refusal::out_of_range("tables", from.len(), "at most 8 tables in a query"));
         }
-        let mut names =
-            Names { sources: Vec::new(), aliases: Vec::new(), known: from.len(), merged: Vec::new() };
+        let mut names = Names {
+            sources: Vec::new(),
+            aliases: Vec::new(),
+            selected: Vec::new(),
+            is_inside: false,
+            known: from.len(),
+            merged: Vec::new(),
+        };
         for one in from {
             let source = match &one.query {
                 None => stored(&one.table, catalog)?,
@@ -48,10 +58,34 @@ impl Names {
             if names.aliases.iter().any(|known| known.eq_ignore_ascii_case(&alias)) {
                 return Err(Refusal::invalid("query has two tables with the same name; give each an alias"));
             }
+            let has = |name: &Name| columns_of(&source).any(|column| name.is(column));
+            if let Some(missing) = one.selected.iter().flatten().find(|name| !has(name)) {
+                return Err(undeclared(missing, columns_of(&source)));
+            }
             names.aliases.push(alias);
             names.sources.push(source);
+            names.selected.push(one.selected.clone());
         }
         Ok(names)
+    }
+
+    /// Whether the query sees a column of a table: one in a subquery shows what it selects.
+    fn is_seen(&self, place: usize, column: &str) -> bool {
+        let selected = self.selected.get(place).and_then(Option::as_ref).filter(|_| !self.is_inside);
+        selected.is_none_or(|selected| selected.iter().any(|name| name.is(column)))
+    }
+
+    /// The columns of a table that the query sees.
+    fn seen(&self, place: usize) -> impl Iterator<Item = &String> {
+        columns_of(&self.sources[place]).filter(move |column| self.is_seen(place, column))
+    }
+
+    /// Reads what stands in the subquery of a table, which has all of its columns.
+    pub(super) fn inside<T>(&mut self, read: impl FnOnce(&mut Names) -> T) -> T {
+        self.is_inside = true;
+        let read = read(self);
+        self.is_inside = false;
+        read
     }
 
     /// What a name is, in all tables or in one.
@@ -74,10 +108,11 @@ impl Names {
                     .unit
                     .iter()
                     .enumerate()
-                    .filter(|(_, unit)| name.is(unit))
+                    .filter(|(_, unit)| name.is(unit) && self.is_seen(place, unit))
                     .map(|(at, _)| (place, Err(at))),
             );
-            let declared = source.table.columns.keys().filter(|column| name.is(column));
+            let declared = source.table.columns.keys();
+            let declared = declared.filter(|column| name.is(column) && self.is_seen(place, column));
             found.extend(declared.map(|column| (place, Ok(column.clone()))));
         }
         if table.is_none() && found.len() > 1 {
@@ -88,23 +123,33 @@ impl Names {
         match <[_; 1]>::try_from(found) {
             Ok([(table, Err(at))]) => Ok(Meaning::Unit(table, at)),
             Ok([(table, Ok(column))]) => Ok(Meaning::Declared(self.read(table, &column))),
-            Err(found) if found.is_empty() => Err(Refusal::invalid(format!(
-                "column {} is not declared in the catalog, expected one of {}",
-                name.shown(),
-                self.declared_names()
-            ))),
+            Err(found) if found.is_empty() => {
+                let is_there = |place: usize| columns_of(&self.sources[place]).any(|column| name.is(column));
+                if (0..self.known).any(is_there)
+                    && !self.is_inside
+                    && self.selected.iter().any(Option::is_some)
+                {
+                    return Err(Refusal::invalid(format!(
+                        "column {} is not selected by the subquery that the query reads; add it to the SELECT there",
+                        name.shown()
+                    )));
+                }
+                let mut seen = Vec::new();
+                for place in 0..self.known {
+                    let declared = self.sources[place].table.columns.keys();
+                    seen.extend(declared.filter(|column| self.is_seen(place, column)));
+                }
+                Err(undeclared(name, seen.into_iter()))
+            }
             Err(_) => Err(ambiguous("column", name)),
         }
     }
 
     /// What a name is; nothing where no table has it.
     pub(super) fn known(&mut self, table: Option<&Name>, name: &Name) -> Result<Option<Meaning>, Refusal> {
-        let has = |source: &Source| {
-            source.unit.iter().chain(source.table.columns.keys()).any(|column| name.is(column))
-        };
         let of = |alias: &String| table.is_none_or(|table| table.is(alias));
-        let mut tables = self.sources.iter().zip(&self.aliases).take(self.known);
-        match tables.any(|(source, alias)| of(alias) && has(source)) {
+        let mut tables = self.aliases.iter().enumerate().take(self.known);
+        match tables.any(|(place, alias)| of(alias) && self.seen(place).any(|column| name.is(column))) {
             true => self.find(table, name).map(Some),
             false => Ok(None),
         }
@@ -114,10 +159,7 @@ impl Names {
     /// column of the table before it: their values are the same, or the row has no partner.
     pub(super) fn using(&mut self, place: usize, columns: &[Name]) -> Result<Expr, Refusal> {
         let alias = |at: usize| Name { text: self.aliases[at].clone(), quoted: true };
-        let has = |at: usize, name: &Name| {
-            let source = &self.sources[at];
-            source.unit.iter().chain(source.table.columns.keys()).any(|column| name.is(column))
-        };
+        let has = |at: usize, name: &Name| self.seen(at).any(|column| name.is(column));
         let mut same = Vec::new();
         for name in columns {
             let Some(first) = (0..place).find(|at| has(*at, name)).filter(|_| has(place, name)) else {
@@ -156,11 +198,6 @@ impl Names {
         ColumnRef { table, column: place }
     }
 
-    fn declared_names(&self) -> String {
-        let all = self.sources[..self.known].iter().flat_map(|source| source.table.columns.keys());
-        all.take(12).cloned().collect::<Vec<_>>().join(", ")
-    }
-
     pub(super) fn declared(&self, column: ColumnRef) -> &Column {
         &self.sources[column.table].columns[column.column].1
     }
@@ -180,6 +217,20 @@ impl Names {
             None => Range::point(0.0),
         }
     }
+}
+
+/// The columns that say whose a row is, and those that are declared.
+fn columns_of(source: &Source) -> impl Iterator<Item = &String> {
+    source.unit.iter().chain(source.table.columns.keys())
+}
+
+fn undeclared<'a>(name: &Name, known: impl Iterator<Item = &'a String>) -> Refusal {
+    let known: Vec<&str> = known.take(12).map(String::as_str).collect();
+    Refusal::invalid(format!(
+        "column {} is not declared in the catalog, expected one of {}",
+        name.shown(),
+        known.join(", ")
+    ))
 }
 
 /// A table of the catalog.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::sql::{
     Catalog, Column,
-    ast::{Expr, From, JoinKind, Name, On, Select, Side},
+    ast::{Comparison, Expr, From, Item, JoinKind, Name, Select, Side},
     catalog::RowsOf,
     grid::Grid,
     plan::{Input, Measure, PerUnit, Source},
@@ -25,9 +25,8 @@ pub(in crate::sql) const MOST_ROWS: u64 = 1_000_000;
 /// What a query counts that says who is among its persons.
 const ROWS: &str = "rows";
 
-/// A query whose inner queries that only filter are conditions of its own.
+/// A query whose inner queries that only filter are tables with a filter.
 pub(super) fn without_filters(mut select: Select) -> Result<Select, Refusal> {
-    let mut more = Vec::new();
     for from in &mut select.from {
         let Some(inner) = from.query.take_if(|inner| is_filter(inner)) else { continue };
         let [table] = inner.from.as_slice() else { return Err(nearest()) };
@@ -38,43 +37,38 @@ pub(super) fn without_filters(mut select: Select) -> Result<Select, Refusal> {
         let alias = from.alias.clone().map_or(known.clone(), |text| Name { text, quoted: true });
         from.table = table.table.clone();
         from.alias = Some(alias.text.clone());
-        let Some(mut filter) = inner.filter else { continue };
-        rename(&mut filter, &known, &alias)?;
-        match &mut from.join {
-            // Rows of the left table stay.
-            Some(join) if join.side == Side::Left => {
-                let on = match &join.on {
-                    On::Condition(on) => on.clone(),
-                    On::Using(_) => {
-                        return Err(Refusal::invalid(
-                            "a subquery that is left-joined needs ON; write ON in place of USING",
-                        ));
-                    }
-                };
-                let mut all = if let Expr::And(all) = on { all } else { vec![on] };
-                all.push(filter);
-                join.on = On::Condition(Expr::And(all));
-            }
-            Some(join) if join.side == Side::Right => return Err(nearest()),
-            _ => more.push(filter),
+        from.selected = selected(&inner, &known)?;
+        from.filter = inner.filter;
+        if let Some(filter) = &mut from.filter {
+            rename(filter, &known, &alias)?;
         }
     }
-    let has_right =
-        select.from.iter().any(|from| from.join.as_ref().is_some_and(|join| join.side == Side::Right));
-    if !more.is_empty() && has_right {
-        return Err(nearest());
+    // Which rows of the other tables stay would depend on the filter.
+    let is_right = |from: &From| from.join.as_ref().is_some_and(|join| join.side == Side::Right);
+    let has_filter = select.from.iter().any(|from| from.filter.is_some());
+    if has_filter && select.from.iter().any(is_right) { Err(nearest()) } else { Ok(select) }
+}
+
+/// The columns that a query that only filters selects; none for all.
+fn selected(inner: &Select, known: &Name) -> Result<Option<Vec<Name>>, Refusal> {
+    let mut names = Vec::new();
+    for item in &inner.items {
+        match &item.expr {
+            Expr::Column(table, name) if table.as_ref().is_none_or(|table| table.is(&known.text)) => {
+                names.push(name.clone());
+            }
+            Expr::Star if inner.items.len() == 1 => return Ok(None),
+            _ => return Err(nearest()),
+        }
     }
-    if !more.is_empty() {
-        more.extend(select.filter.take());
-        select.filter = Some(if more.len() == 1 { more.remove(0) } else { Expr::And(more) });
-    }
-    Ok(select)
+    Ok(Some(names))
 }
 
 /// Whether a query shows rows as they are.
 fn is_filter(select: &Select) -> bool {
     let is_plain = |expr: &Expr| matches!(expr, Expr::Star | Expr::Column(..));
     select.group_by.is_empty()
+        && select.grouping_sets.is_empty()
         && select.having.is_none()
         && select.order_by.is_empty()
         && select.limit.is_none()
@@ -118,7 +112,7 @@ fn rename(expr: &mut Expr, known: &Name, alias: &Name) -> Result<(), Refusal> {
             otherwise.as_mut().map_or(Ok(()), |other| rename(other, known, alias))
         }
         Expr::Call { arguments, .. } => all(&mut arguments.iter_mut()),
-        Expr::InQuery { .. } => Err(nearest()),
+        Expr::InQuery { .. } | Expr::Exists(_) => Err(nearest()),
     }
 }
 
@@ -190,14 +184,14 @@ pub(super) fn is_among(
     if select.limit.is_some() || !select.order_by.is_empty() {
         return Err(Refusal::invalid("a subquery in IN has ORDER BY or LIMIT; remove it"));
     }
-    if !select.group_by.is_empty() {
+    if !select.group_by.is_empty() || !select.grouping_sets.is_empty() {
         check_groups(select, 1, &mut inside)?;
     }
     let least = match &select.having {
         None => 1.0,
         Some(Expr::Compare(sign, left, right)) => match (sign, left.as_ref(), right.as_ref()) {
-            (crate::sql::Comparison::AtLeast, Expr::CountAll, Expr::Number(n)) if *n >= 1.0 => *n,
-            (crate::sql::Comparison::More, Expr::CountAll, Expr::Number(n)) if *n >= 0.0 => n.floor() + 1.0,
+            (Comparison::AtLeast, Expr::CountAll, Expr::Number(n)) if *n >= 1.0 => *n,
+            (Comparison::More, Expr::CountAll, Expr::Number(n)) if *n >= 0.0 => n.floor() + 1.0,
             _ => return Err(only_counts()),
         },
         Some(_) => return Err(only_counts()),
@@ -208,8 +202,63 @@ pub(super) fn is_among(
     let source = computed(inside, filter, Count::new(MOST_ROWS)?, (measures, columns));
     let rows = Scalar::Column(names.add_unnamed(source, ROWS)?);
     let rows = Scalar::Coalesce(vec![rows, Scalar::Constant(0.0)]);
-    let among = Predicate::Numbers(crate::sql::Comparison::AtLeast, rows, Scalar::Constant(least));
+    let among = Predicate::Numbers(Comparison::AtLeast, rows, Scalar::Constant(least));
     Ok(if negated { Predicate::Not(Box::new(among)) } else { among })
+}
+
+/// The same as a query after `EXISTS`, whose `WHERE` compares its privacy ID with that of the outer query: `person IN (SELECT person …)`.
+///
+/// A row of the outer query has a person, and one of the inner query that has none is equal to none. So both hold of the same rows, and
+/// so do their opposites.
+pub(super) fn exists(select: &Select, names: &mut Names, catalog: &Catalog) -> Result<Predicate, Refusal> {
+    let [From { query: None, table, alias, .. }] = select.from.as_slice() else {
+        return Err(only_existing());
+    };
+    let is_plain = select.group_by.is_empty()
+        && select.grouping_sets.is_empty()
+        && select.having.is_none()
+        && select.order_by.is_empty()
+        && select.limit.is_none();
+    if !is_plain || select.items.iter().any(|item| is_aggregate(&item.expr)) {
+        return Err(only_existing());
+    }
+    let source = stored(table, catalog)?;
+    let own = |name: &Name| source.unit.iter().any(|unit| name.is(unit));
+    let is_inner = |of: &Option<Name>, name: &Name| {
+        own(name) && of.as_ref().is_none_or(|of| of.is(alias.as_deref().unwrap_or(&table.text)))
+    };
+    let mut conditions = match &select.filter {
+        Some(Expr::And(all)) => all.clone(),
+        Some(one) => vec![one.clone()],
+        None => return Err(only_existing()),
+    };
+    // One side is a column of the inner table, the other names a table of the outer query.
+    let compared = |one: &Expr| -> Option<(Expr, Expr)> {
+        let Expr::Compare(Comparison::Equal, left, right) = one else { return None };
+        let sides = [(left, right), (right, left)];
+        sides.into_iter().find_map(|(inner, outer)| match (inner.as_ref(), outer.as_ref()) {
+            (Expr::Column(of, name), Expr::Column(Some(other), unit))
+                if is_inner(of, name) && !is_inner(&Some(other.clone()), unit) =>
+            {
+                Some((inner.as_ref().clone(), outer.as_ref().clone()))
+            }
+            _ => None,
+        })
+    };
+    let Some((at, (inner, outer))) =
+        conditions.iter().enumerate().find_map(|(at, one)| Some((at, compared(one)?)))
+    else {
+        return Err(only_existing());
+    };
+    conditions.remove(at);
+    let filter = if conditions.is_empty() { None } else { Some(Expr::And(conditions)) };
+    let items = vec![Item { expr: inner, alias: None, text: String::new() }];
+    is_among(&outer, &Select { items, filter, ..select.clone() }, false, names, catalog)
+}
+
+/// Whether an item of a query makes one row of all.
+fn is_aggregate(expr: &Expr) -> bool {
+    matches!(expr, Expr::CountAll | Expr::Call { .. })
 }
 
 /// The names and the filter of an inner query, of one private table.
@@ -225,6 +274,9 @@ fn inner(select: &Select, catalog: &Catalog) -> Result<(Names, Option<Predicate>
 
 /// Refuses groups other than persons.
 fn check_groups(select: &Select, units: usize, names: &mut Names) -> Result<(), Refusal> {
+    if !select.grouping_sets.is_empty() {
+        return Err(nearest());
+    }
     let mut found = Vec::new();
     for expr in &select.group_by {
         let expr = super::keys::meant(expr, select, names)?;
@@ -300,6 +352,13 @@ fn only_persons() -> Refusal {
     Refusal::invalid(
         "query has a subquery in IN that does not compare privacy IDs; write person IN (SELECT person FROM table WHERE …), or JOIN \
          a public table",
+    )
+}
+
+fn only_existing() -> Refusal {
+    Refusal::invalid(
+        "query has a subquery in EXISTS that does not compare the privacy IDs of one table and of the outer query; write EXISTS \
+         (SELECT 1 FROM table WHERE table.person = outer.person AND …)",
     )
 }
 

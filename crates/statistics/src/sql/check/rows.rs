@@ -8,7 +8,7 @@ use super::{
 };
 use crate::sql::{
     Catalog, Column,
-    ast::{Comparison, Expr, From, Join, JoinKind, On, Operator, Side},
+    ast::{Comparison, Expr, From, Join, JoinKind, On, Operator, Select, Side},
     catalog::RowsOf,
     pattern,
     scalar::{Extreme, Predicate, Scalar, TextScalar},
@@ -61,10 +61,17 @@ pub(super) fn check_joins(from: &[From], names: &mut Names) -> Result<(), Refusa
     for (place, one) in from.iter().enumerate() {
         let Some(join) = &one.join else { continue };
         names.known = place + 1;
-        let condition = match &join.on {
+        let mut condition = match &join.on {
             On::Condition(on) => predicate_of(on, names, Some(place))?,
             On::Using(columns) => predicate_of(&names.using(place, columns)?, names, Some(place))?,
         };
+        // Rows of the left table stay: the filter of the other one is a part of the condition.
+        if let (Side::Left, Some(filter)) = (join.side, &one.filter) {
+            let filter = names.inside(|names| predicate(filter, names))?;
+            let mut all = if let Predicate::And(all) = condition { all } else { vec![condition] };
+            all.push(filter);
+            condition = Predicate::And(all);
+        }
         let joined = &names.sources[place];
         if let (RowsOf::Units { columns, unit, .. }, RowsOf::Units { columns: first, unit: of_first, .. }) =
             (&joined.table.rows_of, &names.sources[0].table.rows_of)
@@ -125,15 +132,36 @@ fn cap_joined(names: &mut Names) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What holds of the rows that count; persons may be compared with those of a query in it, on top or under one AND.
-pub(super) fn filter(expr: &Expr, names: &mut Names, catalog: &Catalog) -> Result<Predicate, Refusal> {
+/// What holds of the rows that count: `WHERE`, and what subqueries keep of their tables.
+pub(super) fn filters(
+    select: &Select,
+    names: &mut Names,
+    catalog: &Catalog,
+) -> Result<Option<Predicate>, Refusal> {
+    let mut all = Vec::new();
+    for from in &select.from {
+        let is_left = from.join.as_ref().is_some_and(|join| join.side == Side::Left);
+        if let Some(inner) = from.filter.as_ref().filter(|_| !is_left) {
+            all.push(names.inside(|names| predicate(inner, names))?);
+        }
+    }
+    match select.filter.as_ref().map(|where_| filter(where_, names, catalog)).transpose()? {
+        Some(Predicate::And(more)) if !all.is_empty() => all.extend(more),
+        more => all.extend(more),
+    }
+    Ok(if all.len() > 1 { Some(Predicate::And(all)) } else { all.pop() })
+}
+
+/// What `WHERE` says; persons may be compared with those of a query in it, on top or under one AND.
+fn filter(expr: &Expr, names: &mut Names, catalog: &Catalog) -> Result<Predicate, Refusal> {
     match expr {
         Expr::And(all) => {
             Ok(Predicate::And(all.iter().map(|one| filter(one, names, catalog)).collect::<Result<_, _>>()?))
         }
-        Expr::Not(inner) if matches!(**inner, Expr::InQuery { .. }) => {
+        Expr::Not(inner) if matches!(**inner, Expr::InQuery { .. } | Expr::Exists(_)) => {
             Ok(Predicate::Not(Box::new(filter(inner, names, catalog)?)))
         }
+        Expr::Exists(query) => per_unit::exists(query, names, catalog),
         Expr::InQuery { expr, query, negated } => per_unit::is_among(expr, query, *negated, names, catalog),
         _ => predicate(expr, names),
     }
@@ -193,9 +221,10 @@ fn predicate_of(expr: &Expr, names: &mut Names, joining: Option<usize>) -> Resul
                 true => Predicate::Like(TextScalar::Lower(Box::new(text)), pattern.to_ascii_lowercase()),
             }
         }
-        Expr::InQuery { .. } => {
+        Expr::InQuery { .. } | Expr::Exists(_) => {
             return Err(Refusal::invalid(
-                "query has a subquery in a part of a condition; put person IN (SELECT …) into WHERE, alone or with AND",
+                "query has a subquery in a part of a condition; put person IN (SELECT …) or EXISTS (SELECT …) into WHERE, alone or \
+                 with AND",
             ));
         }
         Expr::In { expr, list, negated } => in_list(expr, list, *negated, names)?,
@@ -417,6 +446,7 @@ fn call(name: &str, arguments: &[Expr], names: &mut Names) -> Result<Scalar, Ref
     }
     Ok(match (name, arguments) {
         ("double", [of]) => number(of, names)?,
+        ("trunc" | "truncate", [of]) => without_fraction(number(of, names)?, names)?,
         ("floor", [of]) => Scalar::Floor(Box::new(number(of, names)?)),
         ("ceil" | "ceiling", [of]) => {
             let floor = Scalar::Floor(Box::new(Scalar::Negated(Box::new(number(of, names)?))));
@@ -444,6 +474,23 @@ fn call(name: &str, arguments: &[Expr], names: &mut Names) -> Result<Scalar, Ref
             )));
         }
     })
+}
+
+/// A number without what is behind its point, which is dropped: engines that cast to an integer round halves in different ways.
+fn without_fraction(x: Scalar, names: &Names) -> Result<Scalar, Refusal> {
+    let range = x.range(&|column| names.range(column))?;
+    let floor = |x: Scalar| Scalar::Floor(Box::new(x));
+    let negated = |x: Scalar| Scalar::Negated(Box::new(x));
+    if range.low >= 0.0 {
+        return Ok(floor(x));
+    }
+    let up = negated(floor(negated(x.clone())));
+    if range.high <= 0.0 {
+        return Ok(up);
+    }
+    check_copies(x.size(), 3)?;
+    let is_below = Predicate::Numbers(Comparison::Less, x.clone(), Scalar::Constant(0.0));
+    Ok(Scalar::Case(vec![(is_below, up)], Some(Box::new(floor(x)))))
 }
 
 /// A number that a query writes out, perhaps as a product.

@@ -19,11 +19,12 @@ const MOST_DECIMALS: f64 = 15.0;
 /// What a column of the answer that is no key shows.
 pub(super) fn selected(
     expr: &Expr,
+    keys: &[Key],
     names: &mut Names,
     statistics: &mut Statistics,
 ) -> Result<Value, Refusal> {
-    let value = Reader { outputs: &[], keys: &[], names, statistics }.number(expr)?;
-    match value.aggregates().is_empty() {
+    let value = Reader { outputs: &[], keys, names, statistics }.number(expr)?;
+    match value.aggregates().is_empty() && !matches!(value, Value::Grouping(_)) {
         true => Err(Refusal::invalid(
             "query selects a constant; select keys, aggregates such as COUNT(*), or arithmetic of them",
         )),
@@ -145,6 +146,17 @@ impl Reader<'_> {
                 arithmetic(*operator, self.number(left)?, self.number(right)?)
             }
             Expr::Column(table, name) => self.named(table.as_ref(), name)?,
+            Expr::Call { name, distinct: false, arguments } if name == "grouping" => {
+                let places = arguments.iter().map(|one| keys::place(one, self.keys, self.names));
+                match places.collect::<Option<Vec<usize>>>() {
+                    Some(places) if !places.is_empty() => Value::Grouping(places),
+                    _ => {
+                        return Err(Refusal::invalid(
+                            "GROUPING has invalid arguments, expected keys of GROUP BY, such as GROUPING(sex)",
+                        ));
+                    }
+                }
+            }
             Expr::Call { name, distinct: false, arguments } if is_function(name) => {
                 self.function(name, arguments)?
             }
@@ -166,6 +178,8 @@ impl Reader<'_> {
             {
                 (Function::Round(*decimals as i32), vec![self.number(of)?])
             }
+            ("double", [of]) => return self.number(of),
+            ("trunc" | "truncate", [of]) => (Function::Truncate, vec![self.number(of)?]),
             ("abs", [of]) => (Function::Absolute, vec![self.number(of)?]),
             ("floor", [of]) => (Function::Floor, vec![self.number(of)?]),
             ("ceil" | "ceiling", [of]) => (Function::Ceiling, vec![self.number(of)?]),
@@ -233,6 +247,8 @@ fn of_output(output: &Output) -> Value {
     match &output.value {
         OutputValue::Key(place) => Value::Key(*place),
         OutputValue::Noisy(value) => value.clone(),
+        // Outputs of a grouping are made of these.
+        OutputValue::Absent | OutputValue::Grouping(_) => Value::Absent,
     }
 }
 
@@ -240,6 +256,9 @@ fn is_function(name: &str) -> bool {
     matches!(
         name,
         "round"
+            | "double"
+            | "trunc"
+            | "truncate"
             | "abs"
             | "floor"
             | "ceil"

@@ -4,12 +4,30 @@
 //! integers are the same in any order.
 
 use super::gathered::{Gathered, MISSING, SHELVES, Shelf};
-use crate::sql::{Plan, Row, Secret, Summand, Totals, spread};
+use crate::sql::{Plan, Row, Secret, Sizes, Summand, Totals, sizes::place, spread};
 use std::{
     panic::resume_unwind,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
+use veracity_core::Count;
+
+/// How large the units of a table are.
+pub(super) fn sizes(gathered: &Gathered) -> Sizes {
+    let (mut sizes, mut shelf) = (Sizes::none(), Shelf::default());
+    for at in 0..SHELVES {
+        gathered.fill(at, &mut shelf);
+        shelf.rows.sort_unstable();
+        for unit in shelf.rows.chunk_by(|a, b| a.0 == b.0) {
+            let pairs = unit.chunk_by(|a, b| a.1 == b.1);
+            let (groups, rows) =
+                pairs.fold((0, 0), |(groups, rows), pair| (groups + 1, rows.max(pair.len() as u64)));
+            sizes.rows[place(rows)] += 1;
+            sizes.groups[place(groups)] += 1;
+        }
+    }
+    sizes
+}
 
 /// The rows of one unit that count: the unit, their groups, and where they are.
 type Mine = [(u64, u32, u32)];
@@ -28,6 +46,8 @@ struct Direct<'a> {
     sums: Vec<i64>,
     /// For each tally, the group and the value of each row.
     tallies: Vec<Vec<(u32, i64)>>,
+    /// How many rows the caps leave out.
+    cut: u64,
     /// Integers of the rows at hand, and rows of a pair in order.
     wholes: Vec<i64>,
     in_order: Vec<u32>,
@@ -73,6 +93,7 @@ impl<'a> Direct<'a> {
             occurs: vec![plan.keys.is_empty(); gathered.groups()],
             sums: vec![0; gathered.groups() * summands.len()],
             tallies: vec![Vec::new(); plan.tallies.len()],
+            cut: 0,
             wholes: Vec::new(),
             in_order: Vec::new(),
             text: String::new(),
@@ -91,6 +112,7 @@ impl<'a> Direct<'a> {
     /// Adds what another CPU has found of other units.
     fn merge(&mut self, other: Direct<'_>) {
         self.sums.iter_mut().zip(other.sums).for_each(|(sum, other)| *sum += other);
+        self.cut += other.cut;
         self.occurs.iter_mut().zip(other.occurs).for_each(|(occurs, other)| *occurs |= other);
         self.tallies.iter_mut().zip(other.tallies).for_each(|(tally, mut other)| tally.append(&mut other));
     }
@@ -103,18 +125,24 @@ impl<'a> Direct<'a> {
 
     /// Adds what the caps leave of a unit.
     fn add_unit(&mut self, mine: &Mine) {
+        let counted = self.add_counted(mine);
+        let most = self.plan.cut.map_or(0, Count::get);
+        self.cut += (mine.len() as u64 - counted).min(most);
+    }
+
+    /// The same; how many rows it is.
+    fn add_counted(&mut self, mine: &Mine) -> u64 {
         let most = self.plan.caps.groups.get();
         let groups = mine.chunk_by(|a, b| a.1 == b.1).count() as u64;
         if groups <= most {
-            mine.chunk_by(|a, b| a.1 == b.1).for_each(|pair| self.add_pair(pair));
-            return;
+            return mine.chunk_by(|a, b| a.1 == b.1).map(|pair| self.add_pair(pair)).sum();
         }
         let ranked = mine.chunk_by(|a, b| a.1 == b.1);
         let mut pairs: Vec<(i64, &Mine)> = ranked.map(|pair| (self.key(pair), pair)).collect();
         // The keys themselves distinguish equal hashes.
         let texts = |pair: &Mine| self.gathered.texts(pair[0].1);
         pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| texts(a.1).cmp(texts(b.1))));
-        pairs.iter().take(most as usize).for_each(|(_, pair)| self.add_pair(pair));
+        pairs.iter().take(most as usize).map(|(_, pair)| self.add_pair(pair)).sum()
     }
 
     /// The key of a pair, as a statement has it.
@@ -130,14 +158,14 @@ impl<'a> Direct<'a> {
         spread::key(self.text.as_bytes())
     }
 
-    /// Adds what the cap on rows leaves of a pair.
-    fn add_pair(&mut self, pair: &Mine) {
+    /// Adds what the cap on rows leaves of a pair, and says how many rows that is.
+    fn add_pair(&mut self, pair: &Mine) -> u64 {
         let (group, most) = (pair[0].1, self.plan.caps.rows.get() as usize);
         self.occurs[group as usize] = true;
         if pair.len() <= most || self.plan.inputs.is_empty() {
             // No number is summed, or all of them: which rows count is the same.
             self.add(group, pair.len().min(most) as i64, pair.iter().map(|(_, _, row)| *row));
-            return;
+            return pair.len().min(most) as u64;
         }
         let mut rows = std::mem::take(&mut self.in_order);
         rows.clear();
@@ -153,6 +181,7 @@ impl<'a> Direct<'a> {
         });
         self.add(group, most as i64, rows.iter().copied());
         self.in_order = rows;
+        most as u64
     }
 
     /// Adds the rows of a pair that count: how many, and which.
@@ -204,6 +233,11 @@ impl<'a> Direct<'a> {
             let same = tally.chunk_by(|a, b| a == b);
             same.map(|all| Row { keys: keys(all[0].0), numbers: vec![all[0].1, all.len() as i64] }).collect()
         });
-        Totals { sums, tallies: tallies.collect() }
+        Totals {
+            sums,
+            tallies: tallies.collect(),
+            cut: self.plan.cut.map(|_| self.cut as i64),
+            others: Vec::new(),
+        }
     }
 }

@@ -15,7 +15,9 @@ pub use duckdb::DuckDb;
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
-use crate::sql::{Column, Dialect, Place, Plan, Row, Secret, Source, Statement, Totals, compile};
+use crate::sql::{
+    Column, Dialect, Place, Plan, Row, Secret, Sizes, Source, Statement, Totals, compile, compile_sizes,
+};
 use std::collections::BTreeMap;
 use veracity_core::{Error, Refusal};
 use veracity_tables::{Encoding, Kind, Notation};
@@ -59,6 +61,16 @@ pub trait Engine {
     /// Returns the code of a failure alone: what an engine says of it may hold data.
     fn run(&mut self, statement: &Statement) -> Result<Vec<Row>, Error>;
 
+    /// How large the units of a plan are, before any cap.
+    ///
+    /// # Errors
+    /// Returns the error of [`Engine::run`].
+    fn sizes(&mut self, plan: &Plan) -> Result<Sizes, Error> {
+        let statements = compile_sizes(plan, self.dialect(), self.whole_units())?;
+        let all = statements.iter().map(|statement| self.run(statement)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Sizes::of(&all)?)
+    }
+
     /// The integers of a plan that it was prepared for.
     ///
     /// # Errors
@@ -74,7 +86,7 @@ pub trait Engine {
     fn asked(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
         let statements = compile(plan, self.dialect(), secret, self.whole_units())?;
         let all = statements.iter().map(|statement| self.run(statement)).collect::<Result<_, _>>()?;
-        Ok(Totals::of(all)?)
+        Ok(Totals::of(plan, all)?)
     }
 }
 

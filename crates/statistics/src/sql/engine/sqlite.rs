@@ -5,11 +5,12 @@
 
 use super::{
     Engine, Needed, columns_of, direct,
-    gathered::{Gathered, Gatherer},
+    gathered::{Gathered, Gatherer, Shelved},
     header::{Header, column_in_schema},
 };
 use crate::sql::{
-    Dialect, Place, Plan, Row, Secret, Statement, Totals, calendar::day_of, pattern, plan::Source, spread,
+    Dialect, Place, Plan, Row, Secret, Sizes, Statement, Totals, calendar::day_of, compile_sizes, pattern,
+    plan::Source, spread,
 };
 use rusqlite::{Connection, functions::FunctionFlags, types::ToSqlOutput, types::Value};
 use std::{
@@ -28,8 +29,8 @@ const FEW: usize = 1 << 14;
 #[derive(Debug)]
 pub struct Sqlite {
     connection: Connection,
-    /// The only table of a plan, where it has no other.
-    only: Option<Gathered>,
+    /// The only table of a plan, where it has no other: once for each grouping.
+    only: Vec<Gathered>,
     /// How many CPUs take part; by default all.
     cores: Option<NonZero<usize>>,
     limits: Limits,
@@ -70,7 +71,7 @@ impl Sqlite {
                 Ok(cell.and_then(|cell| day_of(&cell)).map(|day| day as f64))
             })
             .map_err(failed)?;
-        Ok(Sqlite { connection, only: None, cores: None, limits })
+        Ok(Sqlite { connection, only: Vec::new(), cores: None, limits })
     }
 
     /// Loads a table from columns: one value for each row.
@@ -101,9 +102,9 @@ impl Sqlite {
                 return Err(Error::invalid(message));
             }
         };
-        let gatherer = Gatherer::new(plan, source);
-        let parts = parts.into_iter().map(|part| gatherer.gather(part)).collect::<Option<_>>();
-        self.only = Some(gatherer.finish(parts.ok_or_else(|| lacks_column(source))?));
+        let gatherers = Gatherers::new(plan, source);
+        let parts = parts.into_iter().map(|part| gatherers.gather(part)).collect();
+        self.only = gatherers.finish(parts)?;
         Ok(())
     }
 
@@ -114,16 +115,15 @@ impl Sqlite {
 
     /// Reads the only table of a plan, part by part.
     fn read_only(&mut self, plan: &Plan, source: &Source) -> Result<(), Error> {
-        let gatherer = Gatherer::new(plan, source);
+        let gatherers = Gatherers::new(plan, source);
         let file = File::at(file_of(source)?, &self.limits)?;
         let declared = columns_of(source).skip(source.unit.len());
         let wanted: Vec<Wanted<'_>> = declared.map(|(name, kind)| Wanted { name, kind }).collect();
         let names: Vec<&str> = source.unit.iter().map(String::as_str).collect();
         let parts = read_parts(&file, source.table.form, &wanted, &names, &self.limits, |part| {
-            gatherer.gather(part)
+            gatherers.gather(part)
         })?;
-        let parts: Option<Vec<_>> = parts.into_iter().collect();
-        self.only = Some(gatherer.finish(parts.ok_or_else(|| lacks_column(source))?));
+        self.only = gatherers.finish(parts)?;
         Ok(())
     }
 
@@ -148,6 +148,37 @@ impl Sqlite {
     }
 }
 
+/// Gathers the rows of one table for each grouping of a plan. The parts of the table are read once.
+struct Gatherers<'a> {
+    source: &'a Source,
+    each: Vec<Gatherer<'a>>,
+}
+
+impl<'a> Gatherers<'a> {
+    fn new(plan: &'a Plan, source: &'a Source) -> Gatherers<'a> {
+        Gatherers { source, each: plan.groupings().map(|plan| Gatherer::new(plan, source)).collect() }
+    }
+
+    /// The rows of a part that count, for each grouping; nothing where a column is missing.
+    fn gather(&self, part: Part) -> Option<Vec<Shelved>> {
+        let (last, others) = self.each.split_last()?;
+        let mut gathered: Vec<Shelved> =
+            others.iter().map(|one| one.gather(part.clone())).collect::<Option<_>>()?;
+        gathered.push(last.gather(part)?);
+        Some(gathered)
+    }
+
+    /// All parts, for each grouping.
+    fn finish(self, parts: Vec<Option<Vec<Shelved>>>) -> Result<Vec<Gathered>, Error> {
+        let mut of_each: Vec<Vec<Shelved>> = self.each.iter().map(|_| Vec::new()).collect();
+        for part in parts {
+            let part = part.ok_or_else(|| lacks_column(self.source))?;
+            of_each.iter_mut().zip(part).for_each(|(parts, part)| parts.push(part));
+        }
+        Ok(self.each.into_iter().zip(of_each).map(|(gatherer, parts)| gatherer.finish(parts)).collect())
+    }
+}
+
 /// The statement that makes a table of columns.
 fn create(table: &str, columns: &[(&str, Values)]) -> String {
     let quoted = |name: &str| Dialect::Sqlite.identifier(name);
@@ -158,7 +189,7 @@ fn create(table: &str, columns: &[(&str, Values)]) -> String {
             Values::Texts(_) => format!("{} TEXT COLLATE BINARY", quoted(name)),
         })
         .collect();
-    format!("CREATE TABLE {} ({})", quoted(table), declared.join(", "))
+    format!("DROP TABLE IF EXISTS {0}; CREATE TABLE {0} ({1})", quoted(table), declared.join(", "))
 }
 
 fn length(values: &Values) -> usize {
@@ -236,11 +267,28 @@ impl Engine for Sqlite {
         Ok(rows)
     }
 
-    fn totals(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
-        match &self.only {
-            Some(gathered) => Ok(direct::totals(plan, gathered, secret, self.cores_for(gathered.rows()))),
-            None => self.asked(plan, secret),
+    fn sizes(&mut self, plan: &Plan) -> Result<Sizes, Error> {
+        match self.only.first() {
+            Some(gathered) => Ok(direct::sizes(gathered)),
+            None => {
+                let statements = compile_sizes(plan, Dialect::Sqlite, &[])?;
+                let all =
+                    statements.iter().map(|statement| self.run(statement)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Sizes::of(&all)?)
+            }
         }
+    }
+
+    fn totals(&mut self, plan: &Plan, secret: &Secret) -> Result<Totals, Error> {
+        if self.only.is_empty() {
+            return self.asked(plan, secret);
+        }
+        let mut each = plan
+            .groupings()
+            .zip(&self.only)
+            .map(|(plan, gathered)| direct::totals(plan, gathered, secret, self.cores_for(gathered.rows())));
+        let first = each.next().unwrap_or_default();
+        Ok(Totals { others: each.collect(), ..first })
     }
 }
 
