@@ -136,13 +136,31 @@ impl Grid {
         self.weight_at(level)
     }
 
+    /// How round a point is: of the multiples of 10^k steps' worth of digits, for the largest k that is told apart. A bound counts as the
+    /// roundest, because values that are clamped are there.
+    pub(crate) fn roundness(&self, place: u32) -> u32 {
+        if place == 0 || place >= self.steps {
+            return self.levels();
+        }
+        let (mut rest, mut level) = ((self.first + i64::from(place) - 1) * self.digit, 0);
+        while level < self.levels() && rest % 10 == 0 {
+            (rest, level) = (rest / 10, level + 1);
+        }
+        level
+    }
+
+    /// How many steps the points of a roundness are apart.
+    pub(crate) fn spacing(&self, level: u32) -> u64 {
+        (10u64.pow(level) / self.digit as u64).max(1)
+    }
+
     fn weight_at(&self, level: u32) -> u64 {
         // A digit is 1, 2 or 5.
         Grid::PLAIN.max(10u64.pow(level) / self.digit as u64)
     }
 
     /// How many kinds of roundness are told apart; the last one has ten points or more.
-    fn levels(&self) -> u32 {
+    pub(crate) fn levels(&self) -> u32 {
         self.steps.ilog10().saturating_sub(1)
     }
 
