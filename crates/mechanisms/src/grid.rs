@@ -136,17 +136,22 @@ impl Grid {
         self.weight_at(level)
     }
 
-    /// How round a point is: of the multiples of 10^k steps' worth of digits, for the largest k that is told apart. A bound counts as the
+    /// How round each point is: a multiple of 10^k steps' worth of digits, for the largest k that is told apart. A bound counts as the
     /// roundest, because values that are clamped are there.
-    pub(crate) fn roundness(&self, place: u32) -> u32 {
-        if place == 0 || place >= self.steps {
-            return self.levels();
+    pub(crate) fn roundness(&self) -> Vec<u8> {
+        let mut all = vec![0; self.steps as usize + 1];
+        for level in 1..=self.levels() {
+            let spacing = self.spacing(level);
+            // The point at the place p > 0 is this multiple of the step: first + p − 1.
+            let from = 1 + (-self.first).rem_euclid(spacing as i64) as usize;
+            for round in all.iter_mut().skip(from).step_by(spacing as usize) {
+                *round = level as u8;
+            }
         }
-        let (mut rest, mut level) = ((self.first + i64::from(place) - 1) * self.digit, 0);
-        while level < self.levels() && rest % 10 == 0 {
-            (rest, level) = (rest / 10, level + 1);
+        for bound in [0, self.steps as usize] {
+            all[bound] = self.levels() as u8;
         }
-        level
+        all
     }
 
     /// How many steps the points of a roundness are apart.

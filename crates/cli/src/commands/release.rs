@@ -113,10 +113,9 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
     };
     let read: &[&str] = match args.statistic {
         StatisticWord::Count => &[],
-        StatisticWord::Sum | StatisticWord::Mean | StatisticWord::Variance | StatisticWord::Median => {
-            &["--lower", "--upper"]
-        }
-        StatisticWord::Quantile => &["--lower", "--upper", "--rank"],
+        StatisticWord::Sum | StatisticWord::Mean | StatisticWord::Variance => &["--lower", "--upper"],
+        StatisticWord::Median => &["--lower", "--upper", "--error-bar"],
+        StatisticWord::Quantile => &["--lower", "--upper", "--rank", "--error-bar"],
         StatisticWord::Histogram if args.categories.is_some() => &["--categories"],
         StatisticWord::Histogram => &["--lower", "--upper", "--bins"],
     };
@@ -124,6 +123,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
         ("--lower", args.lower.is_some()),
         ("--upper", args.upper.is_some()),
         ("--rank", args.rank.is_some()),
+        ("--error-bar", args.error_bar.is_some()),
         ("--bins", args.bins.is_some()),
         ("--categories", args.categories.is_some()),
     ];
@@ -139,7 +139,10 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
             bounds: bounds()?,
             rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
             steps: Rank::STEPS,
-            bar: ErrorBar::Charged,
+            bar: match args.error_bar {
+                None | Some(ErrorBarWord::Pair) => ErrorBar::Pair,
+                Some(ErrorBarWord::Charged) => ErrorBar::Charged,
+            },
         },
         StatisticWord::Histogram => Statistic::Histogram(match &args.categories {
             Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),
@@ -270,6 +273,10 @@ fn cost_words(prepared: &PreparedRelease) -> String {
             ("exponential", "error bar") => {
                 format!("error bar: selected in steps of {grid}, with a third of epsilon\n")
             }
+            ("exponential", "quantile ends") => format!(
+                "both ends of the error bar: selected among points {grid} apart; the bar assumes no large gaps \
+                 between values around the quantile\n"
+            ),
             ("exponential", place) => format!("{place}: selected among points {grid} apart\n"),
             (sampler, _) => {
                 format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place)

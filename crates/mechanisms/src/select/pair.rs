@@ -1,6 +1,7 @@
 //! The exponential mechanism over pairs of places on one line, by exact rejection: two ends whose score is the worse of both.
 
 use super::exponential::{Decay, LEVELS};
+use std::ops::Range;
 use veracity_noise::{Bits, Ratio, exact};
 
 /// How much each pair of places weighs, known without the data: a sum over classes of places, one within the other.
@@ -10,12 +11,10 @@ use veracity_noise::{Bits, Ratio, exact};
 ///
 /// # Assumes  Spacings are at most 10^6, `low` and `high` from 127 to 2^14, classes at most 8, places at most 2^20 + 1
 pub(crate) trait PairWeights {
-    /// The highest class.
-    fn classes(&self) -> u32;
-    /// The highest class that has a place.
-    fn class(&self, place: usize) -> u32;
+    /// The highest class of each place.
+    fn classes(&self) -> Vec<u8>;
     /// How many steps the places of a class are apart.
-    fn spacing(&self, class: u32) -> u64;
+    fn spacing(&self, class: u8) -> u64;
     /// The part of the weight of a lower end.
     fn low(&self, place: usize) -> u64;
     /// The part of the weight of an upper end.
@@ -42,141 +41,168 @@ pub(crate) fn choose_pair(
     let decay = Decay::new(widening, multiplier);
     // An end that is nearer than the best pair is no better for it.
     let gap = |distance: i128| distance.saturating_sub(best).max(0).unsigned_abs();
-    let levels: Vec<(u8, u8)> = lower
-        .iter()
-        .zip(upper)
-        .map(|(a, b)| (decay.level(gap(*a)) as u8, decay.level(gap(*b)) as u8))
-        .collect();
-    let highest: Vec<u32> = (0..lower.len()).map(|place| weights.class(place)).collect();
-    let class = |class: u32| {
-        let members: Vec<usize> = (0..lower.len()).filter(|place| highest[*place] >= class).collect();
-        Class::new(u128::from(weights.spacing(class)), &members, &levels, weights)
+    let level = |distance: &i128| decay.level(gap(*distance)) as u8;
+    let places = Places {
+        low: lower.iter().map(level).collect(),
+        high: upper.iter().map(level).collect(),
+        class: weights.classes(),
     };
-    let classes: Vec<Class> = (0..=weights.classes()).map(class).collect();
+    let masses = places.masses(weights);
     // For each class and level: pairs of two places, and of one with itself.
-    let mut ends = Vec::new();
     let mut total = 0u128;
-    for class in &classes {
+    let mut ends = Vec::new();
+    for (class, mass) in (0..).zip(&masses) {
         for level in 0..=LEVELS {
-            for mass in [class.apart(level), class.alike(level)] {
-                total += mass << (LEVELS - level);
+            for weight in [mass.apart(level, weights.spacing(class)), mass.alike(level, weights.spacing(class))] {
+                total += weight << (LEVELS - level);
                 ends.push(total);
             }
         }
     }
+    let ranges = [places.near(&places.low), places.near(&places.high)];
     loop {
         let drawn = exact::uniform_below(total, bits);
         let at = ends.partition_point(|end| *end <= drawn);
-        let (class, level) = (&classes[at / 2 / (LEVELS + 1)], at / 2 % (LEVELS + 1));
-        let (l, u) = match at % 2 {
-            0 => class.draw_apart(level, &levels, bits),
-            _ => class.draw_alike(level, bits),
-        };
+        let (class, level) = (at / 2 / (LEVELS + 1), at / 2 % (LEVELS + 1));
+        let drawing = Drawing { places: &places, weights, mass: &masses[class], class: class as u8, level, ranges: &ranges };
+        let (l, u) = if at % 2 == 0 { drawing.apart(bits) } else { drawing.alike(bits) };
         if decay.keeps(gap(lower[l].max(upper[u])), bits) {
             return (l, u);
         }
     }
 }
 
-/// The places of a class, three times: by the level as lower end, as upper end, and as both at once.
-struct Class {
-    spacing: u128,
-    low: Places,
-    high: Places,
-    both: Places,
+/// What is known of each place: its level as a lower and as an upper end, and its highest class.
+struct Places {
+    low: Vec<u8>,
+    high: Vec<u8>,
+    class: Vec<u8>,
 }
 
-impl Class {
-    fn new(spacing: u128, members: &[usize], levels: &[(u8, u8)], weights: &impl PairWeights) -> Class {
-        let places = |level: &dyn Fn((u8, u8)) -> u8, weight: &dyn Fn(usize) -> u64| {
-            Places::new(members.iter().map(|place| (*place, level(levels[*place]), weight(*place))))
-        };
-        Class {
-            spacing,
-            low: places(&|(a, _)| a, &|place| weights.low(place)),
-            high: places(&|(_, b)| b, &|place| weights.high(place)),
-            both: places(&|(a, b)| a.max(b), &|place| weights.low(place) * weights.high(place)),
+impl Places {
+    /// The weights of every class.
+    fn masses(&self, weights: &impl PairWeights) -> Vec<Mass> {
+        let classes = self.class.iter().copied().max().unwrap_or(0);
+        let mut masses = vec![Mass::default(); usize::from(classes) + 1];
+        for (place, ((a, b), class)) in self.low.iter().zip(&self.high).zip(&self.class).enumerate() {
+            let (low, high) = (weights.low(place), weights.high(place));
+            let mass = &mut masses[usize::from(*class)];
+            mass.low[usize::from(*a)] += low;
+            mass.high[usize::from(*b)] += high;
+            mass.both[usize::from(*a.max(b))] += low * high;
         }
+        // A place is in all classes up to its highest.
+        for class in (0..masses.len() - 1).rev() {
+            let finer = masses[class + 1].clone();
+            let mass = &mut masses[class];
+            for level in 0..=LEVELS {
+                mass.low[level] += finer.low[level];
+                mass.high[level] += finer.high[level];
+                mass.both[level] += finer.both[level];
+            }
+        }
+        masses
     }
 
+    /// From the first to the last place that is not of the last level.
+    fn near(&self, levels: &[u8]) -> Range<usize> {
+        let is_near = |level: &u8| usize::from(*level) < LEVELS;
+        let first = levels.iter().position(is_near).unwrap_or(0);
+        first..levels.iter().rposition(is_near).map_or(first, |last| last + 1)
+    }
+}
+
+/// How much the places of a class weigh, for each level: as lower ends, as upper ends, and as both at once.
+#[derive(Debug, Clone)]
+struct Mass {
+    low: [u64; LEVELS + 1],
+    high: [u64; LEVELS + 1],
+    both: [u64; LEVELS + 1],
+}
+
+impl Default for Mass {
+    fn default() -> Mass {
+        let none = [0; LEVELS + 1];
+        Mass { low: none, high: none, both: none }
+    }
+}
+
+impl Mass {
     /// How much the pairs of two places of exactly this level weigh.
-    fn apart(&self, level: usize) -> u128 {
-        let product = |level: usize| u128::from(self.low.upto[level]) * u128::from(self.high.upto[level]);
-        let all = product(level) - level.checked_sub(1).map_or(0, product);
-        self.spacing * self.spacing * (all - u128::from(self.both.at(level)))
+    fn apart(&self, level: usize, spacing: u64) -> u128 {
+        let upto = |mass: &[u64]| u128::from(mass.iter().sum::<u64>());
+        let all = upto(&self.low[..=level]) * upto(&self.high[..=level])
+            - upto(&self.low[..level]) * upto(&self.high[..level]);
+        u128::from(spacing) * u128::from(spacing) * (all - u128::from(self.both[level]))
     }
 
     /// How much the pairs of one place with itself weigh, of exactly this level.
-    fn alike(&self, level: usize) -> u128 {
-        self.spacing * u128::from(self.both.at(level))
+    fn alike(&self, level: usize, spacing: u64) -> u128 {
+        u128::from(spacing) * u128::from(self.both[level])
     }
+}
 
+/// One proposal, of a class and a level.
+struct Drawing<'a, W> {
+    places: &'a Places,
+    weights: &'a W,
+    mass: &'a Mass,
+    class: u8,
+    level: usize,
+    /// Where places are that are not of the last level.
+    ranges: &'a [Range<usize>; 2],
+}
+
+impl<W: PairWeights> Drawing<'_, W> {
     /// Two places, of which the farther has this level.
     ///
     /// On average over the levels that are drawn, it takes 260 tries or fewer. A try may give a pair of a lower level, and these weigh at
     /// most twice as much as all pairs together with their proposals. Or it gives one place twice. Then the places l and u of a pair of
     /// this level make another such pair with that place, which weighs at least a 129th as much.
-    fn draw_apart(&self, level: usize, levels: &[(u8, u8)], bits: &mut impl Bits) -> (usize, usize) {
+    fn apart(&self, bits: &mut impl Bits) -> (usize, usize) {
+        let Places { low, high, .. } = self.places;
         loop {
-            let (l, u) = (self.low.draw(0, level, bits), self.high.draw(0, level, bits));
-            if l != u && levels[l].0.max(levels[u].1) as usize == level {
+            let l = self.draw((0, &self.mass.low), |place| low[place], |place| self.weights.low(place), bits);
+            let u = self.draw((1, &self.mass.high), |place| high[place], |place| self.weights.high(place), bits);
+            if l != u && usize::from(low[l].max(high[u])) == self.level {
                 return (l, u);
             }
         }
     }
 
-    fn draw_alike(&self, level: usize, bits: &mut impl Bits) -> (usize, usize) {
-        let before = level.checked_sub(1).map_or(0, |before| self.both.upto[before]);
-        let place = self.both.draw(before, level, bits);
+    /// One place as both ends.
+    fn alike(&self, bits: &mut impl Bits) -> (usize, usize) {
+        let level = |place: usize| self.places.low[place].max(self.places.high[place]);
+        let weight = |place: usize| self.weights.low(place) * self.weights.high(place);
+        let exactly: [u64; LEVELS + 1] =
+            std::array::from_fn(|at| if at == self.level { self.mass.both[at] } else { 0 });
+        // The last level stands for those that are not drawn.
+        let other = (LEVELS + 1) as u8;
+        let level = |place: usize| if usize::from(level(place)) == self.level { level(place) } else { other };
+        let place = self.draw((0, &exactly), level, weight, bits);
         (place, place)
     }
-}
 
-/// Places in the order of their levels.
-struct Places {
-    /// The place, and the weight of all up to it.
-    sorted: Vec<(u32, u64)>,
-    /// The weight of all places up to a level.
-    upto: [u64; LEVELS + 1],
-}
-
-impl Places {
-    fn new(places: impl Iterator<Item = (usize, u8, u64)> + Clone) -> Places {
-        let mut starts = [0usize; LEVELS + 2];
-        for (_, level, _) in places.clone() {
-            starts[level as usize + 1] += 1;
+    /// A place of the class by its weight, among those up to the level.
+    fn draw(
+        &self,
+        (side, mass): (usize, &[u64; LEVELS + 1]),
+        level: impl Fn(usize) -> u8,
+        weight: impl Fn(usize) -> u64,
+        bits: &mut impl Bits,
+    ) -> usize {
+        let all: u64 = mass[..=self.level].iter().sum();
+        // Below a sum of u64, so the cast is exact.
+        let mut left = exact::uniform_below(u128::from(all), bits) as u64;
+        let range = if self.level < LEVELS { self.ranges[side].clone() } else { 0..self.places.class.len() };
+        let is_in = |place: &usize| usize::from(level(*place)) <= self.level && self.places.class[*place] >= self.class;
+        for place in range.filter(is_in) {
+            match left.checked_sub(weight(place)) {
+                Some(rest) => left = rest,
+                None => return place,
+            }
         }
-        for level in 0..=LEVELS {
-            starts[level + 1] += starts[level];
-        }
-        let mut sorted = vec![(0, 0); starts[LEVELS + 1]];
-        let mut next = starts;
-        for (place, level, weight) in places {
-            let at = &mut next[level as usize];
-            sorted[*at] = (place as u32, weight);
-            *at += 1;
-        }
-        let mut sum = 0;
-        for (_, weight) in &mut sorted {
-            sum += *weight;
-            *weight = sum;
-        }
-        let upto = std::array::from_fn(|level| match starts[level + 1] {
-            0 => 0,
-            end => sorted[end - 1].1,
-        });
-        Places { sorted, upto }
-    }
-
-    /// The weight of all places of exactly this level.
-    fn at(&self, level: usize) -> u64 {
-        self.upto[level] - level.checked_sub(1).map_or(0, |before| self.upto[before])
-    }
-
-    /// A place by its weight, among those after the weight `before` and up to a level.
-    fn draw(&self, before: u64, level: usize, bits: &mut impl Bits) -> usize {
-        let drawn = u128::from(before) + exact::uniform_below(u128::from(self.upto[level] - before), bits);
-        self.sorted[self.sorted.partition_point(|(_, end)| u128::from(*end) <= drawn)].0 as usize
+        unreachable!("the weights of all places up to a level are its mass")
     }
 }
 
@@ -190,14 +216,11 @@ mod tests {
     struct Few(usize);
 
     impl PairWeights for Few {
-        fn classes(&self) -> u32 {
-            1
+        fn classes(&self) -> Vec<u8> {
+            (0..self.0).map(|place| u8::from(place % 5 == 0)).collect()
         }
-        fn class(&self, place: usize) -> u32 {
-            u32::from(place % 5 == 0)
-        }
-        fn spacing(&self, class: u32) -> u64 {
-            [1, 5][class as usize]
+        fn spacing(&self, class: u8) -> u64 {
+            [1, 5][usize::from(class)]
         }
         fn low(&self, place: usize) -> u64 {
             1000 / (place as u64 + 1)
@@ -212,8 +235,9 @@ mod tests {
         let n = lower.len();
         let pair = |at: usize| {
             let (l, u) = (at / n, at % n);
-            let all = (0..=1).filter(|class| weights.class(l) >= *class && weights.class(u) >= *class);
-            let spacing = |class: u32| weights.spacing(class) as f64;
+            let of = weights.classes();
+            let all = (0..=1).filter(|class| of[l] >= *class && of[u] >= *class);
+            let spacing = |class: u8| weights.spacing(class) as f64;
             let spaced: f64 =
                 all.map(|class| if l == u { spacing(class) } else { spacing(class).powi(2) }).sum();
             let decay = (-(lower[l].max(upper[u]) as f64) / scale).exp();

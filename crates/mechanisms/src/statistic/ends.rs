@@ -38,11 +38,11 @@ impl Ends {
 
     /// The places of both ends, the lower first.
     pub(crate) fn choose(&self, grid: &Grid, ranked: &RankErrors, rng: &mut NoiseStream) -> (u32, u32) {
-        let distances = |off: i128| -> Vec<i128> {
-            (0..=ranked.last()).map(|place| ranked.distance(place, off)).collect()
-        };
-        let (lower, upper) = (distances(-self.reach), distances(self.reach));
-        let (l, u) = self.pick.choose_pair((&lower, &upper), &Weights(grid), rng);
+        let distances: Vec<i128> = [-self.reach, self.reach]
+            .iter()
+            .flat_map(|off| (0..=ranked.last()).map(|place| ranked.distance(place, *off)))
+            .collect();
+        let (l, u) = self.pick.choose_pair(&distances, &Weights(grid), rng);
         // At most 2^20, so the casts are exact.
         (l as u32, u as u32)
     }
@@ -102,16 +102,12 @@ impl Weights<'_> {
 }
 
 impl PairWeights for Weights<'_> {
-    fn classes(&self) -> u32 {
-        self.0.levels()
+    fn classes(&self) -> Vec<u8> {
+        self.0.roundness()
     }
 
-    fn class(&self, place: usize) -> u32 {
-        self.0.roundness(place as u32)
-    }
-
-    fn spacing(&self, class: u32) -> u64 {
-        self.0.spacing(class)
+    fn spacing(&self, class: u8) -> u64 {
+        self.0.spacing(u32::from(class))
     }
 
     fn low(&self, place: usize) -> u64 {
@@ -143,9 +139,10 @@ mod tests {
     fn weighed(grid: &Grid, values: &[f64], rank: Rank, reach: i128, far: u32) -> Vec<u128> {
         let ranked = RankErrors::centered(grid, rank, values);
         let weights = Weights(grid);
+        let classes = weights.classes();
         let pair = |l: usize, u: usize| -> u128 {
             let distance = ranked.distance(l, -reach).max(ranked.distance(u, reach));
-            let class = weights.class(l).min(weights.class(u));
+            let class = classes[l].min(classes[u]);
             let spaced = (0..=class).map(|class| u128::from(weights.spacing(class)));
             let spaced: u128 = spaced.map(|spacing| if l == u { spacing } else { spacing * spacing }).sum();
             let decay = 1u128 << (far - u32::try_from(distance).unwrap());

@@ -47,18 +47,19 @@ impl Pick {
         chosen[0] as usize
     }
 
-    /// Two places, the lower first, with probability proportional to their weight times exp(−ε max(`lower`, `upper`)/2Δ) of their distances.
+    /// Two places, the lower first, with probability proportional to their weight times exp(−ε/2Δ × the larger
+    /// of their distances). `distances` has those of all places as lower ends, then those as upper ends.
     ///
     /// # Promise  Exact; the losses of any two pairs differ by at most ε, as for one place: a maximum moves by no more than what it is of
-    /// # Assumes  Adjacent datasets move every distance by at most the sensitivity; as many lower as upper ones, below 2^75
+    /// # Assumes  Adjacent datasets move every distance by at most the sensitivity; distances below 2^75
     pub(crate) fn choose_pair(
         &self,
-        (lower, upper): (&[i128], &[i128]),
+        distances: &[i128],
         weights: &impl PairWeights,
         rng: &mut NoiseStream,
     ) -> (usize, usize) {
         let moved = u128::from(self.sensitivity.get());
-        let chosen = rng.call(self.place, &[lower, upper].concat(), Distance::LInf(moved), |distances, stream| {
+        let chosen = rng.call(self.place, distances, Distance::LInf(moved), |distances, stream| {
             let ends = distances.split_at(distances.len() / 2);
             let (l, u) = choose_pair(ends, weights, 2 * moved, self.multiplier, stream);
             vec![l as i128, u as i128]
