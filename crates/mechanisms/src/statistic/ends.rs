@@ -62,8 +62,9 @@ impl Ends {
         let near = (steps / Weights::NEAR as f64).floor() + 1.0;
         // Of points s apart: both bounds, the first one after a bound, and the rest by the integral.
         let ends = |spacing: f64| 3.0 * spacing + near * ((steps + near) / near).ln();
-        let pairs = |class: u32| (Weights::MOST as f64 * ends(grid.spacing(class) as f64)).powi(2);
-        let all: f64 = (0..=grid.levels()).map(pairs).sum();
+        let round = (0..=grid.levels()).map(|level| ends(grid.spacing(level) as f64));
+        let bounds = 2.0 * Weights(grid).apart() as f64;
+        let all: f64 = round.chain([bounds]).map(|ends| (Weights::MOST as f64 * ends).powi(2)).sum();
         let least = (Weights::MOST / (Weights::NEAR + 1)).pow(2) as f64;
         (2.0 * self.reach as f64 + self.pick.scale() * (all / (least * MISS)).ln()) / self.value * OUTWARD
     }
@@ -85,15 +86,21 @@ const OUTWARD: f64 = 1.0 + 64.0 * f64::EPSILON;
 /// The weights of pairs of points of a grid.
 ///
 /// Rounder points are on grids of their own ([`PairWeights`]). So where many values are on round points and none between them, an end is a
-/// round point rather than a plain one between two of them. And a lower end weighs the more the nearer it is to the lower bound, down
-/// to a 128th of the width, an upper end likewise. So where there are too few values for an answer, the ends are near both bounds.
+/// round point rather than a plain one between two of them. The last of these grids has both bounds alone, and weighs more than all others:
+/// where there are too few values for an answer, the ends are the bounds. And a lower end weighs the more the nearer it is to the lower
+/// bound, an upper end likewise.
 struct Weights<'a>(&'a Grid);
 
 impl Weights<'_> {
     /// What an end at its bound weighs.
     const MOST: u64 = 1 << 14;
     /// Within this part of the width from its bound an end weighs half of that or more.
-    const NEAR: u64 = 128;
+    const NEAR: u64 = 16;
+
+    /// How far the bounds are apart, as the points of a grid.
+    fn apart(&self) -> u64 {
+        u64::from(self.0.steps()) / 2 + 1
+    }
 
     fn at(&self, from_bound: u64) -> u64 {
         let near = u64::from(self.0.steps()) / Weights::NEAR + 1;
@@ -103,11 +110,18 @@ impl Weights<'_> {
 
 impl PairWeights for Weights<'_> {
     fn classes(&self) -> Vec<u8> {
-        self.0.roundness()
+        let mut classes = self.0.roundness();
+        for bound in [0, self.0.steps() as usize] {
+            classes[bound] = self.0.levels() as u8 + 1;
+        }
+        classes
     }
 
     fn spacing(&self, class: u8) -> u64 {
-        self.0.spacing(u32::from(class))
+        match u32::from(class) {
+            level if level <= self.0.levels() => self.0.spacing(level),
+            _ => self.apart(),
+        }
     }
 
     fn low(&self, place: usize) -> u64 {
