@@ -23,8 +23,15 @@ const STATISTICS: [(&str, &str); 7] = [
     ("median", "MEDIAN(x)"),
     ("0.9 quantile", "QUANTILE(x, 0.9)"),
 ];
-const CATALOG: &str =
-    "[tables.t]\nunit = \"row\"\npath = \"t.csv\"\n[tables.t.columns]\nx = { lower = 0, upper = 100 }\n";
+/// Each row is of a person of its own.
+const CATALOG: &str = r#"
+[tables.t]
+path = "t.csv"
+person = "id"
+rows_per_group = 1
+[tables.t.columns]
+x = { lower = 0, upper = 100 }
+"#;
 /// Groups of each size.
 const GROUPS: u64 = 20;
 
@@ -78,7 +85,16 @@ fn value(data: &str, stream: &mut Stream) -> f64 {
 fn answers(prepared: &PreparedQuery, values: Vec<f64>, (key, repeats): (Key, u64)) -> Vec<(f64, f64)> {
     let plan: &Plan = &prepared.plan;
     let mut engine = Sqlite::open(Limits::default()).unwrap();
-    engine.load("t", &[("x", Values::Numbers(values))]).unwrap();
+    let persons: Vec<Option<String>> = (0..values.len()).map(|at| Some(at.to_string())).collect();
+    engine
+        .load(
+            "t",
+            &[
+                ("id", Values::Texts(persons.into())),
+                ("x", Values::Numbers(values.into_iter().map(Some).collect())),
+            ],
+        )
+        .unwrap();
     let totals = engine.totals(plan, &Secret::new([7; 32])).unwrap();
     let mut rng = NoiseStream::new(Entropy::seeded(34).stream(Purpose::Noise, key));
     let answer = |_| {
