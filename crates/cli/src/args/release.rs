@@ -2,7 +2,7 @@
 
 use super::{
     AnswerArgs, brief,
-    choice::{self, StatisticWord},
+    choice::{self, ErrorBarWord, StatisticWord},
 };
 use clap::Args;
 use std::path::PathBuf;

@@ -2,7 +2,10 @@
 
 use crate::{
     Outcome,
-    args::{ReleaseArgs, choice::StatisticWord},
+    args::{
+        ReleaseArgs,
+        choice::{ErrorBarWord, StatisticWord},
+    },
     charging,
     commands::replay,
     console::Console,
@@ -274,8 +277,8 @@ fn cost_words(prepared: &PreparedRelease) -> String {
                 format!("error bar: selected in steps of {grid}, with a third of epsilon\n")
             }
             ("exponential", "quantile ends") => format!(
-                "both ends of the error bar: selected among points {grid} apart; the bar assumes no large gaps \
-                 between values around the quantile\n"
+                "error bar: both ends selected among points {grid} apart, for values without large gaps around the \
+                 quantile\n"
             ),
             ("exponential", place) => format!("{place}: selected among points {grid} apart\n"),
             (sampler, _) => {

@@ -9,7 +9,7 @@ use veracity_noise::{Bits, Ratio, exact};
 /// A class k has the places of that roundness or more, which are s steps apart. A pair (l, u) of two places of it weighs
 /// s² × low(l) × high(u), and a pair of one place with itself s × low × high. So the pairs of every class weigh about as much together.
 ///
-/// # Assumes  Spacings are at most 10^6, `low` and `high` from 900 to 2^14, classes at most 8, places at most 2^20 + 1
+/// # Assumes  Spacings are at most 2^20, `low` and `high` from 900 to 2^14, classes at most 8, places at most 2^20 + 1
 pub(crate) trait PairWeights {
     /// The highest class of each place.
     fn classes(&self) -> Vec<u8>;
