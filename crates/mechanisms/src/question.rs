@@ -102,6 +102,8 @@ pub enum ErrorBar {
     /// The answer is chosen with two thirds of the ε and the bar with a third. The bar holds with probability 95% whatever the data, and is
     /// several times as wide.
     Charged,
+    /// The answer is chosen with all of the ε. Its error bar is the distance to the farther bound.
+    LeftOut,
 }
 
 /// A part of the whole as an exact ratio, such as 1/2 for the median.

@@ -174,7 +174,8 @@ fn no_quantile_of_ties_departs_and_no_less_would_do() {
         let adjacency = Adjacency::ALL[at];
         let rank = bench.dice.pick(&[(0, 1), (1, 10), (1, 4), (1, 2), (2, 3), (99, 100), (1, 1)]);
         let steps = bench.dice.pick(&[1, 5, 10, 1000]);
-        let (bar, choices) = bench.dice.pick(&[(ErrorBar::Pair, 1), (ErrorBar::Charged, 2)]);
+        let (bar, choices) =
+            bench.dice.pick(&[(ErrorBar::Pair, 1), (ErrorBar::Charged, 2), (ErrorBar::LeftOut, 1)]);
         let design = Question { statistic: quantile(bounds, rank, steps, bar), adjacency }
             .design(NoiseKind::Laplace, short::noise(bench.dice.pick(&[0.01, 0.3, 5.0])))
             .unwrap();

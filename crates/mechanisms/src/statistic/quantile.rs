@@ -25,9 +25,9 @@ pub(crate) struct Quantile {
 enum Choices {
     /// Both ends of the error bar at once.
     Pair(Ends),
-    /// The answer, then its error bar. At rank 0 every point below all data is as good as the least value, at rank 1 every point above. Of
+    /// The answer, then its error bar unless that is left out. At rank 0 every point below all data is as good as the least value, at rank 1 every point above. Of
     /// points with like scores, round ones are the likelier ([`Grid::weight`]).
-    Charged(Pick, Spread),
+    Point(Pick, Option<Spread>),
 }
 
 impl Quantile {
@@ -54,11 +54,11 @@ impl Quantile {
         let grid = Grid::new(bounds, steps)?;
         let choices = match bar {
             ErrorBar::Pair => Choices::Pair(Ends::new(rank, adjacency, multiplier.get())?),
-            ErrorBar::Charged => {
+            ErrorBar::Charged | ErrorBar::LeftOut => {
                 let sensitivity = Count::new(u64::from(rank.moved(adjacency)))?;
-                let answer = Pick::new("quantile", sensitivity, multiplier.get())?;
-                let bar = Spread::new(&grid, rank, sensitivity, Quantile::SHARE * multiplier.get())?;
-                Choices::Charged(answer, bar)
+                let spread = || Spread::new(&grid, rank, sensitivity, Quantile::SHARE * multiplier.get());
+                let bar = (bar == ErrorBar::Charged).then(spread).transpose()?;
+                Choices::Point(Pick::new("quantile", sensitivity, multiplier.get())?, bar)
             }
         };
         Ok(Quantile { bounds, rank, grid, choices })
@@ -69,7 +69,7 @@ impl Quantile {
         match &self.choices {
             Choices::Pair(ends) => ends.rank_error(&self.grid),
             // At some point the error is 0.
-            Choices::Charged(answer, _) => {
+            Choices::Point(answer, _) => {
                 answer.score_error(self.grid.candidates()) / f64::from(self.rank.whole())
             }
         }
@@ -80,8 +80,9 @@ impl Method for Quantile {
     fn parts(&self) -> Vec<Part> {
         match &self.choices {
             Choices::Pair(ends) => vec![ends.part(&self.grid)],
-            Choices::Charged(answer, bar) => {
-                [answer, bar.pick()].map(|pick| pick.part(self.grid.step())).to_vec()
+            Choices::Point(answer, bar) => {
+                let picks = [answer].into_iter().chain(bar.iter().map(Spread::pick));
+                picks.map(|pick| pick.part(self.grid.step())).collect()
             }
         }
     }
@@ -89,7 +90,10 @@ impl Method for Quantile {
     fn mechanism(&self) -> Mechanism {
         match &self.choices {
             Choices::Pair(ends) => ends.mechanism(),
-            Choices::Charged(answer, bar) => Mechanism::Composed(vec![answer.mechanism(), bar.mechanism()]),
+            Choices::Point(answer, Some(bar)) => {
+                Mechanism::Composed(vec![answer.mechanism(), bar.mechanism()])
+            }
+            Choices::Point(answer, None) => answer.mechanism(),
         }
     }
 
@@ -97,7 +101,8 @@ impl Method for Quantile {
         let width = self.bounds.width();
         let (values, widest) = match &self.choices {
             Choices::Pair(ends) => (ends.values(), 0.5 * width),
-            Choices::Charged(_, bar) => (bar.values(self.rank), width),
+            Choices::Point(_, Some(bar)) => (bar.values(self.rank), width),
+            Choices::Point(_, None) => (f64::INFINITY, width),
         };
         // Where values are spread evenly, a window holds as many as its part of the width.
         let error_bar = (values / rows as f64 * width).min(widest) + 0.5 * self.grid.step();
@@ -115,13 +120,14 @@ impl Method for Quantile {
                 let value = low + 0.5 * (high - low);
                 (value, 0.5 * (high - low) + self.grid.reach(0) + rounding(self.bounds.magnitude()))
             }
-            Choices::Charged(answer, bar) => {
+            Choices::Point(answer, bar) => {
                 let ranked = RankErrors::new(&self.grid, self.rank, values);
                 let scores: Vec<i128> = (0..=ranked.last()).map(|place| -ranked.error(place)).collect();
                 let place = answer.choose(&scores, |place| self.grid.weight(place as u32), rng);
                 // At most 2^20, so the cast is exact.
                 let value = self.grid.point(place as u32);
-                (value, self.grid.reach(bar.choose(&ranked, place, rng)))
+                let spread = bar.as_ref().map(|bar| self.grid.reach(bar.choose(&ranked, place, rng)));
+                (value, spread.unwrap_or(f64::INFINITY))
             }
         };
         let error_bar = error_bar.min(self.bounds.reach(value));
