@@ -118,7 +118,9 @@ impl Method for Quantile {
                 let (l, u) = ends.choose(&self.grid, &ranked, rng);
                 let (low, high) = (self.grid.point(l), self.grid.point(u));
                 let value = low + 0.5 * (high - low);
-                (value, 0.5 * (high - low) + self.grid.reach(0) + rounding(self.bounds.magnitude()))
+                // A point of the grid is itself.
+                let rounded = if l == u { 0.0 } else { rounding(self.bounds.magnitude()) };
+                (value, 0.5 * (high - low) + self.grid.reach(0) + rounded)
             }
             Choices::Point(answer, bar) => {
                 let ranked = RankErrors::new(&self.grid, self.rank, values);
