@@ -35,7 +35,7 @@ def all_questions(s, at):
         lambda: s.mean("hours", **BOUNDS, epsilon=at),
         lambda: s.variance("hours", **BOUNDS, epsilon=at),
         lambda: s.quantile("hours", 0.5, **BOUNDS, epsilon=at),
-        lambda: s.quantiles("hours", [0.25, 0.75], **BOUNDS, epsilon=at, error_bar=False),
+        lambda: s.quantiles("hours", [0.25, 0.75], **BOUNDS, epsilon=at, error_bar="charged"),
         lambda: s.histogram("hours", bins=9, **BOUNDS, epsilon=at),
         lambda: s.histogram("hours", edges=[0, 10.5, 40, math.inf], epsilon=at),
         lambda: s.histogram("sex", keys=["Male", "Female", "else"], epsilon=at),

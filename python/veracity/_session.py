@@ -137,7 +137,7 @@ class Questions:
         lower: float,
         upper: float,
         epsilon: float,
-        error_bar: bool = True,
+        error_bar: str = "pair",
     ) -> Answer:
         """Return the `rank` quantile of a column.
 
@@ -147,8 +147,9 @@ class Questions:
             lower: the lower clamping bound. Do not compute it from the data.
             upper: the upper clamping bound. Do not compute it from the data.
             epsilon: ε to spend.
-            error_bar: spend a third of ε on an error bar. Without it, the error bar is the distance to the farther bound, and
-                `rank_error` still says how far off the rank may be.
+            error_bar: "pair" chooses both ends of the error bar at once with all of ε. The bar holds with probability 95% if
+                the values around the quantile have no large gaps. "charged" spends a third of ε on the bar. Such a bar holds with
+                probability 95% for all data, and is several times as wide.
 
         Returns:
             An `Answer`.
@@ -169,7 +170,7 @@ class Questions:
         lower: float,
         upper: float,
         epsilon: float,
-        error_bar: bool = True,
+        error_bar: str = "pair",
     ) -> Answer:
         """Return several quantiles of a column as one query.
 
@@ -179,7 +180,7 @@ class Questions:
             lower: the lower clamping bound. Do not compute it from the data.
             upper: the upper clamping bound. Do not compute it from the data.
             epsilon: ε to spend on all of them together.
-            error_bar: spend a third of ε on error bars, as for `quantile`.
+            error_bar: "pair" or "charged", as for `quantile`.
 
         Returns:
             An `Answer`.

@@ -631,7 +631,7 @@ class _Session:
         ranks: list[float] | None = None,
         bins: _Number | None = None,
         keys: list[str] | None = None,
-        error_bar: bool = True,
+        error_bar: str = "pair",
         group: tuple[str, list[str]] | None = None,
     ) -> _Charged: ...
     def answer(

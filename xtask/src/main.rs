@@ -48,6 +48,7 @@ const CHORES: &[Chore] = &[
     ("bench train", "[--rounds N] [--only MODEL]", bench::train::run),
     ("bench steps", "", |root, _| bench::steps::run(root)),
     ("bench query", "[--rows N] [--repeats N] [--engines A,B]", bench::query::run),
+    ("bench statistics", "[--repeats N]", bench::statistics::run),
     ("bench python", "", |root, _| python::bench(root)),
     ("reproduce accuracy", "[--data DIR] [--only PLAN]", reproduce::accuracy::run),
     (

@@ -98,7 +98,7 @@ pub struct Cell {
     /// The answer.
     pub value: f64,
     /// Coverage at least 95 % over the noise: the exact statistic of the clamped values is within this of the answer.
-    /// For a quantile it is chosen and charged like the answer; where it is left out, the distance to the farther bound.
+    /// For a quantile see [`ErrorBar`](crate::ErrorBar).
     pub error_bar: f64,
     /// For a quantile, with chance at least 95 %: by how many records the rank asked for misses the ranks of the answer,
     /// which are all from #(x < answer) to #(x ≤ answer), among the values on the grid.
@@ -107,7 +107,7 @@ pub struct Cell {
 
 impl Question {
     /// Everything public about the release at this noise level. `multiplier` is the noise scale over the largest
-    /// contribution of one record to each part; for a quantile, 1/ε of the answer, and 2/ε of its error bar.
+    /// contribution of one record to each part; for a quantile, 1/ε of the answer, and 2/ε of an error bar that is charged.
     ///
     /// # Errors
     /// Refuses a statistic, bounds or noise level that no design exists for, such as Gaussian noise on a quantile.

@@ -136,13 +136,32 @@ impl Grid {
         self.weight_at(level)
     }
 
+    /// How round each point is: a multiple of 10^k steps' worth of digits, for the largest k that is told apart. Of a bound it is 0.
+    pub(crate) fn roundness(&self) -> Vec<u8> {
+        let mut all = vec![0; self.steps as usize + 1];
+        for level in 1..=self.levels() {
+            let spacing = self.spacing(level);
+            // The point at the place p > 0 is this multiple of the step: first + p − 1.
+            let from = 1 + (-self.first).rem_euclid(spacing as i64) as usize;
+            for round in all.iter_mut().take(self.steps as usize).skip(from).step_by(spacing as usize) {
+                *round = level as u8;
+            }
+        }
+        all
+    }
+
+    /// How many steps the points of a roundness are apart.
+    pub(crate) fn spacing(&self, level: u32) -> u64 {
+        (10u64.pow(level) / self.digit as u64).max(1)
+    }
+
     fn weight_at(&self, level: u32) -> u64 {
         // A digit is 1, 2 or 5.
         Grid::PLAIN.max(10u64.pow(level) / self.digit as u64)
     }
 
     /// How many kinds of roundness are told apart; the last one has ten points or more.
-    fn levels(&self) -> u32 {
+    pub(crate) fn levels(&self) -> u32 {
         self.steps.ilog10().saturating_sub(1)
     }
 
@@ -299,6 +318,20 @@ mod tests {
                 );
             }
         }
+        let halves = grid(-3.0, 19.5, 45);
+        let round: Vec<f64> = (0..=45)
+            .filter(|place| halves.roundness()[*place as usize] == 1)
+            .map(|place| halves.point(place))
+            .collect();
+        assert_eq!((halves.step(), halves.levels(), halves.spacing(1)), (0.5, 0, 2));
+        assert!(round.is_empty(), "{round:?}");
+        let fifths = grid(-3.1, 19.5, 150);
+        let round: Vec<f64> = (0..=fifths.steps())
+            .filter(|place| fifths.roundness()[*place as usize] == 1)
+            .map(|place| fifths.point(place))
+            .collect();
+        assert_eq!((fifths.step(), fifths.levels(), fifths.spacing(1)), (0.2, 1, 5));
+        assert_eq!(round, (-3..20).map(f64::from).collect::<Vec<_>>());
         let cents = grid(0.0, 100.0, 10_000);
         let weights = [0, 1, 10, 30, 100, 150, 1000, 1999, 10_000].map(|place| cents.weight(place));
         assert_eq!(weights, [1000, 8, 10, 10, 100, 10, 1000, 8, 1000]);

@@ -29,7 +29,7 @@ pub struct Question {
 /// use veracity_mechanisms::{Bounds, Column, ErrorBar, NoiseKind, Question, Rank, Statistic};
 ///
 /// let bounds = Bounds::new(0.0, 200_000.0)?;
-/// let statistic = Statistic::Quantile { bounds, rank: Rank::new(1, 2)?, steps: 2_000, bar: ErrorBar::LeftOut };
+/// let statistic = Statistic::Quantile { bounds, rank: Rank::new(1, 2)?, steps: 2_000, bar: ErrorBar::Pair };
 /// let question = Question { statistic, adjacency: Adjacency::AddRemove };
 /// let design = question.design(NoiseKind::Laplace, NoiseMultiplier::new(1.0)?)?;
 ///
@@ -59,7 +59,7 @@ pub enum Statistic {
         rank: Rank,
         /// The most steps from the lower to the upper bound: 1 to 2^20, for example [`Rank::STEPS`].
         steps: u32,
-        /// Whether the error in the column's unit is part of the release.
+        /// How the error in the column's unit is found.
         bar: ErrorBar,
     },
     /// How many of them are in each bin.
@@ -92,13 +92,17 @@ impl Statistic {
     }
 }
 
-/// Whether a quantile has an error bar in the column's unit. How dense the values are is private, so it has its price.
+/// How a quantile gets its error bar in the column's unit. How dense the values are is private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorBar {
-    /// A third of the ε is spent on it.
+    /// Both ends of the bar are chosen at once with all of the ε, and the answer is their middle. The bar holds with probability 95% where
+    /// values around the quantile are spread about evenly (`docs/proofs/quantile-pair.md`).
+    Pair,
+    /// The answer is chosen with two thirds of the ε and the bar with a third. The bar holds with probability 95% whatever the data, and is
+    /// several times as wide.
     Charged,
-    /// All of the ε is spent on the answer; its error bar is the distance to the farther bound.
+    /// The answer is chosen with all of the ε. Its error bar is the distance to the farther bound.
     LeftOut,
 }
 

@@ -146,7 +146,7 @@ fn error_bars_hold_and_shorter_ones_do_not() {
 fn rank_errors_hold_and_shorter_ones_do_not() {
     let bounds = Bounds::new(0.0, 10.0).unwrap();
     let rank = Rank::new(1, 2).unwrap();
-    let statistic = Statistic::Quantile { bounds, rank, steps: 1000, bar: ErrorBar::LeftOut };
+    let statistic = Statistic::Quantile { bounds, rank, steps: 1000, bar: ErrorBar::Pair };
     let design = design(&statistic, Adjacency::AddRemove, NoiseKind::Laplace, 2.0);
     let entropy = Entropy::seeded(4);
     let mut off = Vec::new();

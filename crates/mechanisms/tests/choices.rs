@@ -298,7 +298,7 @@ fn quantiles_follow_their_exact_law() {
 #[test]
 fn round_points_are_likelier_by_their_weight() {
     let bounds = Bounds::new(0.0, 100.0).unwrap();
-    let (rank, bar) = (Rank::new(1, 2).unwrap(), ErrorBar::LeftOut);
+    let (rank, bar) = (Rank::new(1, 2).unwrap(), ErrorBar::Charged);
     let statistic = Statistic::Quantile { bounds, rank, steps: 100, bar };
     let question = Question { statistic, adjacency: Default::default() };
     let design = question.design(NoiseKind::Laplace, short::noise(0.5)).unwrap();

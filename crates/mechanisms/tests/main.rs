@@ -12,4 +12,5 @@ mod local_laws;
 mod local_lines;
 mod local_ratio;
 mod local_variance;
+mod quantile_pairs;
 mod replay;

@@ -134,7 +134,8 @@ impl Bench {
             quantile(bounds, (1, 4), 16, ErrorBar::Charged),
             quantile(bounds, (1, 1), 3, ErrorBar::Charged),
             quantile(bounds, (0, 1), 200, ErrorBar::Charged),
-            quantile(bounds, (2, 3), 40, ErrorBar::LeftOut),
+            quantile(bounds, (2, 3), 40, ErrorBar::Pair),
+            quantile(bounds, (1, 10), 300, ErrorBar::Pair),
             Statistic::Histogram(Bins::Numeric { bounds, bins: 5 }),
         ]);
         let kind = match statistic {
@@ -173,7 +174,9 @@ fn no_quantile_of_ties_departs_and_no_less_would_do() {
         let adjacency = Adjacency::ALL[at];
         let rank = bench.dice.pick(&[(0, 1), (1, 10), (1, 4), (1, 2), (2, 3), (99, 100), (1, 1)]);
         let steps = bench.dice.pick(&[1, 5, 10, 1000]);
-        let design = Question { statistic: quantile(bounds, rank, steps, ErrorBar::Charged), adjacency }
+        let (bar, choices) =
+            bench.dice.pick(&[(ErrorBar::Pair, 1), (ErrorBar::Charged, 2), (ErrorBar::LeftOut, 1)]);
+        let design = Question { statistic: quantile(bounds, rank, steps, bar), adjacency }
             .design(NoiseKind::Laplace, short::noise(bench.dice.pick(&[0.01, 0.3, 5.0])))
             .unwrap();
         let few = [Some(0.0), Some(3.0), Some(3.0), Some(7.5), Some(10.0), Some(1e9), None];
@@ -192,7 +195,7 @@ fn no_quantile_of_ties_departs_and_no_less_would_do() {
         let tape = record(&one, NoiseStream::recording(bench.streams.stream(round as u64)));
         let again = record(&other, NoiseStream::replaying(tape.clone(), bench.streams.stream(0)));
         assert_eq!(tape.departure(&again), None, "{design:?}\n{one:?}\n{other:?}");
-        assert_eq!(tape.calls.len(), 2);
+        assert_eq!(tape.calls.len(), choices);
         for (call, moved) in tape.calls.iter().zip(&again.calls) {
             let Distance::LInf(declared) = call.declared else { panic!("a choice moves in l-infinity") };
             let most = call.input.iter().zip(&moved.input).map(|(a, b)| a.abs_diff(*b)).max().unwrap();

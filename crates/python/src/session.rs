@@ -97,7 +97,7 @@ impl PySession {
     }
 
     /// Charges a question. Nothing of the data was seen.
-    #[pyo3(signature = (statistic, column, epsilon, *, lower=None, upper=None, ranks=None, bins=None, keys=None, error_bar=true, group=None))]
+    #[pyo3(signature = (statistic, column, epsilon, *, lower=None, upper=None, ranks=None, bins=None, keys=None, error_bar=None, group=None))]
     #[allow(clippy::too_many_arguments)]
     fn charge(
         &self,
@@ -110,7 +110,7 @@ impl PySession {
         ranks: Option<Vec<f64>>,
         bins: Option<&Bound<'_, PyAny>>,
         keys: Option<Vec<String>>,
-        error_bar: bool,
+        error_bar: Option<&str>,
         group: Option<(String, Vec<String>)>,
     ) -> PyResult<PyCharged> {
         let epsilon = argument::epsilon(epsilon)?;
@@ -130,7 +130,16 @@ impl PySession {
             ("mean", None) => vec![Statistic::Mean(bounds()?)],
             ("variance", None) => vec![Statistic::Variance(bounds()?)],
             ("quantile", None) => {
-                let bar = if error_bar { ErrorBar::Charged } else { ErrorBar::LeftOut };
+                let bar = match error_bar {
+                    None | Some("pair") => ErrorBar::Pair,
+                    Some("charged") => ErrorBar::Charged,
+                    Some(other) => {
+                        let other = argument::shown(other);
+                        return Err(InvalidInput::new_err(format!(
+                            "error_bar is {other}, expected \"pair\" or \"charged\""
+                        )));
+                    }
+                };
                 quantiles(bounds()?, &ranks.unwrap_or_default(), bar).map_err(refused)?
             }
             ("histogram", Some(keys)) => vec![Statistic::Histogram(Bins::Categories(keys))],

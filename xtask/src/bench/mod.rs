@@ -10,6 +10,7 @@ mod kinds;
 pub mod noise;
 pub mod query;
 mod query_table;
+pub mod statistics;
 pub mod steps;
 pub mod train;
 

@@ -84,6 +84,9 @@ enum Protection {
     None,
 }
 
+/// The part of the page about statistics.
+const STATISTICS: &str = "\n## Statistics of small groups\n";
+
 /// Runs all plans, or one, prints their rows and writes them down. Returns whether all ran and reached their aims.
 pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
     let (data, only) = parse(words)?;
@@ -103,7 +106,9 @@ pub fn run(root: &Path, words: &[&str]) -> io::Result<bool> {
         let row = row(task, reached.as_ref());
         print!("{row}");
         let earlier = fs::read_to_string(&place).unwrap_or_default();
-        fs::write(&place, page(&replaced(&earlier, task, &row)))?;
+        // What `cargo xtask bench statistics` measures stays.
+        let statistics = earlier.find(STATISTICS).map_or("", |at| &earlier[at..]);
+        fs::write(&place, page(&replaced(&earlier, task, &row)) + statistics)?;
     }
     Ok(all)
 }

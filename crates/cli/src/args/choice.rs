@@ -113,6 +113,15 @@ impl StatisticWord {
     }
 }
 
+/// Error bars of a quantile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ErrorBarWord {
+    /// Both ends at once, with all of ε; holds if the values around the quantile have no large gaps
+    Pair,
+    /// With a third of ε; holds for all data, and is several times as wide
+    Charged,
+}
+
 /// Composition rules of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleWord {

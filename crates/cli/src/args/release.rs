@@ -2,7 +2,7 @@
 
 use super::{
     AnswerArgs, brief,
-    choice::{self, StatisticWord},
+    choice::{self, ErrorBarWord, StatisticWord},
 };
 use clap::Args;
 use std::path::PathBuf;
@@ -95,6 +95,9 @@ pub struct ReleaseArgs {
     /// quantile: rank from 0 to 1 [default: 0.5, the median]
     #[arg(long, value_name = "Q", help_heading = "Question")]
     pub rank: Option<f64>,
+    /// median, quantile: error bar [default: pair]
+    #[arg(long, value_name = "BAR", help_heading = "Question")]
+    pub error_bar: Option<ErrorBarWord>,
     /// histogram: number of bins of equal width
     #[arg(long, value_name = "K", help_heading = "Question")]
     pub bins: Option<f64>,

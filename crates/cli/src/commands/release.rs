@@ -2,7 +2,10 @@
 
 use crate::{
     Outcome,
-    args::{ReleaseArgs, choice::StatisticWord},
+    args::{
+        ReleaseArgs,
+        choice::{ErrorBarWord, StatisticWord},
+    },
     charging,
     commands::replay,
     console::Console,
@@ -113,10 +116,9 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
     };
     let read: &[&str] = match args.statistic {
         StatisticWord::Count => &[],
-        StatisticWord::Sum | StatisticWord::Mean | StatisticWord::Variance | StatisticWord::Median => {
-            &["--lower", "--upper"]
-        }
-        StatisticWord::Quantile => &["--lower", "--upper", "--rank"],
+        StatisticWord::Sum | StatisticWord::Mean | StatisticWord::Variance => &["--lower", "--upper"],
+        StatisticWord::Median => &["--lower", "--upper", "--error-bar"],
+        StatisticWord::Quantile => &["--lower", "--upper", "--rank", "--error-bar"],
         StatisticWord::Histogram if args.categories.is_some() => &["--categories"],
         StatisticWord::Histogram => &["--lower", "--upper", "--bins"],
     };
@@ -124,6 +126,7 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
         ("--lower", args.lower.is_some()),
         ("--upper", args.upper.is_some()),
         ("--rank", args.rank.is_some()),
+        ("--error-bar", args.error_bar.is_some()),
         ("--bins", args.bins.is_some()),
         ("--categories", args.categories.is_some()),
     ];
@@ -139,7 +142,10 @@ fn statistic(args: &ReleaseArgs) -> Result<Statistic, Error> {
             bounds: bounds()?,
             rank: Rank::from_fraction(args.rank.unwrap_or(0.5))?,
             steps: Rank::STEPS,
-            bar: ErrorBar::Charged,
+            bar: match args.error_bar {
+                None | Some(ErrorBarWord::Pair) => ErrorBar::Pair,
+                Some(ErrorBarWord::Charged) => ErrorBar::Charged,
+            },
         },
         StatisticWord::Histogram => Statistic::Histogram(match &args.categories {
             Some(names) => Bins::Categories(names.iter().map(|name| name.trim().to_owned()).collect()),
@@ -270,6 +276,10 @@ fn cost_words(prepared: &PreparedRelease) -> String {
             ("exponential", "error bar") => {
                 format!("error bar: selected in steps of {grid}, with a third of epsilon\n")
             }
+            ("exponential", "quantile ends") => format!(
+                "error bar: both ends selected among points {grid} apart, for values without large gaps around the \
+                 quantile\n"
+            ),
             ("exponential", place) => format!("{place}: selected among points {grid} apart\n"),
             (sampler, _) => {
                 format!("{}: {sampler} noise of scale {scale}, in multiples of {grid}\n", note.place)

@@ -45,16 +45,11 @@ pub fn exponential(
     Ok(Selection { index: said[0] as usize, score_error, mechanism: Mechanism::Exponential { epsilon } })
 }
 
-/// Weights of proposals stop here: what is farther out is proposed 2^40 times less often than the best, and that is enough.
-const LEVELS: u128 = 40;
-
 /// An index with probability proportional to weight × exp(score/(`widening` × `multiplier`)).
 ///
-/// Let x be the gap to the best score over `widening` × `multiplier`. A candidate is proposed with probability
-/// proportional to weight × 2^−m, m = ⌊x⌋ (at most [`LEVELS`]), and kept with probability (2/e)^m e^{−(x − m)}: together
-/// that is proportional to weight × e^−x, and nothing of it is ever a float. Where all weights together are k times that of
-/// the best candidate, one is kept after k^0.31 tries on average, or fewer; their number depends on the scores, so whoever
-/// can time it learns something of them.
+/// A candidate is proposed with probability proportional to weight × 2^−m, where m is its level ([`Decay::level`]), and kept with the
+/// rest of the probability ([`Decay::keeps`]). Where all weights together are k times that of the best candidate, one is kept after
+/// k^0.31 tries on average, or fewer; their number depends on the scores, so whoever can time it learns something of them.
 ///
 /// # Promise    Exact
 /// # Assumes    At least one score; gaps and `widening` below 2^76; weights from 1 to 2^40, known without the data
@@ -67,15 +62,8 @@ pub(crate) fn choose(
     bits: &mut impl Bits,
 ) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
-    let denominator = widening * u128::from(multiplier.numerator());
-    let exponent = |score: i128| best.abs_diff(score) * u128::from(multiplier.denominator());
-    let farthest = LEVELS * denominator;
-    // Nearly all are at one end or the other, and dividing is what takes time.
-    let level = |score: i128| match exponent(score) {
-        near if near < denominator => 0,
-        far if far >= farthest => LEVELS,
-        between => between / denominator,
-    };
+    let decay = Decay::new(widening, multiplier);
+    let level = |score: i128| decay.level(best.abs_diff(score));
     let mut total = 0u128;
     let grow = |(at, score): (usize, &i128)| {
         total += u128::from(weight(at)) << (LEVELS - level(*score));
@@ -86,10 +74,44 @@ pub(crate) fn choose(
         let drawn = exact::uniform_below(total, bits);
         // Below the last end, so a place of a score.
         let candidate = ends.partition_point(|end| *end <= drawn);
-        let (level, exponent) = (level(scores[candidate]), exponent(scores[candidate]));
-        let kept = (0..level).all(|_| exact::two_over_e(bits));
-        if kept && exact::bernoulli_exp(exponent - level * denominator, denominator, bits) {
+        if decay.keeps(best.abs_diff(scores[candidate]), bits) {
             return candidate;
         }
+    }
+}
+
+/// Levels stop here: what is farther out is proposed 2^40 times less often than the best, and that is enough.
+pub(super) const LEVELS: usize = 40;
+
+/// How probability falls with the gap to the best score: e^−x, where x is the gap over `widening` × `multiplier`. It is the product of
+/// 2^−m, m = ⌊x⌋ (at most [`LEVELS`]), and (2/e)^m e^{−(x − m)}, and nothing of it is ever a float.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decay {
+    /// Of x, for a gap times `per`.
+    denominator: u128,
+    per: u128,
+}
+
+impl Decay {
+    pub(super) fn new(widening: u128, multiplier: Ratio) -> Decay {
+        let denominator = widening * u128::from(multiplier.numerator());
+        Decay { denominator, per: u128::from(multiplier.denominator()) }
+    }
+
+    /// m: how often the probability is halved before anything is proposed.
+    pub(super) fn level(&self, gap: u128) -> usize {
+        // Nearly all are at one end or the other, and dividing is what takes time.
+        match gap * self.per {
+            near if near < self.denominator => 0,
+            far if far >= LEVELS as u128 * self.denominator => LEVELS,
+            between => (between / self.denominator) as usize,
+        }
+    }
+
+    /// True with probability (2/e)^m e^{−(x − m)}.
+    pub(super) fn keeps(&self, gap: u128, bits: &mut impl Bits) -> bool {
+        let level = self.level(gap);
+        let rest = gap * self.per - level as u128 * self.denominator;
+        (0..level).all(|_| exact::two_over_e(bits)) && exact::bernoulli_exp(rest, self.denominator, bits)
     }
 }

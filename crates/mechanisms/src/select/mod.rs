@@ -5,12 +5,14 @@
 
 mod exponential;
 mod noisy_max;
+mod pair;
 mod permute_and_flip;
 mod sparse;
 
 pub(crate) use exponential::choose;
 pub use exponential::exponential;
 pub use noisy_max::report_noisy_max;
+pub(crate) use pair::{PairWeights, choose_pair};
 pub use permute_and_flip::permute_and_flip;
 pub use sparse::{Side, SparseVector};
 

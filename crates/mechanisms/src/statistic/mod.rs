@@ -1,6 +1,7 @@
 //! The statistics, one file each and all of one shape: what is public, then the answer.
 
 mod count;
+mod ends;
 mod histogram;
 mod mean;
 mod pick;

@@ -1,7 +1,10 @@
 //! The exponential mechanism as a statistic uses it: one choice among public candidates by whole-number scores.
 
 use super::MISS;
-use crate::{Draw, Part, select::choose};
+use crate::{
+    Draw, Part,
+    select::{PairWeights, choose, choose_pair},
+};
 use veracity_core::{Count, Epsilon, Mechanism, Refusal};
 use veracity_noise::{Distance, NoiseStream, Ratio};
 
@@ -42,6 +45,33 @@ impl Pick {
         });
         // A place in a slice, so the cast is exact.
         chosen[0] as usize
+    }
+
+    /// Two places, the lower first, with probability proportional to their weight times exp(−ε/2Δ × the larger
+    /// of their distances). `distances` has those of all places as lower ends, then those as upper ends.
+    ///
+    /// # Promise  Exact; the losses of any two pairs differ by at most ε, as for one place: a maximum moves by no more than what it is of
+    /// # Assumes  Adjacent datasets move every distance by at most the sensitivity; distances below 2^75
+    pub(crate) fn choose_pair(
+        &self,
+        distances: &[i128],
+        weights: &impl PairWeights,
+        rng: &mut NoiseStream,
+    ) -> (usize, usize) {
+        let moved = u128::from(self.sensitivity.get());
+        let chosen = rng.call(self.place, distances, Distance::LInf(moved), |distances, stream| {
+            let ends = distances.split_at(distances.len() / 2);
+            let (l, u) = choose_pair(ends, weights, 2 * moved, self.multiplier, stream);
+            vec![l as i128, u as i128]
+        });
+        // Places in a slice, so the casts are exact.
+        let (l, u) = (chosen[0] as usize, chosen[1] as usize);
+        (l.min(u), l.max(u))
+    }
+
+    /// How far a distance can grow before the probability falls by a factor e.
+    pub(crate) fn scale(&self) -> f64 {
+        2.0 * self.sensitivity.as_f64() * self.multiplier.as_f64()
     }
 
     /// How far below the best score the choice is at most, with chance 95 %, where all weights together are `candidates`

@@ -6,13 +6,26 @@ use crate::{Rank, column::present, grid::Grid};
 pub(crate) struct RankErrors {
     /// For each point, how many values are at or below it.
     upto: Vec<u64>,
-    /// Rank a/b of n values is a·n, in units of which one value is b.
     target: i128,
+    /// In these units, one value.
     whole: i128,
 }
 
 impl RankErrors {
+    /// Rank a/b of n values is a·n, in units of which one value is b.
     pub(crate) fn new(grid: &Grid, rank: Rank, values: &[f64]) -> RankErrors {
+        RankErrors::counted(grid, values, (i128::from(rank.below()), 0), i128::from(rank.whole()))
+    }
+
+    /// Rank a/b of n values is where `PERCENTILE_CONT` and numpy have it: a(n − 1) + b/2 in units of b, where the i-th value is in the
+    /// middle between the ranks i − 1 and i. In halves of these units, so that it is an integer.
+    pub(crate) fn centered(grid: &Grid, rank: Rank, values: &[f64]) -> RankErrors {
+        let (below, whole) = (i128::from(rank.below()), i128::from(rank.whole()));
+        RankErrors::counted(grid, values, (2 * below, whole - 2 * below), 2 * whole)
+    }
+
+    /// The target is `each` for each value, and `constant`.
+    fn counted(grid: &Grid, values: &[f64], (each, constant): (i128, i128), whole: i128) -> RankErrors {
         let mut upto = vec![0; grid.steps() as usize + 1];
         for x in present(values) {
             upto[grid.place(x) as usize] += 1;
@@ -22,11 +35,7 @@ impl RankErrors {
             sum += *count;
             *count = sum;
         }
-        RankErrors {
-            upto,
-            target: i128::from(rank.below()) * i128::from(sum),
-            whole: i128::from(rank.whole()),
-        }
+        RankErrors { upto, target: each * i128::from(sum) + constant, whole }
     }
 
     /// The last place.
@@ -55,7 +64,12 @@ impl RankErrors {
     /// and so `beyond` by a − b or by a; likewise `within` by b − a or by −a. That is max(a, b − a) at most. A value that
     /// is replaced leaves the target and moves each by b at most; one that is made missing is removed.
     pub(crate) fn error(&self, place: usize) -> i128 {
-        0.max(-self.beyond(place)).max(-self.within(place))
+        self.distance(place, 0)
+    }
+
+    /// How far the rank that is `off` from the target is from the ranks that a point has. Moved as [`RankErrors::error`].
+    pub(crate) fn distance(&self, place: usize, off: i128) -> i128 {
+        0.max(-self.beyond(place) - off).max(off - self.within(place))
     }
 }
 

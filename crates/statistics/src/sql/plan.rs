@@ -397,6 +397,11 @@ impl Plan {
         self.calls.iter().position(|call| *call == NoiseCall::Units)
     }
 
+    /// Whether a quantile is among the answers. Its error bar is not for all data ([`veracity_mechanisms::ErrorBar::Pair`]).
+    pub fn has_quantile(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call, NoiseCall::Quantile { .. }))
+    }
+
     /// All groups, where every key is public: the first key changes slowest.
     pub fn public_groups(&self) -> Option<Vec<Vec<String>>> {
         // All of them first: with one that is not public the product of the others may be as large as it likes.

@@ -11,7 +11,7 @@ pub(crate) fn design(grid: &Grid, rank: f64, multiplier: NoiseMultiplier) -> Res
         bounds: Bounds::new(value(grid, grid.least), value(grid, grid.most))?,
         rank: Rank::from_fraction(rank)?,
         steps: Rank::STEPS,
-        bar: ErrorBar::Charged,
+        bar: ErrorBar::Pair,
     };
     Question { statistic, adjacency: Adjacency::AddRemove }.design(NoiseKind::Laplace, multiplier)
 }

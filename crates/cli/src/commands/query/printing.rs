@@ -147,6 +147,9 @@ fn cost_words(prepared: &PreparedQuery) -> String {
             plural(unit)
         );
     }
+    if prepared.plan.has_quantile() {
+        lines += "error bars of quantiles: for values without large gaps around the quantile\n";
+    }
     lines
 }
 
