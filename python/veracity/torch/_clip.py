@@ -13,11 +13,24 @@ One record changes `totals()` by at most `clip_norm` in Euclidean norm. The proo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_flatten
+
+from .._errors import InvalidInput
+from ._clip_leaves import collect, first_name, full_precision
+from ._layers import Recorder
+from ._probe import Findings, probe
+from ._sums import Leaf
+
+FINE = 33  # the sums are kept to about 2**-33 of the clip norm
+FINEST = 40
+AUTOMATIC = 0.01  # keeps a record without a gradient from being scaled up
+SMALLEST = 2.0**-100  # a factor below it counts as zero, so that single precision holds its products
 
 
 class Layout:
@@ -82,9 +95,55 @@ class RecordSums:
         fine_bits: Number of bits by which `sums` is finer than `totals()`. It depends on `grid` and `clip_norm` only.
     """
 
-    layout: Layout
-    sums: Tensor
-    fine_bits: int
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Callable[..., Tensor],
+        *,
+        clip_norm: float,
+        grid: float,
+        micro_batch: int,
+        clipping: str = "flat",
+        precision: str = "fp32",
+    ) -> None:
+        self.model, self.loss = model, loss
+        self.layout = Layout(model)
+        if not self.layout.size:
+            raise InvalidInput("the model has no trainable parameter; set requires_grad on those to train")
+        if clipping not in ("flat", "per-layer", "automatic"):
+            raise InvalidInput(f"clipping is {clipping!r}, expected 'flat', 'per-layer' or 'automatic'")
+        if precision not in ("fp32", "bf16"):
+            raise InvalidInput(f"precision is {precision!r}, expected 'fp32' or 'bf16'")
+        if micro_batch < 1:
+            raise InvalidInput(f"micro_batch is {micro_batch}, expected at least 1")
+        if not (0 < clip_norm < 1e30 and 1e-30 < clip_norm):
+            raise InvalidInput(f"clip_norm is {clip_norm}, expected a number between 1e-30 and 1e30")
+        if isinstance(loss, nn.Module) and getattr(loss, "reduction", "none") != "none":
+            raise InvalidInput(f"the loss has reduction={loss.reduction!r}, expected reduction='none'")  # type: ignore[union-attr]
+        self.clip_norm, self.grid, self.micro_batch = float(clip_norm), float(grid), int(micro_batch)
+        self.clipping, self.precision = clipping, precision
+        devices = {p.device for p in self.layout.parameters.values()}
+        if len(devices) > 1:
+            raise InvalidInput(f"the parameters are on {len(devices)} devices, expected one; move the model to one device")
+        self.device = devices.pop()
+        if not 2.0**-FINEST * clip_norm <= grid < clip_norm:
+            raise InvalidInput(f"grid is {grid}, expected at least clip_norm / 2**{FINEST} and less than clip_norm")
+        self.fine_bits = max(0, round(math.log2(self.grid / self.clip_norm)) + FINE)
+        # Rounding to the public grid can move each coordinate by one step more.
+        room = self.clip_norm - (self.grid * math.sqrt(self.layout.size) if self.fine_bits else 0.0)
+        if room <= 0:
+            raise InvalidInput(
+                f"grid is {grid}, too coarse for {self.layout.size} parameters and clip_norm {clip_norm}; choose a finer grid"
+            )
+        self.unit = self.grid / 2**self.fine_bits
+        self.most = room / self.unit * (1 - 2.0**-40)  # largest norm of a record's integers
+        self.sums = torch.zeros(self.layout.size, dtype=torch.int64, device=self.device)
+        self.views = self.layout.views(self.sums)
+        self.roles = {id(p): n for n, p in self.layout.parameters.items()}
+        self.recorder = Recorder(model, self.roles, self.micro_batch)
+        self.findings: Findings | None = None
+        layers = sorted({owner(n) for n in self.layout.names})
+        self.groups = {n: layers.index(owner(n)) if clipping == "per-layer" else 0 for n in self.layout.names}
 
     def prepare(self, example: Any) -> None:
         """Probe the model on random records with the shape of an example. The first `add` does it otherwise.
@@ -98,7 +157,7 @@ class RecordSums:
             InvalidInput: A layer cannot be trained this way. The message names it and the remedy.
             NoTheorem: The gradient of a record depends on the other records, on its place, or differs from run to run.
         """
-        raise NotImplementedError
+        self.findings = probe(self, example)
 
     def add(self, batch: Any, mask: Tensor) -> RecordNumbers:
         """Add the clipped gradients of one micro-batch. Masked and non-finite records contribute exactly zero.
@@ -113,7 +172,69 @@ class RecordSums:
         Raises:
             InvalidInput: The batch has another shape, or the loss is not one number per record.
         """
-        raise NotImplementedError
+        for t in tensors_of(batch):
+            if t.dim() == 0 or t.shape[0] != self.micro_batch:
+                raise InvalidInput(f"the batch has a tensor of shape {tuple(t.shape)}, expected {self.micro_batch} records first; pad it")
+        if mask.dtype != torch.bool or tuple(mask.shape) != (self.micro_batch,):
+            raise InvalidInput(f"the mask is {mask.dtype} of shape {tuple(mask.shape)}, expected bool of shape ({self.micro_batch},)")
+        if self.findings is None:
+            self.prepare(batch)
+        losses = self.forward(batch)
+        self.recorder.backward(losses, mask.to(losses))
+        losses = losses.detach()
+        numbers = self.clip(self.leaves(), mask & losses.isfinite())
+        return RecordNumbers(losses, numbers)
+
+    def forward(self, batch: Any) -> Tensor:
+        """Losses of a micro-batch, with every layer recorded."""
+        half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
+        with torch.enable_grad(), half, self.recorder.hooked():
+            losses = per_record_losses(self.loss, self.model, batch)
+        if tuple(losses.shape) != (self.micro_batch,):
+            raise InvalidInput(f"the loss has shape {tuple(losses.shape)}, expected one number per record, ({self.micro_batch},)")
+        return losses
+
+    def leaves(self) -> list[Leaf]:
+        """Leaves of the gradients that the recorder holds. The recorder then holds nothing."""
+        uses, self.recorder.uses = self.recorder.uses, []
+        with torch.no_grad(), torch.autocast(self.device.type, enabled=False):
+            return collect(uses, self.micro_batch, self.layout, share=self.clipping != "per-layer")
+
+    @torch.no_grad()
+    def clip(self, leaves: list[Leaf], usable: Tensor) -> Tensor:
+        """Clip, round and add. Returns the norms.
+
+        For a factor c the integers of a record are c · gradient / unit + rounding, so their norm is at most c · norm + rounding.
+        The rounding is bounded for the largest factor that is possible, and the factor is what remains.
+        """
+        with torch.autocast(self.device.type, enabled=False), full_precision(self.device):
+            squares = [leaf.squares() for leaf in leaves]
+            groups = [self.groups[first_name(leaf)] for leaf in leaves]
+            share = self.most / math.sqrt(len(set(self.groups.values())))
+            total = torch.zeros_like(squares[0])
+            for square in squares:
+                total += square
+            norms = total.sqrt() * (1 + 2.0**-40)
+            bad = ~norms.isfinite()
+            usable = usable & ~bad
+            if bad.any():   # a non-finite number must not meet a zero in a product
+                for leaf, square in zip(leaves, squares):
+                    leaf.drop(bad)
+                    square.masked_fill_(bad, 0.0)
+            for group in sorted(set(groups)):
+                members = [i for i, g in enumerate(groups) if g == group]
+                norm = torch.stack([squares[i] for i in members]).sum(0).sqrt() * (1 + 2.0**-40)
+                norm = torch.where(usable, norm, 1.0)
+                goal = share / (norm + AUTOMATIC) if self.clipping == "automatic" else torch.full_like(norm, 1 / self.unit)
+                first = torch.where(usable, torch.minimum(goal, share / norm), 0.0)
+                rounding = torch.stack([leaves[i].spread(first).square() for i in members]).sum(0).sqrt() * (1 + 2.0**-40)
+                factor = torch.minimum(first, (share - rounding).clamp(min=0) / norm) * (1 - 2.0**-40)
+                for i in members:
+                    factor = torch.minimum(factor, leaves[i].limit(first))
+                factor = torch.where(usable & (factor > SMALLEST), factor, 0.0)
+                for i in members:
+                    leaves[i].add(factor, self.views)
+        return norms
 
     def totals(self) -> Tensor:
         """Round `sums` to the public grid.
@@ -121,11 +242,13 @@ class RecordSums:
         Returns:
             Flat int64 tensor in units of `grid`. One record changes it by at most `clip_norm`.
         """
-        raise NotImplementedError
+        if not self.fine_bits:
+            return self.sums.clone()
+        return (self.sums + (1 << (self.fine_bits - 1))) >> self.fine_bits
 
     def clear(self) -> None:
         """Set the sums to zero."""
-        raise NotImplementedError
+        self.sums.zero_()
 
     def statement(self) -> dict[str, list[str]]:
         """List what the sensitivity rests on.
@@ -133,4 +256,26 @@ class RecordSums:
         Returns:
             Sentences under `proved`, `probed` and `assumed`.
         """
-        raise NotImplementedError
+        if self.findings is None:
+            raise InvalidInput("nothing was probed yet; call prepare(example) or add a batch first")
+        return self.findings.statement(self.clipping)
+
+
+def owner(name: str) -> str:
+    """Layer that a parameter belongs to."""
+    return name.rpartition(".")[0]
+
+
+def tensors_of(batch: Any) -> list[Tensor]:
+    """Tensors of a batch, in any nesting."""
+    return [t for t in tree_flatten(batch)[0] if isinstance(t, Tensor)]
+
+
+def per_record_losses(loss: Callable[..., Tensor], model: nn.Module, batch: Any) -> Tensor:
+    """One loss per record, from a function or a loss module of torch."""
+    if not isinstance(loss, nn.Module):
+        return loss(model, batch)
+    inputs, targets = batch
+    output = model(*inputs) if isinstance(inputs, tuple | list) else model(inputs)
+    losses = loss(output, targets)
+    return losses.flatten(1).mean(1) if losses.dim() > 1 else losses

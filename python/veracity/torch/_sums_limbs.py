@@ -1,0 +1,72 @@
+"""Exact integer matrix products by 8-bit limbs: an integer up to 32,385 is 254 · high + low, and 8-bit products add up in 32 bits.
+
+Processors multiply 8-bit integers several times as fast as floats. `limbs_are_exact` tries the product of this machine with extreme
+values and rejects kernels that saturate.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+BASE = 254
+MOST = 127 * BASE + 127  # largest integer of two limbs
+ROWS = 2**31 // 127**2 // 4  # products that fit 32 bits, with room for the sum of two limbs' products
+
+
+@functools.lru_cache
+def limbs_are_exact(device: torch.device) -> bool:
+    """Whether this machine multiplies 8-bit integers without saturation."""
+    if device.type != "cpu":
+        return False
+    generator = torch.Generator().manual_seed(1)
+    for rows, left, right in ((ROWS, 32, 48), (1024, 128, 96), (37, 20, 34)):
+        a = torch.randint(-127, 128, (rows, left), generator=generator).to(torch.int8)
+        b = torch.randint(-127, 128, (rows, right), generator=generator).to(torch.int8)
+        for sign in (1, -1):
+            a[:, :8], b[:, :8] = 127, 127 * sign
+            a[:, 8:16] = -127
+            try:
+                found = torch._int_mm(a.t(), b)
+            except (RuntimeError, AttributeError):
+                return False
+            if not torch.equal(found.double(), a.double().t() @ b.double()):
+                return False
+    return True
+
+
+def limbs(t: Tensor, steps: Tensor) -> Tensor:
+    """Limbs of the integers nearest to steps · t: rows × (high, low)."""
+    width = t.shape[-1]
+    t, steps = t.reshape(-1, width), steps.reshape(-1, 1)
+    out = torch.empty(len(t), 2 * width, dtype=torch.int8)
+    chunk = max(1, (1 << 19) // width)
+    for start in range(0, len(t), chunk):
+        part = slice(start, start + chunk)
+        scaled = torch.mul(t[part], steps[part])
+        high = torch.mul(scaled, 1 / BASE).round_()
+        out[part, :width] = high
+        out[part, width:] = scaled.sub_(high, alpha=BASE).round_()
+    return out
+
+
+def add_limbs(x: Tensor, x_steps: Tensor, targets: list[tuple[Tensor, Tensor, Tensor]]) -> None:
+    """Add to each target the exact product of its rounded gradients and the rounded inputs.
+
+    Args:
+        x: Inputs, records × positions × features.
+        x_steps: Factor per record and position.
+        targets: Gradients like `x`, their factors, and the int64 sums of outputs × features.
+    """
+    width = x.shape[-1]
+    right = limbs(x, x_steps)
+    for grads, steps, into in targets:
+        outputs, left = grads.shape[-1], limbs(grads, steps)
+        for start in range(0, len(left), ROWS):
+            part = slice(start, start + ROWS)
+            found = torch._int_mm(left[part].t(), right[part])
+            high, low = found[:outputs], found[outputs:]
+            middle = (high[:, width:] + low[:, :width]).long()
+            into.add_(high[:, :width].long(), alpha=BASE**2).add_(middle, alpha=BASE).add_(low[:, width:].long())
