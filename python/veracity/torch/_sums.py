@@ -13,12 +13,13 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from ._sums_limbs import MOST, add_limbs, limbs_are_exact
+from ._sums_limbs import MOST, Scratch, add_limbs, limbs_are_exact
 
 ULP = 2.0**-24  # unit roundoff of single precision
 TINY = 2.0**-126  # below it, single precision may flush to zero
 ROUNDED = 0.502  # half a step, and what two single-precision factors can add to it
 EXACT = 2.0**53  # integers up to here are exact in double precision
+SCRATCH = Scratch()
 CHUNK = 1 << 20  # elements of a temporary that stays in the cache
 
 
@@ -41,6 +42,11 @@ def squares_above(t: Tensor) -> Tensor:
     if width == 1 and t.shape[1] < 1 << 20:
         width = t.shape[1]
     return norm_above(t.reshape(t.shape[0], -1, width)).square().sum(1) * (1 + 2.0**-30)
+
+
+def largest(t: Tensor) -> Tensor:
+    """Largest size of the last dimension's numbers, in double precision."""
+    return torch.maximum(t.amax(-1), -t.amin(-1)).double()
 
 
 def scaled(t: Tensor, factor: Tensor) -> Tensor:
@@ -219,8 +225,8 @@ class Product:
         step = best.round_()
         if self.use_limbs:
             # A row whose factors fit two limbs each takes the fast product.
-            self.x_most = self.x.abs().amax(2).double()
-            self.g_most = torch.stack([t.grads.abs().amax(2) for t in self.targets]).amax(0).double()
+            self.x_most = largest(self.x)
+            self.g_most = torch.stack([largest(t.grads) for t in self.targets]).amax(0)
             low = torch.log2((self.x_most / MOST).clamp_(min=2.0**-60)).ceil_()
             high = torch.log2((MOST - 1) / (factor[:, None] * self.g_most).clamp_(min=2.0**-60)).floor_()
             step = torch.where(low <= high, torch.minimum(torch.maximum(step, low), high), step)
@@ -246,7 +252,7 @@ class Product:
         rows = slice(None)
         if self.use_limbs:
             fits = self.fits & live
-            add_limbs(self.x, steps_x * fits, [(t.grads, steps_g * fits, t.part(sums)) for t in self.targets])
+            add_limbs(self.x, steps_x * fits, [(t.grads, steps_g * fits, t.part(sums)) for t in self.targets], SCRATCH)
             rest = (live & ~self.fits).flatten().nonzero()[:, 0]
             if not len(rest):
                 return

@@ -7,6 +7,7 @@ values and rejects kernels that saturate.
 from __future__ import annotations
 
 import functools
+import math
 
 import torch
 from torch import Tensor
@@ -37,36 +38,56 @@ def limbs_are_exact(device: torch.device) -> bool:
     return True
 
 
-def limbs(t: Tensor, steps: Tensor) -> Tensor:
+class Scratch:
+    """Memory that is used again, because a fresh page costs more than the work on it."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[tuple[str, torch.dtype], Tensor] = {}
+
+    def take(self, role: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """Uninitialized tensor that is valid until its role is taken again."""
+        size = math.prod(shape)
+        kept = self.buffers.get((role, dtype))
+        if kept is None or len(kept) < size:
+            kept = self.buffers[role, dtype] = torch.empty(size, dtype=dtype)
+        return kept[:size].view(shape)
+
+
+def limbs(t: Tensor, steps: Tensor, scratch: Scratch, role: str) -> Tensor:
     """Limbs of the integers nearest to steps · t: rows × (high, low)."""
     width = t.shape[-1]
     t, steps = t.reshape(-1, width), steps.reshape(-1, 1)
-    out = torch.empty(len(t), 2 * width, dtype=torch.int8)
-    chunk = max(1, (1 << 19) // width)
+    out = scratch.take(role, (len(t), 2 * width), torch.int8)
+    chunk = max(1, (1 << 17) // width)
     for start in range(0, len(t), chunk):
         part = slice(start, start + chunk)
-        scaled = torch.mul(t[part], steps[part])
-        high = torch.mul(scaled, 1 / BASE).round_()
+        shape = (min(chunk, len(t) - start), width)
+        scaled, high = (scratch.take(r, shape, torch.float32) for r in ("scaled", "high"))
+        torch.mul(t[part], steps[part], out=scaled)
+        torch.mul(scaled, 1 / BASE, out=high).round_()
         out[part, :width] = high
         out[part, width:] = scaled.sub_(high, alpha=BASE).round_()
     return out
 
 
-def add_limbs(x: Tensor, x_steps: Tensor, targets: list[tuple[Tensor, Tensor, Tensor]]) -> None:
+def add_limbs(x: Tensor, x_steps: Tensor, targets: list[tuple[Tensor, Tensor, Tensor]], scratch: Scratch) -> None:
     """Add to each target the exact product of its rounded gradients and the rounded inputs.
 
     Args:
         x: Inputs, records × positions × features.
         x_steps: Factor per record and position.
         targets: Gradients like `x`, their factors, and the int64 sums of outputs × features.
+        scratch: Memory for temporaries.
     """
     width = x.shape[-1]
-    right = limbs(x, x_steps)
+    right = limbs(x, x_steps, scratch, "right")
     for grads, steps, into in targets:
-        outputs, left = grads.shape[-1], limbs(grads, steps)
+        outputs, left = grads.shape[-1], limbs(grads, steps, scratch, "left")
         for start in range(0, len(left), ROWS):
             part = slice(start, start + ROWS)
             found = torch._int_mm(left[part].t(), right[part])
-            high, low = found[:outputs], found[outputs:]
-            middle = (high[:, width:] + low[:, :width]).long()
-            into.add_(high[:, :width].long(), alpha=BASE**2).add_(middle, alpha=BASE).add_(low[:, width:].long())
+            wide = scratch.take("wide", (outputs, width), torch.int64)
+            for high_left, high_right in ((1, 1), (1, 0), (0, 1), (0, 0)):
+                a, b = (0 if high_left else outputs), (0 if high_right else width)
+                wide.copy_(found[a : a + outputs, b : b + width])
+                into.add_(wide, alpha=BASE ** (high_left + high_right))
