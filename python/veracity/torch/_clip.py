@@ -55,6 +55,7 @@ class Layout:
             self.slices[name] = slice(start, start + parameter.numel())
             start += parameter.numel()
         self.size = start
+        self.device = next((p.device for p in self.parameters.values()), torch.device("cpu"))
 
     def views(self, flat: Tensor) -> dict[str, Tensor]:
         """View a flat buffer as one tensor per parameter. Nothing is copied.
@@ -128,7 +129,8 @@ class RecordSums:
         self.device = devices.pop()
         if not 2.0**-FINEST * clip_norm <= grid < clip_norm:
             raise InvalidInput(f"grid is {grid}, expected at least clip_norm / 2**{FINEST} and less than clip_norm")
-        self.fine_bits = max(0, round(math.log2(self.grid / self.clip_norm)) + FINE)
+        on_cuda = self.device.type == "cuda"
+        self.fine_bits = max(0, round(math.log2(self.grid / self.clip_norm)) + (_cuda_fine() if on_cuda else FINE))
         # Rounding to the public grid can move each coordinate by one step more.
         room = self.clip_norm - (self.grid * math.sqrt(self.layout.size) if self.fine_bits else 0.0)
         if room <= 0:
@@ -137,6 +139,9 @@ class RecordSums:
             )
         self.unit = self.grid / 2**self.fine_bits
         self.most = room / self.unit * (1 - 2.0**-40)  # largest norm of a record's integers
+        if on_cuda and self.most >= 2.0**21.9:
+            raise InvalidInput(f"grid is {grid}, too fine for a CUDA device, expected at least {clip_norm * 2.0**-21.8:g}: use more noise, or the CPU")
+        self.is_recorded, self._recorded = on_cuda, None
         self.sums = torch.zeros(self.layout.size, dtype=torch.int64, device=self.device)
         self.views = self.layout.views(self.sums)
         self.roles = {id(p): n for n, p in self.layout.parameters.items()}
@@ -179,15 +184,23 @@ class RecordSums:
             raise InvalidInput(f"the mask is {mask.dtype} of shape {tuple(mask.shape)}, expected bool of shape ({self.micro_batch},)")
         if self.findings is None:
             self.prepare(batch)
+        if self.is_recorded:
+            from ._cuda import RecordedStep
+
+            self._recorded = self._recorded or RecordedStep(self._add, batch, mask)
+            return RecordNumbers(*self._recorded(batch, mask))
+        return self._add(batch, mask)
+
+    def _add(self, batch: Any, mask: Tensor) -> RecordNumbers:
         losses = self.forward(batch)
         self.recorder.backward(losses, mask.to(losses))
         losses = losses.detach()
-        numbers = self.clip(self.leaves(), mask & losses.isfinite())
-        return RecordNumbers(losses, numbers)
+        return RecordNumbers(losses, self.clip(self.leaves(), mask & losses.isfinite()))
 
     def forward(self, batch: Any) -> Tensor:
         """Losses of a micro-batch, with every layer recorded."""
-        half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
+        # A recorded step must cast the weights each time: they change between replays.
+        half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16", cache_enabled=not self.is_recorded)
         with torch.enable_grad(), half, self.recorder.hooked():
             losses = per_record_losses(self.loss, self.model, batch)
         if tuple(losses.shape) != (self.micro_batch,):
@@ -208,6 +221,12 @@ class RecordSums:
         The rounding is bounded for the largest factor that is possible, and the factor is what remains.
         """
         with torch.autocast(self.device.type, enabled=False), full_precision(self.device):
+            if self.device.type == "cuda" and self.clipping != "per-layer":
+                from ._cuda import FLAT, together
+
+                leaves, views = together(leaves, self.layout), {**self.views, FLAT: self.sums}
+            else:
+                views = self.views
             squares = [leaf.squares() for leaf in leaves]
             groups = [self.groups[first_name(leaf)] for leaf in leaves]
             share = self.most / math.sqrt(len(set(self.groups.values())))
@@ -217,7 +236,7 @@ class RecordSums:
             norms = total.sqrt() * (1 + 2.0**-40)
             bad = ~norms.isfinite()
             usable = usable & ~bad
-            if bad.any():   # a non-finite number must not meet a zero in a product
+            if self.is_recorded or bad.any():   # a non-finite number must not meet a zero in a product
                 for leaf, square in zip(leaves, squares):
                     leaf.drop(bad)
                     square.masked_fill_(bad, 0.0)
@@ -233,7 +252,7 @@ class RecordSums:
                     factor = torch.minimum(factor, leaves[i].limit(first))
                 factor = torch.where(usable & (factor > SMALLEST), factor, 0.0)
                 for i in members:
-                    leaves[i].add(factor, self.views)
+                    leaves[i].add(factor, views)
         return norms
 
     def totals(self) -> Tensor:
@@ -259,6 +278,12 @@ class RecordSums:
         if self.findings is None:
             raise InvalidInput("nothing was probed yet; call prepare(example) or add a batch first")
         return self.findings.statement(self.clipping)
+
+
+def _cuda_fine() -> int:
+    from ._cuda import FINE as fine
+
+    return fine
 
 
 def owner(name: str) -> str:

@@ -65,26 +65,43 @@ def collect(uses: list[Use], records: int, layout: Layout, share: bool) -> list[
                 matrices[key] = _Matrix(use, records)
     leaves: list[Leaf] = []
     together: dict[int, Product] = {}
+    small_type, rows_type, product_type, tied_type = leaf_types(layout.device)
     for (name, _), matrix in matrices.items():
         x, g = matrix.factors()
         target = Target(name, g, matrix.rows, matrix.is_transposed)
         size, work = x.shape[2] * g.shape[2], x.shape[1] * (x.shape[2] + g.shape[2])
         if name in tables:
-            leaves.append(Tied(_rows(name, tables.pop(name)), Product(x, [target])))
+            leaves.append(tied_type(_rows(name, tables.pop(name), rows_type), product_type(x, [target])))
         elif name in kept or (2 * size <= work and matrix.rows is None and not matrix.is_transposed):
-            product = torch.bmm(g.transpose(1, 2), x).flatten(1)
+            product = each_product(g, x).flatten(1)
             kept[name] = kept[name] + product if name in kept else product
         elif share and (source := matrix.source()) is not None:
             if source in together:
                 together[source].targets.append(target)
             else:
-                together[source] = Product(x, [target])
+                together[source] = product_type(x, [target])
                 leaves.append(together[source])
         else:
-            leaves.append(Product(x, [target]))
-    leaves += [_rows(name, parts) for name, parts in tables.items()]
-    leaves += [Small(name, grads) for name, grads in kept.items()]
+            leaves.append(product_type(x, [target]))
+    leaves += [_rows(name, parts, rows_type) for name, parts in tables.items()]
+    leaves += [small_type(name, grads) for name, grads in kept.items()]
     return leaves
+
+
+def leaf_types(device: torch.device) -> tuple[type[Small], type[Rows], type[Product], type[Tied]]:
+    """Kinds of leaves on a device."""
+    if device.type != "cuda":
+        return Small, Rows, Product, Tied
+    from ._cuda import CudaProduct, CudaRows, CudaSmall, CudaTied
+
+    return CudaSmall, CudaRows, CudaProduct, CudaTied
+
+
+def each_product(g: Tensor, x: Tensor) -> Tensor:
+    """Gradient of a weight for each record, in single precision."""
+    if g.dtype == torch.float32:
+        return torch.bmm(g.transpose(1, 2), x)
+    return torch.bmm(g.transpose(1, 2), x, out_dtype=torch.float32)
 
 
 def _table(use: Use, records: int) -> tuple[Tensor, Tensor]:
@@ -95,8 +112,8 @@ def _table(use: Use, records: int) -> tuple[Tensor, Tensor]:
     return ids.reshape(records, -1), by_record(grads.float(), records)
 
 
-def _rows(name: str, parts: list[tuple[Tensor, Tensor]]) -> Rows:
-    return Rows(name, torch.cat([ids for ids, _ in parts], 1), torch.cat([g for _, g in parts], 1))
+def _rows(name: str, parts: list[tuple[Tensor, Tensor]], rows_type: type[Rows]) -> Rows:
+    return rows_type(name, torch.cat([ids for ids, _ in parts], 1), torch.cat([g for _, g in parts], 1))
 
 
 def _whole(grads: Tensor, shape: torch.Size, rows: slice | None) -> Tensor:

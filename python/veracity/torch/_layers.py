@@ -208,13 +208,17 @@ def by_record(t: Tensor, records: int, last: int = 1) -> Tensor:
 
 
 def products(use: Use, records: int) -> tuple[Tensor, Tensor]:
-    """Input and output gradient of a layer that is a matrix product, as records × positions × features in single precision."""
+    """Input and output gradient of a layer that is a matrix product, as records × positions × features.
+
+    They are in single precision, or on a CUDA device in that of the output gradient, which is the one that the layer multiplied in.
+    """
     x, g = use.inputs[0], use.grads[0]
     assert g is not None
+    precision = torch.bfloat16 if g.is_cuda and g.dtype == torch.bfloat16 else torch.float32
     if use.kind == "convolution":
         x, g = unfold(use.module, x), g.flatten(2).transpose(1, 2)  # type: ignore[arg-type]
-        return x.float(), g.float()
-    return by_record(x.float(), records), by_record(g.float(), records)
+        return x.to(precision), g.to(precision)
+    return by_record(x.to(precision), records), by_record(g.to(precision), records)
 
 
 def unfold(module: nn.Conv2d, x: Tensor) -> Tensor:
@@ -240,6 +244,8 @@ def small(use: Use, records: int) -> dict[str, Tensor]:
             found[use.names["bias"]] = flat
         return found
     x, module = use.inputs[0], use.module
+    if g.is_cuda and use.kind in ("layer-norm", "rms-norm"):
+        return _small_on_cuda(use, records)
     with torch.no_grad():
         if use.kind == "layer-norm":
             shape = module.normalized_shape
@@ -247,8 +253,7 @@ def small(use: Use, records: int) -> dict[str, Tensor]:
             parts = [by_record(t, records, len(shape)) for t in (g.float(), h)]
         elif use.kind == "rms-norm":
             h = x.float()
-            eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
-            h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + (torch.finfo(x.dtype).eps if eps is None else eps))
+            h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + _eps_of(module, x))
             parts = [by_record(t, records) for t in (g.float(), h)]
         else:
             h = F.group_norm(x.float(), module.num_groups, None, None, module.eps)  # type: ignore[arg-type]
@@ -258,6 +263,25 @@ def small(use: Use, records: int) -> dict[str, Tensor]:
         if "bias" in use.names:
             found[use.names["bias"]] = sum_positions(parts[0])
     return found
+
+
+def _eps_of(module: nn.Module, x: Tensor) -> float:
+    """What an RMS norm adds to the mean square."""
+    eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
+    return torch.finfo(x.dtype).eps if eps is None else float(eps)
+
+
+def _small_on_cuda(use: Use, records: int) -> dict[str, Tensor]:
+    from ._cuda_kernels import norm_grads
+
+    x, g, is_centered = use.inputs[0], use.grads[0], use.kind == "layer-norm"
+    assert g is not None
+    shape = use.module.normalized_shape if is_centered else ()
+    last = len(shape) if is_centered else 1  # type: ignore[arg-type]
+    eps = use.module.eps if is_centered else _eps_of(use.module, x)
+    weight, bias = norm_grads(by_record(x, records, last), by_record(g, records, last), eps, is_centered, "bias" in use.names)  # type: ignore[arg-type]
+    found = {"weight": weight, "bias": bias}
+    return {name: found[role] for role, name in use.names.items()}  # type: ignore[misc]
 
 
 def sum_positions(t: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from .._veracity import AuditResult, Claim, Interval, _Randomness
 from . import _checkpoint, _clip, _model_file
 from ._batches import Batch, MicroBatch, Source
 from ._canaries import Canaries
+from ._noise_ahead import NoiseAhead
 from ._plan import Plan, make_plan
 from ._processes import Processes
 
@@ -177,6 +178,7 @@ class PrivateRun:
         self._payment: Any = None
         self._path: str | None = None
         self._is_resumed = False
+        self._ahead: NoiseAhead | None = None
         self._sealed: dict[str, Any] | None = None
         self._check_trains_something()
         if ledger is not None and request_id is None and resume is None:
@@ -263,6 +265,8 @@ class PrivateRun:
         self._finish_sum()
 
     def _add(self, micro_batches: Any) -> None:
+        if self._sums.sums.is_cuda:
+            self._noise_ahead().begin(self.steps_done)
         losses, records = 0.0, 0
         for number, micro in enumerate(micro_batches):
             numbers = self._add_one(micro, number)
@@ -294,10 +298,15 @@ class PrivateRun:
 
     def _add_noise(self, totals: torch.Tensor) -> None:
         """Add the noise of this step, in place: the same bits in each process, whatever its threads."""
-        on_cpu = totals.cpu()
-        self._randomness.add_noise(on_cpu.numpy(), self.steps_done, torch.get_num_threads())
-        if on_cpu is not totals:
-            totals.copy_(on_cpu)
+        if totals.is_cuda:
+            self._noise_ahead().add(totals, self.steps_done)
+        else:
+            self._randomness.add_noise(totals.numpy(), self.steps_done, torch.get_num_threads())
+
+    def _noise_ahead(self) -> NoiseAhead:
+        if self._ahead is None:
+            self._ahead = NoiseAhead(self._randomness, self._sums.layout.size, self.plan.steps, self._sums.sums.device)
+        return self._ahead
 
     # The guarantee, and what it rests on.
 
