@@ -85,7 +85,7 @@ def make_private(
         collate: puts a list of records together to a batch, as `collate_fn` of a DataLoader.
         clipping: "flat", "per-layer" or "automatic".
         precision: "fp32", or "bf16" for autocast.
-        canaries: the number of canaries of the audit. None takes up to 10,000, and 0 switches the audit off.
+        canaries: the number of canaries of the audit. None takes up to 40,000, and 0 switches the audit off.
         canary_block: the number of parameters in the direction of a canary.
         seed: draw noise and batches from a seed, for tests. The claim then says that the model is not for release.
         ledger: a ledger that pays for all planned steps, before the first batch.
