@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_flatten
 
 from .._errors import InvalidInput
+from . import _clip_bits as _clip_bits  # before the first product
 from ._clip_leaves import collect, first_name, full_precision
-from ._layers import Recorder
+from ._layers import Recorder, refuse_layer
 from ._probe import Findings, probe
 from ._sums import Leaf
 
@@ -107,6 +108,8 @@ class RecordSums:
         precision: str = "fp32",
     ) -> None:
         self.model, self.loss = model, loss
+        for path, module in model.named_modules():
+            refuse_layer(path, module)
         self.layout = Layout(model)
         if not self.layout.size:
             raise InvalidInput("the model has no trainable parameter; set requires_grad on those to train")
@@ -159,12 +162,14 @@ class RecordSums:
         """
         self.findings = probe(self, example)
 
-    def add(self, batch: Any, mask: Tensor) -> RecordNumbers:
+    def add(self, batch: Any, mask: Tensor, shares: Tensor | None = None) -> RecordNumbers:
         """Add the clipped gradients of one micro-batch. Masked and non-finite records contribute exactly zero.
 
         Args:
             batch: Tensors, in any nesting, whose first dimension is `micro_batch`.
             mask: Bool per record; False for padding.
+            shares: Float64 per record, at most 1: its clipped gradient is multiplied by this, and its part of the clip norm too. A
+                person with m records has shares 1 / m, so that all of them together change `totals()` by at most `clip_norm`.
 
         Returns:
             The loss and an upper bound of the gradient norm of each record.
@@ -182,7 +187,7 @@ class RecordSums:
         losses = self.forward(batch)
         self.recorder.backward(losses, mask.to(losses))
         losses = losses.detach()
-        numbers = self.clip(self.leaves(), mask & losses.isfinite())
+        numbers = self.clip(self.leaves(), mask & losses.isfinite(), shares)
         return RecordNumbers(losses, numbers)
 
     def forward(self, batch: Any) -> Tensor:
@@ -201,7 +206,7 @@ class RecordSums:
             return collect(uses, self.micro_batch, self.layout, share=self.clipping != "per-layer")
 
     @torch.no_grad()
-    def clip(self, leaves: list[Leaf], usable: Tensor) -> Tensor:
+    def clip(self, leaves: list[Leaf], usable: Tensor, shares: Tensor | None = None) -> Tensor:
         """Clip, round and add. Returns the norms.
 
         For a factor c the integers of a record are c · gradient / unit + rounding, so their norm is at most c · norm + rounding.
@@ -212,6 +217,7 @@ class RecordSums:
             groups = [self.groups[first_name(leaf)] for leaf in leaves]
             share = self.most / math.sqrt(len(set(self.groups.values())))
             total = torch.zeros_like(squares[0])
+            weight = torch.ones_like(total) if shares is None else shares.to(total).clamp(0, 1)
             for square in squares:
                 total += square
             norms = total.sqrt() * (1 + 2.0**-40)
@@ -226,9 +232,9 @@ class RecordSums:
                 norm = torch.stack([squares[i] for i in members]).sum(0).sqrt() * (1 + 2.0**-40)
                 norm = torch.where(usable, norm, 1.0)
                 goal = share / (norm + AUTOMATIC) if self.clipping == "automatic" else torch.full_like(norm, 1 / self.unit)
-                first = torch.where(usable, torch.minimum(goal, share / norm), 0.0)
+                first = torch.where(usable, weight * torch.minimum(goal, share / norm), 0.0)
                 rounding = torch.stack([leaves[i].spread(first).square() for i in members]).sum(0).sqrt() * (1 + 2.0**-40)
-                factor = torch.minimum(first, (share - rounding).clamp(min=0) / norm) * (1 - 2.0**-40)
+                factor = torch.minimum(first, (weight * share - rounding).clamp(min=0) / norm) * (1 - 2.0**-40)
                 for i in members:
                     factor = torch.minimum(factor, leaves[i].limit(first))
                 factor = torch.where(usable & (factor > SMALLEST), factor, 0.0)

@@ -34,6 +34,7 @@ class Use:
     edges: list[Any]
     names: dict[str, str]  # role of a parameter in the layer → name in the layout
     rows: slice | None = None  # rows of the weight that this use reads
+    is_half: bool = False  # whether the layer ran under autocast
     keywords: dict[str, Any] = field(default_factory=dict)
     versions: list[tuple[Tensor, int]] = field(default_factory=list)
     grads: list[Tensor | None] = field(default_factory=list)
@@ -49,7 +50,6 @@ class Recorder:
         self.layers: list[tuple[str, str, nn.Module]] = []
         within: set[nn.Module] = set()
         for path, module in model.named_modules():
-            refuse_layer(path, module)
             if module in within:
                 continue
             if isinstance(module, nn.MultiheadAttention) and any(id(p) in names for p in module.parameters()):
@@ -86,10 +86,8 @@ class Recorder:
 
     def _hook(self, path: str, kind: str) -> Callable[..., None]:
         def note(module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> None:
-            if not torch.is_grad_enabled():
+            if not torch.is_grad_enabled() or not self.recording:
                 return
-            if not self.recording:
-                raise InvalidInput(f"layer {path!r} ran again in the backward pass; switch activation checkpointing off")
             if kind == "vmap":
                 self._note(path, kind, module, args, output, self._own(module), keywords=keywords)
             else:
@@ -124,7 +122,8 @@ class Recorder:
         versions = [(t, t._version) for t in tensors]
         detach = lambda t: t.detach()
         inputs, keywords = tree_map_only(Tensor, detach, inputs), tree_map_only(Tensor, detach, keywords or {})
-        self.uses.append(Use(path, kind, module, inputs, edges, names, rows, keywords, versions))
+        is_half = torch.is_autocast_enabled(outputs[0].device.type)
+        self.uses.append(Use(path, kind, module, inputs, edges, names, rows, is_half, keywords, versions))
 
     def _attention(self, path: str, module: nn.MultiheadAttention) -> Callable[..., Any]:
         names = {role: self.names[id(p)] for role, p in module.named_parameters() if id(p) in self.names}
@@ -286,7 +285,8 @@ def per_record(use: Use, records: int) -> dict[str, Tensor]:
         return sum((t[0].float() * g.float()).sum() for t, g in zip(chosen, grads))  # type: ignore[return-value]
 
     try:
-        found = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0))(parameters, batched, grads)
+        with torch.autocast(grads[0].device.type, torch.bfloat16, enabled=use.is_half):
+            found = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0))(parameters, batched, grads)
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
         raise InvalidInput(f"layer {use.layer!r} ({type(module).__name__}) has no rule and does not run under vmap: {reason}; freeze it") from error

@@ -213,7 +213,8 @@ class Product:
 
     def drop(self, records: Tensor) -> None:
         """Set these records to zero."""
-        self.x, self.x_norm, self.g_norm = (without(t, records) for t in (self.x, self.x_norm, self.g_norm))
+        self.x = without(self.x, records)
+        self.x_norm, self.g_norm = (t.masked_fill(records[:, None], 1.0) for t in (self.x_norm, self.g_norm))
         for target in self.targets:
             target.grads = without(target.grads, records)
 

@@ -1,4 +1,4 @@
-"""Exact integer matrix products by 8-bit limbs: an integer up to 32,385 is 254 · high + low, and 8-bit products add up in 32 bits.
+"""Exact integer matrix products by 8-bit limbs: an integer up to 32,384 is 254 · high + low, and 8-bit products add up in 32 bits.
 
 Processors multiply 8-bit integers several times as fast as floats. `limbs_are_exact` tries the product of this machine with extreme
 values and rejects kernels that saturate.
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 BASE = 254
-MOST = 127 * BASE + 127  # largest integer of two limbs
+MOST = 127 * BASE + 126  # largest integer of two limbs; one more would be a tie between high limbs of 127 and 128
 ROWS = 2**31 // 127**2 // 4  # products that fit 32 bits, with room for the sum of two limbs' products
 
 
