@@ -84,13 +84,13 @@ def _without_reduction(criterion: nn.Module) -> nn.Module:
     """Return the criterion with one loss per record."""
     if getattr(criterion, "reduction", None) not in ("mean", "none"):
         raise InvalidInput("criterion has no reduction mean, expected a loss module of torch such as nn.CrossEntropyLoss()")
-    single = copy.deepcopy(criterion)
+    single: Any = copy.deepcopy(criterion)
     single.reduction = "none"
     return single
 
 
 class _Loop:
-    """Where a loop stands: which batch was drawn, whether its gradient was computed."""
+    """State of a loop: which batch was drawn, and whether its gradient was computed."""
 
     def __init__(self, run: PrivateRun) -> None:
         self.run = run
@@ -124,7 +124,7 @@ class PrivateModule(nn.Module):
         """Run the model."""
         with torch.no_grad():
             outputs = self._module(*inputs, **named)
-        self._loop.outputs = outputs
+        self.__dict__["_loop"].outputs = outputs
         return outputs
 
 

@@ -25,7 +25,7 @@ from ._batches import FIRST_CANARY
 from ._plan import Plan
 
 #: Canaries of a run that does not say how many, if it has so many coordinates for each of them.
-USUAL, ROOM = 40_000, 4
+USUAL, ROOM = 40_000, 20
 #: Readings that the declared noise counts for, beside those of a step.
 PRIOR = 200
 
@@ -89,7 +89,7 @@ class Canaries:
         """
         declared, rate = (self._plan.noise_multiplier / self.norm) ** 2, self._plan.rate / 2
         found = float(np.square(seen - seen.mean()).sum()) - self.count * rate * (1 - rate)
-        return max((found + PRIOR * declared) / (self.count + PRIOR), declared / 1000)
+        return float(max((found + PRIOR * declared) / (self.count + PRIOR), declared / 1000))
 
     def state(self) -> dict[str, Any]:
         """What a resumed run needs: everything else is drawn again."""

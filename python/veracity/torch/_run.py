@@ -5,7 +5,9 @@ Everything that protects a record happens in `PrivateRun.compute_gradient`. What
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -85,7 +87,7 @@ def make_private(
         collate: puts a list of records together to a batch, as `collate_fn` of a DataLoader.
         clipping: "flat", "per-layer" or "automatic".
         precision: "fp32", or "bf16" for autocast.
-        canaries: the number of canaries of the audit. None takes up to 40,000, and 0 switches the audit off.
+        canaries: the number of canaries of the audit. None takes a twentieth of the trained parameters, at most 40,000, and 0 switches the audit off.
         canary_block: the number of parameters in the direction of a canary.
         seed: draw noise and batches from a seed, for tests. The claim then says that the model is not for release.
         ledger: a ledger that pays for all planned steps, before the first batch.
@@ -389,7 +391,9 @@ class PrivateRun:
 
     def _save(self, folder: str, replace: bool, trainable_only: bool, audit: bool) -> Claim:
         audits = audit and self._canaries.count >= LEAST_CANARIES and self.steps_done > 0
-        facts = _facts(self.audit()) if audits else [("Audit of this run", "none")]
+        # Judged before the report is written, which quotes it, and moved into the folder once that is known to be free.
+        staged = f"{os.path.abspath(folder)}.audit-{os.getpid()}"
+        audited = self.audit(staged) if audits else None
         if self._path is not None and self.is_done and self._sealed is None:
             # From here on nothing is drawn, so the key goes before the model comes.
             worlds = torch.from_numpy(self._canaries.worlds)
@@ -397,9 +401,13 @@ class PrivateRun:
             self._sealed = {}
             _Randomness.destroy(_checkpoint.key_of(self._path))
         entry = "force" if replace else "resume" if self._is_resumed else "fresh"
-        claim = self._written(folder, entry, trainable_only, facts)
-        if audits and not os.path.exists(os.path.join(folder, "audit")):
-            self.audit(os.path.join(folder, "audit"))
+        try:
+            claim = self._written(folder, entry, trainable_only, _facts(audited))
+        except BaseException:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
+        if audited is not None:
+            os.rename(staged, _free_name(folder))
         if self._payment is not None:
             self._payment.commit(f'{{"model": "{os.path.basename(os.path.abspath(folder))}", "steps": {self.steps_done}}}')
             self._payment = None
@@ -621,8 +629,10 @@ def _takes_shares(sums: Any) -> bool:
     return "shares" in sums.add.__code__.co_varnames
 
 
-def _facts(result: AuditResult) -> list[tuple[str, str]]:
+def _facts(result: AuditResult | None) -> list[tuple[str, str]]:
     """Return what the report says of the audit."""
+    if result is None:
+        return [("Audit of this run", "none")]
     noise = "any" if result.effective_noise is None else f"at most {result.effective_noise:.3g}× the declared noise"
     detects = result.detects_noise_below
     power = "nothing" if detects is None else f"noise below {detects:.3g}× the declared level, with probability 0.9"
@@ -631,3 +641,9 @@ def _facts(result: AuditResult) -> list[tuple[str, str]]:
         ("Noise that the audit allows", noise),
         ("Noise that the audit detects", power),
     ]
+
+
+def _free_name(folder: str) -> str:
+    """Return where the audit of a run goes: beside those of earlier runs in the folder."""
+    names = ("audit" if number == 0 else f"audit-{number}" for number in itertools.count())
+    return next(path for name in names if not os.path.exists(path := os.path.join(folder, name)))
