@@ -184,3 +184,12 @@ def test_a_statement_says_what_is_proved_probed_and_assumed():
         sums.statement()
     sums.prepare(batch)
     assert set(sums.statement()) == {"proved", "probed", "assumed"} and all(sums.statement().values())
+
+
+@pytest.mark.parametrize(("name", "broadcasts"), [("vision", True), ("repeated", False)])
+def test_a_parameter_is_read_as_one_copy_per_record_only_where_it_is_one(name, broadcasts):
+    model, loss, batch = build(name)
+    sums = sums_of(model, loss)
+    sums.add(batch, ALL)
+    assert sums.recorder.broadcasts == broadcasts
+    assert all(isinstance(p, torch.nn.Parameter) for m in model.modules() for p in m._parameters.values() if p is not None)

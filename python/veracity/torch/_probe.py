@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-from .._errors import InvalidInput, NoTheorem
+from .._errors import Error, InvalidInput, NoTheorem
 from ._clip_bits import REMEDY
 from ._clip_leaves import full_precision
 from ._sums import Leaf, Product, Rows, Small, Tied
@@ -92,8 +92,15 @@ def probe(sums: RecordSums, example: Any) -> Findings:
     buffers = {n: b.clone() for n, b in model.named_buffers()}
     with torch.random.fork_rng(devices=device):
         main, other = (random_records(example, seed) for seed in (SEED, SEED + 1))
-        kinds = _attribution(sums, main)
-        _completeness(sums, main)
+        try:
+            kinds = _attribution(sums, main)
+            _completeness(sums, main)
+        except (Error, RuntimeError):
+            if not sums.recorder.broadcasts:
+                raise
+            sums.recorder.broadcasts = False  # a parameter of shape (1, …) is no copy per record: make its gradients under vmap
+            kinds = _attribution(sums, main)
+            _completeness(sums, main)
         first = trace(sums, main)
         if not first.losses.isfinite().all():
             raise NoTheorem("the loss of random records is not finite, so the probe compares nothing; check the model and the loss")

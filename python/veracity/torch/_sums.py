@@ -223,19 +223,28 @@ class Product:
         inputs, outputs = self.x.shape[2], self.outputs
         x, g = self.x_norm, factor[:, None] * self.g_norm
         best = 0.5 * torch.log2((x * outputs**0.5 / (g * inputs**0.5)).clamp_(2.0**-100, 2.0**100))
-        step = best.round_()
+        self.step = best.round_().clamp_(-60, 60).exp2_()
         if self.use_limbs:
-            # A row whose factors fit two limbs each takes the fast product.
-            self.x_most = largest(self.x)
-            self.g_most = torch.stack([largest(t.grads) for t in self.targets]).amax(0)
-            low = torch.log2((self.x_most / MOST).clamp_(min=2.0**-60)).ceil_()
-            high = torch.log2((MOST - 1) / (factor[:, None] * self.g_most).clamp_(min=2.0**-60)).floor_()
-            step = torch.where(low <= high, torch.minimum(torch.maximum(step, low), high), step)
-        self.step = step.clamp_(-60, 60).exp2_()
-        if self.use_limbs:
-            self.fits = (self.x_most <= MOST * self.step) & (factor[:, None] * self.g_most * self.step <= MOST - 1)
+            self.fits = self._fitting(x, g)
+            if not self.fits.all():
+                # The largest numbers of a row are below its norm, and may fit where the norm does not.
+                x_most, g_most = self._largest(factor)
+                low = torch.log2((x_most / MOST).clamp_(min=2.0**-60)).ceil_()
+                high = torch.log2((MOST - 1) / g_most.clamp_(min=2.0**-60)).floor_()
+                moved = torch.minimum(torch.maximum(self.step.log2(), low), high).clamp_(-60, 60).exp2_()
+                self.step = torch.where(self.fits | (low > high), self.step, moved)
+                self.fits = self.fits | self._fitting(x_most, g_most)
         both = 0.5 * self.step * inputs**0.5 * g + ROUNDED / self.step * outputs**0.5 * x + 0.26 * (inputs * outputs) ** 0.5
         return (both + 8 * ULP * g * x).sum(1) * (1 + 2.0**-20)
+
+    def _fitting(self, x: Tensor, g: Tensor) -> Tensor:
+        """Positions whose integers fit two limbs, for upper bounds of their inputs and clipped gradients."""
+        return (x <= MOST * self.step) & (g * self.step <= MOST - 1)
+
+    def _largest(self, factor: Tensor) -> tuple[Tensor, Tensor]:
+        gradients = [largest(t.grads) for t in self.targets]
+        most = gradients[0] if len(gradients) == 1 else torch.stack(gradients).amax(0)
+        return largest(self.x), factor[:, None] * most
 
     def limit(self, factor: Tensor) -> Tensor:
         """Largest factors at which the sum over the micro-batch stays exact."""
@@ -250,7 +259,7 @@ class Product:
         steps_g = (factor[:, None] * self.step).float()
         steps_x = (1 / self.step).float()
         live = steps_g > 0
-        rows = slice(None)
+        rows: slice | Tensor = slice(None)
         if self.use_limbs:
             fits = self.fits & live
             add_limbs(self.x, steps_x * fits, [(t.grads, steps_g * fits, t.part(sums)) for t in self.targets], SCRATCH)
