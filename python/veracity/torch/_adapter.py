@@ -20,7 +20,8 @@ from torch.utils.data import DataLoader
 
 from .._errors import InvalidInput
 from ._batches import Batch
-from ._run import PrivateRun, make_private
+from ._make import make_private
+from ._run import PrivateRun
 
 
 def make_private_with_epsilon(
