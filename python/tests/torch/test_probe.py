@@ -119,6 +119,40 @@ class Idle(nn.Module):
         return self.used(x)
 
 
+class Joined(nn.Module):
+    """One weight in an embedding and in a layer that no rule covers."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.table = nn.Linear(5, 6), nn.Embedding(3, 6)
+        self.scores = Scores(self.table.weight)
+
+    def forward(self, x):
+        return self.scores(self.inner(x) + self.table((x[:, 0] > 0).long()))
+
+
+class Scores(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, x):
+        return x @ self.weight.t()
+
+
+class AttendsTwice(nn.Module):
+    """The rows of one weight in a call to one sequence, all of it in another."""
+
+    def __init__(self):
+        super().__init__()
+        self.attend, self.head = nn.MultiheadAttention(6, 2, batch_first=True), nn.Linear(6, 3)
+
+    def forward(self, x):
+        x, _ = self.attend(x, x, x)
+        x, _ = self.attend(x[:, :2], x, x)
+        return self.head(x.mean(1))
+
+
 class SequenceFirst(nn.Module):
     def __init__(self):
         super().__init__()
@@ -172,6 +206,8 @@ REFUSED = {
     "embedding bag": (nn.EmbeddingBag(6, 6), (5,), "EmbeddingBag"),
     "renormed table": (nn.Embedding(6, 6, max_norm=1.0), (5,), "max_norm=None"),
     "outside": (Outside, (5,), "'first.weight' is used outside the forward pass of its layer"),
+    "joined": (Joined, (5,), "'table.weight' is used by layers of different kinds"),
+    "attends twice": (AttendsTwice, (7, 6), "'attend.in_proj_weight' is used by layers of different kinds"),
     "idle": (Idle, (5,), "'idle.weight' does not change the loss; freeze it"),
     "sequence first": (SequenceFirst, (7, 5), "layer 'inner'.*batch_first=True"),
     "in place": (InPlace, (5,), "layer 'inner' is modified in place.*inplace=False"),
@@ -227,7 +263,7 @@ def test_options_out_of_range_are_refused():
     model = nn.Linear(5, 3)
     good = dict(clip_norm=1.0, grid=2.0**-20, micro_batch=4)
     for bad in (
-        dict(clip_norm=0.0), dict(clip_norm=float("nan")), dict(grid=1.0), dict(grid=0.0), dict(grid=float("nan")), dict(micro_batch=0),
+        dict(clip_norm=0.0), dict(clip_norm=1e-11, grid=1e-17), dict(clip_norm=float("inf")), dict(clip_norm=float("nan")), dict(grid=1.0), dict(grid=0.0), dict(grid=float("nan")), dict(micro_batch=0),
         dict(clipping="round"), dict(precision="fp8"), dict(grid=0.5),
     ):
         with pytest.raises(v.InvalidInput):

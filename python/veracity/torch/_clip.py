@@ -119,8 +119,8 @@ class RecordSums:
             raise InvalidInput(f"precision is {precision!r}, expected 'fp32' or 'bf16'")
         if micro_batch < 1:
             raise InvalidInput(f"micro_batch is {micro_batch}, expected at least 1")
-        if not (0 < clip_norm < 1e30 and 1e-30 < clip_norm):
-            raise InvalidInput(f"clip_norm is {clip_norm}, expected a number between 1e-30 and 1e30")
+        if not 1e-10 <= clip_norm <= 1e10:   # single precision holds every factor in this range
+            raise InvalidInput(f"clip_norm is {clip_norm}, expected 1e-10 ≤ clip_norm ≤ 1e10")
         if isinstance(loss, nn.Module) and getattr(loss, "reduction", "none") != "none":
             raise InvalidInput(f"the loss has reduction={loss.reduction!r}, expected reduction='none'")  # type: ignore[union-attr]
         self.clip_norm, self.grid, self.micro_batch = float(clip_norm), float(grid), int(micro_batch)

@@ -1,6 +1,10 @@
 """Times private steps beside plain training and Opacus, in one run: `python -m veracity.torch.bench`.
 
-Rows of one model are timed in turns, so that other load hits all of them. A ratio is the median over the turns.
+Rows of one model are timed in turns, so that other load hits all of them. A ratio is the median over the turns. Each row is printed as soon as
+it is known, and a row that fails prints its error.
+
+    python -m veracity.torch.bench                        # a transformer and an MLP on the CPU
+    python -m veracity.torch.bench --device cuda          # SmolLM2-135M's shape, its LoRA, and ViT-B/16
 """
 
 from __future__ import annotations
@@ -12,114 +16,65 @@ import statistics
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from . import _clip
+from ._bench_models import Task, tasks
 
 CLIP_NORM, NOISE = 1.0, 1.0
 Step = Callable[[], None]
 
 
-@dataclass
-class Task:
-    """A model, its loss per record and one batch."""
-
-    make: Callable[[], nn.Module]
-    loss: Callable[[nn.Module, Any], Tensor]
-    batch: Any
-    micro_batch: int
-
-
-class Block(nn.Module):
-    """Pre-norm transformer block of layers that every tool supports."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.inward, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        records, steps, width = x.shape
-        q, k, v = self.inward(self.norm1(x)).view(records, steps, 3, 4, width // 4).permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(mixed.transpose(1, 2).reshape(records, steps, width))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
-
-
-class Transformer(nn.Module):
-    """Sequence classifier: two layers, width 128."""
-
-    def __init__(self, vocabulary: int = 1000, width: int = 128, layers: int = 2, steps: int = 64) -> None:
-        super().__init__()
-        self.table, self.places = nn.Embedding(vocabulary, width), nn.Embedding(steps, width)
-        self.blocks = nn.Sequential(*(Block(width) for _ in range(layers)))
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 2)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
-        return self.head(self.norm(self.blocks(self.table(ids) + self.places(places)))[:, -1])
-
-
-def class_loss(model: nn.Module, batch: Any) -> Tensor:
-    """Cross-entropy per record."""
-    inputs, labels = batch
-    return F.cross_entropy(model(inputs), labels, reduction="none")
-
-
-def tasks() -> dict[str, Task]:
-    """The two models of the CPU table."""
-    generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(0, 1000, (256, 64), generator=generator)
-    pixels = torch.rand(256, 784, generator=generator)
-    labels = torch.randint(0, 2, (256,), generator=generator)
-    mlp = lambda: nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
-    return {
-        "transformer": Task(Transformer, class_loss, (ids, labels), 256),
-        "mlp": Task(mlp, class_loss, (pixels, labels), 256),
-    }
-
-
-def optimizer_of(model: nn.Module) -> torch.optim.Optimizer:
+def optimizer_of(model: torch.nn.Module) -> torch.optim.Optimizer:
     """The optimizer of every row."""
-    return torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+    return torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
 
 
-def plain(task: Task) -> Step:
+def half(task: Task) -> torch.autocast:
+    """Autocast of the forward pass, as every row uses it."""
+    return torch.autocast(task.device, torch.bfloat16, enabled=task.precision == "bf16")
+
+
+def plain(task: Task, is_compiled: bool = False) -> Step:
     """Ordinary training."""
-    model = task.make()
+    model = task.make().to(task.device).train()
     optimizer = optimizer_of(model)
+    loss: Any = torch.compile(task.loss) if is_compiled else task.loss
 
     def step() -> None:
         optimizer.zero_grad()
-        task.loss(model, task.batch).mean().backward()
+        for batch in task.batches:
+            with half(task):
+                losses = loss(model, batch)
+            (losses.sum() / task.records).backward()
         optimizer.step()
 
     return step
 
 
 def ours(task: Task) -> Step:
-    """Exact integer sums and noise. The noise stands for the exact generator, which costs less than `torch.randn`."""
-    model = task.make()
+    """Exact integer sums, integer noise, the same optimizer. `torch.randn` stands for the exact generator."""
+    model = task.make().to(task.device).train()
     optimizer = optimizer_of(model)
-    records = task.micro_batch
-    sums = _clip.RecordSums(model, task.loss, clip_norm=CLIP_NORM, grid=NOISE * CLIP_NORM * 2.0**-20, micro_batch=records)
-    sums.prepare(task.batch)
-    mask = torch.ones(records, dtype=torch.bool)
-    flat = torch.zeros(sums.layout.size)
+    grid = NOISE * CLIP_NORM * 2.0**-20
+    sums = _clip.RecordSums(
+        model, task.loss, clip_norm=CLIP_NORM, grid=grid, micro_batch=task.micro_batch, precision=task.precision
+    )
+    sums.prepare(task.batches[0])
+    mask = torch.ones(task.micro_batch, dtype=torch.bool, device=task.device)
+    flat = torch.zeros(sums.layout.size, device=task.device)
     for name, view in sums.layout.views(flat).items():
         sums.layout.parameters[name].grad = view
 
     def step() -> None:
         sums.clear()
-        sums.add(task.batch, mask)
-        noise = torch.randn(sums.layout.size).mul_(2.0**20).round_()
-        torch.mul(sums.totals() + noise.long(), sums.grid / records, out=flat)
+        for batch in task.batches:
+            sums.add(batch, mask)
+        noise = torch.randn(sums.layout.size, device=task.device).mul_(2.0**20).round_()
+        torch.mul(sums.totals().add_(noise.long()), grid / task.records, out=flat)
         optimizer.step()
 
     return step
@@ -131,8 +86,8 @@ def opacus(task: Task, mode: str) -> Step:
     from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
     from opacus.utils.fast_gradient_clipping_utils import DPTensorFastGradientClipping
 
-    model = task.make().train()
-    same: dict[str, Any] = dict(noise_multiplier=NOISE, max_grad_norm=CLIP_NORM, expected_batch_size=task.micro_batch)
+    model = task.make().to(task.device).train()
+    same: dict[str, Any] = dict(noise_multiplier=NOISE, max_grad_norm=CLIP_NORM, expected_batch_size=task.records)
     if mode == "hooks":
         wrapped = GradSampleModule(model)
         optimizer = DPOptimizer(optimizer_of(model), **same)
@@ -141,79 +96,116 @@ def opacus(task: Task, mode: str) -> Step:
         optimizer = DPOptimizerFastGradientClipping(optimizer_of(model), **same)
 
     def step() -> None:
-        losses = task.loss(wrapped, task.batch)
-        if mode == "hooks":
-            losses.mean().backward()
-        else:
-            DPTensorFastGradientClipping(wrapped, optimizer, losses, "mean").backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        for i, batch in enumerate(task.batches):
+            optimizer.signal_skip_step(i + 1 < len(task.batches))
+            with half(task):
+                losses: Tensor = task.loss(wrapped, batch)
+            if mode == "hooks":
+                losses.mean().backward()
+            else:
+                DPTensorFastGradientClipping(wrapped, optimizer, losses, "mean").backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
 
     return step
 
 
 ROWS: dict[str, Callable[[Task], Step]] = {
     "plain": plain,
+    "plain compiled": lambda task: plain(task, is_compiled=True),
     "veracity": ours,
     "opacus hooks": lambda task: opacus(task, "hooks"),
     "opacus ghost": lambda task: opacus(task, "ghost"),
 }
 
 
-def measure(task: Task, turns: int, clock: Callable[[], float]) -> dict[str, Any]:
-    """Seconds per step of each row, timed in turns, and the errors of rows that fail."""
-    steps: dict[str, Step] = {}
-    errors: dict[str, str] = {}
-    for name, make in ROWS.items():
-        try:
-            torch.manual_seed(0)
-            steps[name] = make(task)
-            steps[name]()
-        except Exception as error:  # one row must not take the others with it
-            steps.pop(name, None)
-            errors[name] = "".join(traceback.format_exception_only(error)).strip()[:300]
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(turns):
-        for name, step in steps.items():
+class Timer:
+    """Times rows of one model, and prints each."""
+
+    def __init__(self, model: str, task: Task, clock: Callable[[], float]) -> None:
+        self.model, self.task, self.clock = model, task, clock
+        self.seconds: dict[str, list[float]] = {}
+
+    def once(self, step: Step) -> float:
+        """Seconds of one step, with everything that the device still does."""
+        if self.task.device == "cuda":
+            torch.cuda.synchronize()
+        begin = self.clock()
+        step()
+        if self.task.device == "cuda":
+            torch.cuda.synchronize()
+        return self.clock() - begin
+
+    def run(self, rows: list[str], turns: int) -> None:
+        """Time the rows: in turns on a CPU, and one after another on a GPU, whose memory holds one."""
+        steps: dict[str, Step] = {}
+        for name in rows:
+            try:
+                torch.manual_seed(0)
+                if self.task.device == "cuda":
+                    torch.cuda.empty_cache()
+                    torch.cuda.reset_peak_memory_stats()
+                step = ROWS[name](self.task)
+                step()
+                if self.task.device == "cuda":
+                    self.seconds[name] = [self.once(step) for _ in range(turns)]
+                    self.show(name, gib=round(torch.cuda.max_memory_allocated() / 2**30, 2))
+                else:
+                    steps[name], self.seconds[name] = step, []
+            except Exception as error:  # one row must not take the others with it
+                self.seconds.pop(name, None)
+                self.show(name, error="".join(traceback.format_exception_only(error)).strip()[:300])
+            step = lambda: None
             gc.collect()
-            begin = clock()
-            step()
-            seconds[name].append(clock() - begin)
-    return {"seconds": seconds, "errors": errors}
+        for _ in range(turns if steps else 0):
+            for name, step in steps.items():
+                self.seconds[name].append(self.once(step))
+        for name in steps:
+            self.show(name)
+        self.summarize()
 
+    def show(self, row: str, **more: Any) -> None:
+        """Print a row."""
+        found: dict[str, Any] = {"model": self.model, "row": row}
+        if self.seconds.get(row):
+            middle = statistics.median(self.seconds[row])
+            found |= {"milliseconds": round(1000 * middle, 2), "records per second": round(self.task.records / middle, 1)}
+        print(json.dumps(found | more), flush=True)
 
-def ratio(seconds: dict[str, list[float]], over: str, under: str) -> float | None:
-    """Median over the turns of how many times as fast `under` is as `over`."""
-    if over not in seconds or under not in seconds:
-        return None
-    return statistics.median(a / b for a, b in zip(seconds[over], seconds[under]))
+    def summarize(self) -> None:
+        """Print the ratios of this run."""
+        best = [name for name in self.seconds if name.startswith("opacus")]
+        best = sorted(best, key=lambda name: statistics.median(self.seconds[name]))[:1]
+        ratios = {f"veracity / {other}": self.ratio(other) for other in ["plain", "plain compiled", *best] if other in self.seconds}
+        print(json.dumps({"model": self.model, "threads": torch.get_num_threads(), **ratios}), flush=True)
+
+    def ratio(self, other: str) -> float | None:
+        """How many times as fast as another row ours is: the median over the turns."""
+        if "veracity" not in self.seconds:
+            return None
+        return round(statistics.median(b / a for a, b in zip(self.seconds["veracity"], self.seconds[other])), 3)
 
 
 def main() -> None:
-    """Print one line of JSON per model."""
+    """Print one line of JSON per row, and one with the ratios per model."""
     parser = argparse.ArgumentParser(description="Time private steps beside plain training and Opacus")
-    parser.add_argument("--turns", type=int, default=15, help="Set how often each row is timed")
+    parser.add_argument("models", nargs="*", help="Name the models: transformer, mlp, lm-full, lm-lora, vit")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="Choose the device")
+    parser.add_argument("--precision", default="bf16", choices=["fp32", "bf16"], help="Choose the precision of the large models")
+    parser.add_argument("--turns", type=int, default=None, help="Set how often each row is timed")
+    parser.add_argument("--rows", default=None, help="Name the rows, separated by commas")
     parser.add_argument("--cpu-time", action="store_true", help="Time one thread by its CPU time, for a machine with other load")
-    parser.add_argument("models", nargs="*", default=None, help="Name the models to time; all by default")
+    parser.add_argument("--tiny", action="store_true", help="Shrink the large models, to try the benchmark itself")
     arguments = parser.parse_args()
     if arguments.cpu_time:
         torch.set_num_threads(1)
     clock = time.thread_time if arguments.cpu_time else time.perf_counter
-    for name, task in tasks().items():
-        if arguments.models and name not in arguments.models:
-            continue
-        found = measure(task, arguments.turns, clock)
-        seconds = found["seconds"]
-        best = min((statistics.median(v) for n, v in seconds.items() if n.startswith("opacus")), default=None)
-        row = {
-            "model": name,
-            "threads": torch.get_num_threads(),
-            "milliseconds": {n: round(1000 * statistics.median(v), 2) for n, v in seconds.items()},
-            "private / plain": ratio(seconds, "plain", "veracity"),
-            "private / best Opacus": best and best / statistics.median(seconds["veracity"]),
-            "errors": found["errors"],
-        }
-        print(json.dumps(row), flush=True)
+    if arguments.device == "cuda":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    rows = arguments.rows.split(",") if arguments.rows else [r for r in ROWS if arguments.device == "cuda" or r != "plain compiled"]
+    turns = arguments.turns or (5 if arguments.device == "cuda" else 15)
+    for name, task in tasks(arguments.models, arguments.device, arguments.precision, arguments.tiny).items():
+        Timer(name, task, clock).run(rows, turns)
 
 
 if __name__ == "__main__":
