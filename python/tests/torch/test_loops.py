@@ -133,3 +133,34 @@ def test_a_person_with_a_thousand_rows_moves_the_sums_of_users_by_one_clip_norm(
         without, _ = totals(who != person)
         moved = sum(int(x) ** 2 for x in (everyone - without)) ** 0.5 * grid
         assert 0.01 < moved <= 1.0, person
+
+
+class Remembers(nn.Module):
+    """A layer that keeps a running mean of its inputs, as BatchNorm does, and normalizes nothing."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place = in_place
+        self.register_buffer("mean", torch.zeros(6))
+
+    def forward(self, x):
+        with torch.no_grad():
+            now = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+            if self.in_place:
+                self.mean.copy_(now)
+            else:
+                self.mean = now
+        return x
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("sums", ["slow", "of users"])
+def test_a_layer_that_notes_records_in_a_buffer_is_refused(in_place, sums, monkeypatch):
+    """Without noise, the mean of 20 records would be saved with the model."""
+    if sums == "slow":
+        monkeypatch.setattr(_clip, "RecordSums", SlowSums)
+    net = nn.Sequential(Remembers(in_place), model())
+    run = make(net=net)
+    with pytest.raises(v.Error):
+        train(run)
+    assert run.steps_done == 0 and not net[0].mean.any()

@@ -153,10 +153,16 @@ class PrivateRun:
 
     def _add(self, micro_batches: Any) -> None:
         losses, records = 0.0, 0
-        for number, micro in enumerate(micro_batches):
-            numbers = self._add_one(micro, number)
-            losses += float(numbers.losses[micro.mask].sum())
-            records += int(micro.mask.sum())
+        kept = {name: (buffer, buffer._version, buffer.clone()) for name, buffer in self.model.named_buffers()}
+        try:
+            for number, micro in enumerate(micro_batches):
+                numbers = self._add_one(micro, number)
+                _refuse_changed(self.model, kept)
+                losses += float(numbers.losses[micro.mask].sum())
+                records += int(micro.mask.sum())
+        except BaseException:
+            _put_back(self.model, kept)
+            raise
         self.unprotected_loss = losses / records if records else float("nan")
 
     def _add_one(self, micro: MicroBatch, number: int) -> Any:
@@ -497,6 +503,30 @@ class PrivateRun:
         if all(torch.equal(old, new) for old, new in zip(before, self._trained(), strict=True)):
             raise InvalidInput("the step changed no parameter, expected an optimizer over trainable parameters of the model on the same device")
         self._changes_seen = True
+
+
+#: Each buffer by name, with the number of its changes and a copy.
+Buffers = dict[str, tuple[torch.Tensor, int, torch.Tensor]]
+
+
+def _refuse_changed(model: nn.Module, kept: Buffers) -> None:
+    """Refuse layers that note records in a buffer, such as a running mean: it would be saved with the model, without noise."""
+    for name, buffer in model.named_buffers():
+        before = kept.get(name)
+        if before is None or buffer is not before[0] or buffer._version != before[1]:
+            raise InvalidInput(f"a forward pass changed the buffer {name}, expected layers that keep nothing of the records; it was put back")
+
+
+def _put_back(model: nn.Module, kept: Buffers) -> None:
+    """Give each buffer its earlier values, and forget new ones."""
+    with torch.no_grad():
+        for name in [name for name, _ in model.named_buffers()]:
+            owner, _, last = name.rpartition(".")
+            module = model.get_submodule(owner)
+            if name in kept:
+                setattr(module, last, kept[name][0].copy_(kept[name][2]))
+            else:
+                delattr(module, last)
 
 
 class Batches:
