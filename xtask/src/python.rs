@@ -26,7 +26,14 @@ pub fn tests(root: &Path) -> io::Result<Command> {
     let python = environment(root, "python", &["build", "test"])?;
     install(root, &python, "dev")?;
     let mut pytest = Command::new(&python);
-    pytest.current_dir(root).args(["-m", "pytest", "-m", "not peers and not torch", "-p", "no:cacheprovider"]);
+    pytest.current_dir(root).args([
+        "-m",
+        "pytest",
+        "-m",
+        "not peers and not torch",
+        "-p",
+        "no:cacheprovider",
+    ]);
     Ok(pytest)
 }
 

@@ -25,6 +25,9 @@ const WORLDS: u64 = 0;
 const PLACES: u64 = 1;
 const LAYERS: u64 = 2;
 
+/// Places and signs, one for each canary.
+type Directions<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<bool>>);
+
 /// The randomness of one training in PyTorch.
 #[pyclass(frozen, name = "_Randomness", module = "veracity._veracity")]
 pub struct Randomness {
@@ -125,7 +128,7 @@ impl Randomness {
         py: Python<'py>,
         count: u64,
         below: u64,
-    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<bool>>)> {
+    ) -> PyResult<Directions<'py>> {
         if count > below || below > i64::MAX as u64 {
             return Err(InvalidInput::new_err(format!("canaries is {count}, expected at most {below}")));
         }

@@ -11,8 +11,9 @@ PyTorch is imported when `veracity.torch` is first used.
 
 from ._adapter import make_private_with_epsilon
 from ._clip import Layout, RecordNumbers, RecordSums
+from ._make import make_private
 from ._model_file import load_weights
-from ._run import PrivateRun, make_private
+from ._run import PrivateRun
 
 __all__ = [
     "Layout",

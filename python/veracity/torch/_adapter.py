@@ -20,7 +20,8 @@ from torch.utils.data import DataLoader
 
 from .._errors import InvalidInput
 from ._batches import Batch
-from ._run import PrivateRun, make_private
+from ._make import make_private
+from ._run import PrivateRun
 
 
 def make_private_with_epsilon(
@@ -84,13 +85,13 @@ def _without_reduction(criterion: nn.Module) -> nn.Module:
     """Return the criterion with one loss per record."""
     if getattr(criterion, "reduction", None) not in ("mean", "none"):
         raise InvalidInput("criterion has no reduction mean, expected a loss module of torch such as nn.CrossEntropyLoss()")
-    single = copy.deepcopy(criterion)
+    single: Any = copy.deepcopy(criterion)
     single.reduction = "none"
     return single
 
 
 class _Loop:
-    """Where a loop stands: which batch was drawn, whether its gradient was computed."""
+    """State of a loop: which batch was drawn, and whether its gradient was computed."""
 
     def __init__(self, run: PrivateRun) -> None:
         self.run = run
@@ -124,7 +125,7 @@ class PrivateModule(nn.Module):
         """Run the model."""
         with torch.no_grad():
             outputs = self._module(*inputs, **named)
-        self._loop.outputs = outputs
+        self.__dict__["_loop"].outputs = outputs
         return outputs
 
 

@@ -127,7 +127,9 @@ class Source:
         tensors = _tensors(self._dataset)
         if tensors is not None:
             return [tensors]
-        places = np.unique(np.linspace(0, self.size - 1, min(count, self.size)).astype(np.int64)) if self.size else []
+        if self.size == 0:
+            return []
+        places = np.unique(np.linspace(0, self.size - 1, min(count, self.size)).astype(np.int64))
         return [self._dataset[int(place)] for place in places]
 
     def _expanded(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

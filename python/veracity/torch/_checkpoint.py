@@ -1,7 +1,7 @@
 """Checkpoints: all that a killed run needs to go on with the same bits, without a second charge.
 
 A checkpoint has two files: `PATH`, which is replaced whole at each save, and `PATH.key` with the root of the randomness, which is written
-once, for its owner alone. Whoever has the key and the model can subtract the noise. So the key is destroyed before the finished model gets
+once, for its owner alone. Anyone with the key and the model can subtract the noise. So the key is destroyed before the finished model gets
 its name, and the checkpoint after it.
 """
 

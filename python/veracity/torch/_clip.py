@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_flatten
 
 from .._errors import InvalidInput
+from . import _clip_bits as _clip_bits  # before the first product
 from ._clip_leaves import collect, first_name, full_precision
-from ._layers import Recorder
+from ._layers import Recorder, refuse_layer
 from ._probe import Findings, probe
 from ._sums import Leaf
 
@@ -108,6 +109,8 @@ class RecordSums:
         precision: str = "fp32",
     ) -> None:
         self.model, self.loss = model, loss
+        for path, module in model.named_modules():
+            refuse_layer(path, module)
         self.layout = Layout(model)
         if not self.layout.size:
             raise InvalidInput("the model has no trainable parameter; set requires_grad on those to train")
@@ -117,8 +120,8 @@ class RecordSums:
             raise InvalidInput(f"precision is {precision!r}, expected 'fp32' or 'bf16'")
         if micro_batch < 1:
             raise InvalidInput(f"micro_batch is {micro_batch}, expected at least 1")
-        if not (0 < clip_norm < 1e30 and 1e-30 < clip_norm):
-            raise InvalidInput(f"clip_norm is {clip_norm}, expected a number between 1e-30 and 1e30")
+        if not 1e-10 <= clip_norm <= 1e10:   # single precision holds every factor in this range
+            raise InvalidInput(f"clip_norm is {clip_norm}, expected 1e-10 ≤ clip_norm ≤ 1e10")
         if isinstance(loss, nn.Module) and getattr(loss, "reduction", "none") != "none":
             raise InvalidInput(f"the loss has reduction={loss.reduction!r}, expected reduction='none'")  # type: ignore[union-attr]
         self.clip_norm, self.grid, self.micro_batch = float(clip_norm), float(grid), int(micro_batch)
@@ -164,12 +167,14 @@ class RecordSums:
         """
         self.findings = probe(self, example)
 
-    def add(self, batch: Any, mask: Tensor) -> RecordNumbers:
+    def add(self, batch: Any, mask: Tensor, shares: Tensor | None = None) -> RecordNumbers:
         """Add the clipped gradients of one micro-batch. Masked and non-finite records contribute exactly zero.
 
         Args:
             batch: Tensors, in any nesting, whose first dimension is `micro_batch`.
             mask: Bool per record; False for padding.
+            shares: Float64 per record, at most 1: its clipped gradient is multiplied by this, and its part of the clip norm too. A
+                person with m records has shares 1 / m, so that all of them together change `totals()` by at most `clip_norm`.
 
         Returns:
             The loss and an upper bound of the gradient norm of each record.
@@ -187,15 +192,15 @@ class RecordSums:
         if self.is_recorded:
             from ._cuda import RecordedStep
 
-            self._recorded = self._recorded or RecordedStep(self._add, batch, mask)
-            return RecordNumbers(*self._recorded(batch, mask))
-        return self._add(batch, mask)
+            self._recorded = self._recorded or RecordedStep(self._add, (batch, mask, shares))
+            return RecordNumbers(*self._recorded((batch, mask, shares)))
+        return self._add(batch, mask, shares)
 
-    def _add(self, batch: Any, mask: Tensor) -> RecordNumbers:
+    def _add(self, batch: Any, mask: Tensor, shares: Tensor | None) -> RecordNumbers:
         losses = self.forward(batch)
         self.recorder.backward(losses, mask.to(losses))
         losses = losses.detach()
-        return RecordNumbers(losses, self.clip(self.leaves(), mask & losses.isfinite()))
+        return RecordNumbers(losses, self.clip(self.leaves(), mask & losses.isfinite(), shares))
 
     def forward(self, batch: Any) -> Tensor:
         """Losses of a micro-batch, with every layer recorded."""
@@ -214,7 +219,7 @@ class RecordSums:
             return collect(uses, self.micro_batch, self.layout, share=self.clipping != "per-layer")
 
     @torch.no_grad()
-    def clip(self, leaves: list[Leaf], usable: Tensor) -> Tensor:
+    def clip(self, leaves: list[Leaf], usable: Tensor, shares: Tensor | None = None) -> Tensor:
         """Clip, round and add. Returns the norms.
 
         For a factor c the integers of a record are c · gradient / unit + rounding, so their norm is at most c · norm + rounding.
@@ -231,6 +236,7 @@ class RecordSums:
             groups = [self.groups[first_name(leaf)] for leaf in leaves]
             share = self.most / math.sqrt(len(set(self.groups.values())))
             total = torch.zeros_like(squares[0])
+            weight = torch.ones_like(total) if shares is None else shares.to(total).clamp(0, 1)
             for square in squares:
                 total += square
             norms = total.sqrt() * (1 + 2.0**-40)
@@ -245,9 +251,9 @@ class RecordSums:
                 norm = torch.stack([squares[i] for i in members]).sum(0).sqrt() * (1 + 2.0**-40)
                 norm = torch.where(usable, norm, 1.0)
                 goal = share / (norm + AUTOMATIC) if self.clipping == "automatic" else torch.full_like(norm, 1 / self.unit)
-                first = torch.where(usable, torch.minimum(goal, share / norm), 0.0)
+                first = torch.where(usable, weight * torch.minimum(goal, share / norm), 0.0)
                 rounding = torch.stack([leaves[i].spread(first).square() for i in members]).sum(0).sqrt() * (1 + 2.0**-40)
-                factor = torch.minimum(first, (share - rounding).clamp(min=0) / norm) * (1 - 2.0**-40)
+                factor = torch.minimum(first, (weight * share - rounding).clamp(min=0) / norm) * (1 - 2.0**-40)
                 for i in members:
                     factor = torch.minimum(factor, leaves[i].limit(first))
                 factor = torch.where(usable & (factor > SMALLEST), factor, 0.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from .._errors import InvalidInput
 from ._layers import Use, by_record, products, small
 from ._sums import Leaf, Product, Rows, Small, Target, Tied
 
@@ -47,7 +48,7 @@ def collect(uses: list[Use], records: int, layout: Layout, share: bool) -> list[
     """
     kept: dict[str, Tensor] = {}
     tables: dict[str, list[tuple[Tensor, Tensor]]] = {}
-    matrices: dict[tuple[str, int], _Matrix] = {}
+    matrices: dict[tuple[str, str, tuple[int, int] | None], _Matrix] = {}
     for use in uses:
         weight = use.names.get("weight")
         if use.kind == "embedding":
@@ -58,7 +59,7 @@ def collect(uses: list[Use], records: int, layout: Layout, share: bool) -> list[
             grads = _whole(grads, layout.shapes[name], use.rows)
             kept[name] = kept[name] + grads if name in kept else grads
         if use.kind in _PRODUCTS and weight is not None:
-            key = (weight, use.rows.start if use.rows else 0)
+            key = (weight, use.kind, use.rows and (use.rows.start, use.rows.stop))
             if key in matrices:
                 matrices[key].uses.append(use)
             else:
@@ -66,11 +67,11 @@ def collect(uses: list[Use], records: int, layout: Layout, share: bool) -> list[
     leaves: list[Leaf] = []
     together: dict[int, Product] = {}
     small_type, rows_type, product_type, tied_type = leaf_types(layout.device)
-    for (name, _), matrix in matrices.items():
+    for (name, _, _), matrix in matrices.items():
         x, g = matrix.factors()
         target = Target(name, g, matrix.rows, matrix.is_transposed)
         size, work = x.shape[2] * g.shape[2], x.shape[1] * (x.shape[2] + g.shape[2])
-        if name in tables:
+        if name in tables and matrix.rows is None and not matrix.is_transposed:
             leaves.append(tied_type(_rows(name, tables.pop(name), rows_type), product_type(x, [target])))
         elif name in kept or (2 * size <= work and matrix.rows is None and not matrix.is_transposed):
             product = each_product(g, x).flatten(1)
@@ -85,6 +86,7 @@ def collect(uses: list[Use], records: int, layout: Layout, share: bool) -> list[
             leaves.append(product_type(x, [target]))
     leaves += [_rows(name, parts, rows_type) for name, parts in tables.items()]
     leaves += [small_type(name, grads) for name, grads in kept.items()]
+    refuse_overlaps(leaves)
     return leaves
 
 
@@ -102,6 +104,21 @@ def each_product(g: Tensor, x: Tensor) -> Tensor:
     if g.dtype == torch.float32:
         return torch.bmm(g.transpose(1, 2), x)
     return torch.bmm(g.transpose(1, 2), x, out_dtype=torch.float32)
+
+def refuse_overlaps(leaves: list[Leaf]) -> None:
+    """Refuse a parameter with several leaves that are not different rows of it: their squared norms would not add up.
+
+    Raises:
+        InvalidInput: Two leaves fill the same part of a parameter.
+    """
+    filled: dict[str, list[slice | None]] = {}
+    for leaf in leaves:
+        targets = [(t.name, t.rows) for t in leaf.targets] if isinstance(leaf, Product) else [(first_name(leaf), None)]
+        for name, rows in targets:
+            for other in filled.setdefault(name, []):
+                if rows is None or other is None or (rows.start < other.stop and other.start < rows.stop):
+                    raise InvalidInput(f"parameter {name!r} is used by layers of different kinds; give each layer a parameter of its own")
+            filled[name].append(rows)
 
 
 def _table(use: Use, records: int) -> tuple[Tensor, Tensor]:

@@ -246,32 +246,32 @@ class RecordedStep:
     """A micro-step as a CUDA graph: all its launches at once. Every micro-batch has one shape, so only its numbers change.
 
     Args:
-        step: what is recorded: `step(batch, mask)`, which returns tensors and reads nothing back from the device.
-        batch: A batch of the shape.
-        mask: Its mask.
+        step: what is recorded: `step(batch, mask, shares)`, which returns tensors and reads nothing back from the device.
+        given: the arguments of a first step, in any nesting. All later ones have the same shapes.
     """
 
     WARM_UPS = 3
 
-    def __init__(self, step: Callable[[Any, Tensor], Any], batch: Any, mask: Tensor) -> None:
-        self.batch, self.mask = tree_map_only(Tensor, torch.clone, batch), torch.zeros_like(mask)
+    def __init__(self, step: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        self.given = tree_map_only(Tensor, torch.clone, given)
+        mask = self.given[1]
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for _ in range(self.WARM_UPS):  # with nothing in the mask, so the sums stay
-                step(self.batch, self.mask)
+            mask.zero_()  # nothing is added
+            for _ in range(self.WARM_UPS):
+                step(*self.given)
         torch.cuda.current_stream().wait_stream(side)
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            self.found = step(self.batch, self.mask)
+            self.found = step(*self.given)
 
-    def __call__(self, batch: Any, mask: Tensor) -> Any:
-        """Replay the step on a batch. The result is valid until the next call."""
-        for mine, given in zip(tree_flatten(self.batch)[0], tree_flatten(batch)[0]):
+    def __call__(self, given: tuple[Any, ...]) -> Any:
+        """Replay the step. The result is valid until the next call."""
+        for mine, theirs in zip(tree_flatten(self.given)[0], tree_flatten(given)[0], strict=True):
             if isinstance(mine, Tensor):
-                mine.copy_(given, non_blocking=True)
-        self.mask.copy_(mask, non_blocking=True)
+                mine.copy_(theirs, non_blocking=True)
         self.graph.replay()
         return self.found

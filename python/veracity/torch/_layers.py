@@ -34,6 +34,7 @@ class Use:
     edges: list[Any]
     names: dict[str, str]  # role of a parameter in the layer → name in the layout
     rows: slice | None = None  # rows of the weight that this use reads
+    is_half: bool = False  # whether the layer ran under autocast
     keywords: dict[str, Any] = field(default_factory=dict)
     versions: list[tuple[Tensor, int]] = field(default_factory=list)
     grads: list[Tensor | None] = field(default_factory=list)
@@ -46,10 +47,10 @@ class Recorder:
         self.model, self.names, self.records = model, names, records
         self.uses: list[Use] = []
         self.recording = False
+        self.broadcasts = True  # whether parameters of shape (1, …) are read as one copy per record
         self.layers: list[tuple[str, str, nn.Module]] = []
         within: set[nn.Module] = set()
         for path, module in model.named_modules():
-            refuse_layer(path, module)
             if module in within:
                 continue
             if isinstance(module, nn.MultiheadAttention) and any(id(p) in names for p in module.parameters()):
@@ -62,13 +63,18 @@ class Recorder:
     def hooked(self) -> Iterator[None]:
         """Note every use of a layer while this is open."""
         handles = []
+        kept: list[tuple[nn.Module, str, nn.Parameter]] = []
         self.uses, self.recording = [], True
         fast_path = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
         try:
             for path, kind, module in self.layers:
-                if kind == "attention":
+                if isinstance(module, nn.MultiheadAttention):
                     module.forward = self._attention(path, module)  # type: ignore[method-assign]
+                elif kind == "vmap" and self.broadcasts and self._is_broadcast(module):
+                    for role, name in self._own(module).items():
+                        kept.append((module, role, module.get_parameter(role)))
+                        self._broadcast(path, module, role, name)
                 else:
                     handles.append(module.register_forward_hook(self._hook(path, kind), with_kwargs=True))
             yield
@@ -77,19 +83,29 @@ class Recorder:
             torch.backends.mha.set_fastpath_enabled(fast_path)
             for handle in handles:
                 handle.remove()
+            for module, role, parameter in kept:
+                module._parameters[role] = parameter
             for _, kind, module in self.layers:
                 if kind == "attention":
-                    del module.forward
+                    module.__dict__.pop("forward", None)
 
     def _own(self, module: nn.Module) -> dict[str, str]:
         return {role: self.names[id(p)] for role, p in module.named_parameters(recurse=False) if id(p) in self.names}
 
+    def _is_broadcast(self, module: nn.Module) -> bool:
+        shapes = [module.get_parameter(role).shape for role in self._own(module)]
+        return all(len(shape) > 1 and shape[0] == 1 for shape in shapes)
+
+    def _broadcast(self, path: str, module: nn.Module, role: str, name: str) -> None:
+        """Give the module one copy of a parameter per record. The probe checks that the module treats them as such."""
+        copies = module.get_parameter(role).expand(self.records, *module.get_parameter(role).shape[1:])
+        module._parameters[role] = copies  # type: ignore[assignment]
+        self.uses.append(Use(path, "broadcast", module, (), [torch.autograd.graph.get_gradient_edge(copies)], {role: name}))
+
     def _hook(self, path: str, kind: str) -> Callable[..., None]:
         def note(module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> None:
-            if not torch.is_grad_enabled():
+            if not torch.is_grad_enabled() or not self.recording:
                 return
-            if not self.recording:
-                raise InvalidInput(f"layer {path!r} ran again in the backward pass; switch activation checkpointing off")
             if kind == "vmap":
                 self._note(path, kind, module, args, output, self._own(module), keywords=keywords)
             else:
@@ -109,8 +125,10 @@ class Recorder:
         rows: slice | None = None,
         keywords: dict[str, Any] | None = None,
     ) -> None:
-        outputs = [t for t in tree_flatten(output)[0] if isinstance(t, Tensor) and t.requires_grad]
-        tensors = [t for t in tree_flatten((inputs, keywords or {}))[0] if isinstance(t, Tensor)]
+        outputs = [output] if isinstance(output, Tensor) else [t for t in tree_flatten(output)[0] if isinstance(t, Tensor)]
+        outputs = [t for t in outputs if t.requires_grad]
+        plain = keywords is None and all(isinstance(t, Tensor) for t in inputs)
+        tensors = list(inputs) if plain else [t for t in tree_flatten((inputs, keywords))[0] if isinstance(t, Tensor)]
         if not outputs:
             return
         first = outputs[0].shape[0] if outputs[0].dim() else 0
@@ -122,9 +140,12 @@ class Recorder:
             )
         edges = [torch.autograd.graph.get_gradient_edge(t) for t in outputs]
         versions = [(t, t._version) for t in tensors]
-        detach = lambda t: t.detach()
-        inputs, keywords = tree_map_only(Tensor, detach, inputs), tree_map_only(Tensor, detach, keywords or {})
-        self.uses.append(Use(path, kind, module, inputs, edges, names, rows, keywords, versions))
+        if plain:
+            inputs, keywords = tuple(t.detach() for t in inputs), {}
+        else:
+            inputs, keywords = tree_map_only(Tensor, lambda t: t.detach(), (inputs, keywords or {}))
+        is_half = torch.is_autocast_enabled(outputs[0].device.type)
+        self.uses.append(Use(path, kind, module, inputs, edges, names, rows, is_half, keywords, versions))
 
     def _attention(self, path: str, module: nn.MultiheadAttention) -> Callable[..., Any]:
         names = {role: self.names[id(p)] for role, p in module.named_parameters() if id(p) in self.names}
@@ -160,7 +181,7 @@ class Recorder:
 
 def kind_of(module: nn.Module) -> str:
     """Name of the rule that makes the per-record gradients of a layer."""
-    plain = {
+    plain: dict[str, Any] = {
         "linear": nn.Linear,
         "embedding": nn.Embedding,
         "layer-norm": nn.LayerNorm,
@@ -237,6 +258,8 @@ def small(use: Use, records: int) -> dict[str, Tensor]:
     if use.kind == "vmap":
         return per_record(use, records)
     assert g is not None
+    if use.kind == "broadcast":
+        return {name: g.float().flatten(1) for name in use.names.values()}
     found: dict[str, Tensor] = {}
     if use.kind in ("linear", "transposed-linear", "convolution"):
         if "bias" in use.names:
@@ -248,8 +271,9 @@ def small(use: Use, records: int) -> dict[str, Tensor]:
         return _small_on_cuda(use, records)
     with torch.no_grad():
         if use.kind == "layer-norm":
-            shape = module.normalized_shape
-            h = F.layer_norm(x.float(), shape, None, None, module.eps)  # type: ignore[arg-type]
+            assert isinstance(module, nn.LayerNorm)
+            shape = list(module.normalized_shape)
+            h = F.layer_norm(x.float(), shape, None, None, module.eps)
             parts = [by_record(t, records, len(shape)) for t in (g.float(), h)]
         elif use.kind == "rms-norm":
             h = x.float()
@@ -310,7 +334,8 @@ def per_record(use: Use, records: int) -> dict[str, Tensor]:
         return sum((t[0].float() * g.float()).sum() for t, g in zip(chosen, grads))  # type: ignore[return-value]
 
     try:
-        found = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0))(parameters, batched, grads)
+        with torch.autocast(grads[0].device.type, torch.bfloat16, enabled=use.is_half):
+            found = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0))(parameters, batched, grads)
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
         raise InvalidInput(f"layer {use.layer!r} ({type(module).__name__}) has no rule and does not run under vmap: {reason}; freeze it") from error

@@ -105,8 +105,8 @@ def make_plan(
     steps = _count("steps", steps)
     rate = batch_size / dataset_size
     if noise_multiplier is None:
-        found = calibrate(_mechanism(rate, 1.0, steps, unit), epsilon=epsilon, delta=delta).noise_multiplier  # type: ignore[arg-type]
-        noise_multiplier = float(found)
+        asked = _number("epsilon", epsilon, 1e-9, 1e9)
+        noise_multiplier = calibrate(_mechanism(rate, 1.0, steps, unit), epsilon=asked, delta=delta).noise_multiplier
     noise_multiplier = _number("noise_multiplier", noise_multiplier, *_NOISE)
     return Plan(dataset_size, batch_size, steps, noise_multiplier, clip_norm, delta, unit, clipping)
 

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-from .._errors import InvalidInput, NoTheorem
+from .._errors import Error, InvalidInput, NoTheorem
+from ._clip_bits import REMEDY
 from ._clip_leaves import full_precision
 from ._sums import Leaf, Product, Rows, Small, Tied
 
@@ -91,8 +92,15 @@ def probe(sums: RecordSums, example: Any) -> Findings:
     buffers = {n: b.clone() for n, b in model.named_buffers()}
     with torch.random.fork_rng(devices=device):
         main, other = (random_records(example, seed) for seed in (SEED, SEED + 1))
-        kinds = _attribution(sums, main)
-        _completeness(sums, main)
+        try:
+            kinds = _attribution(sums, main)
+            _completeness(sums, main)
+        except (Error, RuntimeError):
+            if not sums.recorder.broadcasts:
+                raise
+            sums.recorder.broadcasts = False  # a parameter of shape (1, …) is no copy per record: make its gradients under vmap
+            kinds = _attribution(sums, main)
+            _completeness(sums, main)
         first = trace(sums, main)
         if not first.losses.isfinite().all():
             raise NoTheorem("the loss of random records is not finite, so the probe compares nothing; check the model and the loss")
@@ -115,7 +123,7 @@ def probe(sums: RecordSums, example: Any) -> Findings:
             for module, training in modes.items():
                 module.training = training
         for place in range(1, records):
-            _compare(copies, copies, 0, place, "depends on the place in the batch; use fp32 without TF32, or another micro_batch")
+            _compare(copies, copies, 0, place, f"depends on the place in the batch; {REMEDY}")
     return Findings(records, len(first.parts), torch.get_num_threads(), sums.device.type, kinds)
 
 
@@ -214,7 +222,7 @@ def _completeness(sums: RecordSums, batch: Any) -> None:
                 part += value
     for (name, p), grad in zip(parameters.items(), expected):
         if grad is None:
-            raise InvalidInput(f"parameter {name!r} does not change the loss; freeze it with requires_grad_(False)")
+            raise InvalidInput(f"parameter {name!r} does not change the loss; freeze it, or use checkpoint(use_reentrant=False)")
         far = (found[name] - grad.float()).norm()
         size = grad.float().norm()
         if far > FAR[sums.precision] * size + 1e-6:

@@ -5,140 +5,29 @@ Everything that protects a record happens in `PrivateRun.compute_gradient`. What
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
 from .. import _veracity
-from .._cautions import warn_of_large_delta
 from .._errors import InvalidInput
-from .._ledger import Ledger, ledger_of
+from .._ledger import Ledger
 from .._veracity import AuditResult, Claim, Interval, _Randomness
-from . import _checkpoint, _clip, _model_file
+from . import _checkpoint, _model_file
 from ._batches import Batch, MicroBatch, Source
 from ._canaries import Canaries
 from ._noise_ahead import NoiseAhead
-from ._plan import Plan, make_plan
+from ._plan import Plan
 from ._processes import Processes
 
-#: Records of a micro-batch that is not given, at most.
-MICRO_BATCH = 256
 #: Canaries below which an audit says nothing.
 LEAST_CANARIES = 100
-
-
-def make_private(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    dataset: Any,
-    *,
-    loss: Callable[[nn.Module, Any], torch.Tensor] | nn.Module,
-    delta: float,
-    batch_size: int,
-    clip_norm: float,
-    epsilon: float | None = None,
-    noise_multiplier: float | None = None,
-    epochs: float | None = None,
-    steps: int | None = None,
-    dataset_size: int | None = None,
-    person: Any = None,
-    ids: Any = None,
-    unit: str | None = None,
-    micro_batch: int | None = None,
-    collate: Callable[[list[Any]], Any] | None = None,
-    clipping: str = "flat",
-    precision: str = "fp32",
-    canaries: int | None = None,
-    canary_block: int = 1,
-    seed: int | None = None,
-    ledger: Ledger | str | os.PathLike[str] | None = None,
-    request_id: str | None = None,
-    name: str = "training records",
-    resume: str | os.PathLike[str] | None = None,
-) -> PrivateRun:
-    """Prepare a private training of a PyTorch model.
-
-    Nothing is charged, and no record is read, before the first batch. Under `torch.distributed`, call it in each process: each one then
-    trains on its part of the records, and all of them have the same weights.
-
-    Args:
-        model: the model. Freeze the parameters that you do not train.
-        optimizer: any optimizer of torch over parameters of the model.
-        dataset: a map-style dataset, or tensors as a tuple or dict with one row per record.
-        loss: `loss(model, batch)`, which returns one number per record, or a loss module with `reduction="none"`.
-        delta: δ of the guarantee. Choose it well below 1 / (number of records).
-        batch_size: the planned batch size. Batches are Poisson-sampled, so their sizes vary around it.
-        clip_norm: the norm to which the gradient of each record is clipped.
-        epsilon: ε of the budget, or give `noise_multiplier`.
-        noise_multiplier: the standard deviation of the noise divided by `clip_norm`.
-        epochs: the number of passes over `dataset_size` records, or give `steps`.
-        steps: the number of steps.
-        dataset_size: a public constant for the number of records (of people, with `person`). None states `len(dataset)` as public.
-        person: one integer or text per record that says whose it is. One person then counts as one record: she enters a batch with
-            all of her records, and their clipped gradients are averaged.
-        ids: one integer or text per record, different for each. It decides about the batches instead of the order of the records.
-        unit: the privacy unit in the claim. None takes "record", or "person" with `person`.
-        micro_batch: the number of records that are computed at once. More records of a batch take more micro-batches.
-        collate: puts a list of records together to a batch, as `collate_fn` of a DataLoader.
-        clipping: "flat", "per-layer" or "automatic".
-        precision: "fp32", or "bf16" for autocast.
-        canaries: the number of canaries of the audit. None takes up to 10,000, and 0 switches the audit off.
-        canary_block: the number of parameters in the direction of a canary.
-        seed: draw noise and batches from a seed, for tests. The claim then says that the model is not for release.
-        ledger: a ledger that pays for all planned steps, before the first batch.
-        request_id: a name for the request to the ledger.
-        name: the name of the data in the claim.
-        resume: the checkpoint of a run that was killed. All other arguments must be the same.
-
-    Returns:
-        A `PrivateRun`.
-
-    Raises:
-        InvalidInput: if an argument is out of range, or the optimizer trains nothing of the model.
-        NoTheorem: if a layer mixes records.
-
-    Example:
-        >>> run = v.torch.make_private(model, optimizer, dataset, loss=loss, epsilon=3, delta=1e-5, epochs=3,
-        ...                            batch_size=256, clip_norm=1.0)   # doctest: +SKIP
-        >>> for batch in run.batches():                                 # doctest: +SKIP
-        ...     run.step(batch)
-        >>> run.save("out")                                             # doctest: +SKIP
-    """
-    device = _device_of(model, optimizer)
-    if micro_batch is None:
-        micro_batch = min(MICRO_BATCH, max(1, batch_size))
-    source = Source(dataset, micro_batch=micro_batch, ids=ids, person=person, collate=collate, device=device)
-    if unit is None:
-        unit = "person" if source.is_by_person else "record"
-    if source.is_by_person == (unit == "record"):
-        raise InvalidInput("unit does not match person, expected the name of a person with person, and record without it")
-    if dataset_size is None:
-        dataset_size = len(source.ids)
-        warn_of_large_delta(delta, dataset_size, stacklevel=2)
-    plan = make_plan(
-        dataset_size=dataset_size,
-        batch_size=batch_size,
-        clip_norm=clip_norm,
-        delta=delta,
-        unit=unit,
-        clipping=clipping,
-        epsilon=epsilon,
-        noise_multiplier=noise_multiplier,
-        epochs=epochs,
-        steps=steps,
-    )
-    sums = _clip.RecordSums(
-        model, loss, clip_norm=plan.clip_norm, grid=plan.grid, micro_batch=micro_batch, clipping=clipping, precision=precision
-    )
-    if source.is_by_person and not _takes_shares(sums):
-        raise InvalidInput("person is given, but these sums clip single records")
-    book = ledger_of(ledger, seed, request_id)
-    path = None if resume is None else os.fspath(resume)
-    return PrivateRun(model, optimizer, plan, source, sums, seed, canaries, canary_block, book, request_id, name, path)
 
 
 class PrivateRun:
@@ -213,20 +102,20 @@ class PrivateRun:
         """
         return self.plan.epsilon_after(self.steps_done if steps is None else steps)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Batches:
         """Draw the batches of the steps that are left.
 
         The ledger, if there is one, is charged for the whole plan before the first one.
 
         Returns:
-            An iterator. Call `step` for each batch before you take the next one.
+            An iterator with a length. Call `step` for each batch before you take the next one.
         """
-        while not self.is_done:
-            self._pay()
-            batch = self._source.batch(self._randomness, self.plan.rate, self.steps_done)
-            yield batch
-            if self.steps_done == batch.step:
-                raise InvalidInput("the batch was not used, expected run.step(batch) before the next batch")
+        return Batches(self)
+
+    def draw(self) -> Batch:
+        """Draw the batch of the next step."""
+        self._pay()
+        return self._source.batch(self._randomness, self.plan.rate, self.steps_done)
 
     def step(self, batch: Batch) -> None:
         """Clip, add up, add noise, and step the optimizer.
@@ -268,10 +157,16 @@ class PrivateRun:
         if self._sums.sums.is_cuda:
             self._noise_ahead().begin(self.steps_done)
         losses, records = 0.0, 0
-        for number, micro in enumerate(micro_batches):
-            numbers = self._add_one(micro, number)
-            losses += float(numbers.losses[micro.mask].sum())
-            records += int(micro.mask.sum())
+        kept = {name: (buffer, buffer._version, buffer.clone()) for name, buffer in self.model.named_buffers()}
+        try:
+            for number, micro in enumerate(micro_batches):
+                numbers = self._add_one(micro, number)
+                _refuse_changed(self.model, kept)
+                losses += float(numbers.losses[micro.mask].sum())
+                records += int(micro.mask.sum())
+        except BaseException:
+            _put_back(self.model, kept)
+            raise
         self.unprotected_loss = losses / records if records else float("nan")
 
     def _add_one(self, micro: MicroBatch, number: int) -> Any:
@@ -398,7 +293,9 @@ class PrivateRun:
 
     def _save(self, folder: str, replace: bool, trainable_only: bool, audit: bool) -> Claim:
         audits = audit and self._canaries.count >= LEAST_CANARIES and self.steps_done > 0
-        facts = _facts(self.audit()) if audits else [("Audit of this run", "none")]
+        # Judged before the report is written, which quotes it, and moved into the folder once that is known to be free.
+        staged = f"{os.path.abspath(folder)}.audit-{os.getpid()}"
+        audited = self.audit(staged) if audits else None
         if self._path is not None and self.is_done and self._sealed is None:
             # From here on nothing is drawn, so the key goes before the model comes.
             worlds = torch.from_numpy(self._canaries.worlds)
@@ -406,9 +303,13 @@ class PrivateRun:
             self._sealed = {}
             _Randomness.destroy(_checkpoint.key_of(self._path))
         entry = "force" if replace else "resume" if self._is_resumed else "fresh"
-        claim = self._written(folder, entry, trainable_only, facts)
-        if audits and not os.path.exists(os.path.join(folder, "audit")):
-            self.audit(os.path.join(folder, "audit"))
+        try:
+            claim = self._written(folder, entry, trainable_only, _facts(audited))
+        except BaseException:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
+        if audited is not None:
+            os.rename(staged, _free_name(folder))
         if self._payment is not None:
             self._payment.commit(f'{{"model": "{os.path.basename(os.path.abspath(folder))}", "steps": {self.steps_done}}}')
             self._payment = None
@@ -613,25 +514,61 @@ class PrivateRun:
         self._changes_seen = True
 
 
-def _device_of(model: nn.Module, optimizer: torch.optim.Optimizer) -> torch.device | None:
-    """Return the device of the model, or None for the CPU."""
-    devices = {parameter.device for parameter in model.parameters() if parameter.requires_grad}
-    if len(devices) > 1:
-        raise InvalidInput("the trainable parameters are on several devices, expected one device per process")
-    found = next(iter(devices), torch.device("cpu"))
-    return None if found.type == "cpu" else found
+#: Each buffer by name, with the number of its changes and a copy.
+Buffers = dict[str, tuple[torch.Tensor, int, torch.Tensor]]
+
+
+def _refuse_changed(model: nn.Module, kept: Buffers) -> None:
+    """Refuse layers that note records in a buffer, such as a running mean: it would be saved with the model, without noise."""
+    for name, buffer in model.named_buffers():
+        before = kept.get(name)
+        if before is None or buffer is not before[0] or buffer._version != before[1]:
+            raise InvalidInput(f"a forward pass changed the buffer {name}, expected layers that keep nothing of the records; it was put back")
+
+
+def _put_back(model: nn.Module, kept: Buffers) -> None:
+    """Give each buffer its earlier values, and forget new ones."""
+    with torch.no_grad():
+        for name in [name for name, _ in model.named_buffers()]:
+            owner, _, last = name.rpartition(".")
+            module = model.get_submodule(owner)
+            if name in kept:
+                setattr(module, last, kept[name][0].copy_(kept[name][2]))
+            else:
+                delattr(module, last)
+
+
+class Batches:
+    """The batches of the steps that are left. Its length is their number, so loops that fetch ahead without one do not."""
+
+    def __init__(self, run: PrivateRun) -> None:
+        self._run, self._drawn = run, -1
+
+    def __len__(self) -> int:
+        return self._run.plan.steps - self._run.steps_done
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Batch:
+        run = self._run
+        if self._drawn == run.steps_done:
+            raise InvalidInput("the batch was not used, expected run.step(batch) before the next batch")
+        if run.is_done:
+            raise StopIteration
+        batch = run.draw()
+        self._drawn = run.steps_done
+        return batch
 
 
 def _cuda_devices(tensor: torch.Tensor) -> list[torch.device]:
     return [tensor.device] if tensor.is_cuda else []
 
 
-def _takes_shares(sums: Any) -> bool:
-    return "shares" in sums.add.__code__.co_varnames
-
-
-def _facts(result: AuditResult) -> list[tuple[str, str]]:
+def _facts(result: AuditResult | None) -> list[tuple[str, str]]:
     """Return what the report says of the audit."""
+    if result is None:
+        return [("Audit of this run", "none")]
     noise = "any" if result.effective_noise is None else f"at most {result.effective_noise:.3g}× the declared noise"
     detects = result.detects_noise_below
     power = "nothing" if detects is None else f"noise below {detects:.3g}× the declared level, with probability 0.9"
@@ -640,3 +577,9 @@ def _facts(result: AuditResult) -> list[tuple[str, str]]:
         ("Noise that the audit allows", noise),
         ("Noise that the audit detects", power),
     ]
+
+
+def _free_name(folder: str) -> str:
+    """Return where the audit of a run goes: beside those of earlier runs in the folder."""
+    names = ("audit" if number == 0 else f"audit-{number}" for number in itertools.count())
+    return next(path for name in names if not os.path.exists(path := os.path.join(folder, name)))

@@ -41,7 +41,9 @@ def squares_above(t: Tensor) -> Tensor:
     width = next(w for w in (256, 128, 64, 32, 1) if t.shape[1] % w == 0)
     if width == 1 and t.shape[1] < 1 << 20:
         width = t.shape[1]
-    return norm_above(t.reshape(t.shape[0], -1, width)).square().sum(1) * (1 + 2.0**-30)
+    rows = norm_above(t.reshape(t.shape[0], -1, width)).square()
+    # Rows of aligned length: otherwise a device adds them up in another order in another place of the batch.
+    return torch.nn.functional.pad(rows, (0, -rows.shape[1] % 16)).sum(1) * (1 + 2.0**-30)
 
 
 def largest(t: Tensor) -> Tensor:
@@ -213,7 +215,8 @@ class Product:
 
     def drop(self, records: Tensor) -> None:
         """Set these records to zero."""
-        self.x, self.x_norm, self.g_norm = (without(t, records) for t in (self.x, self.x_norm, self.g_norm))
+        self.x = without(self.x, records)
+        self.x_norm, self.g_norm = (t.masked_fill(records[:, None], 1.0) for t in (self.x_norm, self.g_norm))
         for target in self.targets:
             target.grads = without(target.grads, records)
 
@@ -222,19 +225,28 @@ class Product:
         inputs, outputs = self.x.shape[2], self.outputs
         x, g = self.x_norm, factor[:, None] * self.g_norm
         best = 0.5 * torch.log2((x * outputs**0.5 / (g * inputs**0.5)).clamp_(2.0**-100, 2.0**100))
-        step = best.round_()
+        self.step = best.round_().clamp_(-60, 60).exp2_()
         if self.use_limbs:
-            # A row whose factors fit two limbs each takes the fast product.
-            self.x_most = largest(self.x)
-            self.g_most = torch.stack([largest(t.grads) for t in self.targets]).amax(0)
-            low = torch.log2((self.x_most / MOST).clamp_(min=2.0**-60)).ceil_()
-            high = torch.log2((MOST - 1) / (factor[:, None] * self.g_most).clamp_(min=2.0**-60)).floor_()
-            step = torch.where(low <= high, torch.minimum(torch.maximum(step, low), high), step)
-        self.step = step.clamp_(-60, 60).exp2_()
-        if self.use_limbs:
-            self.fits = (self.x_most <= MOST * self.step) & (factor[:, None] * self.g_most * self.step <= MOST - 1)
+            self.fits = self._fitting(x, g)
+            if not self.fits.all():
+                # The largest numbers of a row are below its norm, and may fit where the norm does not.
+                x_most, g_most = self._largest(factor)
+                low = torch.log2((x_most / MOST).clamp_(min=2.0**-60)).ceil_()
+                high = torch.log2((MOST - 1) / g_most.clamp_(min=2.0**-60)).floor_()
+                moved = torch.minimum(torch.maximum(self.step.log2(), low), high).clamp_(-60, 60).exp2_()
+                self.step = torch.where(self.fits | (low > high), self.step, moved)
+                self.fits = self.fits | self._fitting(x_most, g_most)
         both = 0.5 * self.step * inputs**0.5 * g + ROUNDED / self.step * outputs**0.5 * x + 0.26 * (inputs * outputs) ** 0.5
         return (both + 8 * ULP * g * x).sum(1) * (1 + 2.0**-20)
+
+    def _fitting(self, x: Tensor, g: Tensor) -> Tensor:
+        """Positions whose integers fit two limbs, for upper bounds of their inputs and clipped gradients."""
+        return (x <= MOST * self.step) & (g * self.step <= MOST - 1)
+
+    def _largest(self, factor: Tensor) -> tuple[Tensor, Tensor]:
+        gradients = [largest(t.grads) for t in self.targets]
+        most = gradients[0] if len(gradients) == 1 else torch.stack(gradients).amax(0)
+        return largest(self.x), factor[:, None] * most
 
     def limit(self, factor: Tensor) -> Tensor:
         """Largest factors at which the sum over the micro-batch stays exact."""
@@ -249,7 +261,7 @@ class Product:
         steps_g = (factor[:, None] * self.step).float()
         steps_x = (1 / self.step).float()
         live = steps_g > 0
-        rows = slice(None)
+        rows: slice | Tensor = slice(None)
         if self.use_limbs:
             fits = self.fits & live
             add_limbs(self.x, steps_x * fits, [(t.grads, steps_g * fits, t.part(sums)) for t in self.targets], SCRATCH)

@@ -1,4 +1,4 @@
-"""Exact integer matrix products by 8-bit limbs: an integer up to 32,385 is 254 · high + low, and 8-bit products add up in 32 bits.
+"""Exact integer matrix products by 8-bit limbs: an integer up to 32,384 is 254 · high + low, and 8-bit products add up in 32 bits.
 
 Processors multiply 8-bit integers several times as fast as floats. `limbs_are_exact` tries the product of this machine with extreme
 values and rejects kernels that saturate.
@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 BASE = 254
-MOST = 127 * BASE + 127  # largest integer of two limbs
+MOST = 127 * BASE + 126  # largest integer of two limbs; one more would be a tie between high limbs of 127 and 128
+CHUNK = 1 << 18  # elements of a temporary that stays in the cache
 ROWS = 2**31 // 127**2 // 4  # products that fit 32 bits, with room for the sum of two limbs' products
 
 
@@ -48,7 +49,7 @@ class Scratch:
         """Uninitialized tensor that is valid until its role is taken again."""
         size = math.prod(shape)
         kept = self.buffers.get((role, dtype))
-        if kept is None or len(kept) < size:
+        if kept is None or kept.shape[0] < size:
             kept = self.buffers[role, dtype] = torch.empty(size, dtype=dtype)
         return kept[:size].view(shape)
 
@@ -57,16 +58,18 @@ def limbs(t: Tensor, steps: Tensor, scratch: Scratch, role: str) -> Tensor:
     """Limbs of the integers nearest to steps · t: rows × (high, low)."""
     width = t.shape[-1]
     t, steps = t.reshape(-1, width), steps.reshape(-1, 1)
-    out = scratch.take(role, (len(t), 2 * width), torch.int8)
-    chunk = max(1, (1 << 17) // width)
-    for start in range(0, len(t), chunk):
-        part = slice(start, start + chunk)
-        shape = (min(chunk, len(t) - start), width)
-        scaled, high = (scratch.take(r, shape, torch.float32) for r in ("scaled", "high"))
-        torch.mul(t[part], steps[part], out=scaled)
+    rows = t.shape[0]
+    out = scratch.take(role, (rows, 2 * width), torch.int8)
+    chunk = max(1, min(rows, CHUNK // width))
+    scaled, high = (scratch.take(r, (chunk, width), torch.float32) for r in ("scaled", "high"))
+    for start in range(0, rows, chunk):
+        end = min(start + chunk, rows)
+        if end - start < chunk:
+            scaled, high = scaled[: end - start], high[: end - start]
+        torch.mul(t[start:end], steps[start:end], out=scaled)
         torch.mul(scaled, 1 / BASE, out=high).round_()
-        out[part, :width] = high
-        out[part, width:] = scaled.sub_(high, alpha=BASE).round_()
+        out[start:end, :width].copy_(high)
+        out[start:end, width:].copy_(scaled.sub_(high, alpha=BASE).round_())
     return out
 
 
@@ -83,7 +86,7 @@ def add_limbs(x: Tensor, x_steps: Tensor, targets: list[tuple[Tensor, Tensor, Te
     right = limbs(x, x_steps, scratch, "right")
     for grads, steps, into in targets:
         outputs, left = grads.shape[-1], limbs(grads, steps, scratch, "left")
-        for start in range(0, len(left), ROWS):
+        for start in range(0, left.shape[0], ROWS):
             part = slice(start, start + ROWS)
             found = torch._int_mm(left[part].t(), right[part])
             wide = scratch.take("wide", (outputs, width), torch.int64)
