@@ -11,11 +11,6 @@ from veracity.torch._sums import Target
 torch.manual_seed(7)
 
 
-def small_tiles(outputs: int, inputs: int, steps: int, records: int) -> None:
-    """The interpreter has no tuner, so the tile of a shape is given."""
-    _cuda_kernels._best[(outputs, inputs, steps, records, torch.float32)] = _cuda_kernels._TILES[2]
-
-
 def expected(g: torch.Tensor, x: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
     """Sum of the rounded products, where a record without a factor has none."""
     live = [b for b in range(len(g)) if factor[b] != 0]
@@ -30,7 +25,6 @@ def sums_are_exact() -> None:
         factor = torch.tensor([2.0**-1, 2.0**7, 0.0, 2.0**-3, 1.0])[:records]
         if records == 5:
             g[2, 0, 0], x[2, 1, 1] = torch.nan, torch.inf
-        small_tiles(outputs, inputs, steps, records)
         into = torch.full((outputs, inputs), 2**40)
         _cuda_kernels.add_products(into, g, x, factor)
         assert torch.equal(into - 2**40, expected(g, x, factor))
@@ -59,7 +53,6 @@ def norms_are_bounded() -> None:
         assert (found >= truth).all(), (steps, found, truth)
         assert (found <= truth * 1.3 + 1e-20).all(), (steps, found / truth)
         for g, name in ((first, "a"), (second, "b")):
-            small_tiles(g.shape[2], 24, steps, 3)
             factor = 2.0**20 / found.sqrt()
             sums = {name: torch.zeros(g.shape[2], 24, dtype=torch.int64)}
             one = _cuda.CudaProduct(x, [Target(name, g)])
@@ -89,9 +82,6 @@ def leaves_together_are_the_same() -> None:
     y = torch.randn(3, 9, 24)
     third = torch.randn(3, 9, 17)
     factor = torch.tensor([1e4, 0.0, 3e4], dtype=torch.float64)
-    for g in (first, second, third):
-        small_tiles(g.shape[2], 24, g.shape[1], 3)
-
     def leaves() -> list:
         return [
             _cuda.CudaProduct(x, [Target("a", first)]), _cuda.CudaProduct(y, [Target("b", third)]),
@@ -124,7 +114,6 @@ def tables_are_bounded() -> None:
         truth[record] += head[record].double().T @ x[record].double()
     found = leaf.squares()
     assert (found >= truth.square().sum((1, 2))).all() and (found <= 1.1 * truth.square().sum((1, 2))).all()
-    small_tiles(6, 16, 5, 3)
     factor = 2.0**20 / found.sqrt()
     for record in range(3):
         sums = {"t": torch.zeros(6, 16, dtype=torch.int64)}

@@ -6,32 +6,17 @@ matter. A float becomes an integer by adding 1.5 · 2^23, which leaves the neare
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+SHARED = 220_000  # bytes of shared memory that a program may use
 CHUNK = 256  # products that stay in the matrix unit before they are added in single precision
 ROUNDER = tl.constexpr(12582912.0)  # 1.5 · 2^23
 ROUNDER_BITS = tl.constexpr(0x4B400000)
-
-_TILES = [
-    triton.Config({"BO": outputs, "BI": inputs, "SPLIT": split}, num_warps=warps, num_stages=stages)
-    for outputs, inputs, split, warps, stages in [
-        (128, 64, 8, 4, 2),
-        (128, 64, 4, 4, 3),
-        (64, 64, 8, 4, 3),
-        (128, 128, 8, 8, 2),
-        (128, 128, 4, 8, 3),
-        (128, 128, 1, 8, 3),
-        (64, 128, 8, 4, 2),
-        (64, 64, 32, 4, 2),
-    ]
-]
-_best: dict[tuple[Any, ...], Any] = {}
-
 
 @triton.jit
 def _whole(f, c):
@@ -71,9 +56,6 @@ def _product_sum(
     tl.atomic_add(at, total.to(tl.int64), mask=(outs < O)[:, None] & (ins < I)[None, :], sem="relaxed")
 
 
-_product_sum_tuned = triton.autotune(_TILES, key=["O", "I", "T", "ONCE"], reset_to_zero=["SUMS"])(_product_sum)
-
-
 def add_products(into: Tensor, g: Tensor, x: Tensor, factor: Tensor) -> None:
     """Add round(factor · gᵀ x) of each record to int64 sums of outputs × inputs, whose rows are contiguous.
 
@@ -84,20 +66,15 @@ def add_products(into: Tensor, g: Tensor, x: Tensor, factor: Tensor) -> None:
     assert records <= 512 and into.stride(1) == 1
     once = steps <= 128
     block = max(16, triton.next_power_of_2(steps)) if once else 64
-    if block * (128 + 128) * g.element_size() > 200_000:
-        once, block = False, 32
-    arguments = (g.contiguous(), x.contiguous(), factor)
-    sizes = (records, steps, outputs, inputs)
-    key = (outputs, inputs, steps, records, g.dtype)
-    if key not in _best:
-        grid = lambda meta: (triton.cdiv(outputs, meta["BO"]), triton.cdiv(inputs, meta["BI"]), meta["SPLIT"])
-        scratch = torch.zeros(outputs, inputs, dtype=torch.int64, device=into.device)
-        _product_sum_tuned[grid](*arguments, scratch, *sizes, inputs, BT=block, ONCE=once)
-        _best[key] = _product_sum_tuned.best_config
-    best = _best[key]
-    meta = best.kwargs
-    grid = (triton.cdiv(outputs, meta["BO"]), triton.cdiv(inputs, meta["BI"]), meta["SPLIT"])
-    _product_sum[grid](*arguments, into, *sizes, into.stride(0), **meta, BT=block, ONCE=once, num_warps=best.num_warps, num_stages=best.num_stages)
+    # Fixed by the shape, and not tuned by time: another tile may add up in another order, and a resumed run needs the same bits.
+    tile, programs, warps = (64, 640, 4) if outputs * inputs <= 400_000 else (128, 256, 8)
+    stages = min(3, SHARED // (2 * block * tile * g.element_size()))
+    across, down = triton.cdiv(outputs, tile), triton.cdiv(inputs, tile)
+    split = min(8, 1 << max(0, round(math.log2(programs / (across * down)))))
+    _product_sum[(across, down, split)](
+        g.contiguous(), x.contiguous(), factor, into, records, steps, outputs, inputs, into.stride(0),
+        BO=tile, BI=tile, SPLIT=split, BT=block, ONCE=once, num_warps=warps, num_stages=max(1, stages),
+    )  # fmt: skip
 
 
 @triton.jit
