@@ -233,3 +233,22 @@ def test_a_search_finds_no_record_that_passes_the_clip_norm():
     # Most of the ordinary and many of the hostile records do contribute, so that the search is not empty.
     assert Fraction(99, 100) < largest <= 1
     assert moved > 80
+
+
+def test_a_factor_whose_sum_would_pass_double_precision_is_lowered():
+    generator = torch.Generator().manual_seed(9)
+    x, g = torch.randn(RECORDS, 8, 6, generator=generator), torch.randn(RECORDS, 8, 5, generator=generator)
+    leaf = Product(x, [Target("w", g)])
+    leaf.squares()
+    wanted = torch.full((RECORDS,), 2.0**54, dtype=torch.float64)
+    leaf.spread(wanted)
+    factor = leaf.limit(wanted)
+    assert (factor < wanted).all() and (factor > 2.0**40).all()
+    sums = {"w": torch.zeros(5, 6, dtype=torch.int64)}
+    leaf.add(factor, sums)
+    left = torch.mul(g, (factor[:, None] * leaf.step).float()[..., None]).round().flatten(0, 1).tolist()
+    right = torch.mul(x, (1 / leaf.step).float()[..., None]).round().flatten(0, 1).tolist()
+    for o in range(5):
+        for i in range(6):
+            terms = [int(a[o]) * int(b[i]) for a, b in zip(left, right)]
+            assert sums["w"][o, i].item() == sum(terms) and sum(map(abs, terms)) <= 2**53
