@@ -16,6 +16,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.torch)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_thread():
+    """Small models are faster on one thread, above all where other programs run."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture
 def slow_sums(monkeypatch):
     """Trainings whose sums are those of the slow reference."""
