@@ -188,7 +188,7 @@ def test_an_audit_needs_canaries_and_steps():
 
 def test_a_run_saves_its_audit(tmp_path):
     net = model(width=200)
-    run = train(make(net=net, canaries=400, seed=None))
+    run = train(make(net=net, canaries=400, seed=None, noise_multiplier=2.0, steps=40))
     run.save(tmp_path / "out")
     assert v.verify(tmp_path / "out/audit/certificate.json").is_valid
     assert "Audit of this run" in (tmp_path / "out/report.html").read_text()

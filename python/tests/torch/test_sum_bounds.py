@@ -1,12 +1,14 @@
 """Bounds of single leaves against exact arithmetic, with data made to break them."""
 
 import math
+import random
 from fractions import Fraction
 
 import pytest
 import torch
 
 from veracity.torch import _sums
+from veracity.torch._clip import RecordSums
 from veracity.torch._sums import Product, Rows, Small, Target, Tied
 from veracity.torch._sums_limbs import BASE, MOST, limbs_are_exact
 
@@ -188,3 +190,65 @@ def test_small_gradients_and_their_bound():
             factor = (torch.arange(RECORDS) == record).double() * (2.0**33 / (6 * scale))
             integers, bound = contribution(Small("w", g), factor, (37,))
             assert 0 < sum(k * k for k in integers.tolist()) <= Fraction(bound[record].item()) ** 2
+
+
+def hostile_factors(seed):
+    """Inputs and output gradients of widely different sizes, some of which cancel and some of which are not finite."""
+    generator, pick = torch.Generator().manual_seed(seed), random.Random(seed)
+    steps, inputs, outputs = pick.choice([(1, 5, 7), (3, 8, 4), (16, 20, 30), (8, 40, 3), (24, 6, 6)])
+    spread, middle = pick.choice([0, 0, 6, 20, 40]), pick.choice([0, 0, 5, 20, 30])
+
+    def draw(width):
+        sizes = 10 ** (torch.rand(RECORDS, steps, 1, generator=generator) * spread - middle)
+        return torch.randn(RECORDS, steps, width, generator=generator) * sizes
+
+    x, g = draw(inputs), draw(outputs)
+    if steps > 1 and pick.random() < 0.4:
+        even = slice(0, steps // 2 * 2, 2)
+        g[:, 1::2] = -g[:, even]
+        x[:, 1::2] = x[:, even] * (1 + 1e-6 * torch.randn(RECORDS, steps // 2, inputs, generator=generator))
+    if pick.random() < 0.3:
+        x[0, 0, 0] = pick.choice([float("inf"), float("nan"), 3e38, 1e-45])
+    return x, g, pick
+
+
+def test_a_search_finds_no_record_that_passes_the_clip_norm():
+    largest, moved = Fraction(0), 0
+    for seed in range(80):
+        x, g, pick = hostile_factors(seed)
+        clip_norm = 10 ** pick.uniform(-6, 6)
+        sums = RecordSums(
+            torch.nn.Linear(x.shape[2], g.shape[2]),
+            lambda model, batch: batch,
+            clip_norm=clip_norm,
+            grid=clip_norm * 2.0 ** -pick.choice([10, 20, 26, 33, 39]),
+            micro_batch=RECORDS,
+            clipping=pick.choice(["flat", "per-layer", "automatic"]),
+        )
+        for record in range(RECORDS):
+            sums.clear()
+            sums.clip([Product(x, [Target("weight", g)]), Small("bias", g.sum(1))], torch.arange(RECORDS) == record)
+            share = sum(k * k for k in sums.sums.tolist()) * (Fraction(sums.unit) / Fraction(clip_norm)) ** 2
+            largest, moved = max(largest, share), moved + (share > 0)
+    # Most of the ordinary and many of the hostile records do contribute, so that the search is not empty.
+    assert Fraction(99, 100) < largest <= 1
+    assert moved > 80
+
+
+def test_a_factor_whose_sum_would_pass_double_precision_is_lowered():
+    generator = torch.Generator().manual_seed(9)
+    x, g = torch.randn(RECORDS, 8, 6, generator=generator), torch.randn(RECORDS, 8, 5, generator=generator)
+    leaf = Product(x, [Target("w", g)])
+    leaf.squares()
+    wanted = torch.full((RECORDS,), 2.0**54, dtype=torch.float64)
+    leaf.spread(wanted)
+    factor = leaf.limit(wanted)
+    assert (factor < wanted).all() and (factor > 2.0**40).all()
+    sums = {"w": torch.zeros(5, 6, dtype=torch.int64)}
+    leaf.add(factor, sums)
+    left = torch.mul(g, (factor[:, None] * leaf.step).float()[..., None]).round().flatten(0, 1).tolist()
+    right = torch.mul(x, (1 / leaf.step).float()[..., None]).round().flatten(0, 1).tolist()
+    for o in range(5):
+        for i in range(6):
+            terms = [int(a[o]) * int(b[i]) for a, b in zip(left, right)]
+            assert sums["w"][o, i].item() == sum(terms) and sum(map(abs, terms)) <= 2**53

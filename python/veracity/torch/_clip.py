@@ -71,7 +71,7 @@ class Layout:
 
 
 class RecordNumbers(NamedTuple):
-    """Losses and gradient norms per record. They are private: show them to nobody and let nothing depend on them."""
+    """Losses and gradient norms per record. They are private: do not release them, and let no decision depend on them."""
 
     losses: Tensor
     norms: Tensor
@@ -87,7 +87,7 @@ class RecordSums:
         clip_norm: One record changes `totals()` by at most this Euclidean norm.
         grid: Public unit of `totals()`, such as the standard deviation of the noise / 2**20.
         micro_batch: Number of records that `add` takes at once. Pad smaller batches and mask the padding.
-        clipping: `"flat"` (one norm for all parameters), `"per-layer"` (equal shares of the clip norm) or `"automatic"`
+        clipping: `"flat"` (one norm for all parameters), `"per-layer"` (the clip norm divided equally) or `"automatic"`
             (each record is scaled to the clip norm: `clip_norm / (norm + 0.01)`).
         precision: `"fp32"`, or `"bf16"` for forward and backward under autocast. The theorem holds for both.
 

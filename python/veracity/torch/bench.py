@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import statistics
 import time
@@ -21,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._veracity import _Randomness
 from . import _clip
 from ._bench_models import Task, tasks
 
@@ -56,7 +58,7 @@ def plain(task: Task, is_compiled: bool = False) -> Step:
 
 
 def ours(task: Task) -> Step:
-    """Exact integer sums, integer noise, the same optimizer. `torch.randn` stands for the exact generator."""
+    """Exact integer sums, exact integer noise, the same optimizer. On CUDA `torch.randn` stands for the exact noise."""
     model = task.make().to(task.device).train()
     optimizer = optimizer_of(model)
     grid = NOISE * CLIP_NORM * 2.0**-20
@@ -65,6 +67,7 @@ def ours(task: Task) -> Step:
     )
     sums.prepare(task.batches[0])
     mask = torch.ones(task.micro_batch, dtype=torch.bool, device=task.device)
+    randomness, steps = _Randomness(1), itertools.count()
     flat = torch.zeros(sums.layout.size, device=task.device)
     for name, view in sums.layout.views(flat).items():
         sums.layout.parameters[name].grad = view
@@ -73,8 +76,12 @@ def ours(task: Task) -> Step:
         sums.clear()
         for batch in task.batches:
             sums.add(batch, mask)
-        noise = torch.randn(sums.layout.size, device=task.device).mul_(2.0**20).round_()
-        torch.mul(sums.totals().add_(noise.long()), grid / task.records, out=flat)
+        totals = sums.totals()
+        if task.device == "cpu":
+            randomness.add_noise(totals.numpy(), next(steps), torch.get_num_threads())
+        else:
+            totals.add_(torch.randn(sums.layout.size, device=task.device).mul_(2.0**20).round_().long())
+        torch.mul(totals, grid / task.records, out=flat)
         optimizer.step()
 
     return step
@@ -199,7 +206,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.cpu_time:
         torch.set_num_threads(1)
-    clock = time.thread_time if arguments.cpu_time else time.perf_counter
+    clock = time.process_time if arguments.cpu_time else time.perf_counter
     if arguments.device == "cuda":
         torch.use_deterministic_algorithms(True, warn_only=True)
     rows = arguments.rows.split(",") if arguments.rows else [r for r in ROWS if arguments.device == "cuda" or r != "plain compiled"]
