@@ -1,6 +1,10 @@
-"""Collects the Python that the pages of docs show, and runs it: what is printed there is what is printed."""
+"""Collects the Python that the pages of docs show, and runs it: what is printed there is what is printed.
+
+Tests in the folder `torch` get their marker here, and are left out where torch is not installed.
+"""
 
 import doctest
+import importlib.util
 import pathlib
 import re
 
@@ -31,3 +35,35 @@ def pytest_generate_tests(metafunc):
         cases = [(page, False) for page in pages()]
         cases += [pytest.param((page, True), marks=pytest.mark.peers) for page in pages() if ",peers\n" in page.read_text()]
         metafunc.parametrize("page_and_peers", cases, ids=lambda case: f"{case[0].name}{' with peers' if case[1] else ''}")
+
+
+TORCH = pathlib.Path(__file__).parent / "torch"
+# The folder of the tests has the name of the package, which has an origin where it is installed.
+FOUND = importlib.util.find_spec("torch")
+if FOUND is None or FOUND.origin is None:
+    collect_ignore_glob = ["torch/test_*.py"]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if TORCH in item.path.parents:
+            item.add_marker(pytest.mark.torch)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(request):
+    """Small models are faster on one thread, above all where other programs run."""
+    if request.node.get_closest_marker("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+
+
+@pytest.fixture
+def slow_sums(monkeypatch):
+    """Trainings whose sums are those of the slow reference."""
+    from slow_sums import SlowSums
+
+    from veracity.torch import _clip
+
+    monkeypatch.setattr(_clip, "RecordSums", SlowSums)

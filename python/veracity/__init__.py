@@ -96,7 +96,7 @@ __all__ = [
 __all__ += _kinds.__all__
 
 # What needs another package is loaded when it is first named.
-_LAZY = ("executors", "opacus", "prv", "sklearn")
+_LAZY = ("executors", "opacus", "prv", "sklearn", "torch")
 
 
 def __getattr__(name: str) -> _Any:

@@ -1,7 +1,7 @@
 //! The chores of the project. Arguments name the chore. Each chore is one file and returns whether it succeeded.
 //!
-//! - `cargo xtask test` runs every check; `test --engines` compares servers of SQL, `test --page` opens the page in a browser, and
-//!   `test --arm` runs the bits of noise on ARM.
+//! - `cargo xtask test` runs every check; `test --engines` compares servers of SQL, `test --page` opens the page in a browser,
+//!   `test --torch` tests the trainer for PyTorch, and `test --arm` runs the bits of noise on ARM.
 //! - `cargo xtask bench …` asks us and the peers the same questions: `account` (`kinds` is its part beyond DP-SGD, `corners` asks us
 //!   alone over the whole range), `noise`, `train` (`steps` says where the time goes), `python`, and `query`, private SQL beside the
 //!   same query without privacy.
@@ -35,6 +35,7 @@ const CHORES: &[Chore] = &[
     ("test --engines", "", |root, _| engines::run(root)),
     ("test --page", "", |root, _| page::browser::run(root)),
     ("test --arm", "", |root, _| arm::run(root)),
+    ("test --torch", "", |root, _| python::torch(root)),
     ("page", "", |root, _| page::run(root)),
     ("kernels", "", |root, _| kernels::run(root)),
     ("prose", "[--prune]", prose::run),

@@ -26,7 +26,14 @@ pub fn tests(root: &Path) -> io::Result<Command> {
     let python = environment(root, "python", &["build", "test"])?;
     install(root, &python, "dev")?;
     let mut pytest = Command::new(&python);
-    pytest.current_dir(root).args(["-m", "pytest", "-m", "not peers", "-p", "no:cacheprovider"]);
+    pytest.current_dir(root).args([
+        "-m",
+        "pytest",
+        "-m",
+        "not peers and not torch",
+        "-p",
+        "no:cacheprovider",
+    ]);
     Ok(pytest)
 }
 
@@ -36,6 +43,14 @@ pub fn peers(root: &Path) -> io::Result<bool> {
     install(root, &python, "release")?;
     let status = Command::new(&python).current_dir(root).args(["-m", "pytest", "-m", "peers"]).status()?;
     Ok(status.success())
+}
+
+/// The tests of `veracity.torch`, on the CPU, in the environment of the peers.
+pub fn torch(root: &Path) -> io::Result<bool> {
+    let python = environment(root, "python-peers", &["build", "peers"])?;
+    install(root, &python, "release")?;
+    let pytest = ["-m", "pytest", "-m", "torch", "-p", "no:cacheprovider", "python/tests/torch"];
+    Ok(Command::new(&python).current_dir(root).args(pytest).status()?.success())
 }
 
 /// Times the package, the Rust call and other libraries, and prints a table.

@@ -248,20 +248,8 @@ impl AuditRun {
     fn finish(&self, py: Python<'_>, first_failure: Option<String>) -> PyResult<AuditResult> {
         let audit = self.guard().take().ok_or_else(over)?;
         let protocol = audit.protocol().clone();
-        match interruptible(py, move || audit.judge())?.map_err(failed)? {
-            AuditDone::Judged { audited, trials, earlier_looks } => Ok(AuditResult {
-                protocol,
-                audited: *audited,
-                kept: trials,
-                earlier_looks,
-                out: self.out.clone(),
-                first_failure,
-                text: OnceLock::new(),
-            }),
-            AuditDone::Share { .. } => {
-                Err(Error::new_err("trials are missing; run all of them before the verdict"))
-            }
-        }
+        let done = interruptible(py, move || audit.judge())?.map_err(failed)?;
+        AuditResult::of(protocol, done, self.out.clone(), first_failure)
     }
 
     /// Leaves the folder to others; what was kept stays.
@@ -286,6 +274,31 @@ pub struct AuditResult {
     #[pyo3(get)]
     first_failure: Option<String>,
     text: OnceLock<String>,
+}
+
+impl AuditResult {
+    /// What an audit came to, by its protocol.
+    pub fn of(
+        protocol: AuditProtocol,
+        done: AuditDone,
+        out: Option<PathBuf>,
+        first_failure: Option<String>,
+    ) -> PyResult<AuditResult> {
+        match done {
+            AuditDone::Judged { audited, trials, earlier_looks } => Ok(AuditResult {
+                protocol,
+                audited: *audited,
+                kept: trials,
+                earlier_looks,
+                out,
+                first_failure,
+                text: OnceLock::new(),
+            }),
+            AuditDone::Share { .. } => {
+                Err(Error::new_err("trials are missing; run all of them before the verdict"))
+            }
+        }
+    }
 }
 
 getters! {

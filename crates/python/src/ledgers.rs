@@ -12,7 +12,7 @@ use std::{path::PathBuf, sync::Arc};
 use veracity::{
     Adjacency, Epsilon, Error as Failure, PrivacyUnit,
     filter::Budget,
-    ledger::{Hash, Ledger, Payer, Payment, RequestId, Rule, Terms},
+    ledger::{Attempt, Hash, Ledger, Payer, Payment, RequestId, Rule, Terms},
     ledger_json,
 };
 
@@ -162,8 +162,9 @@ impl PyLedger {
         Ok(interruptible(py, work)?.map_err(failed)?.to_string())
     }
 
-    /// A request for a mechanism; nothing is charged yet.
-    #[pyo3(signature = (mechanism, what, dataset, request_id, analyst))]
+    /// A request for a mechanism; nothing is charged yet. `attempt` says what becomes of the charge if the job fails: once, resumable, or
+    /// resumed, which takes up the charge of a job that is open.
+    #[pyo3(signature = (mechanism, what, dataset, request_id, analyst, attempt="once"))]
     fn request(
         &self,
         mechanism: &PyMechanism,
@@ -171,7 +172,14 @@ impl PyLedger {
         dataset: Option<&str>,
         request_id: Option<&str>,
         analyst: Option<String>,
+        attempt: &str,
     ) -> PyResult<PyCharge> {
+        let attempt = match attempt {
+            "once" => Attempt::Once,
+            "resumable" => Attempt::Resumable,
+            "resumed" => Attempt::Resumed,
+            _ => return Err(InvalidInput::new_err("unknown attempt, expected once, resumable or resumed")),
+        };
         let payer = Payer {
             ledger: self.ledger.clone(),
             id: request_id.map(RequestId::new).transpose().map_err(refused)?,
@@ -179,6 +187,6 @@ impl PyLedger {
             what: None,
         };
         let payment = payer.payment(&mechanism.subject(None)?, dataset, what).map_err(failed)?;
-        Ok(PyCharge { payment: Arc::new(payment) })
+        Ok(PyCharge { payment: Arc::new(payment.with_attempt(attempt)) })
     }
 }

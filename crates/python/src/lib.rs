@@ -36,6 +36,9 @@ mod ledgers;
 mod mechanism;
 mod queries;
 mod session;
+mod torch;
+mod torch_audit;
+mod torch_save;
 mod tradeoff;
 mod written;
 
@@ -69,6 +72,12 @@ mod _veracity {
     use crate::queries::{PyAsking, PyQuery};
     #[pymodule_export]
     use crate::session::{_save_claims, _text, PyCharged, PyPromise, PySession};
+    #[pymodule_export]
+    use crate::torch::Randomness;
+    #[pymodule_export]
+    use crate::torch_audit::_audit_run;
+    #[pymodule_export]
+    use crate::torch_save::_save_run;
     #[pymodule_export]
     use crate::tradeoff::Tradeoff;
 

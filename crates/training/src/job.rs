@@ -361,7 +361,7 @@ fn minimise(prepared: PreparedConvex, data: Dataset, place: Place<'_>) -> Result
     let claim = released.claim.map(|claim| released.model.claimed(claim, provenance)).transpose()?;
     if let Some((reserved, out)) = out {
         drop(reserved);
-        out.hand_over(&released.model, claim.as_ref(), None)?;
+        out.hand_over(&released.model.to_bytes()?, claim.as_ref(), None)?;
         out.clear()?;
     }
     Ok(TrainingDone {
@@ -414,7 +414,7 @@ fn step_by_step(
     let claim = claim.map(|claim| model.claimed(claim, provenance)).transpose()?;
     if let Some((reserved, out)) = out {
         drop(reserved);
-        out.hand_over(&model, claim.as_ref(), Some(&report))?;
+        out.hand_over(&model.to_bytes()?, claim.as_ref(), Some(&report))?;
         out.clear()?;
     }
     let plan = &prepared.plan;

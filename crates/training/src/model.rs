@@ -3,6 +3,7 @@
 use super::{
     DataSpec, ModelSpec, TrainingPlan,
     chain::{Chain, Statistics},
+    elsewhere::SCHEMA as ELSEWHERE,
     tensors::{Tensor, Tensors},
 };
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use veracity_train::{Dataset, Layer, Loss, Network, Shape};
 /// The schema of the card in a model's metadata.
 pub const SCHEMA: &str = "veracity.model/1";
 /// Under which word the card is in the metadata.
-const CARD: &str = "veracity";
+pub(super) const CARD: &str = "veracity";
 
 /// What a model is: how records are read, what is computed of them, and whether it may be published.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -184,7 +185,11 @@ fn is_model(found: &Tensors) -> bool {
         schema: String,
     }
     let named = found.about.get(CARD).and_then(|card| serde_json::from_str::<Named>(card).ok());
-    named.is_some_and(|card| card.schema.starts_with("veracity.model/"))
+    named.is_some_and(|card| {
+        [SCHEMA, ELSEWHERE]
+            .iter()
+            .any(|ours| card.schema.starts_with(ours.trim_end_matches(char::is_numeric)))
+    })
 }
 
 impl ModelCard {

@@ -131,11 +131,11 @@ impl OutFolder {
         Ok(kept)
     }
 
-    /// Gives a model, its claim and its report their names. Where the same claim of the same model was there already, from a run
+    /// Gives the file of a model, its claim and its report their names. Where the same claim of the same model was there already, from a run
     /// that was killed at this, it stays.
     pub fn hand_over(
         &self,
-        model: &Model,
+        model: &[u8],
         claim: Option<&ClaimFile>,
         report: Option<&str>,
     ) -> Result<(), Error> {
@@ -145,7 +145,7 @@ impl OutFolder {
     /// The steps of a hand-over, in their order. All files are whole and on disk before the first is taken.
     fn steps(
         &self,
-        model: &Model,
+        model: &[u8],
         claim: Option<&ClaimFile>,
         report: Option<&str>,
     ) -> Result<Vec<Step>, Error> {
@@ -163,7 +163,7 @@ impl OutFolder {
         if let Some(claim) = claim.filter(|_| !is_there) {
             steps.push(Step::Name(Staged::new("claim", &claims, claim.to_json()?.as_bytes())?));
         }
-        steps.push(Step::Replace(Staged::new("model", &models, &model.to_bytes()?)?));
+        steps.push(Step::Replace(Staged::new("model", &models, model)?));
         if let Some(report) = report {
             steps.push(Step::Name(Staged::new("report", &reports, report.as_bytes())?));
         }
@@ -313,11 +313,12 @@ mod tests {
     }
 
     fn steps(out: &OutFolder, handed: &Handed) -> Vec<Step> {
-        out.steps(&handed.model, handed.claim.as_ref(), Some(&handed.report)).unwrap()
+        out.steps(&handed.model.to_bytes().unwrap(), handed.claim.as_ref(), Some(&handed.report)).unwrap()
     }
 
     fn hand_over(out: &OutFolder, handed: &Handed) {
-        out.hand_over(&handed.model, handed.claim.as_ref(), Some(&handed.report)).unwrap();
+        out.hand_over(&handed.model.to_bytes().unwrap(), handed.claim.as_ref(), Some(&handed.report))
+            .unwrap();
     }
 
     /// All files, by their names.

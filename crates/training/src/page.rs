@@ -38,42 +38,52 @@ pub(crate) fn page(
     let mut sections = vec![Section::new("What was trained", vec![Block::Facts(facts)])];
     if let Some((cost, told)) = told {
         sections.push(Section::new("The guarantee", guarantee(cost, told)));
-        sections.push(Section::new("Charts", vec![Block::Figures(pictures(prepared, cost)?)]));
+        sections.push(Section::new(
+            "Charts",
+            vec![Block::Figures(pictures(cost, prepared.plan.steps.get(), |steps| {
+                prepared.epsilon_after(steps)
+            })?)],
+        ));
     }
     if let Some(learning) = learning {
         sections.push(measured(learning));
     }
     if let Some((_, told)) = told {
-        sections
-            .push(Section::new("Assumptions", vec![Block::Points(assumptions(told, prepared.plan.unit))]));
+        let mut points = assumptions(told, prepared.plan.unit);
+        points.push(
+            "The processor follows IEEE 754 for single-precision numbers. Under this assumption, the rounding error of a sum of \
+             gradients has a proved bound, and the clipping norm is reduced by it."
+                .to_owned(),
+        );
+        sections.push(Section::new("Assumptions", vec![Block::Points(points)]));
         sections.push(Section::new("Not covered by the guarantee", vec![Block::Points(limits())]));
-        sections.push(recompute());
+        sections.push(recompute(true));
     }
     Ok(Page {
         title: match cost {
             Some(_) => "Report of a private training run".to_owned(),
             None => "Report of a training run".to_owned(),
         },
-        lead: lead(told, model, learning),
+        lead: lead(told, model.card.for_release, learning.is_some()),
         sections,
         footer: format!("Written by veracity {}.", env!("CARGO_PKG_VERSION")),
     })
 }
 
 /// The guarantee, or why there is none.
-fn lead(told: Option<(&Cost, &Explanation)>, model: &Model, learning: Option<&Learning>) -> Note {
+pub(crate) fn lead(told: Option<(&Cost, &Explanation)>, for_release: bool, has_metrics: bool) -> Note {
     let Some((cost, told)) = told else {
         let text = "No privacy guarantee: this model was trained without noise. Do not publish it.";
         return Note { tone: Tone::Alarm, text: text.to_owned() };
     };
     let promise = promise(cost);
-    if !model.card.for_release {
+    if !for_release {
         let text = format!(
             "Not for release: the noise was drawn from a seed, so anyone who knows the seed can subtract it. With fresh noise the guarantee would be {promise}."
         );
         return Note { tone: Tone::Alarm, text };
     }
-    if learning.is_some() {
+    if has_metrics {
         let text = format!(
             "The model satisfies {promise}. This report does not: it contains metrics measured on the training records. \
              Do not publish it."
@@ -114,7 +124,7 @@ fn epsilon(answer: &Answer) -> f64 {
     answer.epsilon.upper().map_or(f64::INFINITY, |upper| upper.0.get())
 }
 
-fn guarantee(cost: &Cost, told: &Explanation) -> Vec<Block> {
+pub(crate) fn guarantee(cost: &Cost, told: &Explanation) -> Vec<Block> {
     let unit = cost.subject.unit.name();
     let other = match cost.subject.adjacency {
         Adjacency::AddRemove => {
@@ -177,7 +187,11 @@ fn percent(share: f64) -> String {
     format!("{}%", decimal::up((share * 100.0).min(100.0), 3))
 }
 
-fn pictures(prepared: &PreparedRun, cost: &Cost) -> Result<Vec<Figure>, Refusal> {
+pub(crate) fn pictures(
+    cost: &Cost,
+    steps: u64,
+    epsilon_after: impl Fn(u64) -> Option<f64>,
+) -> Result<Vec<Figure>, Refusal> {
     let profile = privacy::profile_chart(&cost.subject, (epsilon(&cost.answer), cost.delta))?;
     let profile = Figure {
         picture: chart::draw(&profile),
@@ -186,7 +200,7 @@ fn pictures(prepared: &PreparedRun, cost: &Cost) -> Result<Vec<Figure>, Refusal>
             .to_owned(),
     };
     let steps = Figure {
-        picture: chart::draw(&over_steps(prepared, cost)),
+        picture: chart::draw(&over_steps(cost, steps, epsilon_after)),
         caption: format!(
             "Upper bound on ε if the model had been released after each number of steps, at δ\u{a0}=\u{a0}{}. Only the final model was released.",
             delta(cost)
@@ -196,16 +210,12 @@ fn pictures(prepared: &PreparedRun, cost: &Cost) -> Result<Vec<Figure>, Refusal>
 }
 
 /// ε over the steps at the δ of the budget.
-fn over_steps(prepared: &PreparedRun, cost: &Cost) -> Chart {
-    let steps = prepared.plan.steps.get();
+fn over_steps(cost: &Cost, steps: u64, epsilon_after: impl Fn(u64) -> Option<f64>) -> Chart {
     let every = steps.div_ceil(POINTS).max(1);
     let asked = (1..).map(|at| at * every).take_while(|step| *step < steps);
     let first = (every > 1).then_some(1);
-    let mut points: Vec<(f64, f64)> = first
-        .into_iter()
-        .chain(asked)
-        .filter_map(|step| Some((step as f64, prepared.epsilon_after(step)?)))
-        .collect();
+    let mut points: Vec<(f64, f64)> =
+        first.into_iter().chain(asked).filter_map(|step| Some((step as f64, epsilon_after(step)?))).collect();
     let last = (steps as f64, epsilon(&cost.answer));
     points.push(last);
     let axis = |title: &str, high| Axis { title: title.to_owned(), low: 0.0, high, scale: Scale::Linear };
@@ -277,7 +287,7 @@ fn trained(prepared: &PreparedRun, model: &Model, time: &str) -> Result<Vec<(Str
 }
 
 /// A moment to the minute.
-fn minute(time: &str) -> String {
+pub(crate) fn minute(time: &str) -> String {
     let (date, clock) = time.split_once('T').unwrap_or((time, ""));
     format!("{date} {} UTC", clock.get(..5).unwrap_or(clock))
 }
@@ -411,7 +421,7 @@ fn right(score: &Score) -> (String, String) {
     }
 }
 
-fn assumptions(told: &Explanation, protected: Unit) -> Vec<String> {
+pub(crate) fn assumptions(told: &Explanation, protected: Unit) -> Vec<String> {
     let unit = told.unit.name();
     let several = told.groups.iter().filter_map(|group| {
         let promise = group.promise?;
@@ -447,13 +457,10 @@ fn assumptions(told: &Explanation, protected: Unit) -> Vec<String> {
         ),
         "The random number generator of the operating system is cryptographically secure, and no attacker has the key of this run."
             .to_owned(),
-        "The processor follows IEEE 754 for single-precision numbers. Under this assumption, the rounding error of a sum of \
-         gradients has a proved bound, and the clipping norm is reduced by it."
-            .to_owned(),
     ]
 }
 
-fn limits() -> Vec<String> {
+pub(crate) fn limits() -> Vec<String> {
     let all = [
         "Other releases from the same records. Each has its own claim, and their privacy costs add up.",
         "The duration of the training run, and whether records were refused as malformed.",
@@ -463,17 +470,19 @@ fn limits() -> Vec<String> {
     all.map(str::to_owned).to_vec()
 }
 
-fn recompute() -> Section {
+/// The commands that check a run, and for a model of ours one that uses it.
+pub(crate) fn recompute(is_ours: bool) -> Section {
     let command = |says: &str, line: &str| Command { says: says.to_owned(), line: line.to_owned() };
-    Section::recompute(vec![
-        command(
-            "Recompute the guarantee from the claim that is stored with the model. The command fails if the claim is not \
-             valid:",
-            "veracity verify claim.json",
-        ),
+    let verify = command(
+        "Recompute the guarantee from the claim that is stored with the model. The command fails if the claim is not \
+         valid:",
+        "veracity verify claim.json",
+    );
+    let evaluate = is_ours.then(|| {
         command(
             "Measure the accuracy of the model on your own records of the same layout:",
             "veracity evaluate model.safetensors DATA",
-        ),
-    ])
+        )
+    });
+    Section::recompute([verify].into_iter().chain(evaluate).collect())
 }

@@ -326,7 +326,7 @@ impl PreparedRun {
 }
 
 /// A mechanism after fewer steps: the count of its outermost repetition.
-fn shortened(mechanism: &Mechanism, times: Count) -> Option<Mechanism> {
+pub(crate) fn shortened(mechanism: &Mechanism, times: Count) -> Option<Mechanism> {
     match mechanism {
         Mechanism::Repeated { mechanism, .. } => Some((**mechanism).clone().repeated(times)),
         other => (times == Count::ONE).then(|| other.clone()),

@@ -22,7 +22,10 @@ const HEAD: &[u8] = b"veracity.run-key/1\n\
     secret: anyone with this key and the model can subtract the noise. Deleted when the run ends.\n";
 
 /// Saves the root in a new file, on disk before this returns. Where that fails, there is no file.
-pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
+///
+/// # Errors
+/// Refuses seeded entropy and a file that exists or cannot be written.
+pub fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
     let aside = entropy.lay_aside()?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -45,7 +48,10 @@ pub(super) fn keep(path: &Path, entropy: &Entropy) -> Result<(), Error> {
 }
 
 /// The entropy that was saved; nothing where there is no file.
-pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Error> {
+///
+/// # Errors
+/// Refuses a file that cannot be read, that others than its owner can read, or of another kind.
+pub fn find(path: &Path) -> Result<Option<Entropy>, Error> {
     let unreadable = |error| Error::unreadable("key", path, error);
     let refuse = |why: &str| Error::invalid(format!("key is {}, expected {why}", path.display()));
     let mut file = match File::open(path) {
@@ -70,7 +76,10 @@ pub(super) fn find(path: &Path) -> Result<Option<Entropy>, Error> {
 }
 
 /// Overwrites the key and removes its file. What a disk or a backup keeps of old blocks is beyond our reach.
-pub(super) fn destroy(path: &Path) -> Result<(), Error> {
+///
+/// # Errors
+/// Fails where the key cannot be deleted, and refuses a file of another kind.
+pub fn destroy(path: &Path) -> Result<(), Error> {
     let wipe = || {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         let mut bytes = Vec::new();

@@ -1,14 +1,15 @@
-//! A model that somebody else trained, and canaries of which a file says whether they were in its data.
+//! A model that somebody else trained, and canaries of which is known whether they were in its data. The bound is that of one run.
 //!
-//! The file has the layout of the model's records and one column more, `world` (in or out; in NPZ files an array of ones and
-//! zeros). The model's margin on each canary is its score, and the bound is that of one run.
+//! A file of canaries has the layout of the model's records and one column more, `world` (in or out; in NPZ files an array of ones and
+//! zeros). The model's margin on each canary is its score. A trainer that saw its own canaries at every step brings scores instead.
 
 use super::{final_model::margin, recorded::Recorded};
 use crate::{
     AuditClaim, Case, SubjectNote, TrialSource,
     trials::{Record, Trials},
 };
-use std::path::Path;
+use serde_json::Value;
+use std::{collections::BTreeMap, path::Path};
 use veracity_audit::{Observation, World};
 use veracity_core::{Count, Error};
 use veracity_training::{DataSpec, Labels, Model, Wanted};
@@ -31,11 +32,43 @@ impl Case {
         claim: impl Into<AuditClaim>,
         seed: u64,
     ) -> Result<Case, Error> {
-        let Recorded { note, trials, count } = score(model, canaries)?;
-        Ok(Case {
+        Ok(Case::one_run(score(model, canaries)?, claim.into(), seed))
+    }
+
+    /// The canaries of one training that ran elsewhere: whether each was in, and the score that an attacker gave it who read the noisy
+    /// sum of every step. `settings` are all that the scores depend on.
+    ///
+    /// # Assumes  As [`Case::trained_model`]; a score depends on its canary's coin through the noisy sums alone
+    ///
+    /// # Errors
+    /// Scores that are more than a run can have.
+    pub fn canaries_of_one_run(
+        scores: &[(World, f64)],
+        settings: BTreeMap<String, Value>,
+        claim: impl Into<AuditClaim>,
+        seed: u64,
+    ) -> Result<Case, Error> {
+        let canaries = u32::try_from(scores.len())
+            .map_err(|_| Error::out_of_range("canaries", scores.len(), "fewer than 2^32"))?;
+        let note = SubjectNote {
+            kind: KIND.to_owned(),
+            description: "a trained model and the canaries of its training".to_owned(),
+            attack: format!(
+                "every step, {canaries} canaries, each read from the noisy sums along its own direction"
+            ),
+            access: "every step".to_owned(),
+            settings,
+        };
+        let trials = trials(scores.iter().copied())?;
+        Ok(Case::one_run(Recorded { note, trials, count: u64::from(canaries) }, claim.into(), seed))
+    }
+
+    fn one_run(recorded: Recorded, claim: AuditClaim, seed: u64) -> Case {
+        let Recorded { note, trials, count } = recorded;
+        Case {
             trials_from: TrialSource::Recorded(trials),
             note,
-            claim: claim.into(),
+            claim,
             proved: None,
             trials: Count::ONE,
             seed,
@@ -44,8 +77,20 @@ impl Case {
             is_one_run: true,
             is_costly: false,
             ideal_game: None,
-        })
+        }
     }
+}
+
+/// One trial of so many canaries. A score that is not a number is a canary that failed.
+fn trials(scores: impl Iterator<Item = (World, f64)>) -> Result<Trials, Error> {
+    let mut trials = Trials::default();
+    for (canary, (world, score)) in scores.enumerate() {
+        let known = Some(score).filter(|x| !x.is_nan());
+        let observation = Observation { trial: 0, canary: canary as u32, world, score: known };
+        let failure = if score.is_nan() { "the score is not a number".to_owned() } else { String::new() };
+        trials.add(Record { observation, failure, attempts: 1 })?;
+    }
+    Ok(trials)
 }
 
 /// Scores canaries by a model.
@@ -57,19 +102,9 @@ fn score(model: &Path, canaries: &Path) -> Result<Recorded, Error> {
     let Labels::Classes { of, .. } = records.labels() else {
         return Err(Error::invalid("the labels of the canaries are numbers, but this attack needs classes"));
     };
-    let mut trials = Trials::default();
     let outputs = model.class_scores(&records)?;
-    for (canary, ((row, class), world)) in outputs.iter().zip(of).zip(&worlds).enumerate() {
-        let score = margin(row, *class as usize);
-        let observation = Observation {
-            trial: 0,
-            canary: canary as u32,
-            world: *world,
-            score: Some(score).filter(|x| !x.is_nan()),
-        };
-        let failure = if score.is_nan() { "the margin is not a number".to_owned() } else { String::new() };
-        trials.add(Record { observation, failure, attempts: 1 })?;
-    }
+    let margins = outputs.iter().zip(of).map(|(row, class)| margin(row, *class as usize));
+    let trials = trials(worlds.iter().copied().zip(margins))?;
     let settings = [
         ("model_sha256", crate::sha256(&[&weights])),
         ("canaries_sha256", super::prepared_training::records_sha256(&records)),
