@@ -123,12 +123,7 @@ impl Randomness {
     }
 
     /// So many different places below a number, in random order, and a sign for each.
-    fn places<'py>(
-        &self,
-        py: Python<'py>,
-        count: u64,
-        below: u64,
-    ) -> PyResult<Directions<'py>> {
+    fn places<'py>(&self, py: Python<'py>, count: u64, below: u64) -> PyResult<Directions<'py>> {
         if count > below || below > i64::MAX as u64 {
             return Err(InvalidInput::new_err(format!("canaries is {count}, expected at most {below}")));
         }

@@ -12,7 +12,7 @@ def test_rows_and_ratios_are_printed_and_a_failing_row_says_why(capsys, monkeypa
         raise RuntimeError("planted")
 
     monkeypatch.setitem(bench.ROWS, "opacus hooks", fail)
-    task = tasks(["mlp"], "cpu", "fp32", True)["mlp"]
+    task = tasks(["mlp"])["mlp"]
     bench.Timer("mlp", task, time.perf_counter).run(["plain", "opacus hooks", "veracity"], 2)
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [r.get("row") for r in rows] == ["opacus hooks", "plain", "veracity", None]

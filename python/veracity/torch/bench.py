@@ -4,7 +4,8 @@ Rows of one model are timed in turns, so that other load hits all of them. A rat
 it is known, and a row that fails prints its error.
 
     python -m veracity.torch.bench                        # a transformer and an MLP on the CPU
-    python -m veracity.torch.bench --device cuda          # SmolLM2-135M's shape, its LoRA, and ViT-B/16
+
+`python -m veracity.torch.bench_cuda` times larger models on a CUDA device.
 """
 
 from __future__ import annotations
@@ -35,40 +36,32 @@ def optimizer_of(model: torch.nn.Module) -> torch.optim.Optimizer:
     return torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
 
 
-def half(task: Task) -> torch.autocast:
-    """Autocast of the forward pass, as every row uses it."""
-    return torch.autocast(task.device, torch.bfloat16, enabled=task.precision == "bf16")
-
-
-def plain(task: Task, is_compiled: bool = False) -> Step:
+def plain(task: Task) -> Step:
     """Ordinary training."""
-    model = task.make().to(task.device).train()
+    model = task.make().train()
     optimizer = optimizer_of(model)
-    loss: Any = torch.compile(task.loss) if is_compiled else task.loss
 
     def step() -> None:
         optimizer.zero_grad()
         for batch in task.batches:
-            with half(task):
-                losses = loss(model, batch)
-            (losses.sum() / task.records).backward()
+            (task.loss(model, batch).sum() / task.records).backward()
         optimizer.step()
 
     return step
 
 
 def ours(task: Task) -> Step:
-    """Exact integer sums, exact integer noise, the same optimizer. On CUDA `torch.randn` stands for the exact noise."""
-    model = task.make().to(task.device).train()
+    """Exact integer sums, exact integer noise, the same optimizer."""
+    model = task.make().train()
     optimizer = optimizer_of(model)
     grid = NOISE * CLIP_NORM * 2.0**-20
     sums = _clip.RecordSums(
-        model, task.loss, clip_norm=CLIP_NORM, grid=grid, micro_batch=task.micro_batch, precision=task.precision
+        model, task.loss, clip_norm=CLIP_NORM, grid=grid, micro_batch=task.micro_batch
     )
     sums.prepare(task.batches[0])
-    mask = torch.ones(task.micro_batch, dtype=torch.bool, device=task.device)
+    mask = torch.ones(task.micro_batch, dtype=torch.bool)
     randomness, steps = _Randomness(1), itertools.count()
-    flat = torch.zeros(sums.layout.size, device=task.device)
+    flat = torch.zeros(sums.layout.size)
     for name, view in sums.layout.views(flat).items():
         sums.layout.parameters[name].grad = view
 
@@ -77,10 +70,7 @@ def ours(task: Task) -> Step:
         for batch in task.batches:
             sums.add(batch, mask)
         totals = sums.totals()
-        if task.device == "cpu":
-            randomness.add_noise(totals.numpy(), next(steps), torch.get_num_threads())
-        else:
-            totals.add_(torch.randn(sums.layout.size, device=task.device).mul_(2.0**20).round_().long())
+        randomness.add_noise(totals.numpy(), next(steps), torch.get_num_threads())
         torch.mul(totals, grid / task.records, out=flat)
         optimizer.step()
 
@@ -93,7 +83,7 @@ def opacus(task: Task, mode: str) -> Step:
     from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
     from opacus.utils.fast_gradient_clipping_utils import DPTensorFastGradientClipping
 
-    model = task.make().to(task.device).train()
+    model = task.make().train()
     same: dict[str, Any] = dict(noise_multiplier=NOISE, max_grad_norm=CLIP_NORM, expected_batch_size=task.records)
     if mode == "hooks":
         wrapped = GradSampleModule(model)
@@ -105,8 +95,7 @@ def opacus(task: Task, mode: str) -> Step:
     def step() -> None:
         for i, batch in enumerate(task.batches):
             optimizer.signal_skip_step(i + 1 < len(task.batches))
-            with half(task):
-                losses: Tensor = task.loss(wrapped, batch)
+            losses: Tensor = task.loss(wrapped, batch)
             if mode == "hooks":
                 losses.mean().backward()
             else:
@@ -119,7 +108,6 @@ def opacus(task: Task, mode: str) -> Step:
 
 ROWS: dict[str, Callable[[Task], Step]] = {
     "plain": plain,
-    "plain compiled": lambda task: plain(task, is_compiled=True),
     "veracity": ours,
     "opacus hooks": lambda task: opacus(task, "hooks"),
     "opacus ghost": lambda task: opacus(task, "ghost"),
@@ -134,31 +122,20 @@ class Timer:
         self.seconds: dict[str, list[float]] = {}
 
     def once(self, step: Step) -> float:
-        """Seconds of one step, with everything that the device still does."""
-        if self.task.device == "cuda":
-            torch.cuda.synchronize()
+        """Seconds of one step."""
         begin = self.clock()
         step()
-        if self.task.device == "cuda":
-            torch.cuda.synchronize()
         return self.clock() - begin
 
     def run(self, rows: list[str], turns: int) -> None:
-        """Time the rows: in turns on a CPU, and one after another on a GPU, whose memory holds one."""
+        """Time the rows in turns."""
         steps: dict[str, Step] = {}
         for name in rows:
             try:
                 torch.manual_seed(0)
-                if self.task.device == "cuda":
-                    torch.cuda.empty_cache()
-                    torch.cuda.reset_peak_memory_stats()
                 step = ROWS[name](self.task)
                 step()
-                if self.task.device == "cuda":
-                    self.seconds[name] = [self.once(step) for _ in range(turns)]
-                    self.show(name, gib=round(torch.cuda.max_memory_allocated() / 2**30, 2))
-                else:
-                    steps[name], self.seconds[name] = step, []
+                steps[name], self.seconds[name] = step, []
             except Exception as error:  # one row must not take the others with it
                 self.seconds.pop(name, None)
                 self.show(name, error="".join(traceback.format_exception_only(error)).strip()[:300])
@@ -183,7 +160,7 @@ class Timer:
         """Print the ratios of this run."""
         best = [name for name in self.seconds if name.startswith("opacus")]
         best = sorted(best, key=lambda name: statistics.median(self.seconds[name]))[:1]
-        ratios = {f"veracity / {other}": self.ratio(other) for other in ["plain", "plain compiled", *best] if other in self.seconds}
+        ratios = {f"veracity / {other}": self.ratio(other) for other in ["plain", *best] if other in self.seconds}
         print(json.dumps({"model": self.model, "threads": torch.get_num_threads(), **ratios}), flush=True)
 
     def ratio(self, other: str) -> float | None:
@@ -196,23 +173,17 @@ class Timer:
 def main() -> None:
     """Print one line of JSON per row, and one with the ratios per model."""
     parser = argparse.ArgumentParser(description="Time private steps beside plain training and Opacus")
-    parser.add_argument("models", nargs="*", help="Name the models: transformer, mlp, lm-full, lm-lora, vit")
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="Choose the device")
-    parser.add_argument("--precision", default="bf16", choices=["fp32", "bf16"], help="Choose the precision of the large models")
-    parser.add_argument("--turns", type=int, default=None, help="Set how often each row is timed")
+    parser.add_argument("models", nargs="*", help="Name the models: transformer, mlp")
+    parser.add_argument("--turns", type=int, default=15, help="Set how often each row is timed")
     parser.add_argument("--rows", default=None, help="Name the rows, separated by commas")
     parser.add_argument("--cpu-time", action="store_true", help="Time one thread by its CPU time, for a machine with other load")
-    parser.add_argument("--tiny", action="store_true", help="Shrink the large models, to try the benchmark itself")
     arguments = parser.parse_args()
     if arguments.cpu_time:
         torch.set_num_threads(1)
     clock = time.process_time if arguments.cpu_time else time.perf_counter
-    if arguments.device == "cuda":
-        torch.use_deterministic_algorithms(True, warn_only=True)
-    rows = arguments.rows.split(",") if arguments.rows else [r for r in ROWS if arguments.device == "cuda" or r != "plain compiled"]
-    turns = arguments.turns or (5 if arguments.device == "cuda" else 15)
-    for name, task in tasks(arguments.models, arguments.device, arguments.precision, arguments.tiny).items():
-        Timer(name, task, clock).run(rows, turns)
+    rows = arguments.rows.split(",") if arguments.rows else list(ROWS)
+    for name, task in tasks(arguments.models).items():
+        Timer(name, task, clock).run(rows, arguments.turns)
 
 
 if __name__ == "__main__":
