@@ -102,7 +102,7 @@ fn answers(prepared: &PreparedQuery, values: Vec<f64>, (key, repeats): (Key, u64
         let groups = plan.answer(&prepared.design, prepared.threshold, &totals, &mut rng).unwrap();
         match plan.show(&prepared.design, groups)[0][0] {
             Cell::Number(number) => (number.answer, number.error_bar),
-            Cell::Key(_) => panic!("a key"),
+            Cell::Key(_) | Cell::Absent => panic!("a key"),
         }
     };
     (0..repeats).map(answer).collect()

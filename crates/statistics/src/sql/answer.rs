@@ -250,7 +250,7 @@ impl Plan {
 
     /// The same of the groups of each grouping. A key that a grouping has not is undefined.
     pub(crate) fn show_groupings(&self, groupings: Vec<(&Plan, &Design, Vec<Group>)>) -> Vec<Vec<Cell>> {
-        let mut sorted = Vec::new();
+        let mut sorted: Vec<Sorted<'_>> = Vec::new();
         for (plan, design, groups) in groupings {
             for group in groups {
                 if plan
@@ -262,7 +262,7 @@ impl Plan {
                     continue;
                 }
                 let by = plan.shown.order_by.iter().map(|(value, _)| plan.operand(design, value, &group));
-                sorted.push((by.collect::<Vec<Operand>>(), (plan, design, group)));
+                sorted.push((by.collect(), (plan, design, group)));
             }
         }
         sorted.sort_by(|(a, _), (b, _)| {
@@ -327,6 +327,9 @@ impl Plan {
         }
     }
 }
+
+/// What a row is sorted by, and its group with the grouping that it is of.
+type Sorted<'a> = (Vec<Operand>, (&'a Plan, &'a Design, Group));
 
 fn missing_units() -> Refusal {
     Refusal::invalid("internal error: privacy units are not counted; please report the query")
