@@ -1,6 +1,6 @@
 """Collects the Python that the pages of docs show, and runs it: what is printed there is what is printed.
 
-Tests in the folder `torch` get their marker here, and are left out where torch is not installed.
+Tests in the folder `private_torch` get their marker here, and are left out where torch is not installed.
 """
 
 import doctest
@@ -37,11 +37,9 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("page_and_peers", cases, ids=lambda case: f"{case[0].name}{' with peers' if case[1] else ''}")
 
 
-TORCH = pathlib.Path(__file__).parent / "torch"
-# The folder of the tests has the name of the package, which has an origin where it is installed.
-FOUND = importlib.util.find_spec("torch")
-if FOUND is None or FOUND.origin is None:
-    collect_ignore_glob = ["torch/test_*.py"]
+TORCH = pathlib.Path(__file__).parent / "private_torch"
+if importlib.util.find_spec("torch") is None:
+    collect_ignore_glob = ["private_torch/test_*.py"]
 
 
 def pytest_collection_modifyitems(items):

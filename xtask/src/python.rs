@@ -49,7 +49,7 @@ pub fn peers(root: &Path) -> io::Result<bool> {
 pub fn torch(root: &Path) -> io::Result<bool> {
     let python = environment(root, "python-peers", &["build", "peers"])?;
     install(root, &python, "release")?;
-    let pytest = ["-m", "pytest", "-m", "torch", "-p", "no:cacheprovider", "python/tests/torch"];
+    let pytest = ["-m", "pytest", "-m", "torch", "-p", "no:cacheprovider", "python/tests/private_torch"];
     Ok(Command::new(&python).current_dir(root).args(pytest).status()?.success())
 }
 

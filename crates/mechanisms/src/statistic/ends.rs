@@ -142,10 +142,10 @@ mod tests {
     fn product(a: u128, b: u128) -> (u128, u128) {
         let half = |x: u128| (x >> 64, x & u128::from(u64::MAX));
         let ((a1, a0), (b1, b0)) = (half(a), half(b));
-        let middle = a1 * b0 + (a0 * b0 >> 64);
+        let middle = a1 * b0 + ((a0 * b0) >> 64);
         let (carry, sum) = half(middle);
         let low = a0 * b1 + sum;
-        (a1 * b1 + carry + (low >> 64), (low << 64) | (a0 * b0 & u128::from(u64::MAX)))
+        (a1 * b1 + carry + (low >> 64), (low << 64) | ((a0 * b0) & u128::from(u64::MAX)))
     }
 
     /// The weight of every pair times 2^(far − distance), pair by pair from the definition: the distribution where one unit of distance
