@@ -59,6 +59,18 @@ const JOBS: &[(&str, &[&str])] = &[
     ),
     ("python/explaining", &["explain", "explain_promise"]),
     ("python/ledgers", &["ledger::Ledger::create", "ledger::Ledger::open"]),
+    (
+        "python/torch",
+        &[
+            "noise::exact::uniform_below",
+            "noise::vector::fill_from",
+            "training::run_key::destroy",
+            "training::run_key::find",
+            "training::run_key::keep",
+        ],
+    ),
+    ("python/torch_audit", &["auditing::Audit::new", "auditing::planned_part"]),
+    ("python/torch_save", &["account"]),
     ("web/audit", &["account", "judge", "observe_one"]),
     ("web/certificate", &["account", "bound::clopper_pearson::bound", "judge"]),
     ("web/curves", &["tradeoff::advantage_through", "tradeoff::tradeoff_points"]),

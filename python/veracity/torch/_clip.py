@@ -133,7 +133,10 @@ class RecordSums:
         if not 2.0**-FINEST * clip_norm <= grid < clip_norm:
             raise InvalidInput(f"grid is {grid}, expected at least clip_norm / 2**{FINEST} and less than clip_norm")
         on_cuda = self.device.type == "cuda"
-        self.fine_bits = max(0, round(math.log2(self.grid / self.clip_norm)) + (_cuda_fine() if on_cuda else FINE))
+        if on_cuda and micro_batch > 512:
+            raise InvalidInput(f"micro_batch is {micro_batch}, expected at most 512 on a CUDA device")
+        fine, largest = _cuda_limits() if on_cuda else (FINE, math.inf)
+        self.fine_bits = max(0, round(math.log2(self.grid / self.clip_norm)) + fine)
         # Rounding to the public grid can move each coordinate by one step more.
         room = self.clip_norm - (self.grid * math.sqrt(self.layout.size) if self.fine_bits else 0.0)
         if room <= 0:
@@ -142,9 +145,10 @@ class RecordSums:
             )
         self.unit = self.grid / 2**self.fine_bits
         self.most = room / self.unit * (1 - 2.0**-40)  # largest norm of a record's integers
-        if on_cuda and self.most >= 2.0**21.9:
+        if self.most >= largest:
             raise InvalidInput(f"grid is {grid}, too fine for a CUDA device, expected at least {clip_norm * 2.0**-21.8:g}: use more noise, or the CPU")
-        self.is_recorded, self._recorded = on_cuda, None
+        self.is_recorded = on_cuda
+        self._recorded: Callable[[Any], Any] | None = None
         self.sums = torch.zeros(self.layout.size, dtype=torch.int64, device=self.device)
         self.views = self.layout.views(self.sums)
         self.roles = {id(p): n for n, p in self.layout.parameters.items()}
@@ -192,8 +196,9 @@ class RecordSums:
         if self.is_recorded:
             from ._cuda import RecordedStep
 
-            self._recorded = self._recorded or RecordedStep(self._add, (batch, mask, shares))
-            return RecordNumbers(*self._recorded((batch, mask, shares)))
+            given = (batch, mask, shares)
+            recorded = self._recorded = self._recorded or RecordedStep(self._add, given)
+            return RecordNumbers(*recorded(given))
         return self._add(batch, mask, shares)
 
     def _add(self, batch: Any, mask: Tensor, shares: Tensor | None) -> RecordNumbers:
@@ -286,10 +291,11 @@ class RecordSums:
         return self.findings.statement(self.clipping)
 
 
-def _cuda_fine() -> int:
+def _cuda_limits() -> tuple[int, float]:
     from ._cuda import FINE as fine
+    from ._cuda import LARGEST as largest
 
-    return fine
+    return fine, largest
 
 
 def owner(name: str) -> str:

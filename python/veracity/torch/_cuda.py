@@ -7,7 +7,7 @@ the sum of magnitudes, which is four times the error of rounding to nearest. doc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -147,10 +147,11 @@ class CudaProducts(CudaProduct):
 class CudaSmalls(CudaSmall):
     """Gradients that are kept per record, as one leaf."""
 
-    def __init__(self, parts: list[Small], layout: Any) -> None:
+    def __init__(self, parts: Sequence[Small], layout: Any) -> None:
         parts = sorted(parts, key=lambda part: layout.slices[part.name].start)
         super().__init__(parts[0].name, parts[0].grads if len(parts) == 1 else torch.cat([part.grads for part in parts], 1))
-        self.layout, self.runs = layout, []
+        self.layout = layout
+        self.runs: list[slice] = []
         for part in parts:
             place = layout.slices[part.name]
             if self.runs and self.runs[-1].stop == place.start:

@@ -4,6 +4,9 @@ Each program multiplies the factors of one record, so a record's numbers depend 
 matter. A float becomes an integer by adding 1.5 · 2^23, which leaves the nearest integer in the low bits of the mantissa.
 """
 
+# mypy: ignore-errors
+# The kernels are in Triton's language, which has no types for Python.
+
 from __future__ import annotations
 
 import math

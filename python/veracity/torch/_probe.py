@@ -53,7 +53,9 @@ class Findings:
             ],
             "assumed": [
                 "the model treats real records as it treats the random records of the probe",
-                "float matrix products and norms are sums of products in any order, each rounded to nearest (IEEE 754)",
+                "float matrix products and norms are sums of products in any order, each rounded to nearest (IEEE 754)"
+                if self.device == "cpu"
+                else "an addition in a matrix unit of the device errs by at most 2^-22 of the sum of magnitudes, and other floats are rounded to nearest",
                 f"the kernels do not change during the run (device {self.device}, {self.threads} threads)",
                 "random numbers of the model, such as dropout, are independent of the data and of each other",
             ],

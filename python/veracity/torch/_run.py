@@ -571,7 +571,7 @@ def _facts(result: AuditResult | None) -> list[tuple[str, str]]:
         return [("Audit of this run", "none")]
     noise = "any" if result.effective_noise is None else f"at most {result.effective_noise:.3g}× the declared noise"
     detects = result.detects_noise_below
-    power = "nothing" if detects is None else f"noise below {detects:.3g}× the declared level, with probability 0.9"
+    power = "nothing" if detects is None else f"noise below {detects:.3g}× the declared level, with probability 0.9 for an optimal attack"
     return [
         ("Audit of this run", f"{result.verdict}: ε ≥ {result.epsilon_lower:.4g} at {100 * (1 - result.significance):g}% confidence"),
         ("Noise that the audit allows", noise),

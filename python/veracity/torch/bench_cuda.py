@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -282,10 +283,10 @@ def main(arguments: list[str]) -> None:
     wanted = [a for a in arguments if a not in CASES and a != "check"]
     print(torch.cuda.get_device_name(), torch.__version__, flush=True)
     for case in cases:
-        todo: list[Callable[[], dict[str, Any]]] = [lambda case=case: check(case)] if "check" in arguments else []
+        todo: list[Callable[[], dict[str, Any]]] = [partial(check, case)] if "check" in arguments else []
         for name, mode, make in ROWS:
             if not wanted or f"{name}-{mode}" in wanted:
-                todo.append(lambda name=name, case=case, mode=mode, make=make: measured(name, case, mode, make))
+                todo.append(partial(measured, name, case, mode, make))
         for one in todo:
             try:
                 row = one()
