@@ -1,6 +1,7 @@
 """What a run leaves: a model, a claim that is tied to it, a report, an audit; and what an audit of it sees."""
 
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -40,6 +41,17 @@ def test_a_claim_with_less_noise_than_its_epsilon_needs_is_refused(tmp_path):
         assert honest in text
         (tmp_path / "out/claim.json").write_text(text.replace(honest, forged))
         assert not v.verify(tmp_path / "out/claim.json").is_valid
+
+
+def test_the_card_of_a_model_has_the_fields_of_its_schema(tmp_path):
+    train(make()).save(tmp_path / "out")
+    file = (tmp_path / "out/model.safetensors").read_bytes()
+    header = json.loads(file[8 : 8 + int.from_bytes(file[:8], "little")])
+    card = json.loads(header["__metadata__"]["veracity"])
+    schema = json.loads((pathlib.Path(__file__).parents[3] / "docs/schemas/torch-model-1.json").read_text())
+    assert set(card) == set(schema["properties"]) == set(schema["required"]) and card["schema"] == schema["title"]
+    kinds = {"boolean": bool, "object": dict}
+    assert all(isinstance(card[name], kinds[field["type"]]) for name, field in schema["properties"].items() if "type" in field)
 
 
 def test_a_seeded_run_is_not_for_release(tmp_path):
