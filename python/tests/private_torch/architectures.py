@@ -1,6 +1,5 @@
 """Small models of many kinds with a loss per record, and random records for them."""
 
-import importlib.util
 
 import torch
 import torch.nn.functional as F
@@ -172,11 +171,9 @@ MODELS = {
     "repeated": (Repeated, (9,)),
     "twice": (Twice, (5, 9)),
     "cross-attention": (Crossed, (7, 8)),
+    "llama": (_llama, None),
+    "peft": (_peft, None),
 }
-if importlib.util.find_spec("transformers"):
-    MODELS["llama"] = (_llama, None)
-if importlib.util.find_spec("peft"):
-    MODELS["peft"] = (_peft, None)
 
 
 class Mean(nn.Module):
