@@ -266,6 +266,19 @@ fn the_program_of_duckdb_gives_the_sums_of_the_twin() {
     assert!(rows > wanted / 2);
 }
 
+/// Moves the tables of a plan to a server: those of its subqueries per person and of its other groupings too.
+#[cfg(feature = "postgres")]
+fn on_postgres(plan: &mut Plan) {
+    for source in &mut plan.sources {
+        let stored = source.per_unit.as_mut().map(|per_unit| &mut per_unit.rows.table);
+        for table in stored.into_iter().chain([&mut source.table]) {
+            let name = vec![table.name.clone()];
+            table.place = Place::Engine { engine: "postgres".to_owned(), url: None, table: name };
+        }
+    }
+    plan.others.iter_mut().for_each(on_postgres);
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 #[ignore = "#16: needs a server of PostgreSQL"]
@@ -285,14 +298,7 @@ fn postgres_gives_the_sums_of_the_twin() {
         .unwrap();
     for case in cases_with_types(wanted) {
         let mut plan = case.plan.clone();
-        for source in &mut plan.sources {
-            // A subquery per person reads a table of its own.
-            let stored = source.per_unit.as_mut().map(|per_unit| &mut per_unit.rows.table);
-            for table in stored.into_iter().chain([&mut source.table]) {
-                let name = vec![table.name.clone()];
-                table.place = Place::Engine { engine: "postgres".to_owned(), url: None, table: name };
-            }
-        }
+        on_postgres(&mut plan);
         writer.batch_execute(&tables(&case, "CREATE")).unwrap();
         let found = asked(&mut engine, &case, &plan);
         assert_eq!(found, case.expected, "{} {}", case.seed, case.query);
